@@ -1,0 +1,1 @@
+//! The program on the target: answers calls over stdin and stdout.

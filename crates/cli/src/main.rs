@@ -1,0 +1,2 @@
+//! The `rocksalt` command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Reaches a target, puts the agent there and exchanges frames with it.

@@ -1,0 +1,1 @@
+//! Takes a request to its stored result.

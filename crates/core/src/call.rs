@@ -1,0 +1,112 @@
+//! [`Call`] and [`Return`]: what is asked of a target, and what it answers.
+
+use minicbor::{Decode, Encode};
+
+use crate::job_id::JobId;
+use crate::value::{Map, Value};
+
+/// A function with its arguments, as a user gave them.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Call {
+    #[n(0)]
+    pub function: String,
+    #[n(1)]
+    pub args: Vec<Value>,
+    #[n(2)]
+    pub kwargs: Map,
+    /// The job it belongs to, for `saltutil.running` and for cancelling.
+    #[n(3)]
+    pub job: Option<JobId>,
+}
+
+impl Call {
+    pub fn new(function: impl Into<String>) -> Call {
+        Call { function: function.into(), args: Vec::new(), kwargs: Map::new(), job: None }
+    }
+
+    #[must_use]
+    pub fn arg(mut self, value: impl Into<Value>) -> Call {
+        self.args.push(value.into());
+        self
+    }
+
+    #[must_use]
+    pub fn kwarg(mut self, name: &str, value: impl Into<Value>) -> Call {
+        self.kwargs.insert(name, value);
+        self
+    }
+}
+
+/// What a target answered.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Return {
+    /// The result; for a failed call the text that Salt's users would see.
+    #[n(0)]
+    pub value: Value,
+    /// 0, or what the function says went wrong (a command's own exit code, say).
+    #[n(1)]
+    pub retcode: i32,
+    /// Set when the function could not do its work.
+    #[n(2)]
+    pub problem: Option<Problem>,
+}
+
+impl Return {
+    pub fn success(&self) -> bool {
+        self.problem.is_none() && self.retcode == 0
+    }
+}
+
+/// Why a call failed: a kind for programs, a text and a way out for people.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode, thiserror::Error)]
+#[error("{text}")]
+pub struct Problem {
+    #[n(0)]
+    pub kind: ProblemKind,
+    #[n(1)]
+    pub text: String,
+    #[n(2)]
+    pub hint: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub enum ProblemKind {
+    /// There is no such function.
+    #[n(0)]
+    UnknownFunction,
+    /// The arguments don't fit.
+    #[n(1)]
+    Arguments,
+    /// It ran and failed.
+    #[n(2)]
+    Failed,
+    /// Somebody cancelled it.
+    #[n(3)]
+    Cancelled,
+    /// It took longer than allowed.
+    #[n(4)]
+    TimedOut,
+    /// The caller may not ask this.
+    #[n(5)]
+    Refused,
+}
+
+impl Problem {
+    pub fn new(kind: ProblemKind, text: impl Into<String>) -> Problem {
+        Problem { kind, text: text.into(), hint: None }
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Problem {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<Problem> for Return {
+    fn from(problem: Problem) -> Return {
+        // Salt prints a failure's text as the result, and gives 1 as the return code.
+        Return { value: problem.text.clone().into(), retcode: 1, problem: Some(problem) }
+    }
+}

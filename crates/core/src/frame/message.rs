@@ -1,0 +1,149 @@
+//! The messages inside frames.
+
+use minicbor::{Decode, Encode};
+
+use super::RequestId;
+use crate::call::{Call, Problem, Return};
+use crate::event::Event;
+use crate::value::Value;
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Message {
+    /// First on a link, from both sides.
+    #[n(0)]
+    Hello(#[n(0)] Hello),
+    /// Run this function; ends with a `Return` under the same id.
+    #[n(1)]
+    Call(#[n(0)] Call),
+    /// Stop a call; it still ends with a `Return`.
+    #[n(2)]
+    Cancel,
+    #[n(3)]
+    Return(#[n(0)] Box<Return>),
+    /// Part of a request's stream.
+    #[n(4)]
+    Data(#[n(0)] Data),
+    /// The receiver took in so many bytes of the stream: as many more may come.
+    #[n(5)]
+    Credit(#[n(0)] u32),
+    /// The agent needs something from the controller for the call `parent`; ends with an `Answer`.
+    #[n(6)]
+    Ask(#[n(0)] RequestId, #[n(1)] Ask),
+    #[n(7)]
+    Answer(#[n(0)] Answer),
+    #[n(8)]
+    Ping,
+    #[n(9)]
+    Pong,
+    /// No more calls will come; the agent ends when it has nothing left to do.
+    #[n(10)]
+    Bye,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Hello {
+    #[n(0)]
+    pub protocol: u32,
+    /// The program's own version.
+    #[n(1)]
+    pub version: String,
+    /// The agent's process id; 0 from the controller.
+    #[n(2)]
+    pub pid: u32,
+    /// The id under which the controller knows the target; empty from the agent.
+    #[n(3)]
+    pub target: String,
+    /// The target's configuration (Salt's `minion_opts`); null from the agent.
+    #[n(4)]
+    pub options: Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Data {
+    #[n(0)]
+    pub stream: Stream,
+    #[cbor(n(1), with = "minicbor::bytes")]
+    pub bytes: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub enum Stream {
+    /// A running command's standard output.
+    #[n(0)]
+    Stdout,
+    /// A running command's standard error.
+    #[n(1)]
+    Stderr,
+    /// A file's content.
+    #[n(2)]
+    File,
+}
+
+/// What an agent may ask of the controller.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Ask {
+    /// The content of a file of the controller's tree, as a stream; the answer is its sha256 and size.
+    #[n(0)]
+    File {
+        #[n(0)]
+        path: String,
+        #[n(1)]
+        saltenv: String,
+    },
+    /// The names of all files of the controller's tree.
+    #[n(1)]
+    ListFiles {
+        #[n(0)]
+        saltenv: String,
+        #[n(1)]
+        prefix: String,
+    },
+    /// The sha256 of a file of the controller's tree; null if there is no such file.
+    #[n(2)]
+    HashFile {
+        #[n(0)]
+        path: String,
+        #[n(1)]
+        saltenv: String,
+    },
+    /// The agent will send a file's content as a stream; the answer comes when it is stored.
+    #[n(3)]
+    Push {
+        #[n(0)]
+        path: String,
+        #[n(1)]
+        size: u64,
+    },
+    /// The content behind an `http(s)://` address, as a stream.
+    #[n(4)]
+    Url {
+        #[n(0)]
+        url: String,
+    },
+    /// Run a function on other targets, if the peer rules allow it.
+    #[n(5)]
+    Publish {
+        #[n(0)]
+        target: String,
+        /// `glob`, `list`, `compound` …, as in Salt's `tgt_type`.
+        #[n(1)]
+        target_type: String,
+        #[n(2)]
+        call: Call,
+        /// In seconds.
+        #[n(3)]
+        timeout: u32,
+    },
+    /// Put an event on the controller's bus.
+    #[n(6)]
+    Event(#[n(0)] Event),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Answer {
+    #[n(0)]
+    Ok(#[n(0)] Value),
+    #[n(1)]
+    Problem(#[n(0)] Problem),
+}

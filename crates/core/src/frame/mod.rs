@@ -1,0 +1,40 @@
+//! What the controller and the agent say to each other over one pair of pipes (decision D4).
+//!
+//! A frame belongs to a request. The controller numbers its calls from 1, the agent its questions
+//! from [`FIRST_ASK`]; 0 is the link itself. Bytes of a request's stream are paid for with credits,
+//! so that a slow reader stops its writer and nobody else.
+
+mod codec;
+mod message;
+mod window;
+
+pub use codec::{Decoder, Error, encode};
+pub use message::{Answer, Ask, Data, Hello, Message, Stream};
+pub use window::{CHUNK, WINDOW, Window};
+
+/// Which request a frame belongs to.
+pub type RequestId = u32;
+
+/// The link itself: greetings, pings.
+pub const LINK: RequestId = 0;
+
+/// Questions of the agent are numbered from here.
+pub const FIRST_ASK: RequestId = 1 << 31;
+
+/// Both sides must speak the same; the greeting's error names both.
+pub const PROTOCOL: u32 = 1;
+
+/// No frame is larger. A larger result is an error of its call, not of the link.
+pub const MAX_FRAME: usize = 16 * 1024 * 1024;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    pub id: RequestId,
+    pub message: Message,
+}
+
+impl Frame {
+    pub fn new(id: RequestId, message: Message) -> Frame {
+        Frame { id, message }
+    }
+}

@@ -1,0 +1,24 @@
+//! The nouns that processes exchange, and the rules on them that need no I/O.
+//!
+//! Whatever crosses a wire or enters a store is defined here and nowhere else.
+
+pub mod value;
+
+pub mod json;
+pub mod yaml;
+
+pub mod call;
+pub mod event;
+pub mod job_id;
+
+pub mod frame;
+pub mod target;
+
+pub mod nearest;
+pub mod secret;
+
+pub use call::{Call, Problem, Return};
+pub use event::Event;
+pub use job_id::JobId;
+pub use secret::Secret;
+pub use value::{Map, Value};

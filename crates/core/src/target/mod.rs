@@ -1,0 +1,1 @@
+//! Which targets are meant.

@@ -1,0 +1,354 @@
+//! From a [`Value`] to a typed struct: how arguments reach a function.
+//!
+//! Lenient where Salt's users need it: a number or boolean is taken for a text, a single item for
+//! a list, and a number in quotes for a number.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::value::{MapDeserializer, SeqDeserializer};
+use serde::de::{self, DeserializeOwned, Deserializer, EnumAccess, IntoDeserializer, VariantAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+use super::{Map, Value};
+
+pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
+    T::deserialize(value)
+}
+
+/// The names of a struct's fields in their order, which is the order of positional arguments.
+pub fn fields_of<T: DeserializeOwned>() -> &'static [&'static str] {
+    let mut found: &'static [&'static str] = &[];
+    // The field reader always fails; what it was asked for is all we want.
+    let _ = T::deserialize(FieldReader(&mut found));
+    found
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error(String);
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl de::Error for Error {
+    fn custom<T: fmt::Display>(message: T) -> Error {
+        Error(message.to_string())
+    }
+}
+
+impl<'de> Deserializer<'de> for Value {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(flag) => visitor.visit_bool(flag),
+            Value::Int(number) => visitor.visit_i64(number),
+            Value::BigInt(digits) => visitor.visit_newtype_struct(BigInt(digits)),
+            Value::Float(number) => visitor.visit_f64(number),
+            Value::String(text) => visitor.visit_string(text),
+            Value::Bytes(bytes) => visitor.visit_byte_buf(bytes),
+            Value::List(items) => visitor.visit_seq(SeqDeserializer::new(items.into_iter())),
+            Value::Map(map) => visitor.visit_map(MapDeserializer::new(map.into_iter())),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Value::Null => visitor.visit_none(),
+            other => visitor.visit_some(other),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_) => visitor.visit_string(self.to_string()),
+            other => other.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_string(visitor)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Value::List(_) => self.deserialize_any(visitor),
+            Value::Null => visitor.visit_seq(SeqDeserializer::new(std::iter::empty::<Value>())),
+            single => visitor.visit_seq(SeqDeserializer::new(std::iter::once(single))),
+        }
+    }
+
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Value::String(text) => match text.trim().parse::<i64>() {
+                Ok(number) => visitor.visit_i64(number),
+                Err(_) => visitor.visit_string(text),
+            },
+            other => other.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_i64(visitor)
+    }
+
+    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_i64(visitor)
+    }
+
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_i64(visitor)
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Value::String(text) => match text.trim().parse::<f64>() {
+                Ok(number) => visitor.visit_f64(number),
+                Err(_) => visitor.visit_string(text),
+            },
+            other => other.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match self {
+            Value::String(_) => visitor.visit_enum(Variant { name: self, content: Value::Null }),
+            Value::Map(map) if map.len() == 1 => {
+                let Some((name, content)) = map.into_iter().next() else { unreachable!("its length is one") };
+                visitor.visit_enum(Variant { name, content })
+            }
+            other => Err(de::Error::custom(format!("expected a name, found {}", other.kind()))),
+        }
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i128 u8 u16 u128 f32 char bytes byte_buf unit unit_struct
+        tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+impl IntoDeserializer<'_, Error> for Value {
+    type Deserializer = Value;
+
+    fn into_deserializer(self) -> Value {
+        self
+    }
+}
+
+/// A value arrives as itself: an argument of type `Value` is handed on unchanged.
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(Any)
+    }
+}
+
+impl<'de> Deserialize<'de> for Map {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Map, D::Error> {
+        match deserializer.deserialize_map(Any)? {
+            Value::Map(map) => Ok(map),
+            other => Err(de::Error::custom(format!("expected a map, found {}", other.kind()))),
+        }
+    }
+}
+
+struct Any;
+
+impl<'de> Visitor<'de> for Any {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        Value::deserialize(deserializer)
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Value, E> {
+        Ok(Value::Bool(flag))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(Value::Int(number))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(Value::from(number))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(Value::Float(number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::from(text))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Value, E> {
+        Ok(Value::String(text))
+    }
+
+    fn visit_byte_buf<E>(self, bytes: Vec<u8>) -> Result<Value, E> {
+        Ok(Value::Bytes(bytes))
+    }
+
+    // Only a big integer comes this way (see `deserialize_any`): its digits are a text.
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let digits = String::deserialize(deserializer)?;
+        Value::integer(&digits).ok_or_else(|| de::Error::custom("not an integer"))
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element()? {
+            items.push(item);
+        }
+        Ok(Value::List(items))
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some((key, value)) = access.next_entry::<Value, Value>()? {
+            map.insert(key, value);
+        }
+        Ok(Value::Map(map))
+    }
+}
+
+struct BigInt(Box<str>);
+
+impl<'de> Deserializer<'de> for BigInt {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_string(self.0.into())
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+struct Variant {
+    name: Value,
+    content: Value,
+}
+
+impl<'de> EnumAccess<'de> for Variant {
+    type Error = Error;
+    type Variant = Content;
+
+    fn variant_seed<S: de::DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Content), Error> {
+        Ok((seed.deserialize(self.name)?, Content(self.content)))
+    }
+}
+
+struct Content(Value);
+
+impl<'de> VariantAccess<'de> for Content {
+    type Error = Error;
+
+    fn unit_variant(self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn newtype_variant_seed<S: de::DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Error> {
+        seed.deserialize(self.0)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Error> {
+        self.0.deserialize_any(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
+        self.0.deserialize_any(visitor)
+    }
+}
+
+/// Notes the field names that a struct's `Deserialize` asks for, and stops.
+struct FieldReader<'a>(&'a mut &'static [&'static str]);
+
+impl<'de> Deserializer<'de> for FieldReader<'_> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
+        Err(de::Error::custom("only structs have fields"))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Error> {
+        *self.0 = fields;
+        Err(de::Error::custom("fields noted"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize, Debug, PartialEq)]
+    struct Arguments {
+        name: String,
+        #[serde(default)]
+        count: Option<u32>,
+        #[serde(default)]
+        items: Vec<String>,
+        #[serde(default)]
+        any: Value,
+    }
+
+    #[test]
+    fn arguments_are_taken_as_users_mean_them() {
+        let map: Map = [
+            ("name".into(), Value::Int(5)),
+            ("count".into(), "7".into()),
+            ("items".into(), "one".into()),
+            ("any".into(), Value::BigInt("99999999999999999999".into())),
+        ]
+        .into_iter()
+        .collect();
+        let arguments: Arguments = from_value(Value::Map(map)).expect("these are fine");
+        assert_eq!(arguments.name, "5");
+        assert_eq!(arguments.count, Some(7));
+        assert_eq!(arguments.items, ["one"]);
+        assert_eq!(arguments.any, Value::BigInt("99999999999999999999".into()));
+    }
+
+    #[test]
+    fn field_names_come_in_order() {
+        assert_eq!(fields_of::<Arguments>(), ["name", "count", "items", "any"]);
+    }
+}

@@ -1,0 +1,248 @@
+//! [`Value`]: any data of a state file, an argument, a grain or a result.
+
+mod cbor;
+mod de;
+mod map;
+mod print;
+mod ser;
+
+use std::hash::{Hash, Hasher};
+
+pub use de::{Error as FromValueError, fields_of, from_value};
+pub use map::Map;
+pub use ser::to_value;
+
+/// Data as Salt's users know it: JSON with ordered maps, any scalar as a key, and exact integers.
+#[derive(Clone, Debug, Default)]
+pub enum Value {
+    #[default]
+    Null,
+    Bool(bool),
+    Int(i64),
+    /// An integer beyond 64 bits, as its canonical decimal text.
+    BigInt(Box<str>),
+    Float(f64),
+    String(String),
+    Bytes(Vec<u8>),
+    List(Vec<Value>),
+    Map(Map),
+}
+
+/// How deeply values may nest, wherever they come from (rule R14).
+pub const MAX_DEPTH: usize = 128;
+
+impl Value {
+    /// An integer from decimal digits with an optional sign; `None` if it isn't one.
+    pub fn integer(text: &str) -> Option<Value> {
+        if let Ok(small) = text.parse::<i64>() {
+            return Some(Value::Int(small));
+        }
+        let (sign, digits) = match text.strip_prefix('-') {
+            Some(rest) => ("-", rest),
+            None => ("", text.strip_prefix('+').unwrap_or(text)),
+        };
+        if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        let canonical = format!("{sign}{}", digits.trim_start_matches('0'));
+        match canonical.parse::<i64>() {
+            Ok(small) => Some(Value::Int(small)),
+            Err(_) if canonical.len() <= sign.len() => Some(Value::Int(0)),
+            Err(_) => Some(Value::BigInt(canonical.into())),
+        }
+    }
+
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Value::Int(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Value::Bool(flag) => Some(*flag),
+            _ => None,
+        }
+    }
+
+    pub fn as_list(&self) -> Option<&[Value]> {
+        match self {
+            Value::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    pub fn as_map(&self) -> Option<&Map> {
+        match self {
+            Value::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    /// A scalar can be a key of a map.
+    pub fn is_scalar(&self) -> bool {
+        !matches!(self, Value::List(_) | Value::Map(_))
+    }
+
+    /// Python's truth: empty, zero and null are false.
+    pub fn truth(&self) -> bool {
+        match self {
+            Value::Null => false,
+            Value::Bool(flag) => *flag,
+            Value::Int(number) => *number != 0,
+            Value::BigInt(_) => true,
+            Value::Float(number) => *number != 0.0,
+            Value::String(text) => !text.is_empty(),
+            Value::Bytes(bytes) => !bytes.is_empty(),
+            Value::List(items) => !items.is_empty(),
+            Value::Map(map) => !map.is_empty(),
+        }
+    }
+
+    /// What kind of thing it is, in a user's words.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Int(_) | Value::BigInt(_) => "an integer",
+            Value::Float(_) => "a float",
+            Value::String(_) => "a string",
+            Value::Bytes(_) => "bytes",
+            Value::List(_) => "a list",
+            Value::Map(_) => "a map",
+        }
+    }
+
+    /// Walks a path such as `ip_interfaces:eth0:0` through maps and lists, as Salt's `traverse` does.
+    ///
+    /// A step into a list is a number, or else is looked for in the list's maps.
+    pub fn walk(&self, path: &str, delimiter: &str) -> Option<&Value> {
+        path.split(delimiter).try_fold(self, Value::step)
+    }
+
+    fn step(&self, key: &str) -> Option<&Value> {
+        match self {
+            Value::Map(map) => map.get(key).or_else(|| map.get_value(&Value::integer(key)?)),
+            Value::List(items) => match key.parse::<usize>() {
+                Ok(index) => items.get(index),
+                Err(_) => items.iter().filter_map(Value::as_map).find_map(|map| map.get(key)),
+            },
+            _ => None,
+        }
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Null, Value::Null) => true,
+            (Value::Bool(a), Value::Bool(b)) => a == b,
+            (Value::Int(a), Value::Int(b)) => a == b,
+            (Value::BigInt(a), Value::BigInt(b)) => a == b,
+            (Value::Float(a), Value::Float(b)) => a == b || (a.is_nan() && b.is_nan()),
+            (Value::String(a), Value::String(b)) => a == b,
+            (Value::Bytes(a), Value::Bytes(b)) => a == b,
+            (Value::List(a), Value::List(b)) => a == b,
+            (Value::Map(a), Value::Map(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Value {}
+
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            // A text's hash must be that of the bare `str`: maps are looked up by `&str`.
+            Value::String(text) => text.as_str().hash(state),
+            Value::Null => 0u8.hash(state),
+            Value::Bool(flag) => (1u8, flag).hash(state),
+            Value::Int(number) => (2u8, number).hash(state),
+            Value::BigInt(digits) => (3u8, digits).hash(state),
+            Value::Float(number) if *number == 0.0 || number.is_nan() => 4u8.hash(state),
+            Value::Float(number) => (4u8, number.to_bits()).hash(state),
+            Value::Bytes(bytes) => (5u8, bytes).hash(state),
+            Value::List(items) => (6u8, items).hash(state),
+            // Equal maps may differ in order, so only what order can't change is hashed.
+            Value::Map(map) => (7u8, map.len()).hash(state),
+        }
+    }
+}
+
+macro_rules! from {
+    ($($type:ty => $make:expr),+ $(,)?) => {
+        $(impl From<$type> for Value {
+            fn from(value: $type) -> Value { ($make)(value) }
+        })+
+    };
+}
+
+from! {
+    bool => Value::Bool,
+    i64 => Value::Int,
+    i32 => |number| Value::Int(i64::from(number)),
+    u32 => |number| Value::Int(i64::from(number)),
+    f64 => Value::Float,
+    &str => |text: &str| Value::String(text.to_owned()),
+    String => Value::String,
+    Vec<Value> => Value::List,
+    Map => Value::Map,
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Value {
+        i64::try_from(number).map_or_else(|_| Value::BigInt(number.to_string().into()), Value::Int)
+    }
+}
+
+impl From<usize> for Value {
+    fn from(number: usize) -> Value {
+        Value::from(number as u64)
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Value {
+        value.map_or(Value::Null, Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_stay_exact() {
+        assert_eq!(Value::integer("007"), Some(Value::Int(7)));
+        assert_eq!(Value::integer("-0"), Some(Value::Int(0)));
+        assert_eq!(Value::integer("000000000000000000000000"), Some(Value::Int(0)));
+        let big = "123456789012345678901234567890";
+        assert_eq!(Value::integer(big), Some(Value::BigInt(big.into())));
+        assert_eq!(Value::integer("12a"), None);
+        assert_eq!(Value::integer(""), None);
+    }
+
+    #[test]
+    fn a_path_walks_maps_and_lists() {
+        let map: Map = [("a".into(), Value::List(vec![Map::from_iter([("b".into(), 1i64.into())]).into()]))]
+            .into_iter()
+            .collect();
+        let value = Value::Map(map);
+        assert_eq!(value.walk("a:0:b", ":"), Some(&Value::Int(1)));
+        assert_eq!(value.walk("a:b", ":"), Some(&Value::Int(1)));
+        assert_eq!(value.walk("a:1", ":"), None);
+    }
+}

@@ -1,0 +1,247 @@
+//! From a typed result to a [`Value`].
+
+use std::fmt;
+
+use serde::ser::{self, Impossible, Serialize, Serializer};
+
+use super::{Map, Value};
+
+/// Fails only if a type's own `Serialize` does, or on a map whose key is no scalar.
+pub fn to_value<T: Serialize + ?Sized>(data: &T) -> Result<Value, Error> {
+    data.serialize(ToValue)
+}
+
+#[derive(Debug)]
+pub struct Error(String);
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl ser::Error for Error {
+    fn custom<T: fmt::Display>(message: T) -> Error {
+        Error(message.to_string())
+    }
+}
+
+/// Natural form, for JSON, YAML and typed structs. Big integers become a text where a format has none.
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Value::Null => serializer.serialize_unit(),
+            Value::Bool(flag) => serializer.serialize_bool(*flag),
+            Value::Int(number) => serializer.serialize_i64(*number),
+            Value::BigInt(digits) => serializer.serialize_newtype_struct(BIG_INT, &**digits),
+            Value::Float(number) => serializer.serialize_f64(*number),
+            Value::String(text) => serializer.serialize_str(text),
+            Value::Bytes(bytes) => serializer.serialize_bytes(bytes),
+            Value::List(items) => serializer.collect_seq(items),
+            Value::Map(map) => map.serialize(serializer),
+        }
+    }
+}
+
+impl Serialize for Map {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+const BIG_INT: &str = "rocksalt::BigInt";
+
+struct ToValue;
+
+impl Serializer for ToValue {
+    type Ok = Value;
+    type Error = Error;
+    type SerializeSeq = List;
+    type SerializeTuple = List;
+    type SerializeTupleStruct = List;
+    type SerializeTupleVariant = Impossible<Value, Error>;
+    type SerializeMap = Pairs;
+    type SerializeStruct = Pairs;
+    type SerializeStructVariant = Impossible<Value, Error>;
+
+    fn serialize_bool(self, flag: bool) -> Result<Value, Error> {
+        Ok(Value::Bool(flag))
+    }
+    fn serialize_i8(self, number: i8) -> Result<Value, Error> {
+        Ok(Value::Int(number.into()))
+    }
+    fn serialize_i16(self, number: i16) -> Result<Value, Error> {
+        Ok(Value::Int(number.into()))
+    }
+    fn serialize_i32(self, number: i32) -> Result<Value, Error> {
+        Ok(Value::Int(number.into()))
+    }
+    fn serialize_i64(self, number: i64) -> Result<Value, Error> {
+        Ok(Value::Int(number))
+    }
+    fn serialize_u8(self, number: u8) -> Result<Value, Error> {
+        Ok(Value::Int(number.into()))
+    }
+    fn serialize_u16(self, number: u16) -> Result<Value, Error> {
+        Ok(Value::Int(number.into()))
+    }
+    fn serialize_u32(self, number: u32) -> Result<Value, Error> {
+        Ok(Value::Int(number.into()))
+    }
+    fn serialize_u64(self, number: u64) -> Result<Value, Error> {
+        Ok(Value::from(number))
+    }
+    fn serialize_f32(self, number: f32) -> Result<Value, Error> {
+        Ok(Value::Float(number.into()))
+    }
+    fn serialize_f64(self, number: f64) -> Result<Value, Error> {
+        Ok(Value::Float(number))
+    }
+    fn serialize_char(self, c: char) -> Result<Value, Error> {
+        Ok(Value::String(c.to_string()))
+    }
+    fn serialize_str(self, text: &str) -> Result<Value, Error> {
+        Ok(Value::from(text))
+    }
+    fn serialize_bytes(self, bytes: &[u8]) -> Result<Value, Error> {
+        Ok(Value::Bytes(bytes.to_vec()))
+    }
+    fn serialize_none(self) -> Result<Value, Error> {
+        Ok(Value::Null)
+    }
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Value, Error> {
+        value.serialize(self)
+    }
+    fn serialize_unit(self) -> Result<Value, Error> {
+        Ok(Value::Null)
+    }
+    fn serialize_unit_struct(self, _: &'static str) -> Result<Value, Error> {
+        Ok(Value::Null)
+    }
+    fn serialize_unit_variant(self, _: &'static str, _: u32, name: &'static str) -> Result<Value, Error> {
+        Ok(Value::from(name))
+    }
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Result<Value, Error> {
+        let value = value.serialize(self)?;
+        match &value {
+            Value::String(digits) if name == BIG_INT => Ok(Value::integer(digits).unwrap_or(value)),
+            _ => Ok(value),
+        }
+    }
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        name: &'static str,
+        value: &T,
+    ) -> Result<Value, Error> {
+        Ok(Map::from_iter([(name.into(), value.serialize(self)?)]).into())
+    }
+    fn serialize_seq(self, length: Option<usize>) -> Result<List, Error> {
+        Ok(List(Vec::with_capacity(length.unwrap_or(0))))
+    }
+    fn serialize_tuple(self, length: usize) -> Result<List, Error> {
+        self.serialize_seq(Some(length))
+    }
+    fn serialize_tuple_struct(self, _: &'static str, length: usize) -> Result<List, Error> {
+        self.serialize_seq(Some(length))
+    }
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, Error> {
+        Err(ser::Error::custom("a tuple variant has no form as a value"))
+    }
+    fn serialize_map(self, _: Option<usize>) -> Result<Pairs, Error> {
+        Ok(Pairs { map: Map::new(), key: Value::Null })
+    }
+    fn serialize_struct(self, _: &'static str, length: usize) -> Result<Pairs, Error> {
+        self.serialize_map(Some(length))
+    }
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, Error> {
+        Err(ser::Error::custom("a struct variant has no form as a value"))
+    }
+}
+
+struct List(Vec<Value>);
+
+impl ser::SerializeSeq for List {
+    type Ok = Value;
+    type Error = Error;
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        self.0.push(to_value(value)?);
+        Ok(())
+    }
+    fn end(self) -> Result<Value, Error> {
+        Ok(Value::List(self.0))
+    }
+}
+
+impl ser::SerializeTuple for List {
+    type Ok = Value;
+    type Error = Error;
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        ser::SerializeSeq::serialize_element(self, value)
+    }
+    fn end(self) -> Result<Value, Error> {
+        ser::SerializeSeq::end(self)
+    }
+}
+
+impl ser::SerializeTupleStruct for List {
+    type Ok = Value;
+    type Error = Error;
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        ser::SerializeSeq::serialize_element(self, value)
+    }
+    fn end(self) -> Result<Value, Error> {
+        ser::SerializeSeq::end(self)
+    }
+}
+
+struct Pairs {
+    map: Map,
+    key: Value,
+}
+
+impl ser::SerializeMap for Pairs {
+    type Ok = Value;
+    type Error = Error;
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
+        self.key = to_value(key)?;
+        if !self.key.is_scalar() {
+            return Err(ser::Error::custom("a key of a map must be a scalar"));
+        }
+        Ok(())
+    }
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        self.map.insert(std::mem::take(&mut self.key), to_value(value)?);
+        Ok(())
+    }
+    fn end(self) -> Result<Value, Error> {
+        Ok(Value::Map(self.map))
+    }
+}
+
+impl ser::SerializeStruct for Pairs {
+    type Ok = Value;
+    type Error = Error;
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
+        self.map.insert(name, to_value(value)?);
+        Ok(())
+    }
+    fn end(self) -> Result<Value, Error> {
+        Ok(Value::Map(self.map))
+    }
+}

@@ -1,0 +1,99 @@
+//! YAML as Salt reads it, with the place of every node (decision D2).
+//!
+//! The parser crate gives events; what a plain scalar means is decided in [`scalar`], since Salt's
+//! rules are neither YAML 1.1's nor 1.2's.
+
+mod emit;
+mod load;
+mod scalar;
+
+use crate::value::{Map, Value};
+
+pub use emit::emit;
+pub use load::load;
+pub use scalar::resolve;
+
+/// Reads one document; an empty text is null.
+pub fn parse(text: &str) -> Result<Value, Error> {
+    load(text).map(Node::into_value)
+}
+
+/// A value that knows where it was written.
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub place: Place,
+    pub content: Content,
+}
+
+#[derive(Clone, Debug)]
+pub enum Content {
+    Scalar(Value),
+    List(Vec<Node>),
+    /// In written order; keys are scalars and differ.
+    Map(Vec<(Node, Node)>),
+}
+
+/// A place in a text; both count from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    pub line: usize,
+    pub column: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}; line {}, column {}", place.line, place.column)]
+pub struct Error {
+    pub message: String,
+    pub place: Place,
+}
+
+impl Node {
+    pub fn into_value(self) -> Value {
+        match self.content {
+            Content::Scalar(value) => value,
+            Content::List(items) => Value::List(items.into_iter().map(Node::into_value).collect()),
+            Content::Map(pairs) => {
+                let pairs = pairs.into_iter().map(|(key, value)| (key.into_value(), value.into_value()));
+                Value::Map(pairs.collect::<Map>())
+            }
+        }
+    }
+
+    pub fn pairs(&self) -> Option<&[(Node, Node)]> {
+        match &self.content {
+            Content::Map(pairs) => Some(pairs),
+            _ => None,
+        }
+    }
+
+    pub fn items(&self) -> Option<&[Node]> {
+        match &self.content {
+            Content::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    pub fn scalar(&self) -> Option<&Value> {
+        match &self.content {
+            Content::Scalar(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    pub fn as_str(&self) -> Option<&str> {
+        self.scalar().and_then(Value::as_str)
+    }
+
+    pub fn is_null(&self) -> bool {
+        self.scalar().is_some_and(Value::is_null)
+    }
+
+    /// What kind of thing it is, in a user's words.
+    pub fn kind(&self) -> &'static str {
+        match &self.content {
+            Content::Scalar(value) => value.kind(),
+            Content::List(_) => "a list",
+            Content::Map(_) => "a map",
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The controller as a service, alone or in a cluster.

@@ -1,0 +1,1 @@
+//! Jinja2 with Python's value semantics.

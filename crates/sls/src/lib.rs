@@ -1,0 +1,1 @@
+//! Turns state files into a schedule of steps.

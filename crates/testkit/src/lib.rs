@@ -1,0 +1,1 @@
+//! Throw-away hosts and fakes for tests.
