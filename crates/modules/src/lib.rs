@@ -1,1 +1,11 @@
 //! What can be done to a machine, and how to look at it.
+//!
+//! [`catalog`] has a file for each noun; whatever it does to the machine goes through [`machine`].
+
+pub mod catalog;
+pub mod grains;
+pub mod machine;
+
+mod error;
+
+pub use error::{Error, Result};

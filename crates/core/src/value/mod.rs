@@ -4,6 +4,8 @@ mod cbor;
 mod de;
 mod map;
 mod print;
+#[cfg(feature = "docs")]
+mod schema;
 mod ser;
 
 use std::hash::{Hash, Hasher};

@@ -1,0 +1,142 @@
+//! [`Function`]: the contract of a function, and how a call's arguments reach it.
+
+use rocksalt_core::value::{fields_of, from_value, to_value};
+use rocksalt_core::{Call, Map, Problem, Value, call::ProblemKind, nearest};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::Result;
+use crate::machine::System;
+
+/// A function that users call by name.
+///
+/// The struct's fields are its arguments, in the order in which they may be given by position; the
+/// struct's doc comment is the function's documentation, a field's doc comment the argument's.
+/// An argument that may be left out is `#[serde(default)]`.
+#[cfg(feature = "docs")]
+pub trait Function: DeserializeOwned + schemars::JsonSchema {
+    const NAME: &'static str;
+    type Output: Serialize;
+    fn call(self, machine: &dyn System) -> Result<Self::Output>;
+
+    /// The exit code that the result means; 0 unless the function knows better.
+    fn retcode(_: &Self::Output) -> i32 {
+        0
+    }
+}
+
+/// As with docs, but the agent carries no schemas.
+#[cfg(not(feature = "docs"))]
+pub trait Function: DeserializeOwned {
+    const NAME: &'static str;
+    type Output: Serialize;
+    fn call(self, machine: &dyn System) -> Result<Self::Output>;
+
+    fn retcode(_: &Self::Output) -> i32 {
+        0
+    }
+}
+
+/// A function in the list.
+pub struct Entry {
+    pub name: &'static str,
+    /// Other names for the same (`cmd.exec_code_all` has none, `file.dirname` might).
+    pub aliases: &'static [&'static str],
+    /// The names of its arguments in their order.
+    pub arguments: fn() -> &'static [&'static str],
+    pub call: fn(Call, &dyn System) -> std::result::Result<Outcome, Problem>,
+    #[cfg(feature = "docs")]
+    pub schema: fn() -> schemars::Schema,
+}
+
+/// What a function gave.
+pub struct Outcome {
+    pub value: Value,
+    pub retcode: i32,
+}
+
+/// The list entry of a function.
+pub const fn entry<F: Function>() -> Entry {
+    Entry {
+        name: F::NAME,
+        aliases: &[],
+        arguments: fields_of::<F>,
+        call: run::<F>,
+        #[cfg(feature = "docs")]
+        schema: || schemars::schema_for!(F),
+    }
+}
+
+impl Entry {
+    #[must_use]
+    pub const fn also(mut self, aliases: &'static [&'static str]) -> Entry {
+        self.aliases = aliases;
+        self
+    }
+}
+
+fn run<F: Function>(call: Call, machine: &dyn System) -> std::result::Result<Outcome, Problem> {
+    let arguments = bind(fields_of::<F>(), call)?;
+    let function: F = from_value(Value::Map(arguments))
+        .map_err(|error| Problem::new(ProblemKind::Arguments, format!("{}: {error}", F::NAME)).hint(usage(F::NAME)))?;
+    let output = function.call(machine).map_err(crate::Error::problem)?;
+    let retcode = F::retcode(&output);
+    let value = to_value(&output).map_err(|error| Problem::new(ProblemKind::Failed, error.to_string()))?;
+    Ok(Outcome { value, retcode })
+}
+
+/// The field that takes all further positional arguments as a list.
+const REST: &str = "args";
+/// The field that takes all further named arguments as a map.
+const NAMED: &str = "kwargs";
+
+/// Puts positional and named arguments together under their names.
+pub fn bind(fields: &[&str], call: Call) -> std::result::Result<Map, Problem> {
+    let fault = |text: String| Problem::new(ProblemKind::Arguments, format!("{}: {text}", call.function)).hint(usage(&call.function));
+    let takes_rest = fields.contains(&REST);
+    let takes_named = fields.contains(&NAMED);
+    let positional: Vec<&str> = fields.iter().copied().filter(|name| *name != REST && *name != NAMED).collect();
+    let mut bound = Map::new();
+    let mut rest = Vec::new();
+    for (index, value) in call.args.iter().enumerate() {
+        match positional.get(index) {
+            Some(name) => {
+                bound.insert(*name, value.clone());
+            }
+            None if takes_rest => rest.push(value.clone()),
+            None => {
+                return Err(fault(format!(
+                    "takes at most {} arguments by position, got {}",
+                    positional.len(),
+                    call.args.len()
+                )));
+            }
+        }
+    }
+    let mut named = Map::new();
+    for (key, value) in call.kwargs.iter() {
+        let name = key.as_str().unwrap_or_default();
+        if positional.contains(&name) {
+            if bound.contains_key(name) {
+                return Err(fault(format!("argument '{name}' was given twice, by position and by name")));
+            }
+            bound.insert(name, value.clone());
+        } else if takes_named {
+            named.insert(key.clone(), value.clone());
+        } else if !name.starts_with("__") {
+            // Names with two underscores are Salt's own (`__pub_user` …); clients send them along.
+            return Err(fault(format!("has no argument '{name}'{}", nearest::hint(name, positional.iter().copied()))));
+        }
+    }
+    if takes_rest {
+        bound.insert(REST, rest);
+    }
+    if takes_named {
+        bound.insert(NAMED, named);
+    }
+    Ok(bound)
+}
+
+fn usage(function: &str) -> String {
+    format!("see `rocksalt doc {function}`")
+}

@@ -1,0 +1,71 @@
+//! Why a function could not do its work.
+
+use std::io;
+use std::path::Path;
+
+use rocksalt_core::{Problem, call::ProblemKind};
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A function's failure: what was being done to what, and why it did not work.
+///
+/// Nothing is rolled back: the text must say what was already done, if anything was.
+#[derive(Debug)]
+pub struct Error(Box<Problem>);
+
+impl Error {
+    /// It ran and failed.
+    pub fn failed(text: impl Into<String>) -> Error {
+        Error(Box::new(Problem::new(ProblemKind::Failed, text)))
+    }
+
+    /// The arguments don't fit together; nothing was done.
+    pub fn arguments(text: impl Into<String>) -> Error {
+        Error(Box::new(Problem::new(ProblemKind::Arguments, text)))
+    }
+
+    pub fn cancelled() -> Error {
+        Error(Box::new(Problem::new(ProblemKind::Cancelled, "cancelled")))
+    }
+
+    pub fn timed_out(text: impl Into<String>) -> Error {
+        Error(Box::new(Problem::new(ProblemKind::TimedOut, text)))
+    }
+
+    /// `doing` is a verb phrase: "read", "set the mode of".
+    pub fn io(doing: &str, path: impl AsRef<Path>, error: &io::Error) -> Error {
+        Error::failed(format!("could not {doing} {}: {}", path.as_ref().display(), reason(error)))
+    }
+
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Error {
+        Error(Box::new(self.0.hint(hint)))
+    }
+
+    pub fn problem(self) -> Problem {
+        *self.0
+    }
+}
+
+/// An I/O error without Rust's "(os error 2)", which tells a user nothing.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((reason, _)) => reason.to_owned(),
+        None => text,
+    }
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Error {
+        Error(Box::new(problem))
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.text)
+    }
+}
+
+impl std::error::Error for Error {}

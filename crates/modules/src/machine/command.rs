@@ -1,0 +1,65 @@
+//! [`Command`]: a child process to run, and what came of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What to run. Never a shell unless the caller names one as `argv[0]`.
+#[derive(Clone, Default)]
+pub struct Command {
+    pub argv: Vec<String>,
+    pub cwd: Option<PathBuf>,
+    /// Set (`Some`) or removed (`None`), on top of the agent's environment.
+    pub env: Vec<(String, Option<String>)>,
+    /// Start from an empty environment instead.
+    pub clean_env: bool,
+    pub stdin: Option<Vec<u8>>,
+    /// Run as this user, with its groups.
+    pub user: Option<String>,
+    pub group: Option<String>,
+    pub umask: Option<u32>,
+    /// The whole process group is killed after it.
+    pub timeout: Option<Duration>,
+    /// Sees the output as it comes, besides what is collected.
+    pub sink: Option<Sink>,
+}
+
+/// Takes pieces of output as they come.
+pub type Sink = Arc<dyn Fn(Pipe, &[u8]) + Send + Sync>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pipe {
+    Stdout,
+    Stderr,
+}
+
+/// How a command ended. Being killed by signal 9 is a code of -9, as in Python.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    pub code: i32,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+    pub pid: u32,
+    pub timed_out: bool,
+}
+
+impl Command {
+    pub fn new<I, S>(argv: I) -> Command
+    where
+        I: IntoIterator<Item = S>,
+        S: Into<String>,
+    {
+        Command { argv: argv.into_iter().map(Into::into).collect(), ..Command::default() }
+    }
+}
+
+impl Output {
+    pub fn success(&self) -> bool {
+        self.code == 0 && !self.timed_out
+    }
+
+    /// Standard output as text, whatever its bytes.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+}

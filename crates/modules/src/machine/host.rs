@@ -1,0 +1,1 @@
+//! [`Host`]: the real machine.

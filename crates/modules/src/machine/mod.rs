@@ -1,0 +1,162 @@
+//! The machine a function works on: looking is one trait, touching another (decision D8).
+//!
+//! A dry run gets a [`Probe`] only, so it can't write. Both are implemented by [`Host`], the real
+//! machine, and by [`Fake`], which tests use.
+
+mod command;
+mod fake;
+mod host;
+mod upward;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rocksalt_core::{JobId, Map};
+
+pub use command::{Command, Output, Pipe, Sink};
+pub use fake::Fake;
+pub use host::Host;
+pub use upward::{NoController, Upward};
+
+use crate::Result;
+
+/// Looks, and cannot change anything.
+pub trait Probe: Send + Sync {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// At most `length` bytes from `offset`; fewer only at the end.
+    fn read_at(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>>;
+
+    /// `None` if there is nothing. A link is followed if `follow` says so.
+    fn stat(&self, path: &Path, follow: bool) -> io::Result<Option<Stat>>;
+
+    /// The names in a directory, sorted.
+    fn list(&self, path: &Path) -> io::Result<Vec<String>>;
+
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
+
+    /// Runs a command that only looks (`getent passwd x`, `systemctl is-active y`).
+    fn query(&self, command: &Command) -> Result<Output>;
+
+    /// The value of a variable of the agent's own environment.
+    fn env(&self, name: &str) -> Option<String>;
+
+    /// All of them.
+    fn environment(&self) -> Vec<(String, String)>;
+
+    /// What is known of the machine; gathered once, then kept.
+    fn grains(&self) -> std::sync::Arc<Map>;
+
+    /// The target's configuration (Salt's minion options).
+    fn options(&self) -> &Map;
+
+    /// Seconds since 1970, with fractions.
+    fn now(&self) -> f64;
+
+    /// True once somebody wants this call to stop; long loops must look.
+    fn cancelled(&self) -> bool;
+
+    /// Waits, but not past a cancel. An error if it was cancelled.
+    fn sleep(&self, seconds: f64) -> Result<()>;
+
+    /// The controller, for files, other targets and events.
+    fn controller(&self) -> &dyn Upward;
+
+    /// The calls that run on this machine at this moment, this one included.
+    fn running(&self) -> Vec<Running>;
+}
+
+/// Changes things too. About ten primitives; everything else is made of them.
+pub trait System: Probe {
+    /// Replaces a file as a whole: written beside it, then renamed over it, so that nobody ever
+    /// sees half of it. Owner and mode of a file that was there stay, unless `mode` is given.
+    fn write(&self, path: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()>;
+
+    /// As `write`, with the content pulled piece by piece until it gives an empty one.
+    fn write_stream(
+        &self,
+        path: &Path,
+        mode: Option<u32>,
+        next: &mut dyn FnMut() -> Result<Vec<u8>>,
+    ) -> Result<()>;
+
+    /// Adds to the end of a file, in place.
+    fn append(&self, path: &Path, content: &[u8]) -> io::Result<()>;
+
+    /// A file or link, or a directory with all that is in it. Never follows a link.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    fn make_dir(&self, path: &Path, mode: u32) -> io::Result<()>;
+
+    fn symlink(&self, target: &Path, link: &Path) -> io::Result<()>;
+
+    fn hard_link(&self, existing: &Path, link: &Path) -> io::Result<()>;
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()>;
+
+    /// `None` leaves it as it is.
+    fn set_owner(&self, path: &Path, uid: Option<u32>, gid: Option<u32>, follow: bool) -> io::Result<()>;
+
+    /// Access and modification time in seconds since 1970. Makes nothing.
+    fn set_times(&self, path: &Path, atime: f64, mtime: f64) -> io::Result<()>;
+
+    /// Runs a command.
+    fn run(&self, command: &Command) -> Result<Output>;
+
+    /// Sets or removes a variable of the agent's own environment, for the commands it runs later.
+    fn set_env(&self, name: &str, value: Option<&str>);
+
+    /// Forgets the grains, so that the next look gathers them anew.
+    fn refresh_grains(&self);
+
+    /// Ends another call on this machine; false if there is none of that job.
+    fn stop(&self, job: JobId, how: Stop) -> bool;
+}
+
+/// How hard to stop a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// SIGTERM to its children.
+    Term,
+    /// SIGKILL to its children.
+    Kill,
+}
+
+/// A call that runs now.
+#[derive(Clone, Debug)]
+pub struct Running {
+    pub job: Option<JobId>,
+    pub function: String,
+    pub args: Vec<rocksalt_core::Value>,
+    /// Seconds since 1970.
+    pub since: f64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stat {
+    pub kind: Kind,
+    /// Permission bits, without the type.
+    pub mode: u32,
+    pub uid: u32,
+    pub gid: u32,
+    pub size: u64,
+    pub atime: f64,
+    pub mtime: f64,
+    pub ctime: f64,
+    pub inode: u64,
+    pub device: u64,
+    pub links: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    File,
+    Directory,
+    Link,
+    BlockDevice,
+    CharDevice,
+    Pipe,
+    Socket,
+}
