@@ -107,7 +107,9 @@ mod tests {
 
     #[test]
     fn nothing_else_is_an_id() {
-        for text in ["", "2026", "../../../etc/passwd0", "２０２６０１３１０９３０００１２３４５６", "2026013109300012345x"] {
+        for text in
+            ["", "2026", "../../../etc/passwd0", "２０２６０１３１０９３０００１２３４５６", "2026013109300012345x"]
+        {
             assert!(text.parse::<JobId>().is_err(), "{text}");
         }
     }

@@ -67,7 +67,9 @@ impl<'de> Deserializer<'de> for Value {
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self {
-            Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_) => visitor.visit_string(self.to_string()),
+            Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
+                visitor.visit_string(self.to_string())
+            }
             other => other.deserialize_any(visitor),
         }
     }

@@ -239,9 +239,8 @@ mod tests {
 
     #[test]
     fn a_path_walks_maps_and_lists() {
-        let map: Map = [("a".into(), Value::List(vec![Map::from_iter([("b".into(), 1i64.into())]).into()]))]
-            .into_iter()
-            .collect();
+        let map: Map =
+            [("a".into(), Value::List(vec![Map::from_iter([("b".into(), 1i64.into())]).into()]))].into_iter().collect();
         let value = Value::Map(map);
         assert_eq!(value.walk("a:0:b", ":"), Some(&Value::Int(1)));
         assert_eq!(value.walk("a:b", ":"), Some(&Value::Int(1)));

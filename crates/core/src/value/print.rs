@@ -93,7 +93,8 @@ mod tests {
 
     #[test]
     fn floats_print_as_pythons() {
-        let cases = [(1.0, "1.0"), (0.5, "0.5"), (1e16, "1e+16"), (1e-5, "1e-05"), (123456.789, "123456.789"), (-0.0, "-0.0")];
+        let cases =
+            [(1.0, "1.0"), (0.5, "0.5"), (1e16, "1e+16"), (1e-5, "1e-05"), (123456.789, "123456.789"), (-0.0, "-0.0")];
         for (number, text) in cases {
             assert_eq!(Value::Float(number).to_string(), text);
         }

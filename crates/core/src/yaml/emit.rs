@@ -128,7 +128,30 @@ fn is_block_safe(text: &str) -> bool {
 
 fn is_plain(text: &str) -> bool {
     let starts_badly = text.starts_with(|c: char| {
-        matches!(c, '-' | '?' | ':' | ',' | '[' | ']' | '{' | '}' | '#' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`' | '=' | ' ' | '<')
+        matches!(
+            c,
+            '-' | '?'
+                | ':'
+                | ','
+                | '['
+                | ']'
+                | '{'
+                | '}'
+                | '#'
+                | '&'
+                | '*'
+                | '!'
+                | '|'
+                | '>'
+                | '\''
+                | '"'
+                | '%'
+                | '@'
+                | '`'
+                | '='
+                | ' '
+                | '<'
+        )
     });
     matches!(scalar::resolve(text), Value::String(_))
         && !starts_badly
@@ -172,7 +195,10 @@ mod tests {
 
     #[test]
     fn odd_strings_read_back() {
-        for text in ["yes", "12", "a: b", "a #b", " a", "a\tb", "- a", "\n", "a\n\n", "  a\nb", "'", "\"", "{}", "=", "1e+16", "x\u{7f}"] {
+        for text in [
+            "yes", "12", "a: b", "a #b", " a", "a\tb", "- a", "\n", "a\n\n", "  a\nb", "'", "\"", "{}", "=", "1e+16",
+            "x\u{7f}",
+        ] {
             let value = Value::List(vec![text.into()]);
             assert_eq!(parse(&emit(&value)), Ok(value), "{text:?} as {:?}", emit(&Value::from(text)));
         }

@@ -92,7 +92,9 @@ const NAMED: &str = "kwargs";
 
 /// Puts positional and named arguments together under their names.
 pub fn bind(fields: &[&str], call: Call) -> std::result::Result<Map, Problem> {
-    let fault = |text: String| Problem::new(ProblemKind::Arguments, format!("{}: {text}", call.function)).hint(usage(&call.function));
+    let fault = |text: String| {
+        Problem::new(ProblemKind::Arguments, format!("{}: {text}", call.function)).hint(usage(&call.function))
+    };
     let takes_rest = fields.contains(&REST);
     let takes_named = fields.contains(&NAMED);
     let positional: Vec<&str> = fields.iter().copied().filter(|name| *name != REST && *name != NAMED).collect();

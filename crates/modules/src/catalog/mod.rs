@@ -13,9 +13,7 @@ use rocksalt_core::{Call, Problem, Return, call::ProblemKind, nearest};
 use crate::machine::System;
 
 /// Alphabetical by noun.
-const NOUNS: &[(&str, &[Entry])] = &[
-    ("test", test::FUNCTIONS),
-];
+const NOUNS: &[(&str, &[Entry])] = &[("test", test::FUNCTIONS)];
 
 /// Every function there is.
 pub fn all() -> impl Iterator<Item = &'static Entry> {

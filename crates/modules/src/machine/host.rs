@@ -1,1 +1,325 @@
-//! [`Host`]: the real machine.
+//! [`Host`]: the real machine, as one call sees it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rocksalt_core::{JobId, Map};
+
+use super::signal::Signal;
+use super::{Command, Kind, Output, Probe, Running, Stat, Stop, System, Upward, launch, process};
+use crate::{Error, Result};
+
+/// What all calls on one machine share.
+#[derive(Default)]
+pub struct Base {
+    /// The program that can become another user; it knows [`super::EXEC_AS`].
+    launcher: Option<PathBuf>,
+    options: Map,
+    environment: Mutex<BTreeMap<String, String>>,
+    grains: Mutex<Option<Arc<Map>>>,
+    calls: Mutex<Calls>,
+}
+
+#[derive(Default)]
+struct Calls {
+    next: u64,
+    running: BTreeMap<u64, (Running, Arc<Signal>)>,
+}
+
+impl Base {
+    pub fn new(launcher: Option<PathBuf>, options: Map) -> Base {
+        // Variables that are no text can't be shown or sent; commands don't get them.
+        let environment =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        Base { launcher, options, environment: Mutex::new(environment.collect()), ..Base::default() }
+    }
+
+    /// A call begins; it counts as running until the host is dropped.
+    pub fn begin(self: &Arc<Base>, running: Running, upward: Box<dyn Upward>) -> Host {
+        let signal = Arc::new(Signal::default());
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.next += 1;
+        let number = calls.next;
+        calls.running.insert(number, (running, Arc::clone(&signal)));
+        Host { base: Arc::clone(self), signal, upward, number }
+    }
+
+    fn grains(&self, machine: &dyn Probe) -> Arc<Map> {
+        let mut grains = self.grains.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(grains.get_or_insert_with(|| Arc::new(crate::grains::gather(machine))))
+    }
+}
+
+pub struct Host {
+    base: Arc<Base>,
+    signal: Arc<Signal>,
+    upward: Box<dyn Upward>,
+    number: u64,
+}
+
+impl Host {
+    /// How somebody else stops this call.
+    pub fn signal(&self) -> Arc<Signal> {
+        Arc::clone(&self.signal)
+    }
+
+    fn execute(&self, command: &Command) -> Result<Output> {
+        let (prefix, user) = launch::prefix(self, command)?;
+        if !prefix.is_empty() && self.base.launcher.is_none() {
+            return Err(Error::failed("this program can't run a command as another user or with a umask"));
+        }
+        process::run(command, self.base.launcher.as_deref(), &prefix, user.as_ref(), &self.environment(), &self.signal)
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.base.calls.lock().unwrap_or_else(PoisonError::into_inner).running.remove(&self.number);
+    }
+}
+
+impl Probe for Host {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        fs::read(path)
+    }
+
+    fn read_at(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        let mut file = fs::File::open(path)?;
+        file.seek(io::SeekFrom::Start(offset))?;
+        let mut content = Vec::new();
+        file.take(length as u64).read_to_end(&mut content)?;
+        Ok(content)
+    }
+
+    fn stat(&self, path: &Path, follow: bool) -> io::Result<Option<Stat>> {
+        let found = if follow { fs::metadata(path) } else { fs::symlink_metadata(path) };
+        match found {
+            Ok(metadata) => Ok(Some(stat(&metadata))),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(path)? {
+            names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        fs::read_link(path)
+    }
+
+    fn query(&self, command: &Command) -> Result<Output> {
+        self.execute(command)
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        self.base.environment.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    fn environment(&self) -> Vec<(String, String)> {
+        let environment = self.base.environment.lock().unwrap_or_else(PoisonError::into_inner);
+        environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    fn grains(&self) -> Arc<Map> {
+        self.base.grains(self)
+    }
+
+    fn options(&self) -> &Map {
+        &self.base.options
+    }
+
+    fn now(&self) -> f64 {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
+    }
+
+    fn cancelled(&self) -> bool {
+        self.signal.cancelled()
+    }
+
+    fn sleep(&self, seconds: f64) -> Result<()> {
+        let time = Duration::try_from_secs_f64(seconds)
+            .map_err(|_| Error::arguments(format!("{seconds} is no length of time")))?;
+        if self.signal.wait(time) { Err(Error::cancelled()) } else { Ok(()) }
+    }
+
+    fn controller(&self) -> &dyn Upward {
+        &*self.upward
+    }
+
+    fn running(&self) -> Vec<Running> {
+        let calls = self.base.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.running.values().map(|(running, _)| running.clone()).collect()
+    }
+}
+
+impl System for Host {
+    fn write(&self, path: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()> {
+        let mut temporary = Temporary::beside(path, mode)?;
+        temporary.file.write_all(content)?;
+        temporary.take_place_of(path)
+    }
+
+    fn write_stream(&self, path: &Path, mode: Option<u32>, next: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()> {
+        let fault = |error: io::Error| Error::io("write", path, &error);
+        let mut temporary = Temporary::beside(path, mode).map_err(fault)?;
+        loop {
+            let piece = next()?;
+            if piece.is_empty() {
+                return temporary.take_place_of(path).map_err(fault);
+            }
+            temporary.file.write_all(&piece).map_err(fault)?;
+        }
+    }
+
+    fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        fs::OpenOptions::new().append(true).create(true).open(path)?.write_all(content)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        if fs::symlink_metadata(path)?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+    }
+
+    fn make_dir(&self, path: &Path, mode: u32) -> io::Result<()> {
+        fs::DirBuilder::new().mode(mode).create(path)?;
+        // The umask took its share of the mode; a wished mode is a wished mode.
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))
+    }
+
+    fn symlink(&self, target: &Path, link: &Path) -> io::Result<()> {
+        std::os::unix::fs::symlink(target, link)
+    }
+
+    fn hard_link(&self, existing: &Path, link: &Path) -> io::Result<()> {
+        fs::hard_link(existing, link)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))
+    }
+
+    fn set_owner(&self, path: &Path, uid: Option<u32>, gid: Option<u32>, follow: bool) -> io::Result<()> {
+        if follow { std::os::unix::fs::chown(path, uid, gid) } else { std::os::unix::fs::lchown(path, uid, gid) }
+    }
+
+    fn set_times(&self, path: &Path, atime: f64, mtime: f64) -> io::Result<()> {
+        let time = |seconds: f64| UNIX_EPOCH + Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        let times = fs::FileTimes::new().set_accessed(time(atime)).set_modified(time(mtime));
+        fs::File::open(path)?.set_times(times)
+    }
+
+    fn run(&self, command: &Command) -> Result<Output> {
+        self.execute(command)
+    }
+
+    fn set_env(&self, name: &str, value: Option<&str>) {
+        let mut environment = self.base.environment.lock().unwrap_or_else(PoisonError::into_inner);
+        match value {
+            Some(value) => environment.insert(name.to_owned(), value.to_owned()),
+            None => environment.remove(name),
+        };
+    }
+
+    fn refresh_grains(&self) {
+        *self.base.grains.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    fn stop(&self, job: JobId, how: Stop) -> bool {
+        let calls = self.base.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = false;
+        for (running, signal) in calls.running.values().filter(|(running, _)| running.job == Some(job)) {
+            // A call that looks for jobs to stop would stop itself otherwise.
+            if !running.function.starts_with("saltutil.") {
+                signal.stop(how);
+                found = true;
+            }
+        }
+        found
+    }
+}
+
+/// A file being written beside the one it will replace; removed again if it never does.
+struct Temporary {
+    path: PathBuf,
+    file: fs::File,
+    mode: Option<u32>,
+}
+
+impl Temporary {
+    fn beside(path: &Path, mode: Option<u32>) -> io::Result<Temporary> {
+        let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        let number = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+        let name = format!(".{}.{}.{number}", name.to_string_lossy(), std::process::id());
+        let temporary = path.with_file_name(name);
+        let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
+        Ok(Temporary { path: temporary, file, mode })
+    }
+
+    fn take_place_of(self, path: &Path) -> io::Result<()> {
+        let before = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
+        if let Some(before) = &before {
+            // Only root may give files away; a file of one's own stays one's own anyway.
+            let _ = std::os::unix::fs::fchown(&self.file, Some(before.uid()), Some(before.gid()));
+        }
+        let mode = self.mode.or_else(|| before.map(|before| before.mode() & 0o7777)).unwrap_or_else(default_mode);
+        self.file.set_permissions(fs::Permissions::from_mode(mode))?;
+        self.file.sync_data()?;
+        fs::rename(&self.path, path)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // After the rename there is nothing under this name any more.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// What a new file gets: all may read, less what the umask forbids.
+fn default_mode() -> u32 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:")).map(str::trim);
+    let mask = mask.and_then(|mask| u32::from_str_radix(mask, 8).ok()).unwrap_or(0o022);
+    0o666 & !mask
+}
+
+fn stat(metadata: &fs::Metadata) -> Stat {
+    let kind = metadata.file_type();
+    let kind = match () {
+        () if kind.is_dir() => Kind::Directory,
+        () if kind.is_symlink() => Kind::Link,
+        () if kind.is_block_device() => Kind::BlockDevice,
+        () if kind.is_char_device() => Kind::CharDevice,
+        () if kind.is_fifo() => Kind::Pipe,
+        () if kind.is_socket() => Kind::Socket,
+        () => Kind::File,
+    };
+    let time = |seconds: i64, nanos: i64| seconds as f64 + nanos as f64 / 1e9;
+    Stat {
+        kind,
+        mode: metadata.mode() & 0o7777,
+        uid: metadata.uid(),
+        gid: metadata.gid(),
+        size: metadata.size(),
+        atime: time(metadata.atime(), metadata.atime_nsec()),
+        mtime: time(metadata.mtime(), metadata.mtime_nsec()),
+        ctime: time(metadata.ctime(), metadata.ctime_nsec()),
+        inode: metadata.ino(),
+        device: metadata.dev(),
+        links: metadata.nlink(),
+    }
+}

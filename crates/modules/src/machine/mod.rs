@@ -3,9 +3,14 @@
 //! A dry run gets a [`Probe`] only, so it can't write. Both are implemented by [`Host`], the real
 //! machine, and by [`Fake`], which tests use.
 
+pub mod accounts;
+
 mod command;
 mod fake;
 mod host;
+mod launch;
+mod process;
+mod signal;
 mod upward;
 
 use std::io;
@@ -15,7 +20,9 @@ use rocksalt_core::{JobId, Map};
 
 pub use command::{Command, Output, Pipe, Sink};
 pub use fake::Fake;
-pub use host::Host;
+pub use host::{Base, Host};
+pub use launch::{EXEC_AS, exec_as};
+pub use signal::Signal;
 pub use upward::{NoController, Upward};
 
 use crate::Result;
@@ -73,12 +80,7 @@ pub trait System: Probe {
     fn write(&self, path: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()>;
 
     /// As `write`, with the content pulled piece by piece until it gives an empty one.
-    fn write_stream(
-        &self,
-        path: &Path,
-        mode: Option<u32>,
-        next: &mut dyn FnMut() -> Result<Vec<u8>>,
-    ) -> Result<()>;
+    fn write_stream(&self, path: &Path, mode: Option<u32>, next: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()>;
 
     /// Adds to the end of a file, in place.
     fn append(&self, path: &Path, content: &[u8]) -> io::Result<()>;

@@ -1,0 +1,96 @@
+//! Users and groups by name and by number.
+//!
+//! A static program has no name service switch: the files come first, then `getent`, which has it.
+
+use std::path::Path;
+
+use super::{Command, Probe};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    pub name: String,
+    pub uid: u32,
+    pub gid: u32,
+    pub comment: String,
+    pub home: String,
+    pub shell: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    pub name: String,
+    pub gid: u32,
+    pub members: Vec<String>,
+}
+
+/// By name, or by number where no name fits.
+pub fn user(machine: &dyn Probe, key: &str) -> Option<User> {
+    let by_name = |user: &User| user.name == key;
+    let by_number = |user: &User| key.parse() == Ok(user.uid);
+    let users = users(machine);
+    users
+        .iter()
+        .find(|user| by_name(user))
+        .or_else(|| users.iter().find(|user| by_number(user)))
+        .cloned()
+        .or_else(|| getent(machine, "passwd", key).as_deref().and_then(parse_user))
+}
+
+/// By name, or by number where no name fits.
+pub fn group(machine: &dyn Probe, key: &str) -> Option<Group> {
+    let groups = groups(machine);
+    groups
+        .iter()
+        .find(|group| group.name == key)
+        .or_else(|| groups.iter().find(|group| key.parse() == Ok(group.gid)))
+        .cloned()
+        .or_else(|| getent(machine, "group", key).as_deref().and_then(parse_group))
+}
+
+/// The numbers of all groups that a user is in, its own first.
+pub fn groups_of(machine: &dyn Probe, user: &User) -> Vec<u32> {
+    let member = |group: &Group| group.members.contains(&user.name) && group.gid != user.gid;
+    let others = groups(machine).into_iter().filter(member).map(|group| group.gid);
+    std::iter::once(user.gid).chain(others).collect()
+}
+
+/// All users of `/etc/passwd`.
+pub fn users(machine: &dyn Probe) -> Vec<User> {
+    lines(machine, "/etc/passwd").iter().filter_map(|line| parse_user(line)).collect()
+}
+
+/// All groups of `/etc/group`.
+pub fn groups(machine: &dyn Probe) -> Vec<Group> {
+    lines(machine, "/etc/group").iter().filter_map(|line| parse_group(line)).collect()
+}
+
+fn lines(machine: &dyn Probe, path: &str) -> Vec<String> {
+    let content = machine.read(Path::new(path)).unwrap_or_default();
+    String::from_utf8_lossy(&content).lines().map(str::to_owned).collect()
+}
+
+fn getent(machine: &dyn Probe, database: &str, key: &str) -> Option<String> {
+    // A key is a user's word: it must not be taken for an option.
+    if key.is_empty() || key.starts_with('-') || key.contains(['\n', '\0', ':']) {
+        return None;
+    }
+    let output = machine.query(&Command::new(["getent", database, key])).ok()?;
+    output.success().then(|| output.text().lines().next().unwrap_or_default().to_owned())
+}
+
+fn parse_user(line: &str) -> Option<User> {
+    let mut fields = line.trim_end().split(':');
+    let name = fields.next()?.to_owned();
+    let uid = fields.nth(1)?.parse().ok()?;
+    let gid = fields.next()?.parse().ok()?;
+    let mut text = || fields.next().unwrap_or_default().to_owned();
+    Some(User { name, uid, gid, comment: text(), home: text(), shell: text() })
+}
+
+fn parse_group(line: &str) -> Option<Group> {
+    let mut fields = line.trim_end().split(':');
+    let name = fields.next()?.to_owned();
+    let gid = fields.nth(1)?.parse().ok()?;
+    let members = fields.next().unwrap_or_default().split(',').filter(|member| !member.is_empty());
+    Some(Group { name, gid, members: members.map(str::to_owned).collect() })
+}

@@ -1,0 +1,336 @@
+//! [`Fake`]: a machine in memory, for tests.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rocksalt_core::{JobId, Map};
+
+use super::{Command, Kind, NoController, Output, Probe, Running, Stat, Stop, System, Upward};
+use crate::{Error, Result};
+
+/// Files and directories in a map, and answers to commands that a test wrote down.
+#[derive(Default)]
+pub struct Fake {
+    files: Mutex<BTreeMap<PathBuf, Node>>,
+    commands: Mutex<BTreeMap<Vec<String>, Output>>,
+    environment: Mutex<BTreeMap<String, String>>,
+    grains: Arc<Map>,
+    options: Map,
+}
+
+#[derive(Clone)]
+struct Node {
+    content: Content,
+    mode: u32,
+    uid: u32,
+    gid: u32,
+    mtime: f64,
+}
+
+#[derive(Clone)]
+enum Content {
+    File(Vec<u8>),
+    Directory,
+    Link(PathBuf),
+}
+
+impl Fake {
+    pub fn new() -> Fake {
+        Fake::default()
+    }
+
+    /// Has a file, and the directories above it.
+    #[must_use]
+    pub fn file(self, path: &str, content: impl Into<Vec<u8>>) -> Fake {
+        self.put(Path::new(path), Content::File(content.into()), 0o644);
+        self
+    }
+
+    #[must_use]
+    pub fn directory(self, path: &str) -> Fake {
+        self.put(Path::new(path), Content::Directory, 0o755);
+        self
+    }
+
+    /// Answers a command so.
+    #[must_use]
+    pub fn command(self, argv: &[&str], output: Output) -> Fake {
+        let argv = argv.iter().map(|word| (*word).to_owned()).collect();
+        lock(&self.commands).insert(argv, output);
+        self
+    }
+
+    #[must_use]
+    pub fn with_grains(mut self, grains: Map) -> Fake {
+        self.grains = Arc::new(grains);
+        self
+    }
+
+    #[must_use]
+    pub fn with_options(mut self, options: Map) -> Fake {
+        self.options = options;
+        self
+    }
+
+    #[must_use]
+    pub fn with_env(self, name: &str, value: &str) -> Fake {
+        self.set_env(name, Some(value));
+        self
+    }
+
+    fn put(&self, path: &Path, content: Content, mode: u32) {
+        let mut files = lock(&self.files);
+        for above in path.ancestors().skip(1) {
+            files.entry(above.to_owned()).or_insert_with(|| Node::new(Content::Directory, 0o755));
+        }
+        files.insert(path.to_owned(), Node::new(content, mode));
+    }
+
+    fn resolve(&self, path: &Path, follow: bool) -> Option<(PathBuf, Node)> {
+        let files = lock(&self.files);
+        let mut path = path.to_owned();
+        for _ in 0..40 {
+            let node = files.get(&path)?;
+            match &node.content {
+                Content::Link(target) if follow => path = path.parent().unwrap_or(Path::new("/")).join(target),
+                _ => return Some((path, node.clone())),
+            }
+        }
+        None
+    }
+
+    fn change(&self, path: &Path, change: impl FnOnce(&mut Node)) -> io::Result<()> {
+        let (path, mut node) = self.resolve(path, true).ok_or(io::ErrorKind::NotFound)?;
+        change(&mut node);
+        lock(&self.files).insert(path, node);
+        Ok(())
+    }
+
+    fn add(&self, path: &Path, content: Content, mode: u32) -> io::Result<()> {
+        let above = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        match self.resolve(above, true) {
+            Some((_, node)) if matches!(node.content, Content::Directory) => {}
+            Some(_) => return Err(io::ErrorKind::NotADirectory.into()),
+            None => return Err(io::ErrorKind::NotFound.into()),
+        }
+        if lock(&self.files).contains_key(path) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        lock(&self.files).insert(path.to_owned(), Node::new(content, mode));
+        Ok(())
+    }
+}
+
+impl Node {
+    fn new(content: Content, mode: u32) -> Node {
+        Node { content, mode, uid: 0, gid: 0, mtime: 0.0 }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Probe for Fake {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        match self.resolve(path, true) {
+            Some((_, Node { content: Content::File(content), .. })) => Ok(content),
+            Some(_) => Err(io::ErrorKind::IsADirectory.into()),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn read_at(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        let content = self.read(path)?;
+        let start = content.len().min(offset as usize);
+        Ok(content[start..content.len().min(start + length)].to_vec())
+    }
+
+    fn stat(&self, path: &Path, follow: bool) -> io::Result<Option<Stat>> {
+        Ok(self.resolve(path, follow).map(|(_, node)| {
+            let (kind, size) = match &node.content {
+                Content::File(content) => (Kind::File, content.len() as u64),
+                Content::Directory => (Kind::Directory, 4096),
+                Content::Link(target) => (Kind::Link, target.as_os_str().len() as u64),
+            };
+            Stat {
+                kind,
+                mode: node.mode,
+                uid: node.uid,
+                gid: node.gid,
+                size,
+                atime: node.mtime,
+                mtime: node.mtime,
+                ctime: node.mtime,
+                inode: 1,
+                device: 1,
+                links: 1,
+            }
+        }))
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        let (path, node) = self.resolve(path, true).ok_or(io::ErrorKind::NotFound)?;
+        if !matches!(node.content, Content::Directory) {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        let files = lock(&self.files);
+        let children = files.keys().filter(|child| child.parent() == Some(&path));
+        Ok(children.filter_map(|child| Some(child.file_name()?.to_string_lossy().into_owned())).collect())
+    }
+
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        match self.resolve(path, false) {
+            Some((_, Node { content: Content::Link(target), .. })) => Ok(target),
+            Some(_) => Err(io::ErrorKind::InvalidInput.into()),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn query(&self, command: &Command) -> Result<Output> {
+        let commands = lock(&self.commands);
+        commands.get(&command.argv).cloned().ok_or_else(|| {
+            let program = command.argv.first().map_or("", String::as_str);
+            Error::failed(format!("could not start '{program}': No such file or directory"))
+        })
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        lock(&self.environment).get(name).cloned()
+    }
+
+    fn environment(&self) -> Vec<(String, String)> {
+        lock(&self.environment).iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    fn grains(&self) -> Arc<Map> {
+        Arc::clone(&self.grains)
+    }
+
+    fn options(&self) -> &Map {
+        &self.options
+    }
+
+    fn now(&self) -> f64 {
+        1_000_000_000.0
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+
+    fn sleep(&self, _: f64) -> Result<()> {
+        Ok(())
+    }
+
+    fn controller(&self) -> &dyn Upward {
+        &NoController
+    }
+
+    fn running(&self) -> Vec<Running> {
+        Vec::new()
+    }
+}
+
+impl System for Fake {
+    fn write(&self, path: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()> {
+        match self.resolve(path, false) {
+            Some((_, Node { content: Content::Directory, .. })) => Err(io::ErrorKind::IsADirectory.into()),
+            Some((path, node)) => {
+                let node = Node { content: Content::File(content.to_vec()), mode: mode.unwrap_or(node.mode), ..node };
+                lock(&self.files).insert(path, node);
+                Ok(())
+            }
+            None => self.add(path, Content::File(content.to_vec()), mode.unwrap_or(0o644)),
+        }
+    }
+
+    fn write_stream(&self, path: &Path, mode: Option<u32>, next: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()> {
+        let mut content = Vec::new();
+        loop {
+            let piece = next()?;
+            if piece.is_empty() {
+                return self.write(path, &content, mode).map_err(|error| Error::io("write", path, &error));
+            }
+            content.extend(piece);
+        }
+    }
+
+    fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        let mut whole = if self.resolve(path, true).is_some() { self.read(path)? } else { Vec::new() };
+        whole.extend_from_slice(content);
+        self.write(path, &whole, None)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut files = lock(&self.files);
+        if !files.contains_key(path) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        files.retain(|child, _| !child.starts_with(path));
+        Ok(())
+    }
+
+    fn make_dir(&self, path: &Path, mode: u32) -> io::Result<()> {
+        self.add(path, Content::Directory, mode)
+    }
+
+    fn symlink(&self, target: &Path, link: &Path) -> io::Result<()> {
+        self.add(link, Content::Link(target.to_owned()), 0o777)
+    }
+
+    fn hard_link(&self, existing: &Path, link: &Path) -> io::Result<()> {
+        let (_, node) = self.resolve(existing, false).ok_or(io::ErrorKind::NotFound)?;
+        self.add(link, node.content, node.mode)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut files = lock(&self.files);
+        let moved: Vec<PathBuf> = files.keys().filter(|path| path.starts_with(from)).cloned().collect();
+        if moved.is_empty() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        for path in moved {
+            if let (Some(node), Ok(rest)) = (files.remove(&path), path.strip_prefix(from)) {
+                let path = if rest.as_os_str().is_empty() { to.to_owned() } else { to.join(rest) };
+                files.insert(path, node);
+            }
+        }
+        Ok(())
+    }
+
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
+        self.change(path, |node| node.mode = mode)
+    }
+
+    fn set_owner(&self, path: &Path, uid: Option<u32>, gid: Option<u32>, _: bool) -> io::Result<()> {
+        self.change(path, |node| {
+            node.uid = uid.unwrap_or(node.uid);
+            node.gid = gid.unwrap_or(node.gid);
+        })
+    }
+
+    fn set_times(&self, path: &Path, _: f64, mtime: f64) -> io::Result<()> {
+        self.change(path, |node| node.mtime = mtime)
+    }
+
+    fn run(&self, command: &Command) -> Result<Output> {
+        self.query(command)
+    }
+
+    fn set_env(&self, name: &str, value: Option<&str>) {
+        let mut environment = lock(&self.environment);
+        match value {
+            Some(value) => environment.insert(name.to_owned(), value.to_owned()),
+            None => environment.remove(name),
+        };
+    }
+
+    fn refresh_grains(&self) {}
+
+    fn stop(&self, _: JobId, _: Stop) -> bool {
+        false
+    }
+}

@@ -1,0 +1,179 @@
+//! Runs a child process with a time limit, so that a cancel reaches all it started.
+
+use std::io::{self, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{self, Child, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use super::accounts::User;
+use super::signal::{Signal, signal_group};
+use super::{Command, Output, Pipe, Stop};
+use crate::{Error, Result};
+
+/// How long a command may take to end after it was asked to, before it is killed.
+const GRACE: Duration = Duration::from_secs(2);
+
+enum News {
+    Piece(Pipe, Vec<u8>),
+    End,
+    Exit(io::Result<ExitStatus>),
+}
+
+/// `launcher` and `prefix` go before the command's own words where it must run as somebody else.
+pub(super) fn run(
+    command: &Command,
+    launcher: Option<&Path>,
+    prefix: &[String],
+    user: Option<&User>,
+    environment: &[(String, String)],
+    signal: &Signal,
+) -> Result<Output> {
+    let Some(program) = command.argv.first() else { return Err(Error::arguments("there is no command to run")) };
+    if signal.cancelled() {
+        return Err(Error::cancelled());
+    }
+    let mut child = spawn(command, launcher, prefix, user, environment)
+        .map_err(|error| start_error(program, command.cwd.as_deref(), &error))?;
+    let pid = child.id();
+    signal.started(pid);
+    let output = attend(&mut Attended { pid, command, signal }, child.stdin.take(), child);
+    signal.ended(pid);
+    output
+}
+
+fn spawn(
+    command: &Command,
+    launcher: Option<&Path>,
+    prefix: &[String],
+    user: Option<&User>,
+    environment: &[(String, String)],
+) -> io::Result<Child> {
+    let mut words = command.argv.iter();
+    let mut process = match launcher {
+        Some(launcher) if !prefix.is_empty() => {
+            let mut process = process::Command::new(launcher);
+            process.args(prefix);
+            process
+        }
+        _ => process::Command::new(words.next().map_or("", String::as_str)),
+    };
+    process.args(words).env_clear();
+    if !command.clean_env {
+        process.envs(environment.iter().map(|(name, value)| (name, value)));
+    }
+    if let Some(user) = user {
+        process.env("HOME", &user.home).env("USER", &user.name).env("LOGNAME", &user.name).env("SHELL", &user.shell);
+    }
+    for (name, value) in &command.env {
+        match value {
+            Some(value) => process.env(name, value),
+            None => process.env_remove(name),
+        };
+    }
+    if let Some(cwd) = &command.cwd {
+        process.current_dir(cwd);
+    }
+    process
+        .process_group(0)
+        .stdin(if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+}
+
+struct Attended<'a> {
+    pid: u32,
+    command: &'a Command,
+    signal: &'a Signal,
+}
+
+/// Collects the output until the child has ended and nobody holds its pipes any more.
+fn attend(attended: &mut Attended<'_>, stdin: Option<process::ChildStdin>, mut child: Child) -> Result<Output> {
+    let (sender, news) = mpsc::channel();
+    let mut open = 0;
+    if let Some(stdout) = child.stdout.take() {
+        open += 1;
+        read_in_background(stdout, Pipe::Stdout, sender.clone());
+    }
+    if let Some(stderr) = child.stderr.take() {
+        open += 1;
+        read_in_background(stderr, Pipe::Stderr, sender.clone());
+    }
+    if let (Some(mut pipe), Some(input)) = (stdin, attended.command.stdin.clone()) {
+        // A command that doesn't read its input is no error of ours.
+        std::thread::spawn(move || drop(pipe.write_all(&input)));
+    }
+    std::thread::spawn(move || drop(sender.send(News::Exit(child.wait()))));
+
+    let mut output = Output { pid: attended.pid, ..Output::default() };
+    let mut deadline = attended.command.timeout.map(|timeout| Instant::now() + timeout);
+    let mut asked = false;
+    let mut exited = false;
+    while open > 0 || !exited {
+        let left = deadline.map_or(Duration::from_secs(3600), |end| end.saturating_duration_since(Instant::now()));
+        match news.recv_timeout(left) {
+            Ok(News::Piece(pipe, bytes)) => {
+                if let Some(sink) = &attended.command.sink {
+                    sink(pipe, &bytes);
+                }
+                match pipe {
+                    Pipe::Stdout => output.stdout.extend_from_slice(&bytes),
+                    Pipe::Stderr => output.stderr.extend_from_slice(&bytes),
+                }
+            }
+            Ok(News::End) => open -= 1,
+            Ok(News::Exit(status)) => {
+                exited = true;
+                let status =
+                    status.map_err(|error| Error::failed(format!("could not wait for the command: {error}")))?;
+                output.code = status.code().unwrap_or_else(|| -status.signal().unwrap_or(1));
+                if attended.signal.cancelled() {
+                    break;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) if deadline.is_none() => {}
+            Err(RecvTimeoutError::Timeout) if !asked => {
+                output.timed_out = true;
+                asked = true;
+                signal_group(attended.pid, Stop::Term);
+                deadline = Some(Instant::now() + GRACE);
+            }
+            Err(_) => {
+                signal_group(attended.pid, Stop::Kill);
+                break;
+            }
+        }
+    }
+    if attended.signal.cancelled() {
+        return Err(Error::cancelled());
+    }
+    Ok(output)
+}
+
+fn read_in_background(mut pipe: impl Read + Send + 'static, name: Pipe, sender: mpsc::Sender<News>) {
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            match pipe.read(&mut buffer) {
+                Ok(count) if count > 0 => {
+                    if sender.send(News::Piece(name, buffer[..count].to_vec())).is_err() {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                _ => break,
+            }
+        }
+        let _ = sender.send(News::End);
+    });
+}
+
+fn start_error(program: &str, cwd: Option<&Path>, error: &io::Error) -> Error {
+    // The system gives one and the same error for a missing program and a missing directory.
+    if let Some(cwd) = cwd.filter(|cwd| !cwd.is_dir()) {
+        return Error::failed(format!("Specified cwd '{}' either not absolute or does not exist", cwd.display()));
+    }
+    Error::failed(format!("could not start '{program}': {}", crate::error::reason(error)))
+}

@@ -1,0 +1,74 @@
+//! [`Signal`]: how somebody else stops a running call.
+
+use std::collections::BTreeSet;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal as Number, kill_process_group};
+
+use super::Stop;
+
+/// Shared between a call's thread and whoever may stop it.
+#[derive(Default)]
+pub struct Signal {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    cancelled: bool,
+    /// Leaders of the process groups that the call started.
+    children: BTreeSet<u32>,
+}
+
+impl Signal {
+    /// Marks the call as cancelled and signals what it started.
+    pub fn stop(&self, how: Stop) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.cancelled = true;
+        for child in &state.children {
+            signal_group(*child, how);
+        }
+        self.changed.notify_all();
+    }
+
+    pub fn cancelled(&self) -> bool {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).cancelled
+    }
+
+    /// Waits so long, or until it is cancelled; true if it was.
+    pub fn wait(&self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while !state.cancelled {
+            let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) else { break };
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.cancelled
+    }
+
+    /// A child was started. If the call was cancelled meanwhile, it ends at once.
+    pub(super) fn started(&self, child: u32) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.children.insert(child);
+        if state.cancelled {
+            signal_group(child, Stop::Kill);
+        }
+    }
+
+    pub(super) fn ended(&self, child: u32) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).children.remove(&child);
+    }
+}
+
+/// Signals a whole process group; that it is gone already is fine.
+pub(super) fn signal_group(leader: u32, how: Stop) {
+    let number = match how {
+        Stop::Term => Number::TERM,
+        Stop::Kill => Number::KILL,
+    };
+    if let Some(pid) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(pid, number);
+    }
+}
