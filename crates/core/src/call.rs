@@ -17,11 +17,14 @@ pub struct Call {
     /// The job it belongs to, for `saltutil.running` and for cancelling.
     #[n(3)]
     pub job: Option<JobId>,
+    /// Send the output of commands as it comes, besides the result.
+    #[n(4)]
+    pub stream: bool,
 }
 
 impl Call {
     pub fn new(function: impl Into<String>) -> Call {
-        Call { function: function.into(), args: Vec::new(), kwargs: Map::new(), job: None }
+        Call { function: function.into(), args: Vec::new(), kwargs: Map::new(), job: None, stream: false }
     }
 
     #[must_use]

@@ -1,0 +1,120 @@
+//! [`Calls`]: the calls that run, each in a thread of its own.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rocksalt_core::call::{Call, Problem, ProblemKind, Return};
+use rocksalt_core::frame::{Message, RequestId, Stream};
+use rocksalt_modules::catalog;
+use rocksalt_modules::machine::{Base, Host, Pipe, Running, Signal, Sink, Stop};
+
+use crate::link::Link;
+use crate::upward::{Controller, Outlet};
+
+/// More at once than a controller ever asks for; beyond it something is wrong.
+const MOST: usize = 256;
+
+/// How long calls may take to end after the link was lost.
+const GRACE: Duration = Duration::from_secs(2);
+
+pub struct Calls {
+    base: Arc<Base>,
+    link: Arc<Link>,
+    running: Mutex<HashMap<RequestId, Arc<Signal>>>,
+}
+
+impl Calls {
+    pub fn new(base: Arc<Base>, link: Arc<Link>) -> Calls {
+        Calls { base, link, running: Mutex::default() }
+    }
+
+    /// Starts a call; its result is sent when it ends, whatever happens.
+    pub fn start(self: &Arc<Calls>, id: RequestId, call: Call) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.len() >= MOST || running.contains_key(&id) {
+            let problem =
+                Problem::new(ProblemKind::Refused, format!("{} calls run on this target already", running.len()));
+            drop(running);
+            self.link.send(id, Message::Return(Box::new(problem.into())));
+            return;
+        }
+        let host = self.host(id, &call);
+        running.insert(id, host.signal());
+        drop(running);
+        let calls = Arc::clone(self);
+        let started = std::thread::Builder::new().name(call.function.clone()).spawn(move || calls.run(id, call, host));
+        if let Err(error) = started {
+            let problem = Problem::new(ProblemKind::Failed, format!("could not start a thread: {error}"));
+            self.finish(id, problem.into());
+        }
+    }
+
+    pub fn cancel(&self, id: RequestId) {
+        if let Some(signal) = self.running.lock().unwrap_or_else(PoisonError::into_inner).get(&id) {
+            signal.stop(Stop::Term);
+        }
+    }
+
+    /// Asks all calls to end, and kills what they started if they don't.
+    pub fn stop_all(&self) {
+        let end = Instant::now() + GRACE;
+        let mut how = Stop::Term;
+        loop {
+            let running: Vec<_> =
+                self.running.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+            if running.is_empty() {
+                return;
+            }
+            if Instant::now() > end {
+                running.iter().for_each(|signal| signal.stop(Stop::Kill));
+                return;
+            }
+            if how == Stop::Term {
+                running.iter().for_each(|signal| signal.stop(how));
+                how = Stop::Kill;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn host(&self, id: RequestId, call: &Call) -> Host {
+        let running = Running {
+            job: call.job,
+            function: call.function.clone(),
+            args: call.args.clone(),
+            since: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()),
+        };
+        let sink = call.stream.then(|| {
+            let outlet = Mutex::new(Outlet::new(id, Arc::clone(&self.link)));
+            Arc::new(move |pipe: Pipe, bytes: &[u8]| {
+                let stream = match pipe {
+                    Pipe::Stdout => Stream::Stdout,
+                    Pipe::Stderr => Stream::Stderr,
+                };
+                // A listener that is gone must not stop the command.
+                let _ = outlet.lock().unwrap_or_else(PoisonError::into_inner).write(stream, bytes);
+            }) as Sink
+        });
+        self.base.begin(running, Box::new(Controller::new(id, Arc::clone(&self.link))), sink)
+    }
+
+    fn run(&self, id: RequestId, call: Call, host: Host) {
+        let function = call.function.clone();
+        let result = catch_unwind(AssertUnwindSafe(|| catalog::call(call, &host))).unwrap_or_else(|_| {
+            Problem::new(ProblemKind::Failed, format!("{function} ended by a defect of rocksalt itself"))
+                .hint("please report it with the exact call")
+                .into()
+        });
+        drop(host);
+        self.finish(id, result);
+    }
+
+    fn finish(&self, id: RequestId, result: Return) {
+        // First out of the list: the controller may use the number again once it has the result.
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        self.link.close(id);
+        self.link.send(id, Message::Return(Box::new(result)));
+    }
+}

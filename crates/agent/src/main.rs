@@ -1,0 +1,12 @@
+//! The agent as a program of its own, as it is sent to targets.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    match rocksalt_agent::start(&arguments) {
+        Some(code) => ExitCode::from(code),
+        // The bootstrap starts it so to see whether this machine can run it at all.
+        None => ExitCode::SUCCESS,
+    }
+}

@@ -1,0 +1,125 @@
+//! The agent's loop: frames in, calls started, until the controller has gone.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rocksalt_core::frame::{Decoder, Error, FIRST_ASK, Hello, LINK, Message, PROTOCOL};
+use rocksalt_core::{Map, Value};
+use rocksalt_modules::machine::Base;
+
+use crate::calls::Calls;
+use crate::link::Link;
+
+/// Nothing heard for so long means that the controller is gone: it pings far more often.
+const SILENCE: u64 = 90;
+
+/// How the agent's life ended.
+pub enum Ended {
+    /// The controller said good-bye, or closed the link.
+    Finished,
+    /// The link broke; what ran was stopped.
+    LinkLost,
+    /// The controller sent something that is not our protocol; what ran was stopped.
+    Protocol(String),
+}
+
+pub fn serve(mut input: impl Read, output: impl Write + Send + 'static) -> Ended {
+    let link = Arc::new(Link::new(Box::new(output)));
+    let greeting = Hello {
+        protocol: PROTOCOL,
+        version: env!("CARGO_PKG_VERSION").into(),
+        pid: std::process::id(),
+        target: String::new(),
+        options: Value::Null,
+    };
+    if !link.send(LINK, Message::Hello(greeting)) {
+        return Ended::LinkLost;
+    }
+    let watched = Arc::clone(&link);
+    std::thread::spawn(move || watch(&watched));
+
+    let mut decoder = Decoder::new();
+    let mut buffer = vec![0; 64 * 1024];
+    let mut calls = None;
+    let ended = loop {
+        let count = match input.read(&mut buffer) {
+            Ok(0) => break Ended::Finished,
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(_) => break Ended::LinkLost,
+        };
+        link.hear();
+        decoder.push(&buffer[..count]);
+        match take_in(&mut decoder, &link, &mut calls) {
+            Ok(true) => {}
+            Ok(false) => break Ended::Finished,
+            Err(error) => break Ended::Protocol(error),
+        }
+    };
+    link.lose();
+    if let Some(calls) = calls {
+        calls.stop_all();
+    }
+    ended
+}
+
+/// Handles all whole frames; false when the controller said good-bye.
+fn take_in(decoder: &mut Decoder, link: &Arc<Link>, calls: &mut Option<Arc<Calls>>) -> Result<bool, String> {
+    while let Some(frame) = decoder.next_frame().map_err(explain)? {
+        match (frame.message, &calls) {
+            (Message::Hello(hello), None) => *calls = Some(Arc::new(Calls::new(base(hello)?, Arc::clone(link)))),
+            (Message::Ping, _) => drop(link.send(LINK, Message::Pong)),
+            (Message::Bye, _) => return Ok(false),
+            (Message::Call(call), Some(calls)) if frame.id != LINK && frame.id < FIRST_ASK => {
+                calls.start(frame.id, call)
+            }
+            (Message::Cancel, Some(calls)) => calls.cancel(frame.id),
+            (message @ (Message::Answer(_) | Message::Data(_) | Message::Credit(_)), Some(_)) => {
+                link.deliver(frame.id, message);
+            }
+            (Message::Pong, _) => {}
+            (other, _) => return Err(format!("unexpected {other:?} for request {}", frame.id)),
+        }
+    }
+    Ok(true)
+}
+
+fn explain(error: Error) -> String {
+    match &error {
+        Error::Malformed(cause) => format!("{error}: {cause}"),
+        Error::TooLarge(_) => error.to_string(),
+    }
+}
+
+fn base(hello: Hello) -> Result<Arc<Base>, String> {
+    if hello.protocol != PROTOCOL {
+        return Err(format!(
+            "the controller (version {}) speaks protocol {}, this agent (version {}) protocol {PROTOCOL}",
+            hello.version,
+            hello.protocol,
+            env!("CARGO_PKG_VERSION")
+        ));
+    }
+    let mut options = match hello.options {
+        Value::Map(map) => map,
+        _ => Map::new(),
+    };
+    if !options.contains_key("id") {
+        options.insert("id", hello.target);
+    }
+    // By this name the program is found even after its file was removed.
+    let launcher = PathBuf::from("/proc/self/exe");
+    Ok(Arc::new(Base::new(Some(launcher), options)))
+}
+
+/// Ends the process when the controller has vanished without closing the link.
+fn watch(link: &Link) {
+    loop {
+        std::thread::sleep(Duration::from_secs(5));
+        if link.lost() || link.silence() > SILENCE {
+            std::process::exit(1);
+        }
+    }
+}
