@@ -1,1 +1,7 @@
 //! Reaches a target, puts the agent there and exchanges frames with it.
+//!
+//! Invariant: nothing here knows what a job is. The way of a link: [`transport`] logs in,
+//! [`bootstrap`] puts the agent there and starts it, [`link`] speaks with it, [`pool`] shares it,
+//! and [`keeper`] keeps it between commands.
+
+pub mod transport;
