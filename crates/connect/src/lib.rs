@@ -5,3 +5,13 @@
 //! and [`keeper`] keeps it between commands.
 
 pub mod transport;
+
+pub mod agents;
+pub mod bootstrap;
+pub mod link;
+pub mod links;
+pub mod pool;
+
+pub mod keeper;
+
+mod resolve;

@@ -12,6 +12,7 @@ pub mod event;
 pub mod job_id;
 
 pub mod frame;
+pub mod keeper;
 pub mod link;
 pub mod roster;
 pub mod target;

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::secret::Secret;
+use minicbor::{Decode, Encode};
+
+use crate::secret::{Secret, sealed};
 use crate::value::Map;
 
 /// All that a roster says: the targets, and the groups they are in.
@@ -21,56 +23,84 @@ impl Roster {
 }
 
 /// How to reach one target. What is `None` is left to `~/.ssh/config` and the defaults.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Encode, Decode)]
 pub struct Entry {
+    #[n(0)]
     pub id: String,
     /// A name or an address.
+    #[n(1)]
     pub host: String,
+    #[n(2)]
     pub port: Option<u16>,
+    #[n(3)]
     pub user: Option<String>,
     /// `ssh`, `openssh` or `local`.
+    #[n(4)]
     pub transport: String,
+    #[cbor(n(5), with = "sealed")]
     pub password: Option<Secret>,
     /// Private keys to try, before those of the defaults.
+    #[n(6)]
     pub keys: Vec<PathBuf>,
+    #[cbor(n(7), with = "sealed")]
     pub key_password: Option<Secret>,
+    #[n(8)]
     pub certificate: Option<PathBuf>,
     /// Only the keys named, none that an ssh-agent offers besides.
+    #[n(9)]
     pub identities_only: bool,
+    #[n(10)]
     pub proxy_jump: Option<String>,
+    #[n(11)]
     pub known_hosts: Option<PathBuf>,
     /// Take a host key that was never seen, and remember it (rule R8).
+    #[n(12)]
     pub accept_new: bool,
+    #[n(13)]
     pub escalate: Option<Escalate>,
     /// Ask for a terminal: `requiretty` in sudoers needs one.
+    #[n(14)]
     pub tty: bool,
     /// Seconds to connect and log in.
+    #[n(15)]
     pub timeout: Option<u32>,
     /// Where the agent is put on the target (Salt's `thin_dir`).
+    #[n(16)]
     pub agent_dir: Option<String>,
     /// The target's configuration (Salt's `minion_opts`).
+    #[n(17)]
     pub options: Map,
     /// Grains that the roster gives, over those that the target has.
+    #[n(18)]
     pub grains: Map,
     /// Pillar that the roster gives.
+    #[n(19)]
     pub pillar: Map,
     /// Where it was written, for messages: `roster:12`.
+    #[n(20)]
     pub origin: String,
 }
 
 /// Becoming another user after the login.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Encode, Decode)]
 pub struct Escalate {
+    #[n(0)]
     pub method: Method,
     /// Whom to become.
+    #[n(1)]
     pub user: String,
+    #[cbor(n(2), with = "sealed")]
     pub password: Option<Secret>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
+#[cbor(index_only)]
 pub enum Method {
+    #[n(0)]
     Sudo,
+    #[n(1)]
     Su,
+    #[n(2)]
     Doas,
 }
 

@@ -30,3 +30,38 @@ impl<T: Zeroize> fmt::Debug for Secret<T> {
         f.write_str("Secret(…)")
     }
 }
+
+/// Writes a secret where it must cross a process boundary that only its owner can read: the
+/// keeper's socket. Named at each field that does so; nothing gets it by deriving alone.
+pub mod sealed {
+    use minicbor::decode::{Decoder, Error};
+    use minicbor::encode::{self, Encoder, Write};
+
+    use super::Secret;
+
+    pub fn encode<C, W: Write>(
+        secret: &Option<Secret>,
+        e: &mut Encoder<W>,
+        _: &mut C,
+    ) -> Result<(), encode::Error<W::Error>> {
+        match secret {
+            Some(secret) => e.str(secret.reveal())?.ok(),
+            None => e.null()?.ok(),
+        }
+    }
+
+    pub fn decode<C>(d: &mut Decoder<'_>, _: &mut C) -> Result<Option<Secret>, Error> {
+        match d.datatype()? {
+            minicbor::data::Type::Null => d.null().map(|()| None),
+            _ => Ok(Some(Secret::new(d.str()?.to_owned()))),
+        }
+    }
+
+    pub fn is_nil(secret: &Option<Secret>) -> bool {
+        secret.is_none()
+    }
+
+    pub fn nil() -> Option<Option<Secret>> {
+        Some(None)
+    }
+}

@@ -2,10 +2,14 @@
 //!
 //! To add one: write a file with a [`Transport`], and put it in [`open`].
 
+mod local;
 mod openssh;
+mod ssh;
+
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::link::{Failure, Key, Stage};
 use rocksalt_core::nearest;
 use rocksalt_core::roster::Entry;
 use rocksalt_core::secret::Secret;
@@ -16,8 +20,38 @@ pub const NAMES: [&str; 3] = ["local", "openssh", "ssh"];
 
 #[async_trait]
 pub trait Transport: Send + Sync {
+    /// By this the link is found again; two entries with the same key share one.
+    fn key(&self, entry: &Entry) -> Key;
+
     /// Connects and logs in. Times out by itself.
-    async fn connect(&self, entry: &Entry, prompt: &dyn Prompt) -> Result<Box<dyn Session>, Failure>;
+    async fn connect(&self, entry: &Entry, caller: &Caller<'_>) -> Result<Box<dyn Session>, Failure>;
+}
+
+/// On whose behalf a connection is made.
+pub struct Caller<'a> {
+    pub prompt: &'a dyn Prompt,
+    /// The ssh-agent's socket, if there is one.
+    pub agent_socket: Option<&'a Path>,
+    /// Hears of each stage that is done, for `hosts --check`.
+    pub progress: &'a (dyn Fn(Stage) + Send + Sync),
+}
+
+/// The person whose settings and keys are used.
+#[derive(Clone, Debug)]
+pub struct Person {
+    pub name: String,
+    pub home: PathBuf,
+}
+
+/// The key of an entry when nothing but the entry counts.
+pub fn plain_key(entry: &Entry, person: &Person) -> Key {
+    Key {
+        transport: entry.transport.clone(),
+        user: entry.user.clone().unwrap_or_else(|| person.name.clone()),
+        address: entry.host.clone(),
+        port: entry.port.unwrap_or(22),
+        escalated: entry.escalate.as_ref().map(|wish| format!("{}:{}", wish.method.name(), wish.user)).unwrap_or_default(),
+    }
 }
 
 /// A login that stands.
@@ -64,13 +98,17 @@ impl Prompt for NoPrompt {
     }
 }
 
-pub fn open(name: &str) -> Result<Box<dyn Transport>, Failure> {
+pub fn open(name: &str, person: &Person) -> Result<Box<dyn Transport>, Failure> {
     match name {
-        "openssh" => Ok(Box::new(openssh::OpenSsh)),
-        other => Err(Failure::new(
-            Stage::Settings,
-            format!("there is no transport '{other}'{}", nearest::hint(other, NAMES)),
-        )
-        .hint(format!("known: {}", NAMES.join(", ")))),
+        "local" => Ok(Box::new(local::Local(person.clone()))),
+        "openssh" => Ok(Box::new(openssh::OpenSsh(person.clone()))),
+        "ssh" => Ok(Box::new(ssh::Ssh::new(person))),
+        other => Err(unknown(other)),
     }
+}
+
+/// There is no transport of this name.
+pub fn unknown(name: &str) -> Failure {
+    Failure::new(Stage::Settings, format!("there is no transport '{name}'{}", nearest::hint(name, NAMES)))
+        .hint(format!("known: {}", NAMES.join(", ")))
 }

@@ -1,0 +1,245 @@
+//! A command's side of the keeper's socket.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use rocksalt_core::frame::Frame;
+use rocksalt_core::keeper::{FromKeeper, ToKeeper};
+use rocksalt_core::link::{Failure, Info, Stage};
+use rocksalt_core::roster::Entry;
+use tokio::net::UnixStream;
+use tokio::sync::{mpsc, oneshot};
+
+use super::wire::{self, Reader};
+use crate::link::{Outlet, Port};
+use crate::links::{Line, Links, Progress};
+use crate::transport::Prompt;
+
+/// The keeper's links.
+pub struct Kept {
+    shared: Arc<Shared>,
+    /// The keeper's process.
+    pub pid: u32,
+}
+
+struct Shared {
+    messages: mpsc::UnboundedSender<ToKeeper>,
+    state: Mutex<State>,
+    next: AtomicU32,
+}
+
+#[derive(Default)]
+struct State {
+    opening: HashMap<u32, Opening>,
+    ports: HashMap<u32, mpsc::UnboundedSender<Frame>>,
+    /// Why a request ended without a result.
+    lost: HashMap<u32, Failure>,
+    lists: Vec<oneshot::Sender<Vec<Info>>>,
+    closes: Vec<oneshot::Sender<usize>>,
+}
+
+struct Opening {
+    done: oneshot::Sender<Result<(), Failure>>,
+    stages: mpsc::UnboundedSender<Stage>,
+}
+
+/// What keeps one from using a keeper that is there.
+pub enum Refusal {
+    /// There is none.
+    Absent,
+    /// It is another build; it was told to end.
+    OtherBuild,
+}
+
+impl Kept {
+    /// Connects to a keeper that runs.
+    pub async fn connect(
+        socket: &Path,
+        build: &str,
+        agent_socket: Option<PathBuf>,
+        prompt: Arc<dyn Prompt>,
+    ) -> Result<Kept, Refusal> {
+        let stream = UnixStream::connect(socket).await.map_err(|_| Refusal::Absent)?;
+        let (read, write) = stream.into_split();
+        let (messages, outgoing) = mpsc::unbounded_channel();
+        tokio::spawn(wire::write(write, outgoing));
+        let _ = messages.send(ToKeeper::Hello { build: build.to_owned(), agent_socket });
+        let mut reader = Reader::new(read);
+        let pid = match reader.next().await {
+            Ok(Some(FromKeeper::Hello { build: other, pid })) if other == build => pid,
+            Ok(Some(_)) => {
+                let _ = messages.send(ToKeeper::Stop);
+                // It closes its end when it is about to go.
+                let _ = reader.next().await;
+                return Err(Refusal::OtherBuild);
+            }
+            _ => return Err(Refusal::Absent),
+        };
+        let shared = Arc::new(Shared { messages, state: Mutex::default(), next: AtomicU32::new(1) });
+        tokio::spawn(listen(reader, Arc::clone(&shared), prompt));
+        Ok(Kept { shared, pid })
+    }
+
+    /// Closes all links and ends the keeper.
+    pub async fn stop(&self) {
+        let _ = self.shared.messages.send(ToKeeper::Stop);
+        self.shared.messages.closed().await;
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn number(&self) -> u32 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+fn gone() -> Failure {
+    Failure::new(Stage::Link, "the keeper that held the links has ended").hint("run it again: a new one will be started")
+}
+
+async fn listen(
+    mut reader: Reader<tokio::net::unix::OwnedReadHalf, FromKeeper>,
+    shared: Arc<Shared>,
+    prompt: Arc<dyn Prompt>,
+) {
+    while let Ok(Some(message)) = reader.next().await {
+        let mut state = shared.lock();
+        match message {
+            FromKeeper::Opened { ticket } => {
+                if let Some(opening) = state.opening.remove(&ticket) {
+                    let _ = opening.done.send(Ok(()));
+                }
+            }
+            FromKeeper::Failed { ticket, failure } => {
+                if let Some(opening) = state.opening.remove(&ticket) {
+                    let _ = opening.done.send(Err(failure));
+                }
+            }
+            FromKeeper::Reached { ticket, stage } => {
+                if let Some(opening) = state.opening.get(&ticket) {
+                    let _ = opening.stages.send(stage);
+                }
+            }
+            FromKeeper::Frame { port, id, message } => {
+                if let Some(frames) = state.ports.get(&port) {
+                    let _ = frames.send(Frame { id, message });
+                }
+            }
+            FromKeeper::Lost { port, failure } => {
+                state.lost.insert(port, failure);
+                state.ports.remove(&port);
+            }
+            FromKeeper::Links { links } => {
+                if !state.lists.is_empty() {
+                    let _ = state.lists.remove(0).send(links);
+                }
+            }
+            FromKeeper::Closed { count } => {
+                if !state.closes.is_empty() {
+                    let _ = state.closes.remove(0).send(count as usize);
+                }
+            }
+            FromKeeper::Question { question, text } => {
+                let (messages, prompt) = (shared.messages.clone(), Arc::clone(&prompt));
+                tokio::spawn(async move {
+                    let answer = prompt.secret(&text).await;
+                    let _ = messages.send(ToKeeper::Secret { question, answer });
+                });
+            }
+            FromKeeper::Hello { .. } => {}
+        }
+    }
+    // Everybody who waits hears that nothing will come.
+    let mut state = shared.lock();
+    state.ports.clear();
+    state.opening.clear();
+    state.lists.clear();
+    state.closes.clear();
+}
+
+#[async_trait]
+impl Links for Kept {
+    async fn open(&self, entry: &Entry, wipe: bool, progress: Option<&Progress>) -> Result<Arc<dyn Line>, Failure> {
+        let ticket = self.shared.number();
+        let (done, mut opened) = oneshot::channel();
+        let (stages, mut reached) = mpsc::unbounded_channel();
+        self.shared.lock().opening.insert(ticket, Opening { done, stages });
+        let open = ToKeeper::Open { ticket, entry: Box::new(entry.clone()), wipe, verbose: progress.is_some() };
+        self.shared.messages.send(open).map_err(|_| gone())?;
+        loop {
+            tokio::select! {
+                biased;
+                Some(stage) = reached.recv() => {
+                    if let Some(progress) = progress {
+                        progress(stage);
+                    }
+                }
+                result = &mut opened => {
+                    result.map_err(|_| gone())??;
+                    return Ok(Arc::new(KeptLine { shared: Arc::clone(&self.shared), ticket }));
+                }
+            }
+        }
+    }
+
+    async fn list(&self) -> Result<Vec<Info>, Failure> {
+        let (sender, links) = oneshot::channel();
+        self.shared.lock().lists.push(sender);
+        self.shared.messages.send(ToKeeper::List).map_err(|_| gone())?;
+        links.await.map_err(|_| gone())
+    }
+
+    async fn close(&self, targets: &[String]) -> Result<usize, Failure> {
+        let (sender, count) = oneshot::channel();
+        self.shared.lock().closes.push(sender);
+        self.shared.messages.send(ToKeeper::Close { targets: targets.to_vec() }).map_err(|_| gone())?;
+        count.await.map_err(|_| gone())
+    }
+}
+
+struct KeptLine {
+    shared: Arc<Shared>,
+    ticket: u32,
+}
+
+impl Line for KeptLine {
+    fn port(&self, user: &str) -> Result<Port, Failure> {
+        let port = self.shared.number();
+        let (sender, frames) = mpsc::unbounded_channel();
+        self.shared.lock().ports.insert(port, sender);
+        let start = ToKeeper::Start { port, ticket: self.ticket, user: user.to_owned() };
+        self.shared.messages.send(start).map_err(|_| gone())?;
+        Ok(Port::new(frames, Box::new(KeptOutlet { shared: Arc::clone(&self.shared), port })))
+    }
+}
+
+struct KeptOutlet {
+    shared: Arc<Shared>,
+    port: u32,
+}
+
+impl Outlet for KeptOutlet {
+    fn send(&self, frame: Frame) {
+        let message = ToKeeper::Frame { port: self.port, id: frame.id, message: frame.message };
+        let _ = self.shared.messages.send(message);
+    }
+
+    fn close(&self) {
+        let mut state = self.shared.lock();
+        state.ports.remove(&self.port);
+        state.lost.remove(&self.port);
+        drop(state);
+        let _ = self.shared.messages.send(ToKeeper::End { port: self.port });
+    }
+
+    fn lost(&self) -> Failure {
+        self.shared.lock().lost.remove(&self.port).unwrap_or_else(gone)
+    }
+}

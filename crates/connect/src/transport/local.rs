@@ -1,0 +1,62 @@
+//! This machine: a child process of our own.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use async_trait::async_trait;
+use rocksalt_core::link::{Failure, Key, Stage};
+use rocksalt_core::roster::Entry;
+use tokio::process::Command;
+
+use super::{Caller, Person, Program, Session, Transport, plain_key};
+use crate::bootstrap::quote;
+
+/// Starts the program that runs now as its own agent.
+pub struct Local(pub Person);
+
+#[async_trait]
+impl Transport for Local {
+    fn key(&self, entry: &Entry) -> Key {
+        Key { user: self.0.name.clone(), port: 0, ..plain_key(entry, &self.0) }
+    }
+
+    async fn connect(&self, _: &Entry, _: &Caller<'_>) -> Result<Box<dyn Session>, Failure> {
+        let program = std::env::current_exe()
+            .map_err(|error| Failure::new(Stage::Settings, format!("can't find this program's own file: {error}")))?;
+        Ok(Box::new(Here { program }))
+    }
+}
+
+struct Here {
+    program: PathBuf,
+}
+
+#[async_trait]
+impl Session for Here {
+    async fn exec(&self, command: &str, _: bool) -> Result<Program, Failure> {
+        let started = Command::new("/bin/sh")
+            .arg("-c")
+            .arg(command)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // Ctrl-C is for the controller; it tells its agents itself.
+            .process_group(0)
+            .kill_on_drop(false)
+            .spawn();
+        let failure = |text: String| Failure::new(Stage::Session, text);
+        let mut child = started.map_err(|error| failure(format!("can't start /bin/sh: {error}")))?;
+        let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(failure("the child has no pipes".into()));
+        };
+        tokio::spawn(async move { child.wait().await });
+        Ok(Program { stdin: Box::new(stdin), stdout: Box::new(stdout), stderr: Box::new(stderr) })
+    }
+
+    fn own_agent(&self) -> Option<String> {
+        Some(format!("{} agent", quote(&self.program.to_string_lossy())))
+    }
+
+    async fn close(&self) {}
+}

@@ -1,0 +1,228 @@
+//! [`Connection`]: a connection that is logged in.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rocksalt_core::link::{Failure, Stage};
+use russh::client::{self, Handle};
+use russh::keys::Algorithm;
+use russh::{Disconnect, Preferred, cipher, kex, mac};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::host_key::{self, Checker};
+use super::stream::{Heard, Prompt};
+use super::{Target, login};
+use crate::resolve::resolve;
+use crate::transport::{Caller, Person};
+
+/// How long the key exchange and the login may take, each.
+const HANDSHAKE: Duration = Duration::from_secs(30);
+
+/// Round trips shorter than this mean the same machine or room: compressing doesn't pay.
+const NEAR: Duration = Duration::from_millis(2);
+
+pub struct Connection {
+    pub(super) handle: Handle<Checker>,
+    pub(super) near: bool,
+    /// What this one runs through; it must live as long.
+    _through: Option<Arc<Connection>>,
+}
+
+impl Connection {
+    /// Connects, checks the host's key and logs in.
+    pub(super) async fn open(
+        target: &Target<'_>,
+        person: &Person,
+        through: Option<Arc<Connection>>,
+        caller: &Caller<'_>,
+    ) -> Result<Connection, Failure> {
+        let heard = Heard::default();
+        let (handle, near) = match &through {
+            None => {
+                let (tcp, time) = connect(target, caller).await?;
+                let stream = Prompt { stream: tcp, heard: heard.clone() };
+                (handshake(stream, target, person, &heard, caller).await?, time < NEAR)
+            }
+            Some(jump) => {
+                let Target { key, .. } = target;
+                let channel = jump.handle.channel_open_direct_tcpip(&key.address, key.port.into(), "127.0.0.1", 0);
+                let channel = channel.await.map_err(|error| {
+                    Failure::new(Stage::Connect, format!("the jump host can't reach {}:{}: {error}", key.address, key.port))
+                        .hint("is it reachable from there, and does the jump host allow TCP forwarding?")
+                })?;
+                (handshake(channel.into_stream(), target, person, &heard, caller).await?, false)
+            }
+        };
+        let mut connection = Connection { handle, near, _through: through };
+        let login = login::login(&mut connection.handle, target, person, caller);
+        timeout(HANDSHAKE, login).await.map_err(|_| too_long(Stage::Login, HANDSHAKE))??;
+        (caller.progress)(Stage::Login);
+        Ok(connection)
+    }
+
+    pub(super) fn closed(&self) -> bool {
+        self.handle.is_closed()
+    }
+
+    pub(super) async fn disconnect(&self) {
+        let _ = self.handle.disconnect(Disconnect::ByApplication, "", "en").await;
+    }
+}
+
+/// A TCP connection to the first address that answers, and how long that took.
+async fn connect(target: &Target<'_>, caller: &Caller<'_>) -> Result<(TcpStream, Duration), Failure> {
+    let (host, port) = (&target.key.address, target.key.port);
+    let addresses = resolve(host, port).await?;
+    (caller.progress)(Stage::Resolve);
+    let mut last = Failure::new(Stage::Connect, "no address answered");
+    for address in addresses {
+        let begun = Instant::now();
+        match timeout(target.timeout, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => {
+                let _ = stream.set_nodelay(true);
+                (caller.progress)(Stage::Connect);
+                return Ok((stream, begun.elapsed()));
+            }
+            Ok(Err(error)) => last = refused(host, port, &error),
+            Err(_) => {
+                last = Failure::new(
+                    Stage::Connect,
+                    format!("{host}:{port} did not answer within {} seconds", target.timeout.as_secs()),
+                )
+                .hint("is the machine up, and does no firewall drop the packets?");
+            }
+        }
+    }
+    Err(last)
+}
+
+fn refused(host: &str, port: u16, error: &std::io::Error) -> Failure {
+    let text = error.to_string();
+    let reason = text.split(" (os error").next().unwrap_or(&text);
+    let hint = match error.kind() {
+        std::io::ErrorKind::ConnectionRefused => "nothing listens there: is sshd running, and on this port?",
+        _ => "is the machine up and the network between?",
+    };
+    Failure::new(Stage::Connect, format!("can't connect to {host}:{port}: {reason}")).hint(hint)
+}
+
+async fn handshake(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    target: &Target<'_>,
+    person: &Person,
+    heard: &Heard,
+    caller: &Caller<'_>,
+) -> Result<Handle<Checker>, Failure> {
+    let known = host_key::Known::read(target, person);
+    let verdict = Arc::new(Mutex::new(None));
+    let checker = Checker::new(known.clone(), Arc::clone(&verdict));
+    let config = Arc::new(config(&known));
+    let limit = target.timeout.max(HANDSHAKE);
+    let connecting = async {
+        tokio::select! {
+            done = client::connect_stream(config, stream, checker) => done.map_err(Some),
+            // A server that accepts and says nothing must not cost the whole time of a key exchange.
+            () = heard.silence(target.timeout) => Err(None),
+        }
+    };
+    let (host, port) = (&target.key.address, target.key.port);
+    match timeout(limit, connecting).await {
+        Ok(Ok(handle)) => {
+            (caller.progress)(Stage::HostKey);
+            Ok(handle)
+        }
+        Ok(Err(None)) => Err(Failure::new(
+            Stage::Banner,
+            format!("{host}:{port} accepted the connection and then said nothing for {} seconds", target.timeout.as_secs()),
+        )
+        .hint("is that an SSH server? it may hang, or be overloaded")),
+        Ok(Err(Some(error))) => {
+            if let Some(failure) = verdict.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                return Err(failure);
+            }
+            Err(explain(&error, host, port, heard))
+        }
+        Err(_) => Err(too_long(Stage::KeyExchange, limit)),
+    }
+}
+
+/// Cheap and strong first: OpenSSH's default key exchange costs seven times as much.
+fn config(known: &host_key::Known) -> client::Config {
+    let preferred = Preferred {
+        kex: Cow::Borrowed(&[
+            kex::MLKEM768X25519_SHA256,
+            kex::CURVE25519,
+            kex::CURVE25519_PRE_RFC_8731,
+            kex::ECDH_SHA2_NISTP256,
+            kex::ECDH_SHA2_NISTP384,
+            kex::ECDH_SHA2_NISTP521,
+            kex::DH_GEX_SHA256,
+            kex::DH_G16_SHA512,
+            kex::DH_G18_SHA512,
+            kex::DH_G14_SHA256,
+            kex::EXTENSION_SUPPORT_AS_CLIENT,
+            kex::EXTENSION_OPENSSH_STRICT_KEX_AS_CLIENT,
+        ]),
+        cipher: Cow::Borrowed(&[
+            cipher::AES_128_GCM,
+            cipher::AES_256_GCM,
+            cipher::CHACHA20_POLY1305,
+            cipher::AES_256_CTR,
+            cipher::AES_192_CTR,
+            cipher::AES_128_CTR,
+        ]),
+        mac: Cow::Borrowed(&[mac::HMAC_SHA256_ETM, mac::HMAC_SHA512_ETM, mac::HMAC_SHA256, mac::HMAC_SHA512]),
+        key: Cow::Owned(known.preferred_algorithms()),
+        host_key_certificates: if known.has_authority() {
+            Cow::Owned(host_key::ALGORITHMS.to_vec())
+        } else {
+            Cow::Borrowed(&[] as &[Algorithm])
+        },
+        ..Preferred::default()
+    };
+    client::Config {
+        client_id: russh::SshId::Standard(Cow::Borrowed(concat!("SSH-2.0-rocksalt_", env!("CARGO_PKG_VERSION")))),
+        preferred,
+        nodelay: true,
+        keepalive_interval: Some(Duration::from_secs(15)),
+        keepalive_max: 3,
+        ..client::Config::default()
+    }
+}
+
+fn explain(error: &russh::Error, host: &str, port: u16, heard: &Heard) -> Failure {
+    let first = heard.first_line();
+    if !first.starts_with("SSH-") {
+        let closed = Failure::new(Stage::Banner, format!("{host}:{port} closed the connection before it greeted{}", said(&first)));
+        // This is how sshd turns people away when too many come at once.
+        return closed.hint("sshd may be overloaded (see MaxStartups in its configuration)").busy();
+    }
+    match error {
+        russh::Error::NoCommonAlgo { kind, theirs, .. } => Failure::new(
+            Stage::KeyExchange,
+            format!("no {kind:?} algorithm in common with {host}; it offers {}", theirs.join(", ")),
+        )
+        .hint("update the SSH server there, or set `transport: openssh` and allow the old algorithm in ~/.ssh/config"),
+        russh::Error::WrongServerSig => Failure::new(Stage::HostKey, format!("{host} could not prove that it has its host key"))
+            .hint("somebody may be in the middle; do not connect"),
+        russh::Error::HUP | russh::Error::Disconnect | russh::Error::IO(_) => {
+            Failure::new(Stage::KeyExchange, format!("{host} closed the connection during the key exchange ({error})"))
+                .hint("look into the log of its SSH server")
+                .busy()
+        }
+        other => Failure::new(Stage::KeyExchange, format!("the key exchange with {host} failed: {other}"))
+            .hint("look into the log of its SSH server"),
+    }
+}
+
+fn said(line: &str) -> String {
+    if line.is_empty() { String::new() } else { format!(": {line}") }
+}
+
+fn too_long(stage: Stage, limit: Duration) -> Failure {
+    Failure::new(stage, format!("the {} took longer than {} seconds", stage.name(), limit.as_secs()))
+        .hint("the target is overloaded or hangs; `timeout` in the roster allows it more time")
+}

@@ -1,0 +1,254 @@
+//! Logging in: keys, certificates, an ssh-agent, passwords.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::secret::Secret;
+use russh::client::{AuthResult, Handle, KeyboardInteractiveAuthResponse as Interactive};
+use russh::keys::agent::AgentIdentity;
+use russh::keys::agent::client::AgentClient;
+use russh::keys::{self, Certificate, HashAlg, PrivateKey, PrivateKeyWithHashAlg};
+use russh::{MethodKind, MethodSet};
+
+use super::Target;
+use super::host_key::Checker;
+use crate::transport::{Caller, Person};
+
+/// The names of keys that ssh looks for by itself.
+const DEFAULT_KEYS: [&str; 3] = ["id_ed25519", "id_ecdsa", "id_rsa"];
+
+/// How often keyboard-interactive may ask, before it counts as endless.
+const QUESTIONS: usize = 5;
+
+/// Tries what there is, in OpenSSH's order, until the server lets us in.
+pub(super) async fn login(
+    handle: &mut Handle<Checker>,
+    target: &Target<'_>,
+    person: &Person,
+    caller: &Caller<'_>,
+) -> Result<(), Failure> {
+    let mut attempt = Attempt { handle, target, caller, tried: Vec::new(), allowed: None };
+    let done = attempt.keys(person).await? || attempt.agent().await? || attempt.password().await?;
+    if done { Ok(()) } else { Err(attempt.refused()) }
+}
+
+struct Attempt<'a, 'b> {
+    handle: &'a mut Handle<Checker>,
+    target: &'a Target<'a>,
+    caller: &'a Caller<'b>,
+    /// For the message, if nothing works.
+    tried: Vec<String>,
+    /// What the server would accept, once it said so.
+    allowed: Option<MethodSet>,
+}
+
+impl Attempt<'_, '_> {
+    /// Key files: those of the roster, or else of the ssh configuration, or else the usual ones.
+    async fn keys(&mut self, person: &Person) -> Result<bool, Failure> {
+        let settings = &self.target.settings;
+        let named: Vec<PathBuf> = self.target.entry.keys.iter().chain(&settings.identity_files).cloned().collect();
+        let explicit = !self.target.entry.keys.is_empty();
+        let files = match named.is_empty() {
+            true => DEFAULT_KEYS.iter().map(|name| person.home.join(".ssh").join(name)).collect(),
+            false => named,
+        };
+        for file in files {
+            if !file.exists() {
+                if explicit && self.target.entry.keys.contains(&file) {
+                    return Err(Failure::new(Stage::Login, format!("the key file {} does not exist", file.display()))
+                        .hint("correct `priv` in the roster"));
+                }
+                continue;
+            }
+            let Some(key) = self.load(&file).await? else { continue };
+            let certificates = self.certificates(&file);
+            for certificate in certificates {
+                self.tried.push(format!("certificate of {}", file.display()));
+                let result = self.handle.authenticate_openssh_cert(&self.target.key.user, Arc::clone(&key), certificate).await;
+                if self.settled(result)? {
+                    return Ok(true);
+                }
+            }
+            let hash = self.rsa_hash(key.algorithm().is_rsa()).await;
+            self.tried.push(file.display().to_string());
+            let key = PrivateKeyWithHashAlg::new(key, hash);
+            let result = self.handle.authenticate_publickey(&self.target.key.user, key).await;
+            if self.settled(result)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// `None` for a key that can't be unlocked now; others may still work.
+    async fn load(&mut self, file: &Path) -> Result<Option<Arc<PrivateKey>>, Failure> {
+        let entry = self.target.entry;
+        let password = entry.key_password.as_ref().map(|password| password.reveal().as_str());
+        match keys::load_secret_key(file, password) {
+            Ok(key) => Ok(Some(Arc::new(key))),
+            Err(keys::Error::KeyIsEncrypted) => {
+                let question = format!("Passphrase for key {}: ", file.display());
+                let Some(password) = self.caller.prompt.secret(&question).await else {
+                    self.tried.push(format!("{} (locked by a passphrase)", file.display()));
+                    return Ok(None);
+                };
+                match keys::load_secret_key(file, Some(password.reveal())) {
+                    Ok(key) => Ok(Some(Arc::new(key))),
+                    Err(_) => Err(Failure::new(Stage::Login, format!("the passphrase of {} is wrong", file.display()))),
+                }
+            }
+            Err(error) if entry.keys.iter().any(|key| key == file) => {
+                Err(Failure::new(Stage::Login, format!("the key file {} can't be read: {error}", file.display()))
+                    .hint("is it a private key, and may you read it?"))
+            }
+            Err(_) => {
+                self.tried.push(format!("{} (can't be read)", file.display()));
+                Ok(None)
+            }
+        }
+    }
+
+    fn certificates(&self, key: &Path) -> Vec<Certificate> {
+        let beside = PathBuf::from(format!("{}-cert.pub", key.display()));
+        let named = self.target.entry.certificate.iter().chain(&self.target.settings.certificate_files);
+        named.chain([&beside]).filter_map(|file| keys::load_openssh_certificate(file).ok()).collect()
+    }
+
+    async fn rsa_hash(&self, is_rsa: bool) -> Option<HashAlg> {
+        if !is_rsa {
+            return None;
+        }
+        self.handle.best_supported_rsa_hash().await.ok().flatten().unwrap_or(Some(HashAlg::Sha256))
+    }
+
+    /// Keys of an ssh-agent, unless only named ones may be used.
+    async fn agent(&mut self) -> Result<bool, Failure> {
+        if self.target.entry.identities_only || self.target.settings.identities_only || !self.may(MethodKind::PublicKey) {
+            return Ok(false);
+        }
+        let own = self.target.settings.identity_agent.as_deref();
+        let Some(socket) = own.or(self.caller.agent_socket) else { return Ok(false) };
+        let Ok(mut agent) = AgentClient::connect_uds(socket).await else {
+            self.tried.push("ssh-agent (not reachable)".into());
+            return Ok(false);
+        };
+        for identity in agent.request_identities().await.unwrap_or_default() {
+            let user = &self.target.key.user;
+            let result = match identity {
+                AgentIdentity::PublicKey { key, comment } => {
+                    self.tried.push(format!("ssh-agent's {comment}"));
+                    let hash = self.rsa_hash(key.algorithm().is_rsa()).await;
+                    self.handle.authenticate_publickey_with(user, key, hash, &mut agent).await
+                }
+                AgentIdentity::Certificate { certificate, comment } => {
+                    self.tried.push(format!("ssh-agent's certificate {comment}"));
+                    let hash = self.rsa_hash(certificate.algorithm().is_rsa()).await;
+                    self.handle.authenticate_certificate_with(user, certificate, hash, &mut agent).await
+                }
+            };
+            match result {
+                Ok(result) => {
+                    if self.settled(Ok(result))? {
+                        return Ok(true);
+                    }
+                }
+                Err(_) => self.tried.push("(the ssh-agent would not sign)".into()),
+            }
+        }
+        Ok(false)
+    }
+
+    async fn password(&mut self) -> Result<bool, Failure> {
+        if !self.may(MethodKind::Password) && !self.may(MethodKind::KeyboardInteractive) {
+            return Ok(false);
+        }
+        let key = &self.target.key;
+        let question = format!("Password of {}@{}: ", key.user, key.address);
+        let password = match &self.target.entry.password {
+            Some(password) => Some(password.clone()),
+            None => self.caller.prompt.secret(&question).await,
+        };
+        let Some(password) = password else { return Ok(false) };
+        if self.may(MethodKind::Password) {
+            self.tried.push("a password".into());
+            let result = self.handle.authenticate_password(&key.user, password.reveal()).await;
+            if self.settled(result)? {
+                return Ok(true);
+            }
+        }
+        if self.may(MethodKind::KeyboardInteractive) {
+            self.tried.push("a password, interactively".into());
+            return self.interactive(&password).await;
+        }
+        Ok(false)
+    }
+
+    /// Hidden questions get the password first; whatever else is asked goes to the person.
+    async fn interactive(&mut self, password: &Secret) -> Result<bool, Failure> {
+        let mut given = false;
+        let mut answer = self.handle.authenticate_keyboard_interactive_start(&self.target.key.user, None).await;
+        for _ in 0..QUESTIONS {
+            let prompts = match answer.map_err(lost)? {
+                Interactive::Success => return Ok(true),
+                Interactive::Failure { remaining_methods, .. } => {
+                    self.allowed = Some(remaining_methods);
+                    return Ok(false);
+                }
+                Interactive::InfoRequest { prompts, .. } => prompts,
+            };
+            let mut responses = Vec::new();
+            for prompt in prompts {
+                if !prompt.echo && !given {
+                    given = true;
+                    responses.push(password.reveal().clone());
+                    continue;
+                }
+                match self.caller.prompt.secret(&prompt.prompt).await {
+                    Some(text) => responses.push(text.reveal().clone()),
+                    None => return Ok(false),
+                }
+            }
+            answer = self.handle.authenticate_keyboard_interactive_respond(responses).await;
+        }
+        Ok(false)
+    }
+
+    /// Whether the server would look at it; unknown until it refused something.
+    fn may(&self, method: MethodKind) -> bool {
+        self.allowed.as_ref().is_none_or(|allowed| allowed.contains(&method))
+    }
+
+    fn settled(&mut self, result: Result<AuthResult, russh::Error>) -> Result<bool, Failure> {
+        match result.map_err(lost)? {
+            AuthResult::Success => Ok(true),
+            AuthResult::Failure { remaining_methods, .. } => {
+                self.allowed = Some(remaining_methods);
+                Ok(false)
+            }
+        }
+    }
+
+    fn refused(&self) -> Failure {
+        let key = &self.target.key;
+        let tried = match self.tried.is_empty() {
+            true => "there is no key, no agent and no password to try".to_owned(),
+            false => format!("tried {}", self.tried.join(", ")),
+        };
+        let wants = self.allowed.as_ref().map(|allowed| {
+            let names: Vec<&str> = allowed.iter().map(<&str>::from).collect();
+            format!("; the server accepts {}", names.join(", "))
+        });
+        Failure::new(
+            Stage::Login,
+            format!("{} would not let {} in: {tried}{}", key.address, key.user, wants.unwrap_or_default()),
+        )
+        .hint(format!("is the public key in {}'s authorized_keys there? `priv`, `user` and `passwd_file` can be set in the roster", key.user))
+    }
+}
+
+fn lost(error: russh::Error) -> Failure {
+    Failure::new(Stage::Login, format!("the connection was closed during the login: {error}"))
+        .hint("too many keys may have been tried: set `priv` and `identities_only` in the roster")
+        .busy()
+}

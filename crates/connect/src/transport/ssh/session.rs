@@ -1,0 +1,67 @@
+//! Commands over a connection.
+
+use async_trait::async_trait;
+use rocksalt_core::link::{Failure, Stage};
+use russh::{ChannelMsg, ChannelReadHalf, ChannelWriteHalf, client};
+use tokio::io::{AsyncWriteExt, DuplexStream};
+
+use super::connection::Connection;
+use crate::transport::{Program, Session};
+
+/// What may wait between the connection and a reader.
+const BUFFER: usize = 64 * 1024;
+
+#[async_trait]
+impl Session for Connection {
+    async fn exec(&self, command: &str, tty: bool) -> Result<Program, Failure> {
+        let fault = |error: russh::Error| {
+            Failure::new(Stage::Session, format!("the server would not start a command: {error}"))
+                .hint("is the account allowed to run commands (ForceCommand, MaxSessions, a restricted shell)?")
+        };
+        let channel = self.handle.channel_open_session().await.map_err(fault)?;
+        if tty {
+            channel.request_pty(false, "dumb", 80, 24, 0, 0, &[]).await.map_err(fault)?;
+        }
+        // No reply is waited for: a refusal ends the channel, and that is noticed anyway.
+        channel.exec(false, command).await.map_err(fault)?;
+        let (read, write) = channel.split();
+        let (stdout, to_stdout) = tokio::io::duplex(BUFFER);
+        let (stderr, to_stderr) = tokio::io::duplex(BUFFER);
+        let stdin = Box::new(Box::pin(write.make_writer()));
+        tokio::spawn(receive(read, write, to_stdout, to_stderr));
+        Ok(Program { stdin, stdout: Box::new(stdout), stderr: Box::new(stderr) })
+    }
+
+    fn near(&self) -> bool {
+        self.near
+    }
+
+    async fn close(&self) {
+        self.disconnect().await;
+    }
+}
+
+/// Parts a channel's messages into its two pipes.
+async fn receive(
+    mut channel: ChannelReadHalf,
+    other_half: ChannelWriteHalf<client::Msg>,
+    mut stdout: DuplexStream,
+    mut stderr: DuplexStream,
+) {
+    while let Some(message) = channel.wait().await {
+        let written = match message {
+            ChannelMsg::Data { data } => stdout.write_all(&data).await,
+            ChannelMsg::ExtendedData { data, ext: 1 } => stderr.write_all(&data).await,
+            ChannelMsg::Failure => stderr.write_all(b"the server refused to start the command").await,
+            ChannelMsg::Close => break,
+            _ => Ok(()),
+        };
+        if written.is_err() {
+            break;
+        }
+    }
+    // Whoever stopped reading wants the command to end too.
+    let _ = other_half.close().await;
+    let _ = stdout.shutdown().await;
+    let _ = stderr.shutdown().await;
+}

@@ -1,0 +1,148 @@
+//! What commands and the keeper say to each other over its socket.
+
+use std::path::PathBuf;
+
+use minicbor::{Decode, Encode};
+
+use crate::frame::{Message, RequestId};
+use crate::link::{Failure, Info, Stage};
+use crate::roster::Entry;
+use crate::secret::{Secret, sealed};
+
+/// From a command to the keeper.
+#[derive(Clone, Debug, Encode, Decode)]
+pub enum ToKeeper {
+    /// First of all. The keeper ends if it isn't the same build.
+    #[n(0)]
+    Hello {
+        #[n(0)]
+        build: String,
+        /// The ssh-agent of whoever asks.
+        #[n(1)]
+        agent_socket: Option<PathBuf>,
+    },
+    /// A link is wanted.
+    #[n(1)]
+    Open {
+        #[n(0)]
+        ticket: u32,
+        #[n(1)]
+        entry: Box<Entry>,
+        #[n(2)]
+        wipe: bool,
+        /// Report each stage.
+        #[n(3)]
+        verbose: bool,
+    },
+    /// A request begins on an open link.
+    #[n(2)]
+    Start {
+        #[n(0)]
+        port: u32,
+        #[n(1)]
+        ticket: u32,
+        #[n(2)]
+        user: String,
+    },
+    /// Something about a request.
+    #[n(3)]
+    Frame {
+        #[n(0)]
+        port: u32,
+        #[n(1)]
+        id: RequestId,
+        #[n(2)]
+        message: Message,
+    },
+    /// Nobody waits for this request any more.
+    #[n(4)]
+    End {
+        #[n(0)]
+        port: u32,
+    },
+    #[n(5)]
+    List,
+    /// Close the links of these targets, or all if there are none.
+    #[n(6)]
+    Close {
+        #[n(0)]
+        targets: Vec<String>,
+    },
+    /// What a person answered.
+    #[n(7)]
+    Secret {
+        #[n(0)]
+        question: u32,
+        #[cbor(n(1), with = "sealed")]
+        answer: Option<Secret>,
+    },
+    /// Close everything and end.
+    #[n(8)]
+    Stop,
+}
+
+/// From the keeper to a command.
+#[derive(Clone, Debug, Encode, Decode)]
+pub enum FromKeeper {
+    #[n(0)]
+    Hello {
+        #[n(0)]
+        build: String,
+        #[n(1)]
+        pid: u32,
+    },
+    #[n(1)]
+    Opened {
+        #[n(0)]
+        ticket: u32,
+    },
+    #[n(2)]
+    Failed {
+        #[n(0)]
+        ticket: u32,
+        #[n(1)]
+        failure: Failure,
+    },
+    #[n(3)]
+    Reached {
+        #[n(0)]
+        ticket: u32,
+        #[n(1)]
+        stage: Stage,
+    },
+    #[n(4)]
+    Frame {
+        #[n(0)]
+        port: u32,
+        #[n(1)]
+        id: RequestId,
+        #[n(2)]
+        message: Message,
+    },
+    /// A request's link is no more.
+    #[n(5)]
+    Lost {
+        #[n(0)]
+        port: u32,
+        #[n(1)]
+        failure: Failure,
+    },
+    #[n(6)]
+    Links {
+        #[n(0)]
+        links: Vec<Info>,
+    },
+    #[n(7)]
+    Closed {
+        #[n(0)]
+        count: u32,
+    },
+    /// Ask the person at the terminal.
+    #[n(8)]
+    Question {
+        #[n(0)]
+        question: u32,
+        #[n(1)]
+        text: String,
+    },
+}
