@@ -3,12 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use minicbor::{Decode, Encode};
+use minicbor::{Decode, Decoder, Encode, decode};
 
 /// The time of a job's start in UTC, to the microsecond: `YYYYMMDDhhmmssffffff`.
 ///
 /// Always exactly twenty ASCII digits, so it can name a file or a key without more ado (rule R6).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Encode, Decode)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Encode)]
 #[cbor(transparent)]
 pub struct JobId(#[cbor(with = "minicbor::bytes")] [u8; 20]);
 
@@ -67,6 +67,14 @@ fn date(days: i64) -> (i64, i64, i64) {
     let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
+}
+
+/// A peer's bytes become an id only if they are digits: ids name files and keys.
+impl<'b, C> Decode<'b, C> for JobId {
+    fn decode(decoder: &mut Decoder<'b>, _: &mut C) -> Result<JobId, decode::Error> {
+        let digits = <[u8; 20]>::try_from(decoder.bytes()?).ok().filter(|bytes| bytes.iter().all(u8::is_ascii_digit));
+        digits.map(JobId).ok_or_else(|| decode::Error::message("a job id must be twenty digits"))
+    }
 }
 
 impl FromStr for JobId {

@@ -1,1 +1,82 @@
-//! Which targets are meant.
+//! Which targets are meant: Salt's ways to name them, from `web*` to compound expressions.
+//!
+//! Errors are for people at a command line. Where Salt keeps silent and matches nothing, in top
+//! files, [`Expression::forgiving`] does the same.
+
+mod compound;
+mod condition;
+mod data;
+mod error;
+pub mod glob;
+mod kind;
+pub mod network;
+mod nodegroups;
+mod pcre;
+mod range;
+mod subject;
+mod tree;
+
+use std::fmt;
+
+use compound::Reader;
+use condition::Condition;
+use tree::Tree;
+
+pub use data::DELIMITER;
+pub use error::Error;
+pub use kind::Kind;
+pub use network::Network;
+pub use nodegroups::Nodegroups;
+pub use pcre::Pcre;
+pub use subject::{Subject, address, addresses_in};
+
+/// A target expression, read and ready to be matched many times.
+///
+/// Prints as a compound target, with its nodegroups expanded. What came from a compound target can
+/// be read again from that; a value with a space in it can't stand in one.
+#[derive(Clone, Debug)]
+pub struct Expression(Tree);
+
+impl Expression {
+    /// Reads a target. `delimiter` is for grains and pillar: [`DELIMITER`] unless the user says otherwise.
+    pub fn parse(kind: Kind, text: &str, delimiter: &str, nodegroups: &Nodegroups) -> Result<Expression, Error> {
+        read(kind, text, delimiter, nodegroups, false).map(Expression)
+    }
+
+    /// As Salt reads the targets of a top file: what is malformed matches nothing.
+    ///
+    /// A single bad target counts as no match, so that `not S@bogus` matches all; a compound whose
+    /// words don't fit together, or that names an unknown nodegroup, matches nothing as a whole.
+    pub fn forgiving(kind: Kind, text: &str, delimiter: &str, nodegroups: &Nodegroups) -> Expression {
+        Expression(read(kind, text, delimiter, nodegroups, true).unwrap_or(Tree::Never))
+    }
+
+    pub fn matches(&self, subject: &dyn Subject) -> bool {
+        self.0.matches(subject)
+    }
+
+    /// Whether a match depends on grains, so that they must be fetched first.
+    pub fn needs_grains(&self) -> bool {
+        self.0.has(&Condition::needs_grains)
+    }
+
+    /// Whether a match depends on pillar.
+    pub fn needs_pillar(&self) -> bool {
+        self.0.has(&Condition::needs_pillar)
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+fn read(kind: Kind, text: &str, delimiter: &str, groups: &Nodegroups, forgiving: bool) -> Result<Tree, Error> {
+    match kind {
+        Kind::Compound => Reader::new(groups, false, forgiving).text(text),
+        Kind::CompoundPillarExact => Reader::new(groups, true, forgiving).text(text),
+        Kind::Nodegroup => Reader::new(groups, false, forgiving).nodegroup(text),
+        kind => Condition::new(kind, text, delimiter).map(Tree::Condition),
+    }
+}

@@ -67,8 +67,8 @@ fn value(d: &mut Decoder<'_>, depth: usize) -> Result<Value, Error> {
         }
         Type::Array => {
             let count = d.array()?.ok_or_else(|| Error::message("a list without a length"))?;
-            // Never trust the claimed length with memory.
-            let mut items = Vec::with_capacity(count.min(1024) as usize);
+            // Never trust the claimed length with memory: lists may nest, and each may lie.
+            let mut items = Vec::with_capacity(count.min(16) as usize);
             for _ in 0..count {
                 items.push(value(d, inner)?);
             }

@@ -107,7 +107,8 @@ impl<'a> Loader<'a> {
     }
 
     fn mapping(&mut self, depth: usize) -> Result<Vec<(Node, Node)>, Error> {
-        let (mut merged, mut own): (Vec<(Node, Node)>, Vec<(Node, Node)>) = Default::default();
+        let mut merged = Vec::new();
+        let mut own: Vec<(Node, Node)> = Vec::new();
         let mut seen = HashSet::new();
         loop {
             let (event, span) = self.event()?;

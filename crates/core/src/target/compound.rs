@@ -1,0 +1,212 @@
+//! Compound targets: words, operators, parentheses and nodegroups, made into a tree.
+
+use super::data::DELIMITER;
+use super::{Condition, Error, Kind, Nodegroups, Tree};
+use crate::nearest::hint;
+
+/// Parentheses, `not`s and nodegroups within one another.
+const MAX_DEPTH: usize = 64;
+/// Targets in one expression, each use of a nodegroup counted anew.
+const MAX_PARTS: usize = 10_000;
+
+/// What holds for the whole of an expression while it is read.
+pub(super) struct Reader<'a> {
+    nodegroups: &'a Nodegroups,
+    /// `I@` and `J@` compare exactly.
+    pillar_exact: bool,
+    /// A target that can't be read matches nothing, as in Salt's top files.
+    forgiving: bool,
+    /// The nodegroups that are being read, outermost first.
+    open: Vec<&'a str>,
+    parts: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(nodegroups: &'a Nodegroups, pillar_exact: bool, forgiving: bool) -> Reader<'a> {
+        Reader { nodegroups, pillar_exact, forgiving, open: Vec::new(), parts: 0 }
+    }
+
+    pub fn text(&mut self, text: &str) -> Result<Tree, Error> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        self.words(&words)
+    }
+
+    pub fn nodegroup(&mut self, name: &str) -> Result<Tree, Error> {
+        let nodegroups = self.nodegroups;
+        let Some((name, words)) = nodegroups.names().find(|n| *n == name).zip(nodegroups.get(name)) else {
+            return Err(Error::UnknownNodegroup { name: name.to_owned(), hint: hint(name, nodegroups.names()) });
+        };
+        if self.open.contains(&name) {
+            let path: Vec<&str> = self.open.iter().copied().chain([name]).collect();
+            return Err(Error::RecursiveNodegroup { name: name.to_owned(), path: path.join(" > ") });
+        }
+        if self.open.len() >= MAX_DEPTH {
+            return Err(Error::TooDeep(MAX_DEPTH));
+        }
+        self.open.push(name);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let group = if is_plain(&words) { self.plain_group(&words) } else { self.words(&words) };
+        self.open.pop();
+        group.map_err(|cause| match cause {
+            Error::RecursiveNodegroup { .. } | Error::TooDeep(_) | Error::TooLarge(_) => cause,
+            cause => Error::InNodegroup { name: name.to_owned(), cause: Box::new(cause) },
+        })
+    }
+
+    /// Words without any operator are ids, or regular expressions if one of them looks like one.
+    fn plain_group(&mut self, words: &[&str]) -> Result<Tree, Error> {
+        if !words.iter().any(|word| word.contains(['(', '[', '{', '\\', '?', '}', ']', ')'])) {
+            return self.leaf(Kind::List, &words.join(","), DELIMITER);
+        }
+        let regexes = words.iter().map(|word| self.leaf(Kind::Pcre, word, DELIMITER)).collect::<Result<_, _>>()?;
+        Ok(Tree::any(regexes))
+    }
+
+    fn words(&mut self, words: &[&str]) -> Result<Tree, Error> {
+        if words.is_empty() {
+            return Err(Error::Empty);
+        }
+        let mut cursor = Cursor { words, at: 0 };
+        let tree = self.either(&mut cursor, MAX_DEPTH)?;
+        match cursor.peek() {
+            None => Ok(tree),
+            Some(")") => Err(Error::Unopened { position: cursor.position() }),
+            Some(word) => Err(Error::ExpectedOperator { word: word.to_owned(), position: cursor.position() }),
+        }
+    }
+
+    fn either(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Tree, Error> {
+        let mut choices = vec![self.both(cursor, depth)?];
+        while cursor.take("or") {
+            choices.push(self.both(cursor, depth)?);
+        }
+        Ok(Tree::any(choices))
+    }
+
+    fn both(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Tree, Error> {
+        let mut conditions = vec![self.single(cursor, depth)?];
+        // `a not b` is `a and not b`, as Salt has it.
+        while cursor.take("and") || cursor.peek() == Some("not") {
+            conditions.push(self.single(cursor, depth)?);
+        }
+        Ok(Tree::all(conditions))
+    }
+
+    fn single(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Tree, Error> {
+        let depth = depth.checked_sub(1).ok_or(Error::TooDeep(MAX_DEPTH))?;
+        let position = cursor.position();
+        let Some(word) = cursor.next() else {
+            return Err(Error::UnfinishedAfter { word: cursor.last().to_owned() });
+        };
+        match word {
+            "not" => Ok(Tree::Not(Box::new(self.single(cursor, depth)?))),
+            "(" if cursor.peek().is_none() => Err(Error::Unclosed { position }),
+            "(" => {
+                let inner = self.either(cursor, depth)?;
+                match cursor.next() {
+                    Some(")") => Ok(inner),
+                    None => Err(Error::Unclosed { position }),
+                    Some(word) => {
+                        Err(Error::ExpectedOperator { word: word.to_owned(), position: cursor.position() - 1 })
+                    }
+                }
+            }
+            "and" | "or" | ")" => Err(Error::ExpectedTarget { word: word.to_owned(), position }),
+            word => self.word(word),
+        }
+    }
+
+    /// `G@os:Debian`, `G|@os|Debian`, or a glob.
+    fn word(&mut self, word: &str) -> Result<Tree, Error> {
+        let Some((kind, delimiter, pattern)) = split(word) else {
+            return match self.likely_mistake(word) {
+                Some(error) => Err(error),
+                None => self.leaf(Kind::Glob, word, DELIMITER),
+            };
+        };
+        match kind {
+            Kind::Nodegroup => self.nodegroup(pattern),
+            Kind::Pillar | Kind::PillarPcre if self.pillar_exact => self.leaf(Kind::PillarExact, pattern, delimiter),
+            kind => self.leaf(kind, pattern, delimiter),
+        }
+    }
+
+    /// A word that could be a glob, but hardly is meant as one.
+    fn likely_mistake(&self, word: &str) -> Option<Error> {
+        let attached = word.starts_with('(') || (word.ends_with(')') && !word.contains('('));
+        let word = word.to_owned();
+        match word.as_bytes() {
+            _ if self.forgiving => None,
+            [b'A'..=b'Z', b'@'] => Some(Error::NoPattern { word }),
+            [b'A'..=b'Z', b'@', ..] => Some(Error::UnknownLetter { word }),
+            _ if attached => Some(Error::AttachedParenthesis { word }),
+            _ => None,
+        }
+    }
+
+    fn leaf(&mut self, kind: Kind, pattern: &str, delimiter: &str) -> Result<Tree, Error> {
+        self.parts += 1;
+        if self.parts > MAX_PARTS {
+            return Err(Error::TooLarge(MAX_PARTS));
+        }
+        match Condition::new(kind, pattern, delimiter) {
+            Ok(condition) => Ok(Tree::Condition(condition)),
+            Err(_) if self.forgiving => Ok(Tree::Never),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+struct Cursor<'a> {
+    words: &'a [&'a str],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn peek(&self) -> Option<&'a str> {
+        self.words.get(self.at).copied()
+    }
+
+    fn next(&mut self) -> Option<&'a str> {
+        let word = self.peek()?;
+        self.at += 1;
+        Some(word)
+    }
+
+    fn take(&mut self, word: &str) -> bool {
+        let found = self.peek() == Some(word);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn last(&self) -> &'a str {
+        self.words.last().copied().unwrap_or_default()
+    }
+
+    /// Counted from 1, for people.
+    fn position(&self) -> usize {
+        self.at + 1
+    }
+}
+
+fn is_plain(words: &[&str]) -> bool {
+    !words.is_empty()
+        && words.iter().all(|word| {
+            let has_letter = word.starts_with(|c: char| c.is_ascii_uppercase()) && word[1..].starts_with('@');
+            !matches!(*word, "and" | "or" | "not" | "(" | ")") && !word.contains('*') && !has_letter
+        })
+}
+
+/// The kind, the delimiter and the pattern of a word that starts with a known letter.
+fn split(word: &str) -> Option<(Kind, &str, &str)> {
+    let kind = Kind::from_letter(word.chars().next()?)?;
+    let rest = &word[1..];
+    if let Some(delimiter) = rest.chars().next().filter(|_| kind.has_delimiter()) {
+        let (delimiter, behind) = rest.split_at(delimiter.len_utf8());
+        if let Some(pattern) = behind.strip_prefix('@').filter(|pattern| !pattern.is_empty()) {
+            return Some((kind, delimiter, pattern));
+        }
+    }
+    let pattern = rest.strip_prefix('@').filter(|pattern| !pattern.is_empty())?;
+    Some((kind, DELIMITER, pattern))
+}

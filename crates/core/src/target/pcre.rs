@@ -1,0 +1,336 @@
+//! Regular expressions as Python's `re` reads them, matched from the start of the text.
+//!
+//! The engine's dialect differs in details that Salt's users rely on; they are translated here.
+
+use fancy_regex::{Regex, RegexBuilder};
+
+use super::Error;
+
+/// Steps that one match may take, so that no pattern and no text can stop a controller.
+const BACKTRACK_LIMIT: usize = 100_000;
+/// Compiled size; the default of the engine would allow patterns that take seconds to build.
+const SIZE_LIMIT: usize = 2 * 1024 * 1024;
+
+#[derive(Clone, Debug)]
+pub struct Pcre(Regex);
+
+impl Pcre {
+    pub fn new(pattern: &str) -> Result<Pcre, Error> {
+        Pcre::build(pattern, false)
+    }
+
+    /// As grains and pillar are matched: upper and lower case are the same.
+    pub fn ignoring_case(pattern: &str) -> Result<Pcre, Error> {
+        Pcre::build(pattern, true)
+    }
+
+    fn build(pattern: &str, ignore_case: bool) -> Result<Pcre, Error> {
+        let bad = |position, reason: String| Error::BadRegex { pattern: pattern.to_owned(), position, reason };
+        let mut translator = Translator::new(pattern);
+        translator.run().map_err(|reason| bad(Some(translator.at.min(translator.input.len())), reason))?;
+        let flags = if ignore_case { "(?i)" } else { "" };
+        let prefix = format!("\\A{flags}(?:");
+        // A comment in a verbose pattern may run to the end: the parenthesis must not be part of it.
+        let close = if translator.verbose { "\n)" } else { ")" };
+        RegexBuilder::new(&format!("{prefix}{}{close}", translator.output))
+            .backtrack_limit(BACKTRACK_LIMIT)
+            .delegate_size_limit(SIZE_LIMIT)
+            .delegate_dfa_size_limit(SIZE_LIMIT)
+            .build()
+            .map(Pcre)
+            .map_err(|error| {
+                let position = match &error {
+                    fancy_regex::Error::ParseError(at, _) => Some(translator.origin(at.saturating_sub(prefix.len()))),
+                    _ => None,
+                };
+                bad(position, reason(&error))
+            })
+    }
+
+    /// A match that takes too many steps is none.
+    pub fn matches(&self, text: &str) -> bool {
+        self.0.is_match(text).unwrap_or(false)
+    }
+}
+
+/// The last line says it; what comes before draws the translated pattern, which nobody wrote.
+fn reason(error: &fancy_regex::Error) -> String {
+    let text = match error {
+        fancy_regex::Error::ParseError(_, kind) => kind.to_string(),
+        other => other.to_string(),
+    };
+    let last = text.trim_end().lines().last().unwrap_or_default();
+    let last = last.strip_prefix("error: ").unwrap_or(last);
+    last.strip_prefix("Parsing error at position")
+        .map_or(last, |rest| rest.split_once(": ").map_or(rest, |(_, text)| text))
+        .to_owned()
+}
+
+struct Translator {
+    input: Vec<char>,
+    at: usize,
+    output: String,
+    /// Where in the output the characters of the input begin.
+    origins: Vec<(usize, usize)>,
+    multiline: bool,
+    verbose: bool,
+}
+
+impl Translator {
+    fn new(pattern: &str) -> Translator {
+        Translator {
+            input: pattern.chars().collect(),
+            at: 0,
+            output: String::with_capacity(pattern.len()),
+            origins: Vec::new(),
+            multiline: false,
+            verbose: false,
+        }
+    }
+
+    fn origin(&self, output: usize) -> usize {
+        self.origins.iter().rev().find(|(start, _)| *start <= output).map_or(0, |(_, input)| *input)
+    }
+
+    fn peek(&self, ahead: usize) -> Option<char> {
+        self.input.get(self.at + ahead).copied()
+    }
+
+    fn looking_at(&self, text: &str) -> bool {
+        text.chars().enumerate().all(|(ahead, c)| self.peek(ahead) == Some(c))
+    }
+
+    fn run(&mut self) -> Result<(), String> {
+        while let Some(c) = self.peek(0) {
+            self.origins.push((self.output.len(), self.at));
+            match c {
+                '\\' => self.escape(false)?,
+                '[' => self.class()?,
+                '(' if self.looking_at("(?") => self.group()?,
+                '{' => self.brace(),
+                '#' if self.verbose => self.comment(),
+                // Python's `$` also fits before a last newline.
+                '$' if !self.multiline => self.take("(?=\\n?\\z)", 1),
+                c => {
+                    self.output.push(c);
+                    self.at += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, text: &str, count: usize) {
+        self.output.push_str(text);
+        self.at += count;
+    }
+
+    fn literal(&mut self, c: char) {
+        self.output.push_str(&format!("\\x{{{:x}}}", c as u32));
+    }
+
+    /// Flags that Python has and the engine lacks, and the forms of groups that only one of them has.
+    fn group(&mut self) -> Result<(), String> {
+        if self.looking_at("(?<") && !matches!(self.peek(3), Some('=' | '!')) {
+            return Err("a named group is written (?P<name>…)".into());
+        }
+        if self.looking_at("(?#") {
+            let end = self.input[self.at..].iter().position(|c| *c == ')').ok_or("a comment isn't closed")?;
+            self.at += end + 1;
+            return Ok(());
+        }
+        let letters: String =
+            self.input[self.at + 2..].iter().take_while(|c| c.is_ascii_alphabetic() || **c == '-').collect();
+        let end = self.peek(2 + letters.chars().count());
+        if letters.is_empty() || !matches!(end, Some(':' | ')')) || letters.starts_with('P') {
+            self.take("(?", 2);
+            return Ok(());
+        }
+        if let Some(unknown) = letters.chars().find(|c| !"aiLmsux-".contains(*c)) {
+            return Err(format!("there is no flag '{unknown}'"));
+        }
+        let (on, _) = letters.split_once('-').unwrap_or((&letters, ""));
+        self.multiline |= on.contains('m');
+        self.verbose |= on.contains('x');
+        let known: String = letters.chars().filter(|c| !"aLu".contains(*c)).collect();
+        let length = letters.chars().count();
+        match (known.trim_end_matches('-'), end) {
+            ("", Some(')')) => self.take("", length + 3),
+            (known, _) => self.take(&format!("(?{known}"), length + 2),
+        }
+        Ok(())
+    }
+
+    /// `{,3}` is `{0,3}`, and a brace that repeats nothing is itself.
+    fn brace(&mut self) {
+        let inner: String = self.input[self.at + 1..].iter().take_while(|c| c.is_ascii_digit() || **c == ',').collect();
+        let closed = self.peek(1 + inner.len()) == Some('}');
+        let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+        let repeats = match inner.split_once(',') {
+            Some((from, to)) => number(from) && number(to),
+            None => !inner.is_empty(),
+        };
+        if !closed || !repeats {
+            self.take("\\{", 1);
+        } else if inner.starts_with(',') {
+            self.take(&format!("{{0{inner}}}"), inner.len() + 2);
+        } else {
+            self.take(&format!("{{{inner}}}"), inner.len() + 2);
+        }
+    }
+
+    fn comment(&mut self) {
+        while self.peek(0).is_some_and(|c| c != '\n') {
+            self.at += 1;
+        }
+    }
+
+    /// Inside of a set, only `]`, `-`, `^` and `\` mean something to Python.
+    fn class(&mut self) -> Result<(), String> {
+        self.take("[", 1);
+        if self.peek(0) == Some('^') {
+            self.take("^", 1);
+        }
+        let first = self.at;
+        loop {
+            match self.peek(0) {
+                None => return Err("a set of characters isn't closed".into()),
+                Some(']') if self.at > first => break self.take("]", 1),
+                Some('\\') => self.escape(true)?,
+                // A dash is the engine's range too; two of them, or `&&` and `~~`, are its set operators.
+                Some('-') if self.peek(1) == Some('-') => self.take("\\-", 1),
+                Some(c @ ('[' | ']' | '&' | '~' | '^' | '#' | ' ')) => {
+                    self.output.push('\\');
+                    self.take(&c.to_string(), 1);
+                }
+                Some(c) => self.take(&c.to_string(), 1),
+            }
+        }
+        Ok(())
+    }
+
+    fn escape(&mut self, in_set: bool) -> Result<(), String> {
+        let Some(c) = self.peek(1) else { return Err("a backslash ends the pattern".into()) };
+        self.at += 2;
+        match c {
+            'd' | 'D' | 's' | 'S' | 'w' | 'W' => self.output.extend(['\\', c]),
+            'A' | 'B' if !in_set => self.output.extend(['\\', c]),
+            'b' if in_set => self.literal('\u{8}'),
+            'b' => self.output.push_str("\\b"),
+            'Z' if !in_set => self.output.push_str("\\z"),
+            'a' => self.literal('\u{7}'),
+            'f' => self.literal('\u{c}'),
+            'n' => self.literal('\n'),
+            'r' => self.literal('\r'),
+            't' => self.literal('\t'),
+            'v' => self.literal('\u{b}'),
+            'x' => self.code(2)?,
+            'u' => self.code(4)?,
+            'U' => self.code(8)?,
+            '0' => self.octal(0),
+            '1'..='9' if !in_set => {
+                // In a group, so that what follows doesn't become part of the number.
+                self.output.push_str(&format!("(?:\\{c}"));
+                if let Some(second) = self.peek(0).filter(char::is_ascii_digit) {
+                    self.take(&second.to_string(), 1);
+                }
+                self.output.push(')');
+            }
+            c if c.is_ascii_alphanumeric() => {
+                self.at -= 2;
+                return Err(format!("there is no escape '\\{c}'"));
+            }
+            c => self.literal(c),
+        }
+        Ok(())
+    }
+
+    fn code(&mut self, length: usize) -> Result<(), String> {
+        let digits: String = self.input[self.at..].iter().take(length).collect();
+        let c = u32::from_str_radix(&digits, 16)
+            .ok()
+            .filter(|_| digits.len() == length && !digits.starts_with('+'))
+            .and_then(char::from_u32)
+            .ok_or_else(|| format!("'{digits}' is not the {length} hexadecimal digits of a character"))?;
+        self.at += length;
+        self.literal(c);
+        Ok(())
+    }
+
+    fn octal(&mut self, mut number: u32) {
+        for _ in 0..2 {
+            let Some(digit) = self.peek(0).and_then(|c| c.to_digit(8)) else { break };
+            number = number * 8 + digit;
+            self.at += 1;
+        }
+        self.literal(char::from_u32(number).unwrap_or('\0'));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_pythons() {
+        let cases = [
+            ("web", "web1", true),
+            ("eb", "web1", false),
+            ("web$", "web1", false),
+            ("web$", "web\n", true),
+            (r"web\Z", "web\n", false),
+            (r"(?P<a>x)(?P=a)", "xx", true),
+            (r"(a)\1", "aa", true),
+            (r"(a)\1{2}$", "aaa", true),
+            (r"(?i)WEB", "web", true),
+            (r"a{,2}b", "aab", true),
+            (r"a{,2}b", "aaab", false),
+            (r"{x}", "{x}", true),
+            (r"a{", "a{", true),
+            (r"[[]x", "[x", true),
+            (r"[]x]", "]", true),
+            (r"[a&&b]", "&", true),
+            (r"[+--]", "-", true),
+            (r"[\b]", "\u{8}", true),
+            (r"[^\]]", "]", false),
+            (r"\<a\>", "<a>", true),
+            (r"\x41\u0042\0", "AB\0", true),
+            (r"(?x) a b # c", "ab", true),
+            (r"(?#text)a", "a", true),
+            (r"(?a)\w", "x", true),
+            (r"(?m)a$", "a\nb", true),
+            (r"(?<=a)b", "ab", false),
+            (r"a(?<=a)b", "ab", true),
+            (r"a|b", "b", true),
+            (r"web\d+\.(?!db)", "web12.x", true),
+            (r"", "anything", true),
+        ];
+        for (pattern, text, expected) in cases {
+            let regex = Pcre::new(pattern).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(regex.matches(text), expected, "{pattern} on {text:?}");
+        }
+        assert!(Pcre::ignoring_case(r"\D+x").expect("it is a pattern").matches("ABX"));
+    }
+
+    #[test]
+    fn faults_have_a_place() {
+        for (pattern, position) in
+            [("a(b", None), ("ab[c", Some(4)), (r"ab\q", Some(2)), ("a\\", Some(1)), ("(?<n>a)", Some(0))]
+        {
+            match Pcre::new(pattern) {
+                Err(Error::BadRegex { position: at, reason, .. }) => {
+                    assert!(!reason.is_empty() && !reason.contains("\\A"), "{reason}");
+                    assert!(position.is_none() || at == position, "{pattern}: {at:?}");
+                }
+                other => panic!("{pattern}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_hostile_pattern_ends() {
+        let regex = Pcre::new(r"(?:(a+)+)+\1(?=b)").expect("it is a pattern");
+        assert!(!regex.matches(&"a".repeat(200)));
+        assert!(Pcre::new("((a{1000}){1000}){1000}").is_err());
+    }
+}

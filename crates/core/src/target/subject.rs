@@ -1,0 +1,56 @@
+//! [`Subject`]: what is known of a target when it is matched.
+
+use std::net::IpAddr;
+
+use crate::roster::Entry;
+use crate::value::{Map, Value};
+
+pub trait Subject {
+    fn id(&self) -> &str;
+    fn grains(&self) -> &Map;
+    fn pillar(&self) -> &Map;
+
+    /// Every address it is known under.
+    fn addresses(&self) -> Vec<IpAddr> {
+        addresses_in(self.grains())
+    }
+}
+
+/// The addresses in the grains `ipv4` and `ipv6`.
+pub fn addresses_in(grains: &Map) -> Vec<IpAddr> {
+    ["ipv4", "ipv6"].iter().filter_map(|name| grains.get(name)).flat_map(texts).filter_map(address).collect()
+}
+
+/// An address, maybe in brackets, maybe with the interface it belongs to (`fe80::1%eth0`).
+pub fn address(text: &str) -> Option<IpAddr> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    bare.split_once('%').map_or(bare, |(address, _)| address).parse().ok()
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::List(items) => items.iter().filter_map(Value::as_str).collect(),
+        other => other.as_str().into_iter().collect(),
+    }
+}
+
+/// A target that was never reached is known by what its roster says.
+impl Subject for Entry {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn grains(&self) -> &Map {
+        &self.grains
+    }
+
+    fn pillar(&self) -> &Map {
+        &self.pillar
+    }
+
+    fn addresses(&self) -> Vec<IpAddr> {
+        let mut addresses = addresses_in(&self.grains);
+        addresses.extend(address(&self.host));
+        addresses
+    }
+}

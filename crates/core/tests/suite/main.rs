@@ -1,0 +1,6 @@
+//! The tests of the core that see only what others see, in one binary.
+
+mod frame_properties;
+mod target_cases;
+mod target_errors;
+mod target_properties;
