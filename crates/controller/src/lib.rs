@@ -1,1 +1,44 @@
 //! Takes a request to its stored result.
+//!
+//! The way of a request: [`select`] finds whom it means, [`job`] runs it on them, [`answers`]
+//! serves what their functions ask meanwhile. Invariant: nothing here knows SSH or HTTP.
+
+pub mod select;
+
+pub mod job;
+
+pub mod answers;
+pub mod peer;
+
+pub mod facts;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rocksalt_backends::files::Files;
+use rocksalt_connect::links::Links;
+use rocksalt_core::roster::Roster;
+use rocksalt_core::target::Nodegroups;
+
+/// All that a request needs.
+pub struct Controller {
+    pub roster: Roster,
+    pub nodegroups: Nodegroups,
+    pub links: Arc<dyn Links>,
+    pub files: Arc<dyn Files>,
+    pub facts: facts::Facts,
+    pub peer: peer::Rules,
+    /// Where targets may put files with `cp.push`; `None` if they may not.
+    pub receive: Option<Receive>,
+    /// Who asks, for records.
+    pub user: String,
+}
+
+/// Salt's `file_recv`.
+#[derive(Clone, Debug)]
+pub struct Receive {
+    /// Below it each target has a directory of its own.
+    pub directory: PathBuf,
+    /// In bytes.
+    pub most: u64,
+}

@@ -1,0 +1,234 @@
+//! What the controller answers when a target's function asks (H8).
+//!
+//! Whoever asks is hostile until shown otherwise: its identity is that of its link, its names are
+//! checked, and what it sends is limited (rules R3, R4, R6).
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rocksalt_backends::files::Name;
+use rocksalt_connect::link::{Answers, Upload};
+use rocksalt_core::call::{Problem, ProblemKind};
+use rocksalt_core::frame::Ask;
+use rocksalt_core::target::Kind;
+use rocksalt_core::{Call, Event, Map, Value};
+use sha2::{Digest, Sha256};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::mpsc;
+
+use crate::Controller;
+use crate::job::{How, Outcome, Stopper, Update};
+use crate::select::Target;
+
+/// Answers the questions of one target's call.
+pub struct Serving {
+    pub controller: Arc<Controller>,
+    /// The target that asks: whom the link belongs to.
+    pub source: String,
+    pub updates: mpsc::UnboundedSender<Update>,
+}
+
+/// The most that an event may hold, as text.
+const EVENT: usize = 1024 * 1024;
+
+fn failed(error: &dyn std::error::Error) -> Problem {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text = format!("{text}: {inner}");
+        cause = inner.source();
+    }
+    Problem::new(ProblemKind::Failed, text)
+}
+
+#[async_trait]
+impl Answers for Serving {
+    async fn answer(&self, ask: Ask) -> Result<Value, Problem> {
+        match ask {
+            Ask::ListFiles { saltenv, prefix } => {
+                let names = self.controller.files.list(&saltenv).await.map_err(|error| failed(&error))?;
+                let prefix = prefix.strip_prefix("salt://").unwrap_or(&prefix).trim_matches('/').to_owned();
+                let below = |name: &String| {
+                    prefix.is_empty() || *name == prefix || name.strip_prefix(&prefix).is_some_and(|rest| rest.starts_with('/'))
+                };
+                Ok(Value::List(names.into_iter().filter(below).map(Value::String).collect()))
+            }
+            Ask::HashFile { path, saltenv } => match self.hash(&path, &saltenv).await {
+                Ok((hash, _)) => Ok(hash.into()),
+                Err(rocksalt_backends::files::Error::NoFile { .. }) => Ok(Value::Null),
+                Err(error) => Err(failed(&error)),
+            },
+            Ask::Publish { target, target_type, call, timeout } => {
+                self.publish(target, &target_type, call, timeout).await
+            }
+            Ask::Event(event) => self.event(event),
+            Ask::File { .. } | Ask::Url { .. } | Ask::Push { .. } => {
+                Err(Problem::new(ProblemKind::Failed, "that comes as a stream"))
+            }
+        }
+    }
+
+    async fn stream(&self, ask: Ask, pieces: mpsc::Sender<Vec<u8>>) -> Result<Value, Problem> {
+        match ask {
+            Ask::File { path, saltenv } => self.file(&path, &saltenv, pieces).await,
+            Ask::Url { url } => Err(Problem::new(ProblemKind::Failed, format!("the controller can't fetch {url}"))
+                .hint("only salt:// files are served; fetch it with `cmd.run 'curl …'` on the target")),
+            _ => Err(Problem::new(ProblemKind::Failed, "that is no stream")),
+        }
+    }
+
+    async fn receive(&self, ask: Ask, upload: Upload) -> Result<Value, Problem> {
+        let Ask::Push { path, size } = ask else { return Err(Problem::new(ProblemKind::Failed, "that is no file")) };
+        let Some(receive) = &self.controller.receive else {
+            return Err(Problem::new(ProblemKind::Refused, "this controller takes no files from targets")
+                .hint("set `file_recv: True` in its configuration, or fetch the file with `rocksalt cp`"));
+        };
+        if size > receive.most {
+            return Err(Problem::new(ProblemKind::Refused, format!("{size} bytes are more than the {} allowed", receive.most))
+                .hint("raise `file_recv_max_size` in the controller's configuration"));
+        }
+        let name = Name::parse(&path).map_err(|error| failed(&error))?;
+        let place = receive.directory.join(&self.source).join("files").join(name.as_str());
+        store(upload, place, receive.most).await
+    }
+}
+
+impl Serving {
+    async fn file(&self, path: &str, saltenv: &str, pieces: mpsc::Sender<Vec<u8>>) -> Result<Value, Problem> {
+        let name = Name::parse(path).map_err(|error| failed(&error))?;
+        let (mut file, _) = self.controller.files.open(saltenv, &name).await.map_err(|error| failed(&error))?;
+        send(&mut file, &pieces).await
+    }
+
+    async fn hash(&self, path: &str, saltenv: &str) -> Result<(String, u64), rocksalt_backends::files::Error> {
+        let name = Name::parse(path)?;
+        let (mut file, size) = self.controller.files.open(saltenv, &name).await?;
+        let mut hash = Sha256::new();
+        let mut buffer = vec![0; 256 * 1024];
+        loop {
+            let count = file.read(&mut buffer).await.map_err(|source| rocksalt_backends::files::Error::Io {
+                name: name.as_str().to_owned(),
+                source,
+            })?;
+            if count == 0 {
+                return Ok((hex(&hash.finalize()), size));
+            }
+            hash.update(&buffer[..count]);
+        }
+    }
+
+    async fn publish(&self, target: String, kind: &str, call: Call, seconds: u32) -> Result<Value, Problem> {
+        if !self.controller.peer.allow(&self.source, &call.function) {
+            return Err(Problem::new(
+                ProblemKind::Refused,
+                format!("{} may not have {} run elsewhere", self.source, call.function),
+            )
+            .hint("add a rule under `peer` in the controller's configuration"));
+        }
+        let refuse = |error: rocksalt_core::target::Error| Problem::new(ProblemKind::Arguments, error.to_string());
+        let kind = Kind::from_name(kind).map_err(refuse)?;
+        let target = Target { kind, text: target, delimiter: ":".into() };
+        let selection = self.controller.select(&target).await.map_err(refuse)?;
+        let how = How { timeout: Some(Duration::from_secs(u64::from(seconds.clamp(1, 3600)))), ..How::default() };
+        let mut running = tokio::task::JoinSet::new();
+        for entry in selection.entries {
+            let (controller, call, how) = (Arc::clone(&self.controller), call.clone(), how.clone());
+            // What is published may not publish again: no way round in circles.
+            let (updates, _) = mpsc::unbounded_channel();
+            running.spawn(async move {
+                let outcome = Box::pin(controller.call(&entry, call, &how, &updates, &Stopper::default())).await;
+                (entry.id, outcome)
+            });
+        }
+        let mut results = HashMap::new();
+        while let Some(Ok((id, outcome))) = running.join_next().await {
+            if let Outcome::Returned(result) = outcome {
+                results.insert(id, result);
+            }
+        }
+        let mut answer = Map::new();
+        for entry in &self.controller.roster.entries {
+            if let Some(result) = results.remove(&entry.id) {
+                let mut full = Map::new();
+                full.insert("ret", result.value);
+                full.insert("retcode", result.retcode);
+                full.insert("out", "nested");
+                answer.insert(entry.id.as_str(), full);
+            }
+        }
+        Ok(Value::Map(answer))
+    }
+
+    fn event(&self, event: Event) -> Result<Value, Problem> {
+        if event.tag.len() > 1024 || rocksalt_core::json::compact(&Value::Map(event.data.clone())).len() > EVENT {
+            return Err(Problem::new(ProblemKind::Refused, "the event is too large"));
+        }
+        let _ = self.updates.send(Update::Event { id: self.source.clone(), event });
+        Ok(Value::Bool(true))
+    }
+}
+
+/// Sends a file's content; its hash and size are the answer.
+pub async fn send(
+    file: &mut (dyn tokio::io::AsyncRead + Send + Unpin),
+    pieces: &mpsc::Sender<Vec<u8>>,
+) -> Result<Value, Problem> {
+    let mut hash = Sha256::new();
+    let mut size = 0u64;
+    let mut buffer = vec![0; 256 * 1024];
+    loop {
+        let count = file.read(&mut buffer).await.map_err(|error| failed(&error))?;
+        if count == 0 {
+            let mut answer = Map::new();
+            answer.insert("sha256", hex(&hash.finalize()));
+            answer.insert("size", size);
+            return Ok(Value::Map(answer));
+        }
+        hash.update(&buffer[..count]);
+        size += count as u64;
+        if pieces.send(buffer[..count].to_vec()).await.is_err() {
+            return Err(Problem::new(ProblemKind::Failed, "the target stopped listening"));
+        }
+    }
+}
+
+/// Writes what a target sends beside its place, and puts it there only when it is whole.
+pub async fn store(mut upload: Upload, place: PathBuf, most: u64) -> Result<Value, Problem> {
+    let fault = |error: std::io::Error| Problem::new(ProblemKind::Failed, format!("can't store it: {error}"));
+    let directory = place.parent().map(PathBuf::from).unwrap_or_default();
+    let mut builder = tokio::fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(&directory).await.map_err(fault)?;
+    let temporary = directory.join(format!(".{}.{}", std::process::id(), place.file_name().unwrap_or_default().to_string_lossy()));
+    let mut file = tokio::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&temporary)
+        .await
+        .map_err(fault)?;
+    let mut size = 0u64;
+    let written = async {
+        while let Some(piece) = upload.next().await? {
+            size += piece.len() as u64;
+            if size > most {
+                return Err(Problem::new(ProblemKind::Refused, "it is larger than allowed"));
+            }
+            file.write_all(&piece).await.map_err(fault)?;
+        }
+        file.flush().await.map_err(fault)?;
+        tokio::fs::rename(&temporary, &place).await.map_err(fault)
+    };
+    let result = written.await;
+    if result.is_err() {
+        let _ = tokio::fs::remove_file(&temporary).await;
+    }
+    result.map(|()| Value::Bool(true))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,224 @@
+//! [`Job`]: a call on many targets, from its start to the last result.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rocksalt_connect::link::Request;
+use rocksalt_core::call::{Problem, ProblemKind, Return};
+use rocksalt_core::frame::Stream;
+use rocksalt_core::link::Failure;
+use rocksalt_core::roster::Entry;
+use rocksalt_core::{Call, Event, JobId, Value};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::Controller;
+use crate::answers::Serving;
+
+#[derive(Clone, Debug)]
+pub struct Job {
+    pub id: JobId,
+    pub call: Call,
+    pub targets: Vec<Entry>,
+    pub how: How,
+}
+
+/// How a job goes over its targets.
+#[derive(Clone, Debug, Default)]
+pub struct How {
+    /// So many at a time; all at once without it.
+    pub batch: Option<usize>,
+    /// A pause after each target of a batch.
+    pub batch_wait: Duration,
+    /// For each call; without it a call may take as long as its link stands.
+    pub timeout: Option<Duration>,
+    /// No further target after the first failure.
+    pub failhard: bool,
+    /// Leave no agent behind.
+    pub wipe: bool,
+    /// Send the output of commands as it comes.
+    pub stream: bool,
+}
+
+/// What happens while a job runs.
+#[derive(Debug)]
+pub enum Update {
+    /// A target is being worked on.
+    Begun { id: String },
+    /// Part of what a command prints there.
+    Output { id: String, stream: Stream, bytes: Vec<u8> },
+    /// A target's function sent an event.
+    Event { id: String, event: Event },
+    /// A target is done.
+    Done { id: String, outcome: Outcome },
+}
+
+/// How it ended on one target.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    Returned(Return),
+    /// It was not reached, or the link broke.
+    Unreached(Failure),
+    /// Not even tried, because of an earlier failure or since the job was stopped.
+    Skipped(&'static str),
+}
+
+impl Outcome {
+    pub fn success(&self) -> bool {
+        matches!(self, Outcome::Returned(result) if result.success())
+    }
+}
+
+/// Tells a job to stop; every clone does.
+#[derive(Clone)]
+pub struct Stopper(Arc<watch::Sender<bool>>);
+
+impl Default for Stopper {
+    fn default() -> Stopper {
+        Stopper(Arc::new(watch::Sender::new(false)))
+    }
+}
+
+impl Stopper {
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+
+    async fn stopped(&self) {
+        let mut receiver = self.0.subscribe();
+        // The sender lives as long as `self`.
+        let _ = receiver.wait_for(|stop| *stop).await;
+    }
+
+    fn is_stopped(&self) -> bool {
+        *self.0.borrow()
+    }
+}
+
+impl Controller {
+    /// Runs a job. Each target gets exactly one `Done`, whatever happens.
+    pub async fn run(self: &Arc<Controller>, job: Job, updates: mpsc::UnboundedSender<Update>, stopper: Stopper) {
+        let width = job.how.batch.unwrap_or(job.targets.len()).max(1);
+        let mut waiting: VecDeque<Entry> = job.targets.into();
+        let mut running = JoinSet::new();
+        let mut skip = None;
+        loop {
+            while running.len() < width && skip.is_none() {
+                let Some(entry) = waiting.pop_front() else { break };
+                let _ = updates.send(Update::Begun { id: entry.id.clone() });
+                let mut call = job.call.clone();
+                call.job = Some(job.id);
+                call.stream = job.how.stream;
+                let (controller, how) = (Arc::clone(self), job.how.clone());
+                let (updates, stopper) = (updates.clone(), stopper.clone());
+                running.spawn(async move {
+                    let outcome = controller.on_target(&entry, call, &how, &updates, &stopper).await;
+                    let success = outcome.success();
+                    let _ = updates.send(Update::Done { id: entry.id, outcome });
+                    success
+                });
+            }
+            let Some(ended) = running.join_next().await else { break };
+            if stopper.is_stopped() {
+                skip = Some("the job was stopped before it came to this target");
+            } else if job.how.failhard && !ended.unwrap_or(false) {
+                skip = Some("an earlier target failed, and --failhard was given");
+            } else if !waiting.is_empty() && !job.how.batch_wait.is_zero() {
+                sleep(job.how.batch_wait).await;
+            }
+        }
+        for entry in waiting {
+            let outcome = Outcome::Skipped(skip.unwrap_or("the job ended"));
+            let _ = updates.send(Update::Done { id: entry.id, outcome });
+        }
+    }
+
+    async fn on_target(
+        self: &Arc<Controller>,
+        entry: &Entry,
+        call: Call,
+        how: &How,
+        updates: &mpsc::UnboundedSender<Update>,
+        stopper: &Stopper,
+    ) -> Outcome {
+        let working = self.call(entry, call, how, updates, stopper);
+        match how.timeout {
+            None => working.await,
+            // The call's own limit is inside; this one holds for the connecting as well.
+            Some(limit) => match timeout(limit + Duration::from_secs(5), working).await {
+                Ok(outcome) => outcome,
+                Err(_) => Outcome::Returned(timed_out(limit)),
+            },
+        }
+    }
+
+    /// One call on one target.
+    pub(crate) async fn call(
+        self: &Arc<Controller>,
+        entry: &Entry,
+        call: Call,
+        how: &How,
+        updates: &mpsc::UnboundedSender<Update>,
+        stopper: &Stopper,
+    ) -> Outcome {
+        let user = format!("{} {}", self.user, call.function);
+        let opening = async {
+            let line = self.links.open(entry, how.wipe, None).await?;
+            line.port(&user)
+        };
+        let port = tokio::select! {
+            port = opening => match port {
+                Ok(port) => port,
+                Err(failure) => return Outcome::Unreached(failure),
+            },
+            () = stopper.stopped() => return Outcome::Skipped("the job was stopped while it connected to this target"),
+        };
+        let is_grains = call.function == "grains.items";
+        let serving = Serving { controller: Arc::clone(self), source: entry.id.clone(), updates: updates.clone() };
+        let mut request = Request::start(port, call, Arc::new(serving));
+        let mut output = |stream: Stream, bytes: &[u8]| {
+            let _ = updates.send(Update::Output { id: entry.id.clone(), stream, bytes: bytes.to_vec() });
+        };
+        let finished = tokio::select! {
+            result = request.finish(&mut output) => result,
+            () = stopper.stopped() => return self.cancel(request).await,
+            () = limit(how.timeout) => {
+                let _ = self.cancel(request).await;
+                return Outcome::Returned(timed_out(how.timeout.unwrap_or_default()));
+            }
+        };
+        match finished {
+            Ok(result) => {
+                if let (true, Value::Map(grains)) = (is_grains, &result.value) {
+                    let _ = self.facts.remember(&entry.id, grains);
+                }
+                Outcome::Returned(result)
+            }
+            Err(failure) => Outcome::Unreached(failure),
+        }
+    }
+
+    /// Stops a call and gives it a moment to say so itself.
+    async fn cancel(&self, mut request: Request) -> Outcome {
+        request.cancel();
+        match timeout(Duration::from_secs(3), request.finish(&mut |_, _| {})).await {
+            Ok(Ok(result)) => Outcome::Returned(result),
+            _ => Outcome::Returned(Problem::new(ProblemKind::Cancelled, "cancelled; it may still run on the target").into()),
+        }
+    }
+}
+
+async fn limit(time: Option<Duration>) {
+    match time {
+        Some(time) => sleep(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn timed_out(limit: Duration) -> Return {
+    Problem::new(ProblemKind::TimedOut, format!("no result within {} seconds; the call was cancelled", limit.as_secs_f64()))
+        .hint("--timeout allows it more time")
+        .into()
+}

@@ -1,0 +1,107 @@
+//! Whom a request means.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use rocksalt_connect::link::{NoAnswers, Request};
+use rocksalt_core::link::Failure;
+use rocksalt_core::roster::Entry;
+use rocksalt_core::target::{self, Expression, Kind, Subject, address, addresses_in};
+use rocksalt_core::{Call, Map, Value};
+use tokio::task::JoinSet;
+
+use crate::Controller;
+
+/// A target as a user wrote it.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub kind: Kind,
+    pub text: String,
+    pub delimiter: String,
+}
+
+/// Who is meant, and who could not be asked.
+#[derive(Default)]
+pub struct Selection {
+    pub entries: Vec<Entry>,
+    /// Their grains are not known and they could not be reached.
+    pub unknown: Vec<(Entry, Failure)>,
+}
+
+impl Controller {
+    /// In the roster's order. Asks targets for their grains where the expression needs them.
+    pub async fn select(&self, target: &Target) -> Result<Selection, target::Error> {
+        let expression = Expression::parse(target.kind, &target.text, &target.delimiter, &self.nodegroups)?;
+        let mut selection = Selection::default();
+        let grains = match expression.needs_grains() {
+            true => self.all_grains(&mut selection.unknown).await,
+            false => self.roster.entries.iter().map(|_| Some(Map::new())).collect(),
+        };
+        for (entry, grains) in self.roster.entries.iter().zip(grains) {
+            let Some(mut grains) = grains else { continue };
+            grains.extend(entry.grains.clone());
+            if expression.matches(&Known { entry, grains }) {
+                selection.entries.push(entry.clone());
+            }
+        }
+        Ok(selection)
+    }
+
+    /// The grains of every target of the roster; `None` where they can't be had.
+    async fn all_grains(&self, unknown: &mut Vec<(Entry, Failure)>) -> Vec<Option<Map>> {
+        let mut all: Vec<Option<Map>> =
+            self.roster.entries.iter().map(|entry| self.facts.grains(&entry.id)).collect();
+        let mut asking = JoinSet::new();
+        for (index, entry) in self.roster.entries.iter().enumerate().filter(|(index, _)| all[*index].is_none()) {
+            let (links, entry) = (Arc::clone(&self.links), entry.clone());
+            asking.spawn(async move {
+                let grains = async {
+                    let line = links.open(&entry, false, None).await?;
+                    let call = Call::new("grains.items");
+                    let mut request = Request::start(line.port("targeting")?, call, Arc::new(NoAnswers));
+                    request.finish(&mut |_, _| {}).await
+                };
+                let result = grains.await;
+                (index, entry, result)
+            });
+        }
+        while let Some(Ok((index, entry, result))) = asking.join_next().await {
+            match result {
+                Ok(result) => {
+                    if let Value::Map(grains) = result.value {
+                        // A cache that can't be written costs time, nothing else.
+                        let _ = self.facts.remember(&entry.id, &grains);
+                        all[index] = Some(grains);
+                    }
+                }
+                Err(failure) => unknown.push((entry, failure)),
+            }
+        }
+        all
+    }
+}
+
+struct Known<'a> {
+    entry: &'a Entry,
+    grains: Map,
+}
+
+impl Subject for Known<'_> {
+    fn id(&self) -> &str {
+        &self.entry.id
+    }
+
+    fn grains(&self) -> &Map {
+        &self.grains
+    }
+
+    fn pillar(&self) -> &Map {
+        &self.entry.pillar
+    }
+
+    fn addresses(&self) -> Vec<IpAddr> {
+        let mut all = addresses_in(&self.grains);
+        all.extend(address(&self.entry.host));
+        all
+    }
+}
