@@ -1,0 +1,13 @@
+"""The smallest job on this machine itself: `call test.ping` and its like."""
+from workloads import Workload
+
+
+class LocalNoOp(Workload):
+    name = "local-no-op"
+    title = "a local no-op"
+    host_counts = (0,)
+    rounds = 5
+    references = {"": "salt-call"}
+
+    def command(self, peer, hosts, phase):
+        return peer.local_no_op()
