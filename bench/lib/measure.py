@@ -73,6 +73,7 @@ class Meter:
         time.sleep(0.05)  # the targets' side may still be on its way out
         reap()
         left = self._controller_pids()
+        left_memory = processes.resident_bytes(left)
         controller_cpu, target_cpu = self._controller_cpu() - controller_before, self._target_cpu() - target_before
         with open(self.output_path, errors="replace") as output:
             text = output.read()
@@ -85,9 +86,10 @@ class Meter:
             wall=wall,
             controller_cpu=controller_cpu,
             target_cpu=target_cpu,
-            memory=sampler.peak_bytes,
+            # What stays behind was also there before the exit, even if a short run fell between two samples.
+            memory=max(sampler.peak_bytes, left_memory),
             processes=sampler.peak_processes,
-            left_memory=processes.resident_bytes(left),
+            left_memory=left_memory,
             left_processes=len(left),
             others=others,
         )
@@ -181,6 +183,8 @@ def reap():
 
 def wait_for_calm(limit, patience):
     """Waits until less than `limit` of the machine's CPU is busy, or the patience (seconds) is over."""
+    if patience <= 0:
+        return
     end = time.monotonic() + patience
     while True:
         busy_before, idle_before = processes.machine_cpu_seconds()

@@ -11,7 +11,7 @@ class Pyinfra(Peer):
     name = "pyinfra"
     venv = "pyinfra"
     requirements = ("pyinfra",)
-    answer = r"^\s*\[(\S+?)\] >>> pong$|^\s*\[(\S+?)\]\s+pong$"
+    answer = r"^\[(\S+)\] pong$"
 
     def program(self):
         return self.in_venv("pyinfra")
