@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 
@@ -26,6 +27,8 @@ def main(arguments):
     if options.render:
         with open(options.render) as file:
             return finish(options, *read_records(file))
+    # Being ended by somebody is like Ctrl-C: the hosts are taken down, and the report is about what there is.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     os.makedirs(places.SCRATCH, mode=0o700, exist_ok=True)
     with open(os.path.join(places.SCRATCH, "lock"), "w") as lock:
         try:

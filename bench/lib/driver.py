@@ -1,5 +1,6 @@
 """The order of measuring: workload, number of hosts, repeat, and within each repeat all tools in turn."""
 import dataclasses
+import subprocess
 import time
 
 import measure
@@ -47,23 +48,38 @@ def _turn(plan, meter, workload, peer, hosts, repeat):
         for phase in workload.phases:
             if phase in peer.skipped_phases:
                 continue
-            workload.prepare(peer, hosts, phase)
+            place = {"peer": peer.name, "workload": workload.name, "phase": phase, "hosts": len(hosts), "repeat": repeat}
+            try:
+                _prepare(meter, workload, peer, hosts, phase)
+            except (Failure, OSError, subprocess.SubprocessError) as error:
+                yield {**place, "failure": f"preparing: {error}", "output": ""}
+                return
             for _ in range(workload.rounds):
                 command = workload.command(peer, hosts, phase)
                 if command is None:
                     return
                 measure.wait_for_calm(plan.calm, plan.patience)
                 measurement = meter.measure(command)
-                record = {"peer": peer.name, "workload": workload.name, "phase": phase, "hosts": len(hosts)}
-                record.update(repeat=repeat, failure=_failure(workload, peer, hosts, phase, measurement))
-                record.update(dataclasses.asdict(measurement))
-                record["output"] = measurement.output[-2000:] if record["failure"] else ""
+                failure = _failure(workload, peer, hosts, phase, measurement)
+                record = {**place, **dataclasses.asdict(measurement), "failure": failure}
+                record["output"] = measurement.output[-2000:] if failure else ""
                 yield record
     finally:
-        if hosts:
-            peer.close(hosts)
-        # Nothing of this tool may weigh on the next one.
+        # Nothing of this tool may weigh on the next one: what won't close is ended.
+        try:
+            if hosts:
+                peer.close(hosts)
+        except (OSError, subprocess.SubprocessError):
+            pass
         meter.end_leftovers()
+
+
+def _prepare(meter, workload, peer, hosts, phase):
+    workload.prepare(peer, hosts, phase)
+    if phase in workload.phases_without_connections:
+        sessions = meter.open_sessions()
+        if sessions:
+            raise Failure(f"{sessions} processes of earlier sessions are still on the hosts: it would not start {phase}")
 
 
 def _failure(workload, peer, hosts, phase, measurement):

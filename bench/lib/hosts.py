@@ -64,6 +64,8 @@ def up(count):
     sshd = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if not sshd:
         raise HostsError("no sshd on this machine: run `bench/peers openssh`, or install openssh-server")
+    if count < 1:
+        raise HostsError("at least one host is needed")
     if sshd_pids():
         raise HostsError(f"{len(fleet())} hosts are up already: run `bench/hosts down` first")
     shutil.rmtree(ROOT, ignore_errors=True)
@@ -168,7 +170,6 @@ LogLevel ERROR
         ["setsid", "unshare", "--mount", "sh", "-c", script, "sh", *arguments],
         env={"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"},
         stdin=subprocess.DEVNULL,
-        check=True,
     )
 
 
@@ -178,6 +179,11 @@ def _wait_for(last):
         if answer.returncode == 0:
             return
         time.sleep(0.1)
-    reason = answer.stderr.decode(errors="replace").strip()
+    logs = ""
+    for name in sorted(os.listdir(ROOT)):
+        if name.endswith(".log"):
+            with open(os.path.join(ROOT, name)) as file:
+                logs += file.read()[-500:]
+    reason = (logs or answer.stderr.decode(errors="replace")).strip()
     down()
     raise HostsError(f"the last host, {last.id} port {PORT}, does not let us in: {reason}")

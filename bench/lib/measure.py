@@ -64,9 +64,10 @@ class Meter:
             # Only now: until it has called exec, the child would show this driver's own memory.
             sampler.start()
             deadline = Deadline(child.pid, self.timeout)
-            # Not wait(timeout), which polls and so adds up to 50 ms.
-            exit_code = child.wait()
+            # Not child.wait(timeout), which polls and so adds up to 50 ms.
+            _, status, usage = os.wait4(child.pid, 0)
             wall = time.monotonic() - started
+        child.returncode = os.waitstatus_to_exitcode(status)
         deadline.cancel()
         sampler.finish()
         busy = processes.machine_cpu_seconds()[0] - busy_before
@@ -80,19 +81,27 @@ class Meter:
         # The machine's clock ticks at 10 ms, too coarse to say anything about short runs.
         others = max(0.0, busy - controller_cpu - target_cpu) / (wall * os.cpu_count()) if wall > 0.2 else 0.0
         return Measurement(
-            exit_code=exit_code,
+            exit_code=child.returncode,
             output=text,
             timed_out=deadline.passed,
             wall=wall,
             controller_cpu=controller_cpu,
             target_cpu=target_cpu,
-            # What stays behind was also there before the exit, even if a short run fell between two samples.
-            memory=max(sampler.peak_bytes, left_memory),
+            memory=max(sampler.peak_bytes, left_memory + _largest_process(usage)),
             processes=sampler.peak_processes,
             left_memory=left_memory,
             left_processes=len(left),
             others=others,
         )
+
+    def open_sessions(self, patience=5):
+        """How many processes the targets still have beside their sshds, after waiting for them to end."""
+        end = time.monotonic() + patience
+        while True:
+            count = len(processes.tree(self.target_roots)) - len(self.target_roots)
+            if count == 0 or time.monotonic() > end:
+                return count
+            time.sleep(0.02)
 
     def end_leftovers(self):
         """Ends what is still running of all that was started, each by its id."""
@@ -118,6 +127,15 @@ class Meter:
 
     def _target_cpu(self):
         return processes.cpu_seconds(processes.tree(self.target_roots))
+
+
+def _largest_process(usage):
+    """The kernel's own peak of the command's largest process, for runs so short that the sampler hardly sees them.
+
+    The child starts by sharing our memory (vfork), and the kernel counts that too: values up to ours say nothing.
+    """
+    ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return usage.ru_maxrss * 1024 if usage.ru_maxrss > ours else 0
 
 
 class MemorySampler(threading.Thread):

@@ -1,8 +1,11 @@
 """A run counts only with its proof: tools that cheat or fail are shown as failures and never timed."""
+import functools
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SCRATCH = tempfile.mkdtemp(prefix="bench-test")
@@ -11,6 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import driver
 import hosts as testbed
+import processes
 from cells import cells
 from measure import Command, Meter
 from peers import Failure, Peer
@@ -89,6 +93,15 @@ class Cached(Honest):
         raise Failure("no agent in its own folder")
 
 
+class Stuck(Honest):
+    """Its connections can't be closed."""
+
+    name = "stuck"
+
+    def forget(self, hosts):
+        raise OSError("it hangs")
+
+
 class DriverTest(unittest.TestCase):
     def measure(self, peer_class, workload, count=3, repeats=2):
         scratch = tempfile.mkdtemp(dir=SCRATCH)
@@ -126,6 +139,22 @@ class DriverTest(unittest.TestCase):
         found = self.measure(Broken, Ping())["ping", "cold", 3, "broken"]
         self.assertEqual(found.runs, 0)
         self.assertTrue(found.failures[0].startswith("exit code 3"), found.failures)
+
+    def test_a_tool_that_cannot_be_reset_is_a_failure(self):
+        found = self.measure(Stuck, Ping())
+        self.assertEqual([key[1] for key in found], ["cold"], "later phases would mean nothing")
+        self.assertEqual(found["ping", "cold", 3, "stuck"].failures, ["preparing: it hangs"] * 2)
+
+    def test_cold_needs_all_sessions_closed(self):
+        session = subprocess.Popen(["sh", "-c", "sleep 30; true"])
+        self.addCleanup(session.wait)
+        self.addCleanup(session.kill)
+        time.sleep(0.1)
+        meter = Meter(SCRATCH, [session.pid], timeout=20)
+        with self.assertRaisesRegex(Failure, "still on the hosts"):
+            meter.open_sessions = functools.partial(meter.open_sessions, patience=0)
+            driver._prepare(meter, Ping(), Honest(tempfile.mkdtemp(dir=SCRATCH)), [], "cold")
+        self.addCleanup(os.kill, processes.children(session.pid)[0], 15)
 
     def test_cold_must_be_cold(self):
         found = self.measure(Cached, Ping())

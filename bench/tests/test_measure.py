@@ -38,6 +38,15 @@ class MeasureTest(unittest.TestCase):
         self.assertGreater(found.memory, 100_000_000)
         self.assertGreaterEqual(found.processes, 3)
 
+    def test_a_peak_too_short_for_the_sampler_is_seen(self):
+        found = self.run_script("x = bytes(1) * 150_000_000", sys.executable)
+        self.assertGreater(found.memory, 150_000_000)
+
+    def test_our_own_memory_is_not_counted(self):
+        ballast = bytes(1) * 100_000_000
+        self.assertLess(self.run_script("true").memory, 30_000_000)
+        del ballast
+
     def test_what_stays_in_the_background_is_counted_and_ended(self):
         found = self.run_script("setsid sh -c 'sleep 30; true' >/dev/null 2>&1 & exit 0")
         self.assertEqual(found.left_processes, 2, "the shell and its sleep")

@@ -7,6 +7,7 @@ class Workload:
     name = ""
     title = ""
     phases = ("",)
+    phases_without_connections = ("cold", "reconnect")  # checked: they start with no session on any host
     host_counts = None  # None: all that were asked for; else only these (0: needs no hosts)
     rounds = 1  # measured so often in each turn; more for what takes milliseconds
     references = {}  # phase: the tool that the others are compared with
