@@ -7,8 +7,8 @@ LEGEND = f"""Wall time in seconds; **ratio** is the tool's median over that of t
 CPU in seconds, median: controller is all that the command started here and left in the background, targets is the
 sshds' process trees. Peak memory: largest sum of the resident sizes of the controller's processes, shared pages counted
 in each; *background* is what stays after the command (ssh masters, our keeper), and is part of the peak.
-`~`: everything else on the machine took over {CALM:.0%} of the CPU in each of the runs. Without such runs the medians
-leave the disturbed ones out; the minimum is over all good runs. Failed runs are never timed."""
+A run is disturbed when everything else on the machine took {CALM:.0%} of the CPU or more: medians leave such runs out, and
+`~` marks cells that have no others. The minimum is over all good runs. Failed runs are never timed."""
 
 
 def render(facts, records, workloads):

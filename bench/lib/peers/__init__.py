@@ -20,6 +20,7 @@ class Peer:
     by_default = True  # False: only measured when named with --peers
     skipped_phases = ()  # phases that would be the same as another one for this tool
     answer = None  # pattern in a ping's output, one match a host, whose first group is the host's id
+    local_answer = None  # pattern in the local no-op's output
 
     def __init__(self, scratch):
         self.folder = os.path.join(scratch, self.name)

@@ -17,6 +17,7 @@ class Ansible(Peer):
     venv = "ansible"
     requirements = ("ansible-core",)
     answer = r"^(\S+) \| SUCCESS"
+    local_answer = r'"ping": "pong"'
     skipped_phases = ("reconnect",)  # keeps nothing on the hosts: the same as cold
     forks, pipelining = 5, False
 

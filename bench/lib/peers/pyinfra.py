@@ -12,6 +12,7 @@ class Pyinfra(Peer):
     venv = "pyinfra"
     requirements = ("pyinfra",)
     answer = r"^\[(\S+)\] pong$"
+    local_answer = r"\[@local\] Success"
 
     def program(self):
         return self.in_venv("pyinfra")

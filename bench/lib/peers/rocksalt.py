@@ -14,6 +14,7 @@ DEFAULT = os.path.join(places.REPOSITORY, "target", "release", "rocksalt")
 
 class Rocksalt(Peer):
     answer = r"^(\S+):\s+True$"
+    local_answer = r"^\S+:\s+True$"
 
     def __init__(self, scratch, name, path):
         self.name = name

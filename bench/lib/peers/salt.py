@@ -95,6 +95,7 @@ class SaltCall(Peer):
     """For start-up only: it has no hosts."""
 
     name = "salt-call"
+    local_answer = r"^local:\n\s+True$"
     venv = "salt"
     requirements = ("salt",)
 

@@ -1,4 +1,7 @@
 """The smallest job on this machine itself: `call test.ping` and its like."""
+import re
+
+from peers import Failure
 from workloads import Workload
 
 
@@ -11,3 +14,7 @@ class LocalNoOp(Workload):
 
     def command(self, peer, hosts, phase):
         return peer.local_no_op()
+
+    def prove(self, peer, hosts, phase, measurement):
+        if not re.search(peer.local_answer, measurement.output, re.MULTILINE):
+            raise Failure(f"no answer in its output: {measurement.output.strip()[-200:]}")
