@@ -1,0 +1,58 @@
+"""pyinfra: paramiko and gevent in one process, all hosts at once."""
+import os
+
+import hosts as testbed
+import places
+from measure import Command
+from peers import Peer
+
+
+class Pyinfra(Peer):
+    name = "pyinfra"
+    venv = "pyinfra"
+    requirements = ("pyinfra",)
+    answer = r"^\[(\S+)\] pong$"
+    local_answer = r"\[@local\] Success"
+
+    def program(self):
+        return self.in_venv("pyinfra")
+
+    def version(self):
+        return self.ask(self.program(), "--version").split(":")[-1].strip()
+
+    def ping(self, hosts):
+        return self._run("-vvv", self._inventory(hosts), "exec", "--", "echo", "pong")
+
+    def command_output(self, hosts):
+        return self._run("-vvv", self._inventory(hosts), "exec", "--", "uname", "-a")
+
+    def copy(self, hosts, source, destination):
+        path = destination.replace("{id}", "' + host.name + '")
+        deploy = places.write(
+            os.path.join(self.folder, "copy.py"),
+            f"""from pyinfra import host
+from pyinfra.operations import files
+files.put(name='copy', src={source!r}, dest='{path}', _temp_dir={testbed.FOLDERS!r} + '/' + host.name)
+""",
+        )
+        return self._run(self._inventory(hosts), deploy)
+
+    def print_version(self):
+        return Command([self.program(), "--version"], self.environment())
+
+    def local_no_op(self):
+        return self._run("@local", "exec", "--", "true")
+
+    def _run(self, *arguments):
+        return Command([self.program(), "-y", *arguments], self.environment(), self.folder)
+
+    def _inventory(self, hosts):
+        data = {
+            "ssh_user": "root",
+            "ssh_port": testbed.PORT,
+            "ssh_key": testbed.KEY,
+            "ssh_known_hosts_file": testbed.KNOWN_HOSTS,
+            "ssh_config_file": testbed.SSH_CONFIG,
+        }
+        text = f"data = {data!r}\nhosts = [(id, data) for id in {[host.id for host in hosts]!r}]\n"
+        return places.write(os.path.join(self.folder, "inventory.py"), text)

@@ -1,0 +1,97 @@
+"""Our own tool: one of these for each build that is measured."""
+import hashlib
+import json
+import os
+import shutil
+
+import hosts as testbed
+import places
+from measure import Command
+from peers import Failure, Peer
+
+DEFAULT = os.path.join(places.REPOSITORY, "target", "release", "rocksalt")
+
+
+class Rocksalt(Peer):
+    answer = r"^(\S+):\s+True$"
+    local_answer = r"^\S+:\s+True$"
+
+    def __init__(self, scratch, name, path):
+        self.name = name
+        self.path = os.path.abspath(path)
+        self.config = os.path.join(scratch, name, "config")
+        super().__init__(scratch)
+
+    def program(self):
+        return self.path
+
+    def missing(self):
+        if os.access(self.path, os.X_OK):
+            return None
+        return f"no program at {places.scrub(self.path)}; build it with `cargo build --release`, or name one with --ours"
+
+    def version(self):
+        with open(self.path, "rb") as file:
+            content = file.read()
+        digest = hashlib.sha256(content).hexdigest()[:12]
+        lines = self.ask(self.path, "--version").splitlines() or ["version unknown"]
+        return f"{lines[0]} ({len(content) / 1e6:.1f} MB, sha256 {digest}…)"
+
+    def prepare(self, hosts):
+        os.makedirs(self.config)
+        # Host keys are checked as a user's would be: by the known_hosts of the home.
+        os.makedirs(os.path.join(self.home, ".ssh"), mode=0o700)
+        shutil.copy(testbed.KNOWN_HOSTS, os.path.join(self.home, ".ssh", "known_hosts"))
+
+    def close(self, hosts):
+        self.ask(*self._base(hosts), "links", "close")
+
+    def forget(self, hosts):
+        self.ask(*self._base(hosts), "links", "close", "--wipe")
+        # Whatever --wipe did: a cold run must find nothing.
+        for host in hosts:
+            shutil.rmtree(self._agent(host), ignore_errors=True)
+        for name in os.listdir(testbed.HOME):
+            path = os.path.join(testbed.HOME, name)
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+
+    def check_cold(self, hosts):
+        """All hosts share one file system: an agent outside the host's own folder might be another host's upload."""
+        for host in hosts:
+            if not any(files for _, _, files in os.walk(self._agent(host))):
+                raise Failure(f"{host.id}: no agent in its own folder (thin_dir), so one from elsewhere was used")
+
+    def ping(self, hosts):
+        return self._run(hosts, "*", "test.ping")
+
+    def command_output(self, hosts):
+        return self._run(hosts, "*", "cmd.run", "uname -a")
+
+    def copy(self, hosts, source, destination):
+        return self._run(hosts, "cp", source, f"*:{destination}")
+
+    def print_version(self):
+        return Command([self.path, "--version"], self.environment())
+
+    def local_no_op(self):
+        return Command([self.path, "--config-dir", self.config, "call", "test.ping"], self.environment())
+
+    def _run(self, hosts, *arguments):
+        return Command([*self._base(hosts), *arguments], self.environment())
+
+    def _base(self, hosts):
+        roster = {
+            host.id: {
+                "host": host.id,
+                "port": testbed.PORT,
+                "user": "root",
+                "priv": testbed.KEY,
+                "thin_dir": self._agent(host),
+            }
+            for host in hosts
+        }
+        path = places.write(os.path.join(self.folder, "roster"), json.dumps(roster))
+        return [self.path, "--config-dir", self.config, "--roster", path]
+
+    def _agent(self, host):
+        return os.path.join(host.folder, self.name)

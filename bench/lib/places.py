@@ -1,0 +1,32 @@
+"""Where the bench keeps its things: a scratch folder for hosts and runs, a cache for the peers' environments."""
+import os
+
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+RESULTS = os.path.join(REPOSITORY, "bench", "results")
+
+# The path is short because unix sockets lie below it, and their paths may have only 107 bytes.
+SCRATCH = os.environ.get("BENCH_DIR") or os.path.join(os.environ.get("TMPDIR") or "/tmp", f"rocksalt-bench-{os.getuid()}")
+
+CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "rocksalt-bench")
+VENVS = os.path.join(CACHE, "venvs")
+
+
+def write(path, text, mode=0o644):
+    """Writes a file, unless it is the same already: a tool that watches its files shall not see them change."""
+    if os.path.exists(path):
+        with open(path) as file:
+            if file.read() == text:
+                return path
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write(text)
+    os.chmod(path, mode)
+    return path
+
+
+def scrub(text):
+    """The text without paths of this machine, fit to be committed."""
+    named = [(SCRATCH, "$BENCH_DIR"), (VENVS, "$VENVS"), (REPOSITORY, "$REPOSITORY"), (os.path.expanduser("~"), "~")]
+    for path, name in sorted(named, key=lambda pair: -len(pair[0])):
+        text = text.replace(path, name)
+    return text
