@@ -4,6 +4,7 @@
 //! writes it under a lock. Invariant: nothing here is async, and nothing but frames is written.
 
 mod calls;
+mod home;
 mod link;
 mod serve;
 mod upward;
@@ -22,7 +23,7 @@ pub fn start(arguments: &[std::ffi::OsString]) -> Option<u8> {
                 std::io::Write::write_all(&mut std::io::stderr(), format!("{}\n", exec_as(&arguments[1..])).as_bytes());
             Some(126)
         }
-        "agent" => Some(match serve(std::io::stdin().lock(), std::io::stdout()) {
+        "agent" => Some(match serve(std::io::stdin().lock(), std::io::stdout(), home::settle(&arguments[1..]).as_deref()) {
             Ended::Finished => 0,
             Ended::LinkLost => 1,
             Ended::Protocol(error) => {

@@ -1,7 +1,7 @@
 //! The agent's loop: frames in, calls started, until the controller has gone.
 
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_modules::machine::Base;
 
 use crate::calls::Calls;
+use crate::home;
 use crate::link::Link;
 
 /// Nothing heard for so long means that the controller is gone: it pings far more often.
@@ -25,7 +26,8 @@ pub enum Ended {
     Protocol(String),
 }
 
-pub fn serve(mut input: impl Read, output: impl Write + Send + 'static) -> Ended {
+/// `home` is the directory that the agent was put in, if it was.
+pub fn serve(mut input: impl Read, output: impl Write + Send + 'static, home: Option<&Path>) -> Ended {
     let link = Arc::new(Link::new(Box::new(output)));
     let greeting = Hello {
         protocol: PROTOCOL,
@@ -53,8 +55,13 @@ pub fn serve(mut input: impl Read, output: impl Write + Send + 'static) -> Ended
         link.hear();
         decoder.push(&buffer[..count]);
         match take_in(&mut decoder, &link, &mut calls) {
-            Ok(true) => {}
-            Ok(false) => break Ended::Finished,
+            Ok(None) => {}
+            Ok(Some(Farewell { wipe })) => {
+                if let Some(home) = home.filter(|_| wipe) {
+                    home::wipe(home);
+                }
+                break Ended::Finished;
+            }
             Err(error) => break Ended::Protocol(error),
         }
     };
@@ -65,13 +72,17 @@ pub fn serve(mut input: impl Read, output: impl Write + Send + 'static) -> Ended
     ended
 }
 
-/// Handles all whole frames; false when the controller said good-bye.
-fn take_in(decoder: &mut Decoder, link: &Arc<Link>, calls: &mut Option<Arc<Calls>>) -> Result<bool, String> {
+struct Farewell {
+    wipe: bool,
+}
+
+/// Handles all whole frames, until the controller says good-bye.
+fn take_in(decoder: &mut Decoder, link: &Arc<Link>, calls: &mut Option<Arc<Calls>>) -> Result<Option<Farewell>, String> {
     while let Some(frame) = decoder.next_frame().map_err(explain)? {
         match (frame.message, &calls) {
             (Message::Hello(hello), None) => *calls = Some(Arc::new(Calls::new(base(hello)?, Arc::clone(link)))),
             (Message::Ping, _) => drop(link.send(LINK, Message::Pong)),
-            (Message::Bye, _) => return Ok(false),
+            (Message::Bye { wipe }, _) => return Ok(Some(Farewell { wipe })),
             (Message::Call(call), Some(calls)) if frame.id != LINK && frame.id < FIRST_ASK => {
                 calls.start(frame.id, call)
             }
@@ -83,7 +94,7 @@ fn take_in(decoder: &mut Decoder, link: &Arc<Link>, calls: &mut Option<Arc<Calls
             (other, _) => return Err(format!("unexpected {other:?} for request {}", frame.id)),
         }
     }
-    Ok(true)
+    Ok(None)
 }
 
 fn explain(error: Error) -> String {

@@ -1,2 +1,32 @@
-//! The `rocksalt` command.
-fn main() {}
+//! The `rocksalt` command: commands in, outputs out.
+//!
+//! Invariant: nothing but this crate prints, and nothing but this one and the daemon reads the
+//! environment or the clock.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod agents;
+mod arguments;
+mod commands;
+mod config;
+mod environment;
+mod failure;
+mod keeper;
+mod live;
+mod local;
+mod names;
+mod output;
+mod prompt;
+mod roster;
+mod session;
+mod table;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let words: Vec<_> = std::env::args_os().collect();
+    // First of all, and without anything else being set up: this is what targets run.
+    if let Some(code) = rocksalt_agent::start(words.get(1..).unwrap_or_default()) {
+        return ExitCode::from(code);
+    }
+    commands::main(words)
+}

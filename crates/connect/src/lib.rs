@@ -15,3 +15,6 @@ pub mod pool;
 pub mod keeper;
 
 mod resolve;
+
+pub mod known_hosts;
+pub mod ssh_config;

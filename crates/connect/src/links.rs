@@ -22,7 +22,9 @@ pub trait Links: Send + Sync {
     async fn list(&self) -> Result<Vec<Info>, Failure>;
 
     /// Closes the links of these targets, or all if none are named; how many there were.
-    async fn close(&self, targets: &[String]) -> Result<usize, Failure>;
+    ///
+    /// With `wipe` the agents are removed from the targets too.
+    async fn close(&self, targets: &[String], wipe: bool) -> Result<usize, Failure>;
 }
 
 /// A way to a target, on which requests can be started.
@@ -56,8 +58,8 @@ impl Links for Own {
         Ok(self.pool.list())
     }
 
-    async fn close(&self, targets: &[String]) -> Result<usize, Failure> {
-        Ok(self.pool.close(|info| targets.is_empty() || targets.contains(&info.target)).await)
+    async fn close(&self, targets: &[String], wipe: bool) -> Result<usize, Failure> {
+        Ok(self.pool.close(|info| targets.is_empty() || targets.contains(&info.target), wipe).await)
     }
 }
 

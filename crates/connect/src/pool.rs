@@ -93,10 +93,10 @@ impl Pool {
     }
 
     /// Closes the links that `which` picks; how many there were.
-    pub async fn close(&self, which: impl Fn(&Info) -> bool) -> usize {
+    pub async fn close(&self, which: impl Fn(&Info) -> bool, wipe: bool) -> usize {
         let picked: Vec<Arc<Link>> = self.links().into_iter().filter(|link| which(&link.info())).collect();
         let count = picked.len();
-        self.end(picked).await;
+        self.end(picked, wipe).await;
         count
     }
 
@@ -106,15 +106,15 @@ impl Pool {
         let dead: Vec<Arc<Link>> =
             self.links().into_iter().filter(|link| link.lost().is_some() || link.idle() >= idle).collect();
         let count = dead.len();
-        self.end(dead).await;
+        self.end(dead, false).await;
         count
     }
 
     /// All at once: each may take a moment.
-    async fn end(&self, links: Vec<Arc<Link>>) {
+    async fn end(&self, links: Vec<Arc<Link>>, wipe: bool) {
         let closing: Vec<_> = links.iter().map(|link| {
             let link = Arc::clone(link);
-            tokio::spawn(async move { link.close().await })
+            tokio::spawn(async move { link.close(wipe).await })
         }).collect();
         for closed in closing {
             let _ = closed.await;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rocksalt_backends::files::Name;
-use rocksalt_connect::link::{Answers, Upload};
+use rocksalt_connect::link::{Answers, NoAnswers, Upload};
 use rocksalt_core::call::{Problem, ProblemKind};
 use rocksalt_core::frame::Ask;
 use rocksalt_core::target::Kind;
@@ -20,7 +20,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 
 use crate::Controller;
-use crate::job::{How, Outcome, Stopper, Update};
+use crate::job::{How, Outcome, Stopper, Update, Work};
 use crate::select::Target;
 
 /// Answers the questions of one target's call.
@@ -139,7 +139,9 @@ impl Serving {
             // What is published may not publish again: no way round in circles.
             let (updates, _) = mpsc::unbounded_channel();
             running.spawn(async move {
-                let outcome = Box::pin(controller.call(&entry, call, &how, &updates, &Stopper::default())).await;
+                let (answers, stopper) = (Arc::new(NoAnswers), Stopper::default());
+                let work = Work { call, how: &how, answers, updates: &updates, stopper: &stopper };
+                let outcome = controller.call(&entry, work).await;
                 (entry.id, outcome)
             });
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rocksalt_connect::link::Request;
+use rocksalt_connect::link::{Answers, Request};
 use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_core::frame::Stream;
 use rocksalt_core::link::Failure;
@@ -55,6 +55,9 @@ pub enum Update {
     Done { id: String, outcome: Outcome },
 }
 
+/// Makes the answers to what a target's function asks.
+pub type AnswersFor = dyn Fn(&Entry) -> Arc<dyn Answers> + Send + Sync;
+
 /// How it ended on one target.
 #[derive(Clone, Debug)]
 pub enum Outcome {
@@ -97,9 +100,26 @@ impl Stopper {
     }
 }
 
+/// One target's share of a job.
+pub(crate) struct Work<'a> {
+    pub call: Call,
+    pub how: &'a How,
+    pub answers: Arc<dyn Answers>,
+    pub updates: &'a mpsc::UnboundedSender<Update>,
+    pub stopper: &'a Stopper,
+}
+
 impl Controller {
     /// Runs a job. Each target gets exactly one `Done`, whatever happens.
-    pub async fn run(self: &Arc<Controller>, job: Job, updates: mpsc::UnboundedSender<Update>, stopper: Stopper) {
+    ///
+    /// What functions ask is answered by the controller, unless there are other `answers`.
+    pub async fn run(
+        self: &Arc<Controller>,
+        job: Job,
+        answers: Option<Arc<AnswersFor>>,
+        updates: mpsc::UnboundedSender<Update>,
+        stopper: Stopper,
+    ) {
         let width = job.how.batch.unwrap_or(job.targets.len()).max(1);
         let mut waiting: VecDeque<Entry> = job.targets.into();
         let mut running = JoinSet::new();
@@ -113,8 +133,13 @@ impl Controller {
                 call.stream = job.how.stream;
                 let (controller, how) = (Arc::clone(self), job.how.clone());
                 let (updates, stopper) = (updates.clone(), stopper.clone());
+                let answers = match &answers {
+                    Some(answers) => answers(&entry),
+                    None => self.serving(&entry, &updates),
+                };
                 running.spawn(async move {
-                    let outcome = controller.on_target(&entry, call, &how, &updates, &stopper).await;
+                    let work = Work { call, how: &how, answers, updates: &updates, stopper: &stopper };
+                    let outcome = controller.on_target(&entry, work).await;
                     let success = outcome.success();
                     let _ = updates.send(Update::Done { id: entry.id, outcome });
                     success
@@ -135,16 +160,15 @@ impl Controller {
         }
     }
 
-    async fn on_target(
-        self: &Arc<Controller>,
-        entry: &Entry,
-        call: Call,
-        how: &How,
-        updates: &mpsc::UnboundedSender<Update>,
-        stopper: &Stopper,
-    ) -> Outcome {
-        let working = self.call(entry, call, how, updates, stopper);
-        match how.timeout {
+    /// The usual answers: files, other targets, events.
+    pub(crate) fn serving(self: &Arc<Controller>, entry: &Entry, updates: &mpsc::UnboundedSender<Update>) -> Arc<dyn Answers> {
+        Arc::new(Serving { controller: Arc::clone(self), source: entry.id.clone(), updates: updates.clone() })
+    }
+
+    async fn on_target(&self, entry: &Entry, work: Work<'_>) -> Outcome {
+        let limit = work.how.timeout;
+        let working = self.call(entry, work);
+        match limit {
             None => working.await,
             // The call's own limit is inside; this one holds for the connecting as well.
             Some(limit) => match timeout(limit + Duration::from_secs(5), working).await {
@@ -155,14 +179,8 @@ impl Controller {
     }
 
     /// One call on one target.
-    pub(crate) async fn call(
-        self: &Arc<Controller>,
-        entry: &Entry,
-        call: Call,
-        how: &How,
-        updates: &mpsc::UnboundedSender<Update>,
-        stopper: &Stopper,
-    ) -> Outcome {
+    pub(crate) async fn call(&self, entry: &Entry, work: Work<'_>) -> Outcome {
+        let Work { call, how, answers, updates, stopper } = work;
         let user = format!("{} {}", self.user, call.function);
         let opening = async {
             let line = self.links.open(entry, how.wipe, None).await?;
@@ -176,8 +194,7 @@ impl Controller {
             () = stopper.stopped() => return Outcome::Skipped("the job was stopped while it connected to this target"),
         };
         let is_grains = call.function == "grains.items";
-        let serving = Serving { controller: Arc::clone(self), source: entry.id.clone(), updates: updates.clone() };
-        let mut request = Request::start(port, call, Arc::new(serving));
+        let mut request = Request::start(port, call, answers);
         let mut output = |stream: Stream, bytes: &[u8]| {
             let _ = updates.send(Update::Output { id: entry.id.clone(), stream, bytes: bytes.to_vec() });
         };

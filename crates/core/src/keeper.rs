@@ -67,6 +67,9 @@ pub enum ToKeeper {
     Close {
         #[n(0)]
         targets: Vec<String>,
+        /// Remove the agents from the targets too.
+        #[n(1)]
+        wipe: bool,
     },
     /// What a person answered.
     #[n(7)]

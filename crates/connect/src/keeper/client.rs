@@ -196,10 +196,10 @@ impl Links for Kept {
         links.await.map_err(|_| gone())
     }
 
-    async fn close(&self, targets: &[String]) -> Result<usize, Failure> {
+    async fn close(&self, targets: &[String], wipe: bool) -> Result<usize, Failure> {
         let (sender, count) = oneshot::channel();
         self.shared.lock().closes.push(sender);
-        self.shared.messages.send(ToKeeper::Close { targets: targets.to_vec() }).map_err(|_| gone())?;
+        self.shared.messages.send(ToKeeper::Close { targets: targets.to_vec(), wipe }).map_err(|_| gone())?;
         count.await.map_err(|_| gone())
     }
 }

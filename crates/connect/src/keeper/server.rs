@@ -75,7 +75,7 @@ pub async fn serve(pool: Arc<Pool>, settings: Settings, ready: impl FnOnce()) ->
     }
     // Out of the way first, so that the next command starts a new one.
     let _ = std::fs::remove_file(&socket);
-    keeper.pool.close(|_| true).await;
+    keeper.pool.close(|_| true, false).await;
     Ok(())
 }
 
@@ -142,11 +142,11 @@ impl Client {
                 // Its task ends with its sender, and drops the port: that cancels what still runs.
                 ToKeeper::End { port } => drop(lock(&self.ports).remove(&port)),
                 ToKeeper::List => self.say(FromKeeper::Links { links: self.keeper.pool.list() }),
-                ToKeeper::Close { targets } => {
+                ToKeeper::Close { targets, wipe } => {
                     let client = Arc::clone(self);
                     tokio::spawn(async move {
                         let which = |info: &rocksalt_core::link::Info| targets.is_empty() || targets.contains(&info.target);
-                        let count = client.keeper.pool.close(which).await;
+                        let count = client.keeper.pool.close(which, wipe).await;
                         client.say(FromKeeper::Closed { count: count as u32 });
                     });
                 }

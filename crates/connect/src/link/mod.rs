@@ -140,8 +140,10 @@ impl Link {
     }
 
     /// Says good-bye and ends the login. Whoever still waits hears that it was closed.
-    pub async fn close(&self) {
-        let _ = self.frames.send(Frame::new(LINK, Message::Bye));
+    ///
+    /// With `wipe` the agent removes its own file from the target.
+    pub async fn close(&self, wipe: bool) {
+        let _ = self.frames.send(Frame::new(LINK, Message::Bye { wipe }));
         // The good-bye must be out before the way is closed; the agent answers by closing its end.
         for _ in 0..20 {
             if self.lock().lost.is_some() {

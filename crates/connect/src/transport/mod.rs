@@ -6,6 +6,7 @@ mod local;
 mod openssh;
 mod ssh;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
@@ -41,6 +42,11 @@ pub struct Caller<'a> {
 pub struct Person {
     pub name: String,
     pub home: PathBuf,
+    pub uid: u32,
+    /// This machine's own name.
+    pub hostname: String,
+    /// For `${NAME}` in the ssh configuration.
+    pub environment: BTreeMap<String, String>,
 }
 
 /// The key of an entry when nothing but the entry counts.

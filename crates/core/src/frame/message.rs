@@ -35,9 +35,12 @@ pub enum Message {
     Ping,
     #[n(9)]
     Pong,
-    /// No more calls will come; the agent ends when it has nothing left to do.
+    /// The agent shall end, and remove its own file too if told to wipe.
     #[n(10)]
-    Bye,
+    Bye {
+        #[n(0)]
+        wipe: bool,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

@@ -16,7 +16,7 @@ use super::host_key::{self, Checker};
 use super::stream::{Heard, Prompt};
 use super::{Target, login};
 use crate::resolve::resolve;
-use crate::transport::{Caller, Person};
+use crate::transport::Caller;
 
 /// How long the key exchange and the login may take, each.
 const HANDSHAKE: Duration = Duration::from_secs(30);
@@ -35,7 +35,6 @@ impl Connection {
     /// Connects, checks the host's key and logs in.
     pub(super) async fn open(
         target: &Target<'_>,
-        person: &Person,
         through: Option<Arc<Connection>>,
         caller: &Caller<'_>,
     ) -> Result<Connection, Failure> {
@@ -44,7 +43,7 @@ impl Connection {
             None => {
                 let (tcp, time) = connect(target, caller).await?;
                 let stream = Prompt { stream: tcp, heard: heard.clone() };
-                (handshake(stream, target, person, &heard, caller).await?, time < NEAR)
+                (handshake(stream, target, &heard, caller).await?, time < NEAR)
             }
             Some(jump) => {
                 let Target { key, .. } = target;
@@ -53,11 +52,11 @@ impl Connection {
                     Failure::new(Stage::Connect, format!("the jump host can't reach {}:{}: {error}", key.address, key.port))
                         .hint("is it reachable from there, and does the jump host allow TCP forwarding?")
                 })?;
-                (handshake(channel.into_stream(), target, person, &heard, caller).await?, false)
+                (handshake(channel.into_stream(), target, &heard, caller).await?, false)
             }
         };
         let mut connection = Connection { handle, near, _through: through };
-        let login = login::login(&mut connection.handle, target, person, caller);
+        let login = login::login(&mut connection.handle, target, caller);
         timeout(HANDSHAKE, login).await.map_err(|_| too_long(Stage::Login, HANDSHAKE))??;
         (caller.progress)(Stage::Login);
         Ok(connection)
@@ -112,11 +111,10 @@ fn refused(host: &str, port: u16, error: &std::io::Error) -> Failure {
 async fn handshake(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     target: &Target<'_>,
-    person: &Person,
     heard: &Heard,
     caller: &Caller<'_>,
 ) -> Result<Handle<Checker>, Failure> {
-    let known = host_key::Known::read(target, person);
+    let known = host_key::Known::read(target);
     let verdict = Arc::new(Mutex::new(None));
     let checker = Checker::new(known.clone(), Arc::clone(&verdict));
     let config = Arc::new(config(&known));

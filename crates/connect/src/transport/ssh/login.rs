@@ -13,10 +13,8 @@ use russh::{MethodKind, MethodSet};
 
 use super::Target;
 use super::host_key::Checker;
-use crate::transport::{Caller, Person};
-
-/// The names of keys that ssh looks for by itself.
-const DEFAULT_KEYS: [&str; 3] = ["id_ed25519", "id_ecdsa", "id_rsa"];
+use crate::ssh_config::IdentityAgent;
+use crate::transport::Caller;
 
 /// How often keyboard-interactive may ask, before it counts as endless.
 const QUESTIONS: usize = 5;
@@ -25,11 +23,10 @@ const QUESTIONS: usize = 5;
 pub(super) async fn login(
     handle: &mut Handle<Checker>,
     target: &Target<'_>,
-    person: &Person,
     caller: &Caller<'_>,
 ) -> Result<(), Failure> {
     let mut attempt = Attempt { handle, target, caller, tried: Vec::new(), allowed: None };
-    let done = attempt.keys(person).await? || attempt.agent().await? || attempt.password().await?;
+    let done = attempt.keys().await? || attempt.agent().await? || attempt.password().await?;
     if done { Ok(()) } else { Err(attempt.refused()) }
 }
 
@@ -45,17 +42,15 @@ struct Attempt<'a, 'b> {
 
 impl Attempt<'_, '_> {
     /// Key files: those of the roster, or else of the ssh configuration, or else the usual ones.
-    async fn keys(&mut self, person: &Person) -> Result<bool, Failure> {
+    async fn keys(&mut self) -> Result<bool, Failure> {
         let settings = &self.target.settings;
-        let named: Vec<PathBuf> = self.target.entry.keys.iter().chain(&settings.identity_files).cloned().collect();
-        let explicit = !self.target.entry.keys.is_empty();
-        let files = match named.is_empty() {
-            true => DEFAULT_KEYS.iter().map(|name| person.home.join(".ssh").join(name)).collect(),
-            false => named,
-        };
+        // A key that is named counts alone: the usual ones would only use up the server's patience.
+        let named = !self.target.entry.keys.is_empty() && settings.identity_files_are_default;
+        let usual: &[PathBuf] = if named { &[] } else { &settings.identity_files };
+        let files: Vec<PathBuf> = self.target.entry.keys.iter().chain(usual).cloned().collect();
         for file in files {
             if !file.exists() {
-                if explicit && self.target.entry.keys.contains(&file) {
+                if self.target.entry.keys.contains(&file) {
                     return Err(Failure::new(Stage::Login, format!("the key file {} does not exist", file.display()))
                         .hint("correct `priv` in the roster"));
                 }
@@ -127,8 +122,12 @@ impl Attempt<'_, '_> {
         if self.target.entry.identities_only || self.target.settings.identities_only || !self.may(MethodKind::PublicKey) {
             return Ok(false);
         }
-        let own = self.target.settings.identity_agent.as_deref();
-        let Some(socket) = own.or(self.caller.agent_socket) else { return Ok(false) };
+        let socket = match &self.target.settings.identity_agent {
+            IdentityAgent::Environment => self.caller.agent_socket,
+            IdentityAgent::None => None,
+            IdentityAgent::Socket(path) => Some(path.as_path()),
+        };
+        let Some(socket) = socket else { return Ok(false) };
         let Ok(mut agent) = AgentClient::connect_uds(socket).await else {
             self.tried.push("ssh-agent (not reachable)".into());
             return Ok(false);

@@ -16,7 +16,7 @@ use rocksalt_core::roster::Entry;
 use tokio::sync::Mutex;
 
 use super::{Caller, Person, Session, Transport, plain_key};
-use crate::ssh_config::{Config, HostSettings};
+use crate::ssh_config::{self, Config, HostSettings, Local, Query};
 use connection::Connection;
 
 /// How long a TCP connection and the greeting may take.
@@ -24,6 +24,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 
 pub struct Ssh {
     person: Person,
+    local: Local,
     config: Result<Config, Failure>,
     /// Connections to jump hosts, shared by all targets behind them.
     jumps: Mutex<HashMap<Key, Arc<Connection>>>,
@@ -39,27 +40,35 @@ struct Target<'a> {
 
 impl Ssh {
     pub fn new(person: &Person) -> Ssh {
-        let config = Config::load(&person.home).map_err(|errors| {
-            let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            Failure::new(Stage::Settings, texts.join("; ")).hint("correct the ssh configuration")
+        let config = ssh_config::load(&person.home).map_err(|error| {
+            Failure::new(Stage::Settings, error.to_string()).hint("correct the ssh configuration")
         });
-        Ssh { person: person.clone(), config, jumps: Mutex::default() }
+        let local = Local {
+            user: person.name.clone(),
+            home: person.home.clone(),
+            hostname: person.hostname.clone(),
+            uid: person.uid,
+            environment: person.environment.clone(),
+        };
+        Ssh { person: person.clone(), local, config, jumps: Mutex::default() }
     }
 
     fn target<'a>(&self, entry: &'a Entry) -> Result<Target<'a>, Failure> {
         let config = self.config.as_ref().map_err(Clone::clone)?;
-        let settings = config.resolve(&entry.host, entry.user.as_deref(), &self.person);
-        if let Some((option, origin)) = settings.unhonoured.first() {
+        let settings = config
+            .resolve(&Query::of(entry), &self.local)
+            .map_err(|error| Failure::new(Stage::Settings, error.to_string()).hint("correct the ssh configuration"))?;
+        if let Some(unhonoured) = settings.refused().next() {
             return Err(Failure::new(
                 Stage::Settings,
-                format!("{origin}: `{option}` is something that only the system's ssh can do"),
+                format!("{}: `{}` is something that only the system's ssh can do", unhonoured.origin, unhonoured.setting),
             )
             .hint("set `transport: openssh` for this target in the roster"));
         }
         let key = Key {
-            user: entry.user.clone().or_else(|| settings.user.clone()).unwrap_or_else(|| self.person.name.clone()),
-            address: settings.hostname.clone().unwrap_or_else(|| entry.host.clone()),
-            port: entry.port.or(settings.port).unwrap_or(22),
+            user: settings.user.clone(),
+            address: settings.hostname.clone(),
+            port: settings.port,
             ..plain_key(entry, &self.person)
         };
         let seconds = entry.timeout.or(settings.connect_timeout);
@@ -69,13 +78,8 @@ impl Ssh {
 
     /// The connections through which a target is reached, nearest first.
     async fn jumps(&self, target: &Target<'_>, caller: &Caller<'_>) -> Result<Option<Arc<Connection>>, Failure> {
-        let hops = match &target.entry.proxy_jump {
-            Some(text) => crate::ssh_config::parse_jumps(text)
-                .map_err(|error| Failure::new(Stage::Settings, format!("`proxy_jump`: {error}")))?,
-            None => target.settings.proxy_jump.clone(),
-        };
         let mut last: Option<Arc<Connection>> = None;
-        for hop in hops {
+        for hop in target.settings.proxy_jump.clone() {
             let mut entry = Entry::new(&hop.host, &hop.host);
             entry.user = hop.user;
             entry.port = hop.port;
@@ -91,7 +95,7 @@ impl Ssh {
             let connection = match known.get(&key).filter(|connection| !connection.closed()) {
                 Some(connection) => Arc::clone(connection),
                 None => {
-                    let connection = Connection::open(&hop_target, &self.person, last.take(), caller).await.map_err(|failure| {
+                    let connection = Connection::open(&hop_target, last.take(), caller).await.map_err(|failure| {
                         Failure { text: format!("jump host {}: {}", hop.host, failure.text), ..failure }
                     })?;
                     let connection = Arc::new(connection);
@@ -115,7 +119,7 @@ impl Transport for Ssh {
         let target = self.target(entry)?;
         (caller.progress)(Stage::Settings);
         let through = self.jumps(&target, caller).await?;
-        let connection = Connection::open(&target, &self.person, through, caller).await?;
+        let connection = Connection::open(&target, through, caller).await?;
         Ok(Box::new(connection))
     }
 }

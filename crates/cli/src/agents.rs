@@ -1,0 +1,56 @@
+//! The agents that this binary can send: those inside it, or those found beside it.
+
+use std::path::{Path, PathBuf};
+
+use rocksalt_connect::agents::{Agent, Agents};
+
+/// Put in when the binary was built.
+const EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/agents.rs"));
+
+const PREFIX: &str = "rocksalt-agent-";
+
+/// `ROCKSALT_AGENTS` goes first, so that an agent for a further kind of machine can be added.
+pub fn load() -> Agents {
+    let mut agents: Vec<Agent> = Vec::new();
+    let mut add = |machine: &str, binary: &[u8]| {
+        if !agents.iter().any(|agent| agent.machine == machine) {
+            agents.push(Agent::new(machine, binary));
+        }
+    };
+    for (machine, path) in named().into_iter().chain(if EMBEDDED.is_empty() { beside() } else { Vec::new() }) {
+        if let Ok(binary) = std::fs::read(path) {
+            add(&machine, &binary);
+        }
+    }
+    for (machine, binary) in EMBEDDED {
+        add(machine, binary);
+    }
+    Agents(agents)
+}
+
+fn named() -> Vec<(String, PathBuf)> {
+    std::env::var_os("ROCKSALT_AGENTS").map(|directory| in_directory(Path::new(&directory))).unwrap_or_default()
+}
+
+/// While developing: where cargo and make put them.
+fn beside() -> Vec<(String, PathBuf)> {
+    let Ok(program) = std::env::current_exe() else { return Vec::new() };
+    let mut found = Vec::new();
+    for directory in program.ancestors().skip(1).take(3) {
+        found.extend(in_directory(&directory.join("agents")));
+    }
+    let single = program.with_file_name("rocksalt-agent");
+    if single.is_file() {
+        found.push((std::env::consts::ARCH.to_owned(), single));
+    }
+    found
+}
+
+fn in_directory(directory: &Path) -> Vec<(String, PathBuf)> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let named = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        Some((name.strip_prefix(PREFIX)?.to_owned(), entry.path()))
+    });
+    named.collect()
+}

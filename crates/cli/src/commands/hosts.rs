@@ -1,0 +1,137 @@
+//! `rocksalt hosts`: the targets of the roster, and how far one gets with each.
+
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clap::Args;
+use rocksalt_controller::select::Target;
+use rocksalt_core::link::{Failure as Unreached, Stage};
+use rocksalt_core::roster::Entry;
+use rocksalt_core::value::Map;
+use rocksalt_core::{Value, json};
+use tokio::task::JoinSet;
+
+use super::Context;
+use super::run::Targeting;
+use crate::failure::{Failure, Kind};
+use crate::session::Session;
+use crate::table;
+
+/// Lists the targets of the roster; with --check says for each how far one gets.
+#[derive(Args)]
+pub struct Options {
+    /// Only these; default: all
+    #[arg(default_value = "*")]
+    target: String,
+
+    #[command(flatten)]
+    targeting: Targeting,
+
+    /// Connect to each and say how far it gets: address, TCP, greeting, key, login, sudo, agent
+    #[arg(long)]
+    check: bool,
+}
+
+pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
+    let as_json = context.common.json;
+    let target = Target { kind: options.targeting.kind(), text: options.target, delimiter: ":".into() };
+    let session = Session::open(context).await?;
+    let entries = session.select(&target).await?.entries;
+    if options.check {
+        return check(&session, entries, as_json).await;
+    }
+    if as_json {
+        let all = entries.iter().map(|entry| (entry.id.as_str().into(), describe(entry)));
+        println!("{}", json::pretty(&Value::Map(all.collect::<Map>())));
+    } else {
+        let rows = entries.iter().map(|entry| {
+            let user = entry.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
+            let port = entry.port.map(|port| format!(":{port}")).unwrap_or_default();
+            let escalate = entry.escalate.as_ref().map(|wish| format!("{} to {}", wish.method.name(), wish.user));
+            [entry.id.clone(), format!("{user}{}{port}", entry.host), entry.transport.clone(), escalate.unwrap_or_default(), entry.origin.clone()]
+        });
+        table::print(["ID", "ADDRESS", "TRANSPORT", "BECOMES", "WRITTEN IN"], rows);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn describe(entry: &Entry) -> Value {
+    let mut map = Map::new();
+    map.insert("host", entry.host.as_str());
+    map.insert("user", entry.user.clone());
+    map.insert("port", entry.port.map(u32::from));
+    map.insert("transport", entry.transport.as_str());
+    map.insert("becomes", entry.escalate.as_ref().map(|wish| format!("{}:{}", wish.method.name(), wish.user)));
+    map.insert("origin", entry.origin.as_str());
+    Value::Map(map)
+}
+
+/// How far one got: the last stage that was done, and what stopped it.
+struct Reached {
+    index: usize,
+    id: String,
+    stages: Vec<Stage>,
+    failure: Option<Unreached>,
+    time: std::time::Duration,
+}
+
+async fn check(session: &Session, entries: Vec<Entry>, as_json: bool) -> Result<ExitCode, Failure> {
+    let mut checking = JoinSet::new();
+    for (index, entry) in entries.into_iter().enumerate() {
+        let links = Arc::clone(&session.controller.links);
+        checking.spawn(async move {
+            let begun = std::time::Instant::now();
+            let stages = Arc::new(Mutex::new(Vec::new()));
+            let progress = {
+                let stages = Arc::clone(&stages);
+                move |stage: Stage| stages.lock().unwrap_or_else(PoisonError::into_inner).push(stage)
+            };
+            let failure = links.open(&entry, false, Some(&progress)).await.err();
+            let stages = stages.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            Reached { index, id: entry.id, stages, failure, time: begun.elapsed() }
+        });
+    }
+    let mut all = Vec::new();
+    while let Some(Ok(reached)) = checking.join_next().await {
+        all.push(reached);
+    }
+    all.sort_by_key(|reached| reached.index);
+    let bad = all.iter().filter(|reached| reached.failure.is_some()).count();
+    if as_json {
+        let all = all.iter().map(|reached| (reached.id.as_str().into(), as_value(reached)));
+        println!("{}", json::pretty(&Value::Map(all.collect::<Map>())));
+    } else {
+        for reached in &all {
+            show(reached);
+        }
+        eprintln!("{} of {} targets are fine", all.len() - bad, all.len());
+    }
+    if bad > 0 { Err(Failure::silent(Kind::Unreached)) } else { Ok(ExitCode::SUCCESS) }
+}
+
+fn show(reached: &Reached) {
+    match &reached.failure {
+        None => println!("{}: ok ({} ms)", reached.id, reached.time.as_millis()),
+        Some(failure) => {
+            let done: Vec<&str> = reached.stages.iter().map(|stage| stage.name()).collect();
+            let done = if done.is_empty() { "nothing".to_owned() } else { done.join(", ") };
+            println!("{}: stopped at {}", reached.id, failure.stage.name());
+            println!("    done: {done}");
+            println!("    {}", failure.text);
+            if let Some(hint) = &failure.hint {
+                println!("    hint: {hint}");
+            }
+        }
+    }
+}
+
+fn as_value(reached: &Reached) -> Value {
+    let mut map = Map::new();
+    map.insert("ok", reached.failure.is_none());
+    map.insert("done", Value::List(reached.stages.iter().map(|stage| stage.name().into()).collect()));
+    map.insert("stopped_at", reached.failure.as_ref().map(|failure| failure.stage.name().to_owned()));
+    map.insert("text", reached.failure.as_ref().map(|failure| failure.text.clone()));
+    map.insert("hint", reached.failure.as_ref().and_then(|failure| failure.hint.clone()));
+    map.insert("milliseconds", reached.time.as_millis() as u64);
+    Value::Map(map)
+}

@@ -1,0 +1,185 @@
+//! The commands, a file each.
+//!
+//! A new one is a file with its options and a `run`, a variant of [`Command`] and a line in [`perform`].
+
+mod call;
+mod completions;
+mod cp;
+mod doc;
+mod hosts;
+mod init;
+mod links;
+mod man;
+mod run;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::failure::{Failure, Kind};
+use crate::{keeper, names, roster};
+
+/// Configuration management and remote execution over SSH
+///
+/// The short form leaves `run` out: rocksalt '*' test.ping
+#[derive(Parser)]
+#[command(name = "rocksalt", version, arg_required_else_help = true, after_help = AFTER_HELP, infer_long_args = false)]
+struct Cli {
+    #[command(flatten)]
+    common: Common,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  rocksalt init infra && cd infra        a small project, explained in its files
+  rocksalt '*' test.ping                 who answers?
+  rocksalt -G os:Debian cmd.run uptime   targets by what they are
+  rocksalt --host root@10.0.0.5 grains.items
+  rocksalt doc cmd.run                   what a function does and takes
+  rocksalt hosts --check                 how far does one get, and what is in the way?
+
+Exit codes: 0 all fine, 1 nothing was sent (usage, configuration, roster),
+2 a function failed, 3 a target was not reached, 130 interrupted.";
+
+#[derive(Args)]
+pub struct Common {
+    /// Where rocksalt.yml and the roster are; default: this project's, the user's, /etc/rocksalt
+    #[arg(short = 'c', long, global = true, value_name = "DIR", env = "ROCKSALT_CONFIG_DIR")]
+    pub config_dir: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// Seconds that connections stay up after the command; 0 closes them at its end
+    #[arg(long, global = true, value_name = "SECONDS")]
+    pub persist: Option<u64>,
+
+    /// Colours even where it isn't a terminal
+    #[arg(long, global = true, visible_alias = "force-color", overrides_with = "no_colour")]
+    pub force_colour: bool,
+
+    /// No colours
+    #[arg(long, global = true, visible_alias = "no-color")]
+    pub no_colour: bool,
+
+    #[command(flatten)]
+    pub roster: roster::Options,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a function on targets
+    Run(run::Options),
+    /// Run a function on this machine
+    Call(call::Options),
+    /// Copy files to targets, or back from them
+    Cp(cp::Options),
+    /// Show what functions do and take
+    Doc(doc::Options),
+    /// List the targets of the roster, or check how far one gets with each
+    Hosts(hosts::Options),
+    /// Write a small, commented project
+    Init(init::Options),
+    /// Show the connections that are up, or close them
+    Links(links::Options),
+    /// Print a completion script for a shell
+    Completions(completions::Options),
+    /// Print the manual page
+    Man,
+    /// Keep connections between commands (started by itself)
+    #[command(hide = true)]
+    Keeper,
+}
+
+pub fn main(words: Vec<OsString>) -> ExitCode {
+    let command = Cli::command();
+    let subcommands: Vec<String> =
+        command.get_subcommands().map(|sub| sub.get_name().to_owned()).chain(["help".to_owned()]).collect();
+    let takes_value = |option: &str| {
+        command.get_arguments().find(|argument| fits(argument, option)).map(|argument| argument.get_action().takes_values())
+    };
+    let words = names::short_form(names::translate(words), &subcommands, takes_value);
+    let cli = match Cli::try_parse_from(words) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            // clap's own code for a bad command line is 2; ours is 1.
+            return ExitCode::from(if error.use_stderr() { Kind::Usage.code() } else { 0 });
+        }
+    };
+    match perform(cli) {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn fits(argument: &clap::Arg, option: &str) -> bool {
+    let long = option.strip_prefix("--");
+    let short = option.strip_prefix('-').filter(|rest| rest.chars().count() == 1).and_then(|rest| rest.chars().next());
+    (long.is_some() && (argument.get_long() == long || argument.get_all_aliases().unwrap_or_default().iter().any(|alias| Some(*alias) == long)))
+        || (short.is_some() && argument.get_short() == short)
+}
+
+/// What every command has at hand.
+pub struct Context {
+    pub common: Common,
+    pub environment: Environment,
+    pub config: Config,
+}
+
+fn perform(cli: Cli) -> Result<ExitCode, Failure> {
+    // These need no configuration, and must work where it is broken.
+    match &cli.command {
+        Command::Completions(options) => return completions::run(options, Cli::command()),
+        Command::Man => return man::run(&Cli::command()),
+        Command::Init(options) => return init::run(options),
+        Command::Doc(options) => return doc::run(options, &cli.common),
+        _ => {}
+    }
+    let environment = Environment::read();
+    let config = Config::read(cli.common.config_dir.as_deref(), &environment, cli.common.persist)?;
+    let context = Context { common: cli.common, environment, config };
+    let is_keeper = matches!(cli.command, Command::Keeper);
+    if is_keeper {
+        // Out of the terminal's reach: Ctrl-C and a closed window are meant for commands.
+        let _ = rustix::process::setsid();
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8))
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::usage(format!("can't start: {error}")))?;
+    let code = runtime.block_on(async {
+        match cli.command {
+            Command::Run(options) => run::run(context, options).await,
+            Command::Call(options) => call::run(context, options).await,
+            Command::Cp(options) => cp::run(context, options).await,
+            Command::Hosts(options) => hosts::run(context, options).await,
+            Command::Links(options) => links::run(context, options).await,
+            Command::Keeper => keeper::serve(&context.environment, &context.config).await.map(|()| ExitCode::SUCCESS),
+            Command::Completions(_) | Command::Man | Command::Init(_) | Command::Doc(_) => Ok(ExitCode::SUCCESS),
+        }
+    });
+    // A connection that hangs must not hold up the end.
+    runtime.shutdown_timeout(std::time::Duration::from_millis(100));
+    code
+}
+
+impl Context {
+    pub fn style(&self, indent: Option<usize>) -> crate::output::Style {
+        let wished = match (self.common.force_colour, self.common.no_colour) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
+        crate::environment::style(wished, indent)
+    }
+}

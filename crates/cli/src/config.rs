@@ -1,0 +1,176 @@
+//! The configuration: `rocksalt.yml`, and what Salt's own files say.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rocksalt_core::{Map, Value, nearest, yaml};
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+
+/// Our own file; a directory that has it is a project.
+pub const FILE: &str = "rocksalt.yml";
+
+/// Every key, with what it means; `rocksalt init` writes them all into a new configuration.
+pub const KEYS: &[(&str, &str)] = &[
+    ("roster", "The kind of roster: flat, directory, sshconfig, ansible, scan or script; by default what the file looks like"),
+    ("roster_file", "The roster's file or directory, relative to this file; default: roster"),
+    ("roster_defaults", "What holds for every entry of the roster that doesn't say otherwise"),
+    ("file_roots", "Directories of the files that targets get as salt://, by environment"),
+    ("pillar_roots", "Directories of the pillar, by environment"),
+    ("nodegroups", "Names for compound targets"),
+    ("peer", "Which targets may have which functions run on others: a pattern of ids, then patterns of functions"),
+    ("file_recv", "Whether targets may send files with cp.push; default: false"),
+    ("file_recv_max_size", "The largest such file in megabytes; default: 100"),
+    ("cache_dir", "Where grains and received files are kept"),
+    ("grains_cache_seconds", "How long remembered grains count for targeting; default: 86400"),
+    ("persist", "Seconds that a connection stays up between commands; 0 turns it off; default: 600"),
+    ("connect_at_once", "Logins under way at the same time; default: 64"),
+    ("links_max", "Connections that may be open; default: 20000"),
+    ("timeout", "Seconds that a call may take; default: as long as the connection stands"),
+    ("output", "The outputter, as --out; default: nested"),
+    ("scan_networks", "For the scan roster: addresses and networks"),
+    ("scan_ports", "For the scan roster: ports; default: 22"),
+];
+
+pub struct Config {
+    /// Where it was found.
+    pub directory: Option<PathBuf>,
+    values: Map,
+    pub persist: Duration,
+    pub connect_at_once: usize,
+    pub links_max: usize,
+}
+
+impl Config {
+    /// From the directory given, or the project we are in, or the user's, or the system's.
+    pub fn read(given: Option<&Path>, environment: &Environment, persist: Option<u64>) -> Result<Config, Failure> {
+        let directory = match given {
+            Some(directory) if !directory.is_dir() => {
+                return Err(Failure::usage(format!("there is no configuration directory {}", directory.display()))
+                    .hint("`rocksalt init DIR` makes one"));
+            }
+            Some(directory) => Some(std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned())),
+            None => find(environment),
+        };
+        let mut values = Map::new();
+        if let Some(directory) = &directory {
+            // Salt's own first: what ours says counts more. Their other keys are Salt's business.
+            for name in ["minion", "master"] {
+                values.extend(load(&directory.join(name))?);
+            }
+            let own = load(&directory.join(FILE))?;
+            check_keys(&own, &directory.join(FILE))?;
+            values.extend(own);
+        }
+        let mut config = Config { directory, values, persist: Duration::ZERO, connect_at_once: 64, links_max: 20_000 };
+        config.persist = Duration::from_secs(match persist {
+            Some(seconds) => seconds,
+            None => config.number("persist")?.unwrap_or(600),
+        });
+        if let Some(number) = config.number("connect_at_once")? {
+            config.connect_at_once = number.max(1) as usize;
+        }
+        if let Some(number) = config.number("links_max")? {
+            config.links_max = number as usize;
+        }
+        Ok(config)
+    }
+
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.values.get(key).filter(|value| !value.is_null())
+    }
+
+    pub fn text(&self, key: &str) -> Option<String> {
+        self.get(key).map(ToString::to_string)
+    }
+
+    pub fn map(&self, key: &str) -> Result<Map, Failure> {
+        match self.get(key) {
+            None => Ok(Map::new()),
+            Some(Value::Map(map)) => Ok(map.clone()),
+            Some(other) => Err(self.wrong(key, "a map", other)),
+        }
+    }
+
+    pub fn number(&self, key: &str) -> Result<Option<u64>, Failure> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Value::Int(number)) if *number >= 0 => Ok(Some(*number as u64)),
+            Some(other) => Err(self.wrong(key, "a number", other)),
+        }
+    }
+
+    pub fn flag(&self, key: &str) -> Result<bool, Failure> {
+        match self.get(key) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(other) => Err(self.wrong(key, "true or false", other)),
+        }
+    }
+
+    /// A path of the configuration, relative to its directory.
+    pub fn path(&self, text: &str, environment: &Environment) -> PathBuf {
+        match (text.strip_prefix("~/"), &self.directory) {
+            (Some(rest), _) => environment.person.home.join(rest),
+            (None, Some(directory)) => directory.join(text),
+            (None, None) => PathBuf::from(text),
+        }
+    }
+
+    /// `file_roots` with absolute paths.
+    pub fn roots(&self, key: &str, environment: &Environment) -> Result<Map, Failure> {
+        let mut roots = self.map(key)?;
+        for (_, directories) in roots.iter_mut() {
+            let all = match std::mem::take(directories) {
+                Value::List(items) => items,
+                Value::Null => Vec::new(),
+                one => vec![one],
+            };
+            let all = all.iter().map(|item| self.path(&item.to_string(), environment).to_string_lossy().into_owned());
+            *directories = Value::List(all.map(Value::String).collect());
+        }
+        Ok(roots)
+    }
+
+    fn wrong(&self, key: &str, wanted: &str, found: &Value) -> Failure {
+        let place = self.directory.as_deref().unwrap_or(Path::new("")).join(FILE);
+        Failure::usage(format!("{}: `{key}` must be {wanted}, not {}", place.display(), found.kind()))
+    }
+}
+
+/// The nearest directory upwards that is a project, then the usual places.
+fn find(environment: &Environment) -> Option<PathBuf> {
+    let here = std::env::current_dir().ok();
+    let project = here.iter().flat_map(|here| here.ancestors()).find(|directory| directory.join(FILE).is_file());
+    let usual = [environment.config_home.clone(), "/etc/rocksalt".into(), "/etc/salt".into()];
+    project.map(Path::to_owned).or_else(|| usual.into_iter().find(|directory| directory.is_dir()))
+}
+
+fn load(path: &Path) -> Result<Map, Failure> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Map::new()),
+        Err(error) => return Err(Failure::usage(format!("can't read {}: {error}", path.display()))),
+    };
+    match yaml::parse(&text) {
+        Ok(Value::Map(map)) => Ok(map),
+        Ok(Value::Null) => Ok(Map::new()),
+        Ok(other) => Err(Failure::usage(format!("{}: expected keys with values, found {}", path.display(), other.kind()))),
+        Err(error) => {
+            Err(Failure::usage(format!("{}:{}:{}: {}", path.display(), error.place.line, error.place.column, error.message)))
+        }
+    }
+}
+
+fn check_keys(values: &Map, path: &Path) -> Result<(), Failure> {
+    let names = || KEYS.iter().map(|(name, _)| *name);
+    for key in values.keys().map(ToString::to_string) {
+        if !names().any(|name| name == key) {
+            let hint = nearest::hint(&key, names());
+            return Err(Failure::usage(format!("{}: '{key}' is not a key of the configuration{hint}", path.display()))
+                .hint("`rocksalt init` writes a file with every key explained"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! [`Failure`]: why a command did not do what it should, for a person.
+
+use std::process::ExitCode;
+
+/// What went wrong decides the exit code; scripts may rely on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The command line, the configuration or the roster; nothing was sent anywhere.
+    Usage,
+    /// A function failed on some target.
+    Function,
+    /// Some target was not reached.
+    Unreached,
+    /// Somebody pressed Ctrl-C.
+    Interrupted,
+}
+
+impl Kind {
+    pub fn code(self) -> u8 {
+        match self {
+            Kind::Usage => 1,
+            Kind::Function => 2,
+            Kind::Unreached => 3,
+            Kind::Interrupted => 130,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Failure {
+    pub kind: Kind,
+    /// Empty if all was said already.
+    pub text: String,
+    pub hints: Vec<String>,
+}
+
+impl Failure {
+    pub fn usage(text: impl Into<String>) -> Failure {
+        Failure { kind: Kind::Usage, text: text.into(), hints: Vec::new() }
+    }
+
+    /// With the whole chain of causes.
+    pub fn caused(error: &dyn std::error::Error) -> Failure {
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(inner) = cause {
+            text = format!("{text}: {inner}");
+            cause = inner.source();
+        }
+        Failure::usage(text)
+    }
+
+    /// Said already; only the exit code is left.
+    pub fn silent(kind: Kind) -> Failure {
+        Failure { kind, text: String::new(), hints: Vec::new() }
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Failure {
+        self.hints.push(hint.into());
+        self
+    }
+
+    pub fn report(&self) -> ExitCode {
+        if !self.text.is_empty() {
+            eprintln!("error: {}", self.text);
+        }
+        for hint in &self.hints {
+            eprintln!("hint: {hint}");
+        }
+        ExitCode::from(self.kind.code())
+    }
+}
+
+impl From<rocksalt_core::link::Failure> for Failure {
+    fn from(failure: rocksalt_core::link::Failure) -> Failure {
+        let hints = failure.hint.into_iter().collect();
+        Failure { kind: Kind::Unreached, text: failure.text, hints }
+    }
+}
+
+impl From<rocksalt_core::Problem> for Failure {
+    fn from(problem: rocksalt_core::Problem) -> Failure {
+        let hints = problem.hint.into_iter().collect();
+        Failure { kind: Kind::Usage, text: problem.text, hints }
+    }
+}

@@ -1,0 +1,134 @@
+//! Starts the keeper, or takes the one that runs.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rocksalt_connect::keeper::{self, Kept, Refusal};
+use rocksalt_connect::links::{Links, Own};
+use rocksalt_connect::pool::{Limits, Pool};
+use rustix::fs::{FlockOperation, flock};
+
+use crate::agents;
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::prompt::Terminal;
+
+/// Links that outlive this command, or only live with it if the configuration says so.
+pub async fn links(environment: &Environment, config: &Config) -> Result<Arc<dyn Links>, Failure> {
+    if config.persist.is_zero() {
+        return Ok(Arc::new(Own {
+            pool: pool(environment, config),
+            prompt: Arc::new(Terminal::default()),
+            agent_socket: environment.agent_socket.clone(),
+        }));
+    }
+    let directory = directory(environment)?;
+    let socket = keeper::socket(&directory);
+    if let Some(kept) = connect(environment, &socket).await {
+        return Ok(Arc::new(kept));
+    }
+    start(config)?;
+    match connect(environment, &socket).await {
+        Some(kept) => Ok(Arc::new(kept)),
+        None => Err(Failure::usage("the keeper was started but does not answer")
+            .hint(format!("look into {}", log(&directory).display()))
+            .hint("`--persist 0` works without it")),
+    }
+}
+
+/// The keeper that runs, if there is one of this build.
+pub async fn running(environment: &Environment) -> Result<Option<Kept>, Failure> {
+    let directory = directory(environment)?;
+    Ok(connect(environment, &keeper::socket(&directory)).await)
+}
+
+/// What the hidden command `keeper` does: serves until nobody needs it.
+pub async fn serve(environment: &Environment, config: &Config) -> Result<(), Failure> {
+    let directory = directory(environment)?;
+    // Whoever holds this is the keeper; a second one goes away at once.
+    let lock = File::options().create(true).truncate(false).write(true).mode(0o600).open(directory.join("keeper.lock"));
+    let lock = lock.map_err(|error| Failure::usage(format!("can't lock {}: {error}", directory.display())))?;
+    let waiting = std::time::Instant::now();
+    while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        // One of another build may be on its way out.
+        if waiting.elapsed() > Duration::from_secs(3) {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let settings = keeper::Settings {
+        socket: keeper::socket(&directory),
+        build: build(),
+        uid: environment.person.uid,
+        linger: config.persist.min(Duration::from_secs(30)),
+    };
+    // A line on standard output tells the command that started us that it can connect.
+    keeper::serve(pool(environment, config), settings, || println!("ready"))
+        .await
+        .map_err(|error| Failure::usage(format!("the keeper can't listen: {error}")))
+}
+
+fn pool(environment: &Environment, config: &Config) -> Arc<Pool> {
+    raise_file_limit();
+    let limits = Limits { connecting: config.connect_at_once, open: config.links_max, idle: config.persist, ..Limits::default() };
+    Arc::new(Pool::new(agents::load(), &environment.person, limits))
+}
+
+fn directory(environment: &Environment) -> Result<std::path::PathBuf, Failure> {
+    let runtime = &environment.runtime_dir;
+    if !runtime.is_dir() {
+        use std::os::unix::fs::DirBuilderExt;
+        let _ = std::fs::DirBuilder::new().mode(0o700).create(runtime);
+    }
+    Ok(keeper::directory(runtime, environment.person.uid)?)
+}
+
+fn log(directory: &Path) -> std::path::PathBuf {
+    directory.join("keeper.log")
+}
+
+async fn connect(environment: &Environment, socket: &Path) -> Option<Kept> {
+    let prompt = Arc::new(Terminal::default());
+    match Kept::connect(socket, &build(), environment.agent_socket.clone(), prompt).await {
+        Ok(kept) => Some(kept),
+        Err(Refusal::Absent | Refusal::OtherBuild) => None,
+    }
+}
+
+/// Starts one in the background and waits until it listens.
+fn start(config: &Config) -> Result<(), Failure> {
+    let fault = |error: std::io::Error| Failure::usage(format!("can't start the keeper: {error}"));
+    let program = std::env::current_exe().map_err(fault)?;
+    let mut command = Command::new(program);
+    command.arg("keeper").arg("--persist").arg(config.persist.as_secs().to_string());
+    if let Some(directory) = &config.directory {
+        command.arg("--config-dir").arg(directory);
+    }
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).current_dir("/").spawn().map_err(fault)?;
+    let mut ready = [0; 6];
+    if let Some(stdout) = &mut child.stdout {
+        // It ends without a word if another one was faster; that one will do as well.
+        let _ = stdout.read(&mut ready);
+    }
+    Ok(())
+}
+
+/// Tells builds apart: two of them might not understand each other.
+fn build() -> String {
+    let stamp = std::env::current_exe().and_then(std::fs::metadata).map(|file| format!("{}-{}", file.size(), file.mtime_nsec()));
+    format!("{}-{}", env!("CARGO_PKG_VERSION"), stamp.unwrap_or_default())
+}
+
+/// Every link takes a descriptor or three; the usual soft limit is a thousand.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}

@@ -1,0 +1,27 @@
+//! What can be said of a call before it is sent, and calls that the controller answers itself (H2).
+
+use rocksalt_core::{Call, Return, nearest};
+use rocksalt_modules::catalog;
+
+use crate::failure::Failure;
+
+/// The function exists and takes such arguments.
+pub fn check(call: &Call) -> Result<(), Failure> {
+    let entry = catalog::get(&call.function).map_err(|problem| {
+        let known: Vec<&str> = catalog::all().map(|entry| entry.name).collect();
+        let near = nearest::hint(&call.function, known);
+        let hint = if call.function.contains('.') { "`rocksalt doc` lists what there is" } else { "a function is written noun.verb, as in test.ping" };
+        let _ = problem;
+        Failure::usage(format!("there is no function '{}'{near}", call.function)).hint(hint)
+    })?;
+    catalog::bind((entry.arguments)(), call.clone())?;
+    Ok(())
+}
+
+/// The answer of a function that needs no target: documentation is on the controller only.
+pub fn answer(call: &Call) -> Option<Return> {
+    if !call.function.starts_with("sys.") {
+        return None;
+    }
+    Some(catalog::call(call.clone(), &rocksalt_modules::machine::Fake::new()))
+}

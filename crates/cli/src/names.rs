@@ -1,0 +1,86 @@
+//! Salt's names: what `salt`, `salt-ssh` and `salt-call` mean when they are links to this program.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The words as `rocksalt` takes them.
+pub fn translate(mut words: Vec<OsString>) -> Vec<OsString> {
+    let name = words.first().and_then(|word| Path::new(word).file_name()).map(|name| name.to_string_lossy().into_owned());
+    let command = match name.as_deref() {
+        Some("salt" | "salt-ssh") => "run",
+        Some("salt-call") => "call",
+        Some("salt-cp") => "cp",
+        _ => return words,
+    };
+    words[0] = "rocksalt".into();
+    let asks_itself = matches!(words.get(1).and_then(|word| word.to_str()), Some("--version" | "-V"));
+    if !asks_itself {
+        words.insert(1, command.into());
+    }
+    // What they need to be told and we do anyway.
+    words.retain(|word| !matches!(word.to_str(), Some("--local" | "--no-host-keys" | "--key-deploy")));
+    words
+}
+
+/// Puts `run` in front of a target: `rocksalt '*' test.ping`.
+///
+/// `commands` are the names of commands; `takes_value` says which options are followed by a word.
+pub fn short_form(mut words: Vec<OsString>, commands: &[String], takes_value: impl Fn(&str) -> Option<bool>) -> Vec<OsString> {
+    let mut index = 1;
+    while let Some(word) = words.get(index) {
+        let text = word.to_string_lossy().into_owned();
+        if !text.starts_with('-') || text == "-" {
+            if !commands.contains(&text) {
+                words.insert(1, "run".into());
+            }
+            return words;
+        }
+        if matches!(text.as_str(), "-h" | "--help" | "-V" | "--version") {
+            return words;
+        }
+        let option = text.split('=').next().unwrap_or_default();
+        match takes_value(option) {
+            // One of all commands: the command may still come.
+            Some(value) => index += if value && !text.contains('=') { 2 } else { 1 },
+            // One of `run` only, such as -G.
+            None => {
+                words.insert(1, "run".into());
+                return words;
+            }
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn short(line: &str) -> String {
+        let words = line.split(' ').map(OsString::from).collect();
+        let commands = ["run", "call", "links"].map(String::from);
+        let known = |option: &str| match option {
+            "--config-dir" => Some(true),
+            "--json" => Some(false),
+            _ => None,
+        };
+        let words = short_form(words, &commands, known);
+        words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_target_needs_no_command() {
+        assert_eq!(short("rocksalt * test.ping"), "rocksalt run * test.ping");
+        assert_eq!(short("rocksalt -G os:Debian test.ping"), "rocksalt run -G os:Debian test.ping");
+        assert_eq!(short("rocksalt --config-dir x --json web1 test.ping"), "rocksalt run --config-dir x --json web1 test.ping");
+        assert_eq!(short("rocksalt --config-dir x links close"), "rocksalt --config-dir x links close");
+        assert_eq!(short("rocksalt --config-dir=x call test.ping"), "rocksalt --config-dir=x call test.ping");
+        assert_eq!(short("rocksalt --help"), "rocksalt --help");
+    }
+
+    #[test]
+    fn salts_names_are_commands() {
+        let words = ["/usr/bin/salt-call", "--local", "test.ping"].map(OsString::from).to_vec();
+        assert_eq!(translate(words), ["rocksalt", "call", "test.ping"].map(OsString::from));
+    }
+}

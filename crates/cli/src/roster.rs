@@ -1,0 +1,144 @@
+//! The roster that a command works with.
+
+use std::path::Path;
+
+use rocksalt_backends::roster::{self, Settings};
+use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::{Secret, Value};
+
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::failure::Failure;
+
+/// What the command line says about the roster.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Options {
+    /// The roster: a file, a directory, or a kind (flat, directory, sshconfig, ansible, scan, script)
+    #[arg(long, global = true, value_name = "PATH|KIND", help_heading = "Targets")]
+    pub roster: Option<String>,
+
+    /// The roster's file, where --roster names its kind
+    #[arg(long, global = true, value_name = "PATH", help_heading = "Targets")]
+    pub roster_file: Option<String>,
+
+    /// A target without any roster; may be given several times
+    #[arg(long, global = true, value_name = "USER@ADDRESS[:PORT]", help_heading = "Targets")]
+    pub host: Vec<String>,
+
+    /// Ask for the login password, for all targets that have none
+    #[arg(long, visible_alias = "askpass", global = true, help_heading = "Targets")]
+    pub ask_pass: bool,
+
+    /// Ask for the sudo password, for all targets that have none
+    #[arg(long, global = true, help_heading = "Targets")]
+    pub ask_sudo_pass: bool,
+
+    /// The private key, for all targets that have none
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Targets")]
+    pub private_key: Option<std::path::PathBuf>,
+
+    /// Take host keys that were never seen, for the targets of --host
+    #[arg(long, global = true, help_heading = "Targets")]
+    pub accept_new: bool,
+}
+
+pub async fn load(options: &Options, config: &Config, environment: &Environment) -> Result<Roster, Failure> {
+    let mut roster = match options.host.is_empty() {
+        true => from_source(options, config, environment).await?,
+        false => from_hosts(options)?,
+    };
+    let ask = |wanted: bool, question: &str| match wanted {
+        false => Ok(None),
+        true => match crate::prompt::ask(question) {
+            Some(password) => Ok(Some(password)),
+            None => Err(Failure::usage("there is no terminal to ask for a password on").hint("use `passwd_file` in the roster")),
+        },
+    };
+    let password = ask(options.ask_pass, "Password: ")?;
+    let sudo = ask(options.ask_sudo_pass, "sudo password: ")?;
+    for entry in &mut roster.entries {
+        complete(entry, options, password.as_ref(), sudo.as_ref());
+    }
+    Ok(roster)
+}
+
+fn complete(entry: &mut Entry, options: &Options, password: Option<&Secret>, sudo: Option<&Secret>) {
+    if entry.password.is_none() {
+        entry.password = password.cloned();
+    }
+    if entry.keys.is_empty() {
+        entry.keys.extend(options.private_key.clone());
+    }
+    if let Some(escalate) = &mut entry.escalate
+        && escalate.password.is_none()
+    {
+        // Salt uses the login password for sudo, if there is no other.
+        escalate.password = sudo.cloned().or_else(|| entry.password.clone());
+    }
+}
+
+fn from_hosts(options: &Options) -> Result<Roster, Failure> {
+    let mut roster = Roster::default();
+    for host in &options.host {
+        let mut entry = roster::parse_host(host).map_err(|error| Failure::caused(&error))?;
+        entry.accept_new = options.accept_new;
+        if roster.get(&entry.id).is_none() {
+            roster.entries.push(entry);
+        }
+    }
+    Ok(roster)
+}
+
+async fn from_source(options: &Options, config: &Config, environment: &Environment) -> Result<Roster, Failure> {
+    let mut settings = Settings { home: Some(environment.person.home.clone()), ..Settings::default() };
+    settings.defaults = config.map("roster_defaults")?;
+    if let Some(networks) = config.get("scan_networks") {
+        settings.scan.networks = texts(networks);
+    }
+    if let Some(ports) = config.get("scan_ports") {
+        settings.scan.ports = texts(ports).iter().filter_map(|port| port.parse().ok()).collect();
+    }
+    let kinds = || roster::SOURCES.iter().map(|(name, _)| *name);
+    let named = options.roster.clone();
+    let (kind, path) = match named {
+        // A kind's name counts as one unless there is a file of that name.
+        Some(name) if kinds().any(|kind| kind == name) && !Path::new(&name).exists() => (Some(name), options.roster_file.clone()),
+        Some(path) => (None, Some(path)),
+        None => (config.text("roster"), options.roster_file.clone()),
+    };
+    settings.path = match (path, config.text("roster_file"), kind.as_deref()) {
+        (Some(path), _, _) => Some(path.into()),
+        (None, Some(path), _) => Some(config.path(&path, environment)),
+        (None, None, Some("scan" | "sshconfig")) => None,
+        (None, None, _) => Some(config.path("roster", environment)),
+    };
+    let caused = |error: roster::Error| Failure::caused(&error);
+    let source = match &kind {
+        Some(kind) => roster::open(kind, &settings).map_err(caused)?,
+        None => {
+            let Some(path) = settings.path.clone() else { return Err(no_roster(config)) };
+            if options.roster.is_none() && options.roster_file.is_none() && !path.exists() {
+                return Err(no_roster(config));
+            }
+            roster::open_path(&path, &settings).map_err(caused)?
+        }
+    };
+    source.load().await.map_err(caused)
+}
+
+fn no_roster(config: &Config) -> Failure {
+    let place = match &config.directory {
+        Some(directory) => format!("there is no roster in {}", directory.display()),
+        None => "there is no roster: nobody said which targets there are".to_owned(),
+    };
+    Failure::usage(place)
+        .hint("`rocksalt init DIR` writes a small project; --roster names another file")
+        .hint("--host user@address needs no roster at all")
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::List(items) => items.iter().map(ToString::to_string).collect(),
+        one => vec![one.to_string()],
+    }
+}

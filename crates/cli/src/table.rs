@@ -1,0 +1,20 @@
+//! Plain columns for lists.
+
+/// Prints rows under a heading, the last column as it is.
+pub fn print<const N: usize>(heading: [&str; N], rows: impl Iterator<Item = [String; N]>) {
+    let rows: Vec<[String; N]> = rows.collect();
+    let mut widths = heading.map(|word| word.chars().count());
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let line = |cells: [&str; N]| {
+        let cells: Vec<String> = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        println!("{}", cells.join("  ").trim_end());
+    };
+    line(heading);
+    for row in &rows {
+        line(row.each_ref().map(String::as_str));
+    }
+}
