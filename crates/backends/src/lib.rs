@@ -1,1 +1,3 @@
 //! Where data comes from and where it goes.
+
+pub mod roster;

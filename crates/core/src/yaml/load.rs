@@ -34,7 +34,10 @@ impl<'a> Loader<'a> {
                 Event::StreamStart | Event::DocumentEnd | Event::Nothing => {}
                 Event::StreamEnd => break,
                 Event::DocumentStart(_) if root.is_some() => {
-                    return Err(error("expected a single document in the stream but found another document", place(&span)));
+                    return Err(error(
+                        "expected a single document in the stream but found another document",
+                        place(&span),
+                    ));
                 }
                 Event::DocumentStart(_) => {
                     let (event, span) = self.event()?;
@@ -187,7 +190,9 @@ fn scalar_value(text: &str, style: ScalarStyle, tag: Option<&Tag>, place: Place)
 
 fn check_tag(tag: Option<&Tag>, wanted: &str, place: Place) -> Result<(), Error> {
     match tag {
-        Some(tag) if !(tag.suffix == wanted || (tag.suffix == "omap" && wanted == "seq")) => Err(unknown_tag(tag, place)),
+        Some(tag) if !(tag.suffix == wanted || (tag.suffix == "omap" && wanted == "seq")) => {
+            Err(unknown_tag(tag, place))
+        }
         _ => Ok(()),
     }
 }
@@ -204,11 +209,14 @@ fn conflict(name: &Value, place: Place) -> Error {
 fn tab_indentation(text: &str) -> Option<Error> {
     let (index, line) = text.lines().enumerate().find(|(_, line)| {
         let content = line.trim_start_matches(' ');
-        content.starts_with('\t') && !content.trim_start().is_empty() && !content.trim_start().starts_with(['#', '{', '}', '[', ']', '"'])
+        content.starts_with('\t')
+            && !content.trim_start().is_empty()
+            && !content.trim_start().starts_with(['#', '{', '}', '[', ']', '"'])
     })?;
     let column = line.find('\t').unwrap_or(0) + 1;
     // Inside a block scalar or a flow collection a tab may be content: let the parser judge those.
-    let inside = text.lines().take(index).any(|line| line.trim_end().ends_with(['|', '>', '-', '+', '{', '[', ',', '"', '\'']));
+    let inside =
+        text.lines().take(index).any(|line| line.trim_end().ends_with(['|', '>', '-', '+', '{', '[', ',', '"', '\'']));
     (!inside).then(|| error("found character '\\t' that cannot start any token", Place { line: index + 1, column }))
 }
 
