@@ -8,9 +8,9 @@ use rocksalt_core::yaml::{self, Node};
 
 use super::{Error, Settings, Source, open};
 
-/// Opens what `settings.path` names, whatever kind of roster it is.
-pub fn open_path(settings: &Settings) -> Result<Box<dyn Source>, Error> {
-    open(kind(&settings.path("flat")?)?, settings)
+/// Opens a path, whatever kind of roster it is.
+pub fn open_path(path: &Path, settings: &Settings) -> Result<Box<dyn Source>, Error> {
+    open(kind(path)?, &Settings { path: Some(path.to_owned()), ..settings.clone() })
 }
 
 pub(super) fn kind(path: &Path) -> Result<&'static str, Error> {

@@ -64,7 +64,9 @@ pub(super) fn set(key: &str, value: &str, entry: &mut Entry, path: &impl Fn(&str
             "accept-new" => entry.accept_new = true,
             "yes" | "ask" => entry.accept_new = false,
             _ => {
-                return Err("host keys are always checked; 'accept_new: True' takes the key of a host never seen".into());
+                return Err(
+                    "host keys are always checked; 'accept_new: True' takes the key of a host never seen".into()
+                );
             }
         },
         "user" => entry.user = checked(names::check_user(value))?,

@@ -13,7 +13,9 @@ use rocksalt_core::yaml::{Content, Node, Place};
 const MAX_DEPTH: usize = 16;
 
 pub(super) fn open(settings: &Settings) -> Result<Box<dyn Source>, Error> {
-    Ok(Box::new(File { path: settings.path("sshconfig")?, settings: settings.clone(), read }))
+    let own = settings.home.as_ref().map(|home| home.join(".ssh/config"));
+    let path = settings.path.clone().or(own).ok_or(Error::NoPath("sshconfig"))?;
+    Ok(Box::new(File { path, settings: settings.clone(), read }))
 }
 
 fn read(path: &Path, settings: &Settings) -> Result<Roster, Error> {

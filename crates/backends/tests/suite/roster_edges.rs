@@ -74,15 +74,18 @@ async fn a_kind_is_known_by_its_content() {
     for (name, text, mode, id) in cases {
         let path = folder.path().join(name);
         write(&path, text, mode);
-        let roster =
-            open_path(&Settings::at(&path)).expect(name).load().await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let roster = open_path(&path, &Settings::default())
+            .expect(name)
+            .load()
+            .await
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
         let found: Vec<_> = roster.entries.iter().map(|entry| (entry.id.as_str(), entry.host.as_str())).collect();
         assert_eq!(found, [(id, "192.0.2.1")], "{name}");
     }
     std::fs::remove_file(folder.path().join("executable-roster")).expect("it is there");
-    let all = open_path(&Settings::at(folder.path())).expect("a folder").load().await.expect("all of them");
+    let all = open_path(folder.path(), &Settings::default()).expect("a folder").load().await.expect("all of them");
     assert_eq!(all.entries.len(), 8);
-    let missing = open_path(&Settings::at(folder.path().join("none"))).err().expect("it isn't there");
+    let missing = open_path(&folder.path().join("none"), &Settings::default()).err().expect("it isn't there");
     assert!(missing.to_string().contains("none"), "{missing}");
 }
 

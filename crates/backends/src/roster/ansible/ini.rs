@@ -32,7 +32,7 @@ pub(super) fn parse(text: &str, report: &mut Report) -> Inventory {
             continue;
         }
         let done = match &section {
-            Section::Hosts(group) => host_line(line, number, group, &mut inventory),
+            Section::Hosts(group) => host_line(line, number, group, &mut inventory, report),
             Section::Children(group) => {
                 let child = line.split(char::is_whitespace).next().unwrap_or(line).to_owned();
                 inventory.group(&child);
@@ -42,7 +42,7 @@ pub(super) fn parse(text: &str, report: &mut Report) -> Inventory {
             Section::Variables(group) => match line.split_once('=') {
                 Some((key, value)) => {
                     let value = literal(value.trim());
-                    inventory.group(group).variables.insert(key.trim().to_owned(), (value, number));
+                    inventory.group(group).variables.insert(key.trim().to_owned(), (value, report.origin(number)));
                     Ok(())
                 }
                 None => Err(format!("'{line}' is not a variable; it is written 'name=value'")),
@@ -79,19 +79,19 @@ fn read_header(header: &str) -> Result<Section, String> {
     }
 }
 
-fn host_line(line: &str, number: usize, group: &str, inventory: &mut Inventory) -> Result<(), String> {
+fn host_line(line: &str, number: usize, group: &str, inventory: &mut Inventory, report: &Report) -> Result<(), String> {
     let words = words(line)?;
     let Some((pattern, settings)) = words.split_first() else { return Ok(()) };
     let mut variables = Variables::new();
     let (pattern, port) = split_port(pattern)?;
     if let Some(port) = port {
-        variables.insert("ansible_port".into(), (Value::from(port), number));
+        variables.insert("ansible_port".into(), (Value::from(port), report.origin(number)));
     }
     for setting in settings {
         let (key, value) = setting
             .split_once('=')
             .ok_or_else(|| format!("'{setting}' is not a variable; it is written 'name=value'"))?;
-        variables.insert(key.to_owned(), (literal(value), number));
+        variables.insert(key.to_owned(), (literal(value), report.origin(number)));
     }
     for name in hosts::expand(pattern)? {
         inventory.add_host(group, &name, number, variables.clone());

@@ -1,5 +1,6 @@
 //! Ansible's inventories, INI and YAML: groups become nodegroups, variables pillar.
 
+mod files;
 mod hosts;
 mod ini;
 mod variables;
@@ -50,8 +51,8 @@ struct Host {
     variables: Variables,
 }
 
-/// A value and the line it was written in.
-type Variables = IndexMap<String, (Value, usize)>;
+/// A value and where it was written.
+type Variables = IndexMap<String, (Value, String)>;
 
 impl Inventory {
     fn group(&mut self, name: &str) -> &mut Group {
@@ -72,18 +73,30 @@ impl Inventory {
         let mut roster = Roster::default();
         let depths = self.depths(report);
         // The nearer to the host, the stronger; of groups at the same depth the last by name.
+        let all = ALL.to_owned();
         let mut order: Vec<&String> = self.groups.keys().collect();
+        if !self.groups.contains_key(ALL) {
+            order.push(&all);
+        }
         order.sort_by_key(|name| (depths.get(*name).copied().unwrap_or(1), name.as_str()));
+        let load = |group: &&String| ((*group).clone(), files::load(folder, "group_vars", group, report));
+        let group_files: IndexMap<String, Variables> = order.iter().map(load).collect();
         for (name, host) in &self.hosts {
             if let Err(message) = names::check_id(name) {
                 report.add(host.line, message);
                 continue;
             }
+            let mine = |group: &&&String| group.as_str() == ALL || self.holds(group, name, 0);
             let mut variables = Variables::new();
-            for group in order.iter().filter(|group| group.as_str() == ALL || self.holds(group, name, 0)) {
-                variables.extend(self.groups[*group].variables.clone());
+            for group in order.iter().filter(mine) {
+                variables.extend(self.groups.get(*group).map(|group| group.variables.clone()).unwrap_or_default());
+            }
+            // What stands in files is stronger than what the inventory says of any group.
+            for group in order.iter().filter(mine) {
+                variables.extend(group_files.get(*group).cloned().unwrap_or_default());
             }
             variables.extend(host.variables.clone());
+            variables.extend(files::load(folder, "host_vars", name, report));
             let entry: Option<Entry> = variables::entry(name, host.line, variables, folder, settings, report);
             roster.entries.extend(entry);
         }

@@ -21,16 +21,22 @@ pub(super) fn entry(
 ) -> Option<Entry> {
     // The address may be another, but the entry must have one to begin with.
     let address = variables.get("ansible_host").or_else(|| variables.get("ansible_ssh_host"));
-    let (host, host_line) = address.map_or((name.to_owned(), line), |(value, line)| (value.to_string(), *line));
-    if is_template(&host) {
-        report.add(host_line, format!("ansible_host: '{host}' is a template, which isn't rendered here"));
+    let own_origin = report.origin(line);
+    let (host, origin) =
+        address.map_or((name.to_owned(), own_origin), |(value, origin)| (value.to_string(), origin.clone()));
+    let checked = match is_template(&host) {
+        true => Err(format!("'{host}' is a template, which isn't rendered here")),
+        false => names::check_host(&host),
+    };
+    if let Err(message) = checked {
+        report.add_at(origin, format!("ansible_host: {message}"));
         return None;
     }
     let builder = Builder { settings, folder };
-    let node = Node { place: Place { line: host_line, column: 1 }, content: Content::Scalar(host.into()) };
+    let node = Node { place: Place { line, column: 1 }, content: Content::Scalar(host.into()) };
     let mut entry = builder.build(name, line, &node, report)?;
     let mut escalation = Become { wanted: None, method: Method::Sudo, user: None, password: None };
-    for (key, (value, line)) in variables {
+    for (key, (value, origin)) in variables {
         if !key.starts_with("ansible_") {
             entry.pillar.insert(key, value);
             continue;
@@ -43,7 +49,7 @@ pub(super) fn entry(
         };
         if let Err(messages) = done {
             for message in messages.lines() {
-                report.add(line, format!("{key}: {message}"));
+                report.add_at(origin.clone(), format!("{key}: {message}"));
             }
         }
     }

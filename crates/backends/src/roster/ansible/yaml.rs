@@ -79,9 +79,10 @@ fn add_hosts(group_name: &str, node: &Node, inventory: &mut Inventory, report: &
     }
 }
 
-fn variables(node: &Node, report: &mut Report) -> Variables {
+pub(super) fn variables(node: &Node, report: &mut Report) -> Variables {
     let pairs = pairs(node, "variables are a map", report);
-    pairs.iter().map(|(key, value)| (name(key), (value.clone().into_value(), key.place.line))).collect()
+    let origin = |key: &Node| report.origin(key.place.line);
+    pairs.iter().map(|(key, value)| (name(key), (value.clone().into_value(), origin(key)))).collect()
 }
 
 fn name(key: &Node) -> String {
