@@ -104,6 +104,8 @@ pub const SOURCES: &[(&str, Open)] = &[
 
 /// Opens a roster by the name of its kind; nothing is read yet.
 pub fn open(name: &str, settings: &Settings) -> Result<Box<dyn Source>, Error> {
+    // Salt's name for it.
+    let name = if name == "dir" { "directory" } else { name };
     let Some((_, open)) = SOURCES.iter().find(|(known, _)| *known == name) else {
         let hint = hint(name, SOURCES.iter().map(|(known, _)| *known));
         return Err(Error::UnknownSource { name: name.to_owned(), hint });

@@ -87,5 +87,6 @@ async fn what_is_missing_is_named() {
 fn kinds_are_listed_in_order_and_near_names_are_found() {
     assert!(SOURCES.is_sorted_by_key(|(name, _)| *name));
     let error = open("flta", &Settings::default()).err().expect("there is no such kind").to_string();
+    assert!(open("dir", &Settings::at("x")).is_ok(), "Salt's name of a directory");
     assert_eq!(error, "there is no kind of roster called 'flta'; did you mean 'flat'?");
 }
