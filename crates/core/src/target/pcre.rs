@@ -74,6 +74,14 @@ struct Translator {
     origins: Vec<(usize, usize)>,
     multiline: bool,
     verbose: bool,
+    /// The groups that are open.
+    groups: Vec<Group>,
+}
+
+/// What held before a group: flags end with it.
+struct Group {
+    multiline: bool,
+    verbose: bool,
 }
 
 impl Translator {
@@ -85,6 +93,7 @@ impl Translator {
             origins: Vec::new(),
             multiline: false,
             verbose: false,
+            groups: Vec::new(),
         }
     }
 
@@ -106,7 +115,8 @@ impl Translator {
             match c {
                 '\\' => self.escape(false)?,
                 '[' => self.class()?,
-                '(' if self.looking_at("(?") => self.group()?,
+                '(' => self.group()?,
+                ')' => self.close(),
                 '{' => self.brace(),
                 '#' if self.verbose => self.comment(),
                 // Python's `$` also fits before a last newline.
@@ -131,6 +141,12 @@ impl Translator {
 
     /// Flags that Python has and the engine lacks, and the forms of groups that only one of them has.
     fn group(&mut self) -> Result<(), String> {
+        let group = Group { multiline: self.multiline, verbose: self.verbose };
+        if !self.looking_at("(?") {
+            self.groups.push(group);
+            self.take("(", 1);
+            return Ok(());
+        }
         if self.looking_at("(?<") && !matches!(self.peek(3), Some('=' | '!')) {
             return Err("a named group is written (?P<name>…)".into());
         }
@@ -143,6 +159,8 @@ impl Translator {
             self.input[self.at + 2..].iter().take_while(|c| c.is_ascii_alphabetic() || **c == '-').collect();
         let end = self.peek(2 + letters.chars().count());
         if letters.is_empty() || !matches!(end, Some(':' | ')')) || letters.starts_with('P') {
+            // A back reference by name closes like a group.
+            self.groups.push(group);
             self.take("(?", 2);
             return Ok(());
         }
@@ -156,9 +174,20 @@ impl Translator {
         let length = letters.chars().count();
         match (known.trim_end_matches('-'), end) {
             ("", Some(')')) => self.take("", length + 3),
-            (known, _) => self.take(&format!("(?{known}"), length + 2),
+            (known, Some(')')) => self.take(&format!("(?{known})"), length + 3),
+            (known, _) => {
+                self.groups.push(group);
+                self.take(&format!("(?{known}"), length + 2);
+            }
         }
         Ok(())
+    }
+
+    fn close(&mut self) {
+        self.take(")", 1);
+        if let Some(group) = self.groups.pop() {
+            (self.multiline, self.verbose) = (group.multiline, group.verbose);
+        }
     }
 
     /// `{,3}` is `{0,3}`, and a brace that repeats nothing is itself.
@@ -192,18 +221,26 @@ impl Translator {
             self.take("^", 1);
         }
         let first = self.at;
-        loop {
-            match self.peek(0) {
-                None => return Err("a set of characters isn't closed".into()),
-                Some(']') if self.at > first => break self.take("]", 1),
-                Some('\\') => self.escape(true)?,
-                // A dash is the engine's range too; two of them, or `&&` and `~~`, are its set operators.
-                Some('-') if self.peek(1) == Some('-') => self.take("\\-", 1),
-                Some(c @ ('[' | ']' | '&' | '~' | '^' | '#' | ' ')) => {
-                    self.output.push('\\');
-                    self.take(&c.to_string(), 1);
-                }
-                Some(c) => self.take(&c.to_string(), 1),
+        while self.peek(0) != Some(']') || self.at == first {
+            self.member()?;
+            if self.peek(0) == Some('-') && !matches!(self.peek(1), None | Some(']')) {
+                self.take("-", 1);
+                self.member()?;
+            }
+        }
+        self.take("]", 1);
+        Ok(())
+    }
+
+    /// One character of a set, or a class of them. The engine has operators there, so signs are written as codes.
+    fn member(&mut self) -> Result<(), String> {
+        match self.peek(0) {
+            None => return Err("a set of characters isn't closed".into()),
+            Some('\\') => self.escape(true)?,
+            Some(c) if c.is_alphanumeric() => self.take(&c.to_string(), 1),
+            Some(c) => {
+                self.literal(c);
+                self.at += 1;
             }
         }
         Ok(())
@@ -228,6 +265,7 @@ impl Translator {
             'u' => self.code(4)?,
             'U' => self.code(8)?,
             '0' => self.octal(0),
+            '1'..='7' if in_set || self.are_octal(2) => self.octal(c.to_digit(8).unwrap_or(0)),
             '1'..='9' if !in_set => {
                 // In a group, so that what follows doesn't become part of the number.
                 self.output.push_str(&format!("(?:\\{c}"));
@@ -255,6 +293,10 @@ impl Translator {
         self.at += length;
         self.literal(c);
         Ok(())
+    }
+
+    fn are_octal(&self, count: usize) -> bool {
+        (0..count).all(|ahead| self.peek(ahead).is_some_and(|c| c.is_digit(8)))
     }
 
     fn octal(&mut self, mut number: u32) {

@@ -22,7 +22,14 @@ fn block(value: &Value, indent: usize, out: &mut String) {
         Value::Map(map) => {
             for (key, value) in map.iter() {
                 out.push_str(&" ".repeat(indent));
-                inline(key, indent, out);
+                let start = out.len();
+                self::key(key, out);
+                // As PyYAML does it; a parser must take no key over 1024 characters in this form.
+                if out.len() - start >= 128 {
+                    out.insert_str(start, "? ");
+                    out.push('\n');
+                    out.push_str(&" ".repeat(indent));
+                }
                 out.push(':');
                 child(value, indent, out);
             }
@@ -70,6 +77,14 @@ fn child(value: &Value, indent: usize, out: &mut String) {
             inline(other, indent + 2, out);
             out.push('\n');
         }
+    }
+}
+
+/// A key must stand on one line.
+fn key(key: &Value, out: &mut String) {
+    match key {
+        Value::String(text) if text.contains('\n') => double_quoted(text, out),
+        other => inline(other, 0, out),
     }
 }
 
@@ -191,6 +206,21 @@ mod tests {
         let value = parse(text).expect("it is YAML");
         assert_eq!(emit(&value), text);
         assert_eq!(parse(&emit(&value)), Ok(value));
+    }
+
+    #[test]
+    fn odd_keys_read_back() {
+        for key in ["a\nb", "\n", "", "? a", "a: b", "yes", "- ", "|", "\"\n'"] {
+            let value = Value::Map([(key.into(), "x".into())].into_iter().collect());
+            assert_eq!(parse(&emit(&value)), Ok(value.clone()), "{}", emit(&value));
+        }
+        for value in
+            ["x".into(), Value::List(vec![1i64.into()]), Value::Map([("a".into(), 1i64.into())].into_iter().collect())]
+        {
+            let inner = Value::Map([("k".repeat(2000).as_str().into(), value)].into_iter().collect());
+            let outer = Value::List(vec![Value::Map([("o".into(), inner)].into_iter().collect())]);
+            assert_eq!(parse(&emit(&outer)), Ok(outer.clone()), "{}", emit(&outer));
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The tests of the core that see only what others see, in one binary.
 
 mod frame_properties;
+mod patterns;
 mod target_cases;
 mod target_errors;
 mod target_properties;

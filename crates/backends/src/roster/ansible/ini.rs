@@ -1,0 +1,157 @@
+//! An inventory in INI form.
+
+use rocksalt_core::value::Value;
+
+use super::{Inventory, UNGROUPED, Variables, hosts};
+use crate::roster::Report;
+
+enum Section {
+    Hosts(String),
+    Children(String),
+    Variables(String),
+}
+
+pub(super) fn parse(text: &str, report: &mut Report) -> Inventory {
+    let mut inventory = Inventory::default();
+    let mut section = Section::Hosts(UNGROUPED.into());
+    for (index, line) in text.lines().enumerate() {
+        let (number, line) = (index + 1, line.trim());
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        // A host may start with a range; a section ends with the line or a comment.
+        if let Some(header) = header(line) {
+            match read_header(header) {
+                Ok(read) => {
+                    let (Section::Hosts(name) | Section::Children(name) | Section::Variables(name)) = &read;
+                    inventory.group(name);
+                    section = read;
+                }
+                Err(message) => report.add(number, message),
+            }
+            continue;
+        }
+        let done = match &section {
+            Section::Hosts(group) => host_line(line, number, group, &mut inventory, report),
+            Section::Children(group) => {
+                let child = line.split(char::is_whitespace).next().unwrap_or(line).to_owned();
+                inventory.group(&child);
+                inventory.group(group).children.push((child, number));
+                Ok(())
+            }
+            Section::Variables(group) => match line.split_once('=') {
+                Some((key, value)) => {
+                    let value = literal(value.trim());
+                    inventory.group(group).variables.insert(key.trim().to_owned(), (value, report.origin(number)));
+                    Ok(())
+                }
+                None => Err(format!("'{line}' is not a variable; it is written 'name=value'")),
+            },
+        };
+        if let Err(message) = done {
+            report.add(number, message);
+        }
+    }
+    inventory
+}
+
+fn header(line: &str) -> Option<&str> {
+    let (inner, behind) = line.strip_prefix('[')?.split_once(']')?;
+    let behind = behind.trim();
+    let address = inner.parse::<std::net::Ipv6Addr>().is_ok();
+    (!address && (behind.is_empty() || behind.starts_with(['#', ';']))).then_some(inner)
+}
+
+fn read_header(header: &str) -> Result<Section, String> {
+    let (name, kind) = header.split_once(':').map_or((header, None), |(name, kind)| (name, Some(kind)));
+    let bad = |c: char| c.is_whitespace() || c.is_control();
+    if name.is_empty() || name.contains(bad) {
+        return Err(format!("'{name}' can't be the name of a group"));
+    }
+    match kind {
+        None => Ok(Section::Hosts(name.to_owned())),
+        Some("children") => Ok(Section::Children(name.to_owned())),
+        Some("vars") => Ok(Section::Variables(name.to_owned())),
+        Some(kind) => {
+            let hint = rocksalt_core::nearest::hint(kind, ["children", "vars"]);
+            Err(format!("a group has ':children' or ':vars', not ':{kind}'{hint}"))
+        }
+    }
+}
+
+fn host_line(line: &str, number: usize, group: &str, inventory: &mut Inventory, report: &Report) -> Result<(), String> {
+    let words = words(line)?;
+    let Some((pattern, settings)) = words.split_first() else { return Ok(()) };
+    let mut variables = Variables::new();
+    let (pattern, port) = split_port(pattern)?;
+    if let Some(port) = port {
+        variables.insert("ansible_port".into(), (Value::from(port), report.origin(number)));
+    }
+    for setting in settings {
+        let (key, value) = setting
+            .split_once('=')
+            .ok_or_else(|| format!("'{setting}' is not a variable; it is written 'name=value'"))?;
+        variables.insert(key.to_owned(), (literal(value), report.origin(number)));
+    }
+    for name in hosts::expand(pattern)? {
+        inventory.add_host(group, &name, number, variables.clone());
+    }
+    Ok(())
+}
+
+/// A colon within brackets belongs to a range, more than one outside to an IPv6 address.
+fn split_port(pattern: &str) -> Result<(&str, Option<&str>), String> {
+    let behind = pattern.rfind(']').map_or(0, |at| at + 1);
+    if pattern[behind..].contains('[') {
+        return Ok((pattern, None));
+    }
+    if pattern[behind..].matches(':').count() != 1 {
+        return Ok((pattern, None));
+    }
+    let (host, port) = pattern.rsplit_once(':').unwrap_or((pattern, ""));
+    crate::roster::entry::port(port)?;
+    Ok((host, Some(port)))
+}
+
+/// Words as a shell would split them: quotes keep spaces and vanish, a `#` begins a comment.
+fn words(line: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            c if c.is_whitespace() => words.extend(word.take()),
+            '#' if word.is_none() => break,
+            '\'' | '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next() {
+                        None => return Err(format!("a quote {c} isn't closed")),
+                        Some(end) if end == c => break,
+                        Some('\\') if c == '"' => word.extend(chars.next()),
+                        Some(inner) => word.push(inner),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().extend(chars.next()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+/// Ansible reads values as Python literals: numbers, booleans, quoted texts; all else is text.
+fn literal(text: &str) -> Value {
+    let unquoted = ['\'', '"'].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
+    if let Some(inner) = unquoted {
+        return inner.into();
+    }
+    match text {
+        "True" => Value::Bool(true),
+        "False" => Value::Bool(false),
+        "None" => Value::Null,
+        _ if text.starts_with('0') && text.len() > 1 => text.into(),
+        _ => Value::integer(text).filter(|_| !text.starts_with('+')).unwrap_or_else(|| text.into()),
+    }
+}

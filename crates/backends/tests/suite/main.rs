@@ -1,0 +1,5 @@
+//! The tests of the backends, in one binary.
+
+mod roster_cases;
+mod roster_conformance;
+mod roster_edges;
