@@ -1,1 +1,37 @@
 //! Throw-away hosts and fakes for tests.
+//!
+//! A [`Bed`] is a set of hosts with real SSH servers in network namespaces of their own (needs root); a [`Loopback`]
+//! is the lesser thing that works without root. A [`Scratch`] is a project directory and a way to run the real binary
+//! in it.
+
+mod base;
+mod bed;
+mod error;
+mod host;
+mod keys;
+mod loopback;
+mod process;
+mod roster;
+mod scratch;
+mod tool;
+
+pub use base::prepare as prepare_base;
+pub use bed::{Bed, Host, remove_stale};
+pub use error::Error;
+pub use host::{Kind, Quirk, Spec};
+pub use loopback::Loopback;
+pub use roster::{Entry, roster};
+pub use scratch::{Outcome, Run, Scratch, Started, rocksalt_binary};
+
+/// What every user of a throw-away host has as a password, followed by `-password`: `deploy-password`.
+pub fn password_of(user: &str) -> String {
+    format!("{user}-password")
+}
+
+/// Why a test that needs throw-away hosts can't run here, if it can't.
+pub fn cannot_run_hosts() -> Option<String> {
+    if !rustix::process::geteuid().is_root() {
+        return Some("throw-away hosts need root (network namespaces, mounts)".into());
+    }
+    None
+}
