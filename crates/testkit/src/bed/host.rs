@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::error::{Error, FileContext};
-use crate::host::{Kind, Spec};
+use crate::host::{Kind, Quirk, Spec};
 use crate::process::{self, Identity, poll};
 use crate::{keys, tool};
 
@@ -35,6 +35,13 @@ impl Host {
     /// `h1`: its host name, and its id in rosters.
     pub fn id(&self) -> String {
         format!("h{}", self.number)
+    }
+
+    /// All its addresses; most hosts have one.
+    pub fn addresses(&self) -> Vec<String> {
+        let further = 1..=if self.spec.has(Quirk::FewStartups) { 40 } else { 0 };
+        let further = further.map(|last| format!("10.77.{}.{last}", 100 + self.number));
+        [self.address.clone()].into_iter().chain(further).collect()
     }
 
     /// What its SSH server has said.
@@ -113,8 +120,9 @@ impl Host {
         format!("host-{}", self.number)
     }
 
-    pub(super) fn prefixed_address(&self) -> String {
-        format!("{}/{}", self.address, if self.spec.behind.is_some() { 24 } else { 16 })
+    pub(super) fn prefixed_addresses(&self) -> String {
+        let prefix = if self.spec.behind.is_some() { 24 } else { 16 };
+        self.addresses().iter().map(|address| format!("{address}/{prefix}")).collect::<Vec<_>>().join(" ")
     }
 
     pub(super) fn wait_until_up(&self, limit: Duration) -> Result<(), Error> {

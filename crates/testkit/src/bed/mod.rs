@@ -119,14 +119,14 @@ impl Bed {
         (1..=self.hosts().len()).map(|number| self.entry(number)).collect()
     }
 
-    /// Takes a host's link down: its packets vanish, no connection is closed.
+    /// Takes a host off the network: packets vanish, no connection is closed.
     pub fn cut(&self, number: usize) -> Result<(), Error> {
-        self.network().set_link(self.host(number)?, "down")
+        self.network().connect(self.host(number)?, false)
     }
 
     /// Undoes [`cut`](Bed::cut).
     pub fn heal(&self, number: usize) -> Result<(), Error> {
-        self.network().set_link(self.host(number)?, "up")
+        self.network().connect(self.host(number)?, true)
     }
 
     /// How many times each host's sshd has let somebody in.
@@ -199,10 +199,8 @@ impl Bed {
         }
         for host in self.hosts().iter().filter(|host| !host.spec.has(Quirk::HostCertificate)) {
             let key = keys::kept(&host.key_name())?.public_text()?;
-            lines.push_str(&format!("{},{} {key}\n", host.id(), host.address));
-            if host.spec.has(Quirk::FewStartups) {
-                (2201..=2240).for_each(|port| lines.push_str(&format!("[{}]:{port} {key}\n", host.address)));
-            }
+            let names: Vec<String> = [host.id()].into_iter().chain(host.addresses()).collect();
+            lines.push_str(&format!("{} {key}\n", names.join(",")));
         }
         let path = self.known_hosts();
         fs::write(&path, lines).file("write", &path)
@@ -276,7 +274,7 @@ fn start_host(
         fs::create_dir_all(&group).file("create", &group)?;
         command.arg("--cgroup").env("CGROUP", group);
     }
-    command.args(["sh", "-c", INIT, "sh"]).arg(directory).arg(base).args([&id, &host.prefixed_address()]);
+    command.args(["sh", "-c", INIT, "sh"]).arg(directory).arg(base).args([&id, &host.prefixed_addresses()]);
     // In a group of its own: a Ctrl-C at the terminal is for the command that runs there.
     command.stdin(Stdio::null()).stdout(log).stderr(error_log).process_group(0);
     let child = command.spawn().map_err(|source| Error::Start { program: "unshare".into(), source })?;

@@ -62,10 +62,19 @@ impl Network<'_> {
         Ok(())
     }
 
-    /// `up` or `down`, at the end that isn't the host's: the host itself notices nothing but silence.
-    pub(super) fn set_link(&self, host: &Host, state: &str) -> Result<(), Error> {
-        let namespace = host.spec.behind.map_or_else(|| self.lab(), |jump| format!("{}h{jump}", self.prefix()));
-        tool::words(&["ip", "-netns", &namespace, "link", "set", &link(host), state]).map(drop)
+    /// Off the bridge, or back: neither side sees a carrier change, only silence. (A link that is set up again may be
+    /// silent for another second, until the kernel has told the bridge.)
+    pub(super) fn connect(&self, host: &Host, connected: bool) -> Result<(), Error> {
+        let link = link(host);
+        let (namespace, change) = match (host.spec.behind, connected) {
+            (None, true) => (self.lab(), "master br0"),
+            (None, false) => (self.lab(), "nomaster"),
+            (Some(jump), true) => (format!("{}h{jump}", self.prefix()), "up"),
+            (Some(jump), false) => (format!("{}h{jump}", self.prefix()), "down"),
+        };
+        let mut command = Command::new("ip");
+        command.args(["-netns", &namespace, "link", "set", &link]).args(change.split(' '));
+        tool::run(&mut command).map(drop)
     }
 }
 

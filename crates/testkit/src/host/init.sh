@@ -1,8 +1,8 @@
 # The first process of a throw-away host, in new namespaces.
-# Arguments: the host's directory, its base root, its name, its address with the prefix length.
+# Arguments: the host's directory, its base root, its name, its addresses with prefix lengths.
 # The host's changes live in a tmpfs of its own mount namespace: they go when its last process does.
 set -e
-directory=$1 base=$2 hostname=$3 address=$4
+directory=$1 base=$2 hostname=$3 addresses=$4
 noexec() { # keeps what is there
   mkdir -p "$1"
   mount --bind "$1" "$1"
@@ -16,7 +16,10 @@ fill() {
   fi
   dd if=/dev/zero of="$1/.full" bs=1k 2>/dev/null || true
 }
-printf 'addr add %s dev eth0\nlink set eth0 up\nlink set lo up\n' "$address" | ip -batch -
+{
+  printf 'addr add %s dev eth0\n' $addresses
+  printf 'link set eth0 up\nlink set lo up\n'
+} | ip -batch -
 mount --make-rprivate /
 mkdir -p "$directory/scratch" "$directory/root"
 mount -t tmpfs -o mode=755 tmpfs "$directory/scratch"

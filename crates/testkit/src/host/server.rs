@@ -19,7 +19,10 @@ Subsystem sftp internal-sftp
 
 pub(super) fn sshd_config(spec: &Spec) -> String {
     let odd: String = spec.quirks.iter().map(|quirk| quirk.sshd_config()).collect();
-    odd + USUAL
+    // sshd takes the first of two settings, but for `MaxStartups` the last: so there is never a second one.
+    let keyword = |line: &str| line.split(' ').next().map(str::to_owned);
+    let usual = USUAL.lines().filter(|line| !odd.lines().any(|set| keyword(set) == keyword(line)));
+    usual.fold(odd.clone(), |config, line| config + line + "\n")
 }
 
 /// What the host's first process becomes.
@@ -42,10 +45,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_odd_comes_before_what_is_usual() {
-        let config = sshd_config(&Spec::debian().with(Quirk::KeyboardInteractive));
-        let odd = config.find("UsePAM yes").expect("the quirk's");
-        let usual = config.find("UsePAM no").expect("the usual");
-        assert!(odd < usual, "sshd takes the first:\n{config}");
+    fn what_is_odd_replaces_what_is_usual() {
+        let config = sshd_config(&Spec::debian().with(Quirk::KeyboardInteractive).with(Quirk::FewStartups));
+        assert!(config.contains("UsePAM yes\n") && config.contains("MaxStartups 5\n"), "{config}");
+        assert!(!config.contains("UsePAM no") && !config.contains("MaxStartups 1000"), "{config}");
+        assert!(config.contains("HostKey "), "{config}");
     }
 }
