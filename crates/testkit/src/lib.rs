@@ -4,6 +4,8 @@
 //! is the lesser thing that works without root. A [`Scratch`] is a project directory and a way to run the real binary
 //! in it.
 
+use std::io::Write;
+
 mod base;
 mod bed;
 mod error;
@@ -16,7 +18,7 @@ mod scratch;
 mod tool;
 
 pub use base::prepare as prepare_base;
-pub use bed::{Bed, Host, remove_stale};
+pub use bed::{Bed, Host, remove_all, remove_stale};
 pub use error::Error;
 pub use host::{Kind, Quirk, Spec};
 pub use loopback::Loopback;
@@ -34,4 +36,12 @@ pub fn cannot_run_hosts() -> Option<String> {
         return Some("throw-away hosts need root (network namespaces, mounts)".into());
     }
     None
+}
+
+/// Says that the running test does nothing, and why. Not captured, unlike what tests print: it must be seen.
+pub fn say_skipped(reason: &str) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    // Nobody to tell is no reason to fail.
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {reason}");
 }

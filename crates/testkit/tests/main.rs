@@ -4,19 +4,7 @@ use std::io::Read;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use rocksalt_testkit::{Bed, Loopback, Quirk, Spec, cannot_run_hosts};
-
-/// The bed, or nothing where there can't be one.
-fn bed(specs: &[Spec]) -> Option<Bed> {
-    if let Some(reason) = cannot_run_hosts() {
-        #[allow(clippy::print_stderr)]
-        {
-            eprintln!("SKIPPED: {reason}");
-        }
-        return None;
-    }
-    Some(Bed::start(specs).expect("the bed starts"))
-}
+use rocksalt_testkit::{Bed, Loopback, Quirk, Spec, say_skipped};
 
 fn ssh(bed: &Bed, number: usize, options: &[&str], user: &str, command: &str) -> Output {
     let known = format!("UserKnownHostsFile={}", bed.known_hosts().display());
@@ -42,7 +30,7 @@ fn err(output: &Output) -> String {
 
 #[test]
 fn a_login_is_counted_and_a_host_has_its_own_name_and_users() {
-    let Some(bed) = bed(&[Spec::debian(), Spec::debian()]) else { return };
+    let Some(bed) = Bed::start_or_skip(&[Spec::debian(), Spec::debian()]) else { return };
     let output = ssh(&bed, 2, &[], "root", "hostname; id -un; command -v python3 || echo none");
     assert_eq!(out(&output), "h2\nroot\nnone\n", "{}", err(&output));
     assert_eq!(bed.logins(), [0, 1]);
@@ -56,7 +44,7 @@ fn a_login_is_counted_and_a_host_has_its_own_name_and_users() {
 
 #[test]
 fn a_host_that_is_cut_off_is_silent_until_it_is_healed() {
-    let Some(bed) = bed(&[Spec::debian()]) else { return };
+    let Some(bed) = Bed::start_or_skip(&[Spec::debian()]) else { return };
     bed.cut(1).expect("cut");
     let output = ssh(&bed, 1, &[], "root", "true");
     assert!(err(&output).contains("timed out") || err(&output).contains("No route"), "{}", err(&output));
@@ -67,7 +55,7 @@ fn a_host_that_is_cut_off_is_silent_until_it_is_healed() {
 
 #[test]
 fn a_changed_host_key_is_refused() {
-    let Some(bed) = bed(&[Spec::debian()]) else { return };
+    let Some(bed) = Bed::start_or_skip(&[Spec::debian()]) else { return };
     bed.host(1).expect("it's there").change_host_key().expect("the key changes");
     let output = ssh(&bed, 1, &[], "root", "true");
     assert!(err(&output).contains("REMOTE HOST IDENTIFICATION HAS CHANGED"), "{}", err(&output));
@@ -76,7 +64,7 @@ fn a_changed_host_key_is_refused() {
 #[test]
 fn logins_are_refused_or_asked_for_as_the_quirk_says() {
     let quirks = [Quirk::KeyRefused, Quirk::PasswordOnly, Quirk::KeyboardInteractive, Quirk::Silent];
-    let Some(bed) = bed(&quirks.map(|quirk| Spec::debian().with(quirk))) else { return };
+    let Some(bed) = Bed::start_or_skip(&quirks.map(|quirk| Spec::debian().with(quirk))) else { return };
     let methods = |number| err(&ssh(&bed, number, &[], "root", "true"));
     assert!(methods(1).contains("Permission denied (publickey)"), "{}", methods(1));
     assert!(methods(2).contains("Permission denied (password)"), "{}", methods(2));
@@ -89,7 +77,8 @@ fn logins_are_refused_or_asked_for_as_the_quirk_says() {
 
 #[test]
 fn certificates_are_taken_and_needed() {
-    let Some(bed) = bed(&[Spec::debian().with(Quirk::HostCertificate), Spec::debian().with(Quirk::UserCertificate)])
+    let Some(bed) =
+        Bed::start_or_skip(&[Spec::debian().with(Quirk::HostCertificate), Spec::debian().with(Quirk::UserCertificate)])
     else {
         return;
     };
@@ -103,7 +92,7 @@ fn certificates_are_taken_and_needed() {
 
 #[test]
 fn a_host_behind_another_is_reached_only_through_it() {
-    let Some(bed) = bed(&[Spec::debian(), Spec::debian().behind(1)]) else { return };
+    let Some(bed) = Bed::start_or_skip(&[Spec::debian(), Spec::debian().behind(1)]) else { return };
     assert!(!ssh(&bed, 2, &[], "root", "true").status.success());
     let config = format!(
         "Host *\n  IdentityFile {}\n  IdentitiesOnly yes\n  UserKnownHostsFile {}\n  User root\n",
@@ -129,7 +118,7 @@ fn disks_and_shells_are_as_odd_as_the_quirk_says() {
         Quirk::NoisyShell,
         Quirk::RequireTty,
     ];
-    let Some(bed) = bed(&quirks.map(|quirk| Spec::debian().with(quirk))) else { return };
+    let Some(bed) = Bed::start_or_skip(&quirks.map(|quirk| Spec::debian().with(quirk))) else { return };
     for user in ["root", "deploy"] {
         for place in ["~", "/tmp", "/var/tmp", "/dev/shm"] {
             let output = ssh(&bed, 1, &[], user, &format!("head -c 5000 /dev/zero >{place}/x-{user}"));
@@ -159,7 +148,7 @@ fn disks_and_shells_are_as_odd_as_the_quirk_says() {
 
 #[test]
 fn a_busy_sshd_refuses_some() {
-    let Some(bed) = bed(&[Spec::debian().with(Quirk::FewStartups)]) else { return };
+    let Some(bed) = Bed::start_or_skip(&[Spec::debian().with(Quirk::FewStartups)]) else { return };
     let address = bed.hosts()[0].addresses().pop().expect("it has many");
     // Five that never say who they are; their end is the end of stdin.
     let hold = format!("for i in 1 2 3 4 5; do exec {{fd}}<>/dev/tcp/{address}/22; read -u $fd; done; echo held; cat");
@@ -178,7 +167,7 @@ fn a_busy_sshd_refuses_some() {
 
 #[test]
 fn a_busybox_host_has_no_bash_and_counts_its_logins() {
-    let Some(bed) = bed(&[Spec::busybox()]) else { return };
+    let Some(bed) = Bed::start_or_skip(&[Spec::busybox()]) else { return };
     let output =
         ssh(&bed, 1, &[], "root", "hostname; for p in bash python3 sudo; do command -v $p; done; readlink /bin/ls");
     assert_eq!(out(&output), "h1\nbusybox\n", "{}", err(&output));
@@ -187,7 +176,7 @@ fn a_busybox_host_has_no_bash_and_counts_its_logins() {
 
 #[test]
 fn systemd_runs_as_the_first_process() {
-    let Some(bed) = bed(&[Spec::systemd()]) else { return };
+    let Some(bed) = Bed::start_or_skip(&[Spec::systemd()]) else { return };
     let output =
         ssh(&bed, 1, &[], "root", "cat /proc/1/comm; systemctl is-system-running --wait; systemctl --failed --plain");
     assert!(out(&output).starts_with("systemd\nrunning\n"), "{}{}", out(&output), err(&output));
@@ -196,7 +185,7 @@ fn systemd_runs_as_the_first_process() {
 
 #[test]
 fn nothing_is_left_when_a_bed_is_dropped() {
-    let Some(bed) = bed(&[Spec::debian(), Spec::busybox()]) else { return };
+    let Some(bed) = Bed::start_or_skip(&[Spec::debian(), Spec::busybox()]) else { return };
     let address = bed.hosts()[0].address.clone();
     let files = bed.known_hosts();
     let mut sleeper = bed.command("sleep").arg("600").spawn().expect("sleep starts");
@@ -209,10 +198,7 @@ fn nothing_is_left_when_a_bed_is_dropped() {
 #[test]
 fn without_root_there_are_servers_on_loopback() {
     if !std::path::Path::new("/usr/sbin/sshd").exists() {
-        #[allow(clippy::print_stderr)]
-        {
-            eprintln!("SKIPPED: no /usr/sbin/sshd (package openssh-server)");
-        }
+        say_skipped("no /usr/sbin/sshd (package openssh-server)");
         return;
     }
     let mut loopback = Loopback::start(2).expect("they start");

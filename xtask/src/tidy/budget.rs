@@ -3,7 +3,7 @@
 use crate::tree::Tree;
 
 /// Crates linked into the agent, itself included. Raising it wants a reason in the commit.
-const AGENT_CRATES: usize = 60;
+const AGENT_CRATES: usize = 50;
 
 /// Bytes of one static agent, stripped.
 const AGENT_BYTES: u64 = 3_000_000;

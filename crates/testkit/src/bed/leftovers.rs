@@ -24,8 +24,15 @@ pub fn remove_stale() -> Result<(), Error> {
     })
 }
 
+/// Ends all beds and deletes all that is kept for later ones.
+pub fn remove_all() -> Result<(), Error> {
+    names()?.iter().try_for_each(|name| remove(name))?;
+    let cache = cache()?;
+    fs::remove_dir_all(&cache).file("remove", &cache)
+}
+
 /// Every bed that there is.
-pub(super) fn names() -> Result<Vec<String>, Error> {
+fn names() -> Result<Vec<String>, Error> {
     let beds = beds()?;
     let entries = fs::read_dir(&beds).file("list", &beds)?;
     let directories = entries.flatten().filter(|entry| entry.path().is_dir());

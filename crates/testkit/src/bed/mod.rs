@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 pub use host::Host;
-pub use leftovers::remove_stale;
+pub use leftovers::{remove_all, remove_stale};
 
 use crate::base;
 use crate::error::{Error, FileContext};
@@ -53,6 +53,22 @@ impl Bed {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("t{}-{number}", std::process::id());
         Bed::up(&name, specs, Identity::own())
+    }
+
+    /// [`start`](Bed::start) for a test: where there can't be hosts it says why, and the test is to end.
+    ///
+    /// # Panics
+    /// If the hosts could be started and don't start.
+    #[track_caller]
+    pub fn start_or_skip(specs: &[Spec]) -> Option<Bed> {
+        if let Some(reason) = crate::cannot_run_hosts() {
+            crate::say_skipped(&reason);
+            return None;
+        }
+        match Bed::start(specs) {
+            Ok(bed) => Some(bed),
+            Err(error) => panic!("the bed doesn't start: {error} ({error:?})"),
+        }
     }
 
     /// Starts hosts that stay up when this process ends, under a name by which they can be found again.

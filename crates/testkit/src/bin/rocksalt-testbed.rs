@@ -2,12 +2,12 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use clap::{Parser, Subcommand};
-use rocksalt_testkit::{Bed, Entry, Error, Kind, Quirk, Spec, prepare_base, remove_stale, roster};
+use rocksalt_testkit::{Bed, Entry, Error, Kind, Loopback, Quirk, Spec, prepare_base, remove_stale, roster};
 
 /// Hosts with real SSH servers on this machine, in namespaces of their own. Needs root.
 #[derive(Parser)]
@@ -57,6 +57,15 @@ enum Action {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         command: Vec<String>,
     },
+    /// Without root: SSH servers on loopback, until stdin ends. A line `stop 3` there ends one of them.
+    Loopback {
+        count: usize,
+        /// Written when all are up.
+        #[arg(long, value_name = "FILE")]
+        roster: PathBuf,
+    },
+    /// End the hosts of all beds and delete all that is kept: base roots, keys.
+    Clean,
     /// List what can be odd about a host.
     Quirks,
 }
@@ -129,6 +138,8 @@ fn run(options: Options) -> Result<(), Error> {
             ssh.args(["-o", &known, "-o", "IdentitiesOnly=yes", "-o", "ConnectTimeout=5", "-i"]).arg(bed.user_key());
             replace(ssh.arg(format!("root@{}", bed.host(number)?.address)).args(command))
         }
+        Action::Loopback { count, roster } => loopback(count, &roster),
+        Action::Clean => rocksalt_testkit::remove_all(),
         Action::Quirks => {
             Quirk::ALL.iter().for_each(|quirk| println!("{:22} {}", quirk.name(), quirk.about()));
             Ok(())
@@ -147,14 +158,28 @@ fn start(name: &str, up: &Up) -> Result<(), Error> {
     let bed = Bed::start_lasting(name, &vec![spec; up.count])?;
     eprintln!("{} hosts up in {:.1} s", bed.hosts().len(), started.elapsed().as_secs_f64());
     if let Some(path) = &up.roster {
-        let text = roster(&entries(&bed, &up.user)?);
-        std::fs::write(path, text).map_err(|source| Error::File {
-            doing: "write the roster",
-            path: path.clone(),
-            source,
-        })?;
+        write_roster(path, &entries(&bed, &up.user)?)?;
     }
     Ok(())
+}
+
+fn loopback(count: usize, roster: &Path) -> Result<(), Error> {
+    let mut loopback = Loopback::start(count)?;
+    write_roster(roster, &loopback.entries())?;
+    for line in std::io::stdin().lines().map_while(Result::ok) {
+        match line.strip_prefix("stop ").and_then(|number| number.trim().parse().ok()) {
+            Some(number) => loopback.stop(number),
+            None => eprintln!("rocksalt-testbed: {line:?} isn't `stop NUMBER`"),
+        }
+    }
+    Ok(())
+}
+
+/// Whole or not at all: somebody may be waiting for it.
+fn write_roster(path: &Path, entries: &[Entry]) -> Result<(), Error> {
+    let temporary = path.with_extension("new");
+    let written = std::fs::write(&temporary, roster(entries)).and_then(|()| std::fs::rename(&temporary, path));
+    written.map_err(|source| Error::File { doing: "write the roster", path: path.to_owned(), source })
 }
 
 fn entries(bed: &Bed, user: &str) -> Result<Vec<Entry>, Error> {
