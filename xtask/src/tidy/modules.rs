@@ -1,5 +1,6 @@
 //! No Rust file is forgotten: every one is declared by the module above it.
 
+use crate::tidy::test_binaries;
 use crate::tree::Tree;
 
 pub fn check(tree: &Tree) -> Vec<String> {
@@ -13,14 +14,13 @@ pub fn check(tree: &Tree) -> Vec<String> {
 
 /// The files that could declare a module, and its name; nothing for a file where a crate starts.
 fn parents(path: &str) -> Option<(Vec<String>, String)> {
-    let (base, inside) = ["src", "tests"].iter().find_map(|folder| {
+    let (folder, inside) = ["src", "tests"].iter().find_map(|folder| {
         let (before, after) = path.split_once(&format!("/{folder}/"))?;
         Some((format!("{before}/{folder}"), after))
     })?;
     let mut parts: Vec<&str> = inside.trim_end_matches(".rs").split('/').collect();
-    let starts_a_crate =
-        matches!(parts[..], ["lib" | "main"] | ["bin", _]) || base.ends_with("/tests") && parts.len() == 1;
-    if starts_a_crate {
+    let in_tests = folder.ends_with("/tests");
+    if matches!(parts[..], ["lib" | "main"] | ["bin", _]) || in_tests && test_binaries::starts_a_binary(inside) {
         return None;
     }
     if parts.last() == Some(&"mod") {
@@ -28,11 +28,15 @@ fn parents(path: &str) -> Option<(Vec<String>, String)> {
     }
     let name = parts.pop()?.to_owned();
     let above = parts.join("/");
-    let candidates = match (&*above, base.ends_with("/tests")) {
-        ("", true) => vec![format!("{base}/main.rs")],
-        ("", false) => vec![format!("{base}/lib.rs"), format!("{base}/main.rs")],
-        _ => vec![format!("{base}/{above}/mod.rs"), format!("{base}/{above}.rs")],
-    };
+    let mut candidates = Vec::new();
+    if above.is_empty() {
+        candidates.extend(["lib", "main"].map(|root| format!("{folder}/{root}.rs")));
+    } else {
+        candidates.extend([format!("{folder}/{above}/mod.rs"), format!("{folder}/{above}.rs")]);
+    }
+    if in_tests && parts.len() == 1 {
+        candidates.push(format!("{folder}/{above}/main.rs"));
+    }
     Some((candidates, name))
 }
 
@@ -66,10 +70,14 @@ mod tests {
             ("crates/a/tests/main.rs", "mod faults;"),
             ("crates/a/tests/faults/mod.rs", ""),
             ("crates/a/tests/lost/mod.rs", ""),
+            ("crates/b/tests/suite/main.rs", "mod one;"),
+            ("crates/b/tests/suite/one.rs", ""),
+            ("crates/b/tests/suite/lost.rs", ""),
             ("crates/a/build.rs", ""),
         ]);
         let findings = check(&tree);
         let paths: Vec<&str> = findings.iter().filter_map(|finding| finding.split(' ').next()).collect();
-        assert_eq!(paths, ["crates/a/src/five.rs", "crates/a/src/two/lost.rs", "crates/a/tests/lost/mod.rs"]);
+        let lost = ["a/src/five", "a/src/two/lost", "a/tests/lost/mod", "b/tests/suite/lost"];
+        assert_eq!(paths, lost.map(|path| format!("crates/{path}.rs")));
     }
 }
