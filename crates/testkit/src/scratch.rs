@@ -169,6 +169,7 @@ impl<'a> Run<'a> {
     /// Starts it and comes back at once.
     pub fn spawn(mut self) -> Result<Started, Error> {
         let program = format!("rocksalt in {}", self.scratch.mark());
+        let began = Instant::now();
         let stdin = if self.input.is_some() { Stdio::piped() } else { Stdio::null() };
         let spawned = self.command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut child = spawned.map_err(|source| Error::Start { program: program.clone(), source })?;
@@ -177,7 +178,7 @@ impl<'a> Run<'a> {
         }
         let stdout = child.stdout.take().map(collect);
         let stderr = child.stderr.take().map(collect);
-        Ok(Started { program, child, stdout, stderr, began: Instant::now(), limit: self.limit })
+        Ok(Started { program, child, stdout, stderr, began, limit: self.limit })
     }
 }
 
