@@ -303,3 +303,43 @@ fn take(collected: Option<Collected>, patience: Instant) -> (String, bool) {
     };
     (String::from_utf8_lossy(&bytes).into_owned(), closed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run of a shell instead of the product.
+    fn shell<'a>(scratch: &'a Scratch, lines: &str) -> Run<'a> {
+        let mut command = Command::new("sh");
+        command.args(["-c", lines]);
+        Run::new(scratch, command, ["first", "second"])
+    }
+
+    #[test]
+    fn a_run_sees_only_its_own_directories_and_its_end_is_reported() {
+        let scratch = Scratch::with_roster(&[Entry::new("h1", "10.0.0.1")]).expect("a scratch");
+        let outcome = shell(&scratch, "echo $HOME; echo $# >&2; exit 7").finish().expect("it ends");
+        assert_eq!(outcome.stdout.trim(), scratch.path("home").display().to_string());
+        // `--config-dir` is `$0`, then: its value, `--roster` and its value, and the two of the test.
+        assert_eq!((outcome.stderr.trim(), outcome.code()), ("5", Some(7)));
+    }
+
+    #[test]
+    fn what_takes_too_long_is_killed() {
+        let scratch = Scratch::new().expect("a scratch");
+        let error = shell(&scratch, "echo begun; exec sleep 60").limit(Duration::from_millis(300)).finish();
+        assert!(matches!(&error, Err(Error::TimedOut { output, .. }) if output == "begun\n"), "{error:?}");
+    }
+
+    #[test]
+    fn a_background_process_must_not_hold_the_output_and_ends_with_the_scratch() {
+        let scratch = Scratch::new().expect("a scratch");
+        let error = shell(&scratch, "sleep 60 & echo done").finish();
+        assert!(matches!(error, Err(Error::OutputHeldOpen { .. })), "{error:?}");
+        shell(&scratch, "sleep 60 >/dev/null 2>&1 & echo done").finish().expect("it lets go of its output");
+        let left = scratch.processes();
+        assert_eq!(left.len(), 2, "{left:?}");
+        drop(scratch);
+        assert!(left.iter().all(|pid| process::Identity::of(*pid).is_none()), "{left:?}");
+    }
+}
