@@ -12,9 +12,12 @@ STATIC = CARGO_TARGET_$(shell echo '$(TRIPLE)' | tr a-z- A-Z_)_RUSTFLAGS='-C tar
 # All cargo runs share one target directory, and see the same agents: a change of either would build all anew.
 export CARGO_TARGET_DIR := $(TARGET)
 export ROCKSALT_AGENTS := $(TARGET)/agents
+export ROCKSALT_SKIPPED := $(TARGET)/skipped
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build fuzz bench clean-testbed tools agent check unit hosts e2e
+# The order of the steps matters, and cargo uses all cores by itself.
+.NOTPARALLEL:
+.PHONY: help demo test build fuzz bench clean-testbed forget-skipped tools agent check unit hosts e2e
 
 help:
 	@echo 'make demo           three throw-away hosts, and what rocksalt does with them'
@@ -28,7 +31,7 @@ demo: tools agent
 	$(CARGO) build --locked --package rocksalt --package rocksalt-testkit
 	@TARGET='$(TARGET)' scripts/demo
 
-test: tools agent check unit hosts e2e
+test: forget-skipped tools agent check unit hosts e2e
 	@scripts/skipped
 
 build: tools agent
@@ -48,6 +51,9 @@ clean-testbed:
 	$(TESTBED) clean
 
 # The steps of `make test`, in their order; each can be run alone.
+
+forget-skipped:
+	@rm -f $(ROCKSALT_SKIPPED)
 
 tools:
 	@scripts/install

@@ -5,8 +5,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-pub use rocksalt_testkit::{Bed, Entry, Host, Outcome, Quirk, Run, Scratch, Spec, Started, password_of};
-use rocksalt_testkit::{cannot_run_hosts, roster};
+use rocksalt_testkit::roster;
+pub use rocksalt_testkit::{
+    Bed, Entry, Host, Outcome, Quirk, Run, Scratch, Spec, Started, Usage, password_of, say_skipped,
+};
 pub use serde_json::Value;
 
 /// What the exit code says; the documentation's table.
@@ -133,9 +135,4 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(Instant::now() < end, "waited 20 s: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
-}
-
-/// Whether there can be hosts here; for tests that start none but want root all the same.
-pub fn is_root() -> bool {
-    cannot_run_hosts().is_none()
 }

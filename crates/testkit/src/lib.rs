@@ -22,6 +22,7 @@ pub use bed::{Bed, Host, remove_all, remove_stale};
 pub use error::Error;
 pub use host::{Kind, Quirk, Spec};
 pub use loopback::Loopback;
+pub use process::Usage;
 pub use roster::{Entry, roster};
 pub use scratch::{Outcome, Run, Scratch, Started, rocksalt_binary};
 
@@ -39,9 +40,15 @@ pub fn cannot_run_hosts() -> Option<String> {
 }
 
 /// Says that the running test does nothing, and why. Not captured, unlike what tests print: it must be seen.
+///
+/// `make test` says it again at its end; it names the file for that in `ROCKSALT_SKIPPED`.
 pub fn say_skipped(reason: &str) {
     let thread = std::thread::current();
-    let test = thread.name().unwrap_or("a test");
+    let line = format!("SKIPPED {}: {reason}\n", thread.name().unwrap_or("a test"));
     // Nobody to tell is no reason to fail.
-    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {reason}");
+    let _ = std::io::stderr().write_all(line.as_bytes());
+    if let Some(path) = std::env::var_os("ROCKSALT_SKIPPED") {
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
+    }
 }

@@ -42,6 +42,30 @@ impl Identity {
     }
 }
 
+/// What a process has taken of the machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    pub pid: i32,
+    pub threads: usize,
+    pub descriptors: usize,
+    /// The most memory that it ever had resident.
+    pub peak_kilobytes: u64,
+}
+
+impl Usage {
+    /// Nothing if it has just ended.
+    pub(crate) fn of(pid: i32) -> Option<Usage> {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let field = |name: &str| -> Option<u64> {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse().ok()
+        };
+        let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count();
+        let threads = usize::try_from(field("Threads:")?).ok()?;
+        Some(Usage { pid, threads, descriptors, peak_kilobytes: field("VmHWM:")? })
+    }
+}
+
 /// Sends a signal; a process that's gone is no error.
 pub(crate) fn signal(pid: i32, signal: Signal) {
     if let Some(pid) = Pid::from_raw(pid) {
@@ -125,6 +149,17 @@ mod tests {
         let own = Identity::own().expect("this process runs");
         assert!(own.alive());
         assert!(!Identity { started: own.started + 1, ..own }.alive());
+    }
+
+    #[test]
+    fn a_process_is_measured() {
+        let before = Usage::of(std::process::id().cast_signed()).expect("this process runs");
+        let files: Vec<_> = (0..50).map(|_| fs::File::open("/proc/self/stat").expect("it opens")).collect();
+        let after = Usage::of(std::process::id().cast_signed()).expect("this process runs");
+        assert!(after.descriptors >= before.descriptors.saturating_sub(20) + 50, "{before:?} {after:?}");
+        assert!(after.threads >= 1 && after.peak_kilobytes > 500, "{after:?}");
+        drop(files);
+        assert!(Usage::of(i32::MAX).is_none());
     }
 
     #[test]

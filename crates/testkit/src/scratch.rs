@@ -14,7 +14,7 @@ use rustix::process::Signal;
 
 use crate::bed::Bed;
 use crate::error::{Error, FileContext};
-use crate::process::{self, poll};
+use crate::process::{self, Usage, poll};
 use crate::roster::{Entry, roster};
 
 /// Marks every process that a run starts, so that none outlives the test.
@@ -76,6 +76,11 @@ impl Scratch {
     /// The processes that runs have left in the background (the keeper, and what it has started).
     pub fn processes(&self) -> Vec<i32> {
         process::with_environment(MARK, &self.mark())
+    }
+
+    /// What each process of this scratch takes, running commands included.
+    pub fn usage(&self) -> Vec<Usage> {
+        self.processes().into_iter().filter_map(Usage::of).collect()
     }
 
     /// Kills (with SIGKILL) whatever runs have left.

@@ -5,4 +5,5 @@ mod commands;
 mod faults;
 mod fifty;
 mod logins;
+mod many;
 mod odd_hosts;
