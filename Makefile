@@ -1,0 +1,80 @@
+# Two commands matter: `make demo` and `make test`. Both install what they need (as root, by Debian package name).
+
+CARGO ?= cargo
+TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
+TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p')
+ARCH = $(firstword $(subst -, ,$(TRIPLE)))
+AGENT = $(TARGET)/agents/rocksalt-agent-$(ARCH)
+TESTBED = $(TARGET)/debug/rocksalt-testbed
+# The agent is static: it runs on any Linux, whatever C library it has, or none.
+STATIC = CARGO_TARGET_$(shell echo '$(TRIPLE)' | tr a-z- A-Z_)_RUSTFLAGS='-C target-feature=+crt-static'
+
+# All cargo runs share one target directory, and see the same agents: a change of either would build all anew.
+export CARGO_TARGET_DIR := $(TARGET)
+export ROCKSALT_AGENTS := $(TARGET)/agents
+export ROCKSALT_SKIPPED := $(TARGET)/skipped
+
+.DEFAULT_GOAL := help
+# The order of the steps matters, and cargo uses all cores by itself.
+.NOTPARALLEL:
+.PHONY: help demo test build fuzz bench clean-testbed forget-skipped tools agent check unit hosts e2e
+
+help:
+	@echo 'make demo           three throw-away hosts, and what rocksalt does with them'
+	@echo 'make test           everything that a change must pass'
+	@echo 'make build          the release binary, with the agent in it'
+	@echo 'make bench          us and others, side by side on the same hosts'
+	@echo 'make fuzz           fuzz targets, ten minutes each (FUZZ_SECONDS=600)'
+	@echo 'make clean-testbed  end all throw-away hosts and delete their base roots'
+
+demo: tools agent
+	$(CARGO) build --locked --package rocksalt --package rocksalt-testkit
+	@TARGET='$(TARGET)' scripts/demo
+
+test: forget-skipped tools agent check unit hosts e2e
+	@scripts/skipped
+
+build: tools agent
+	$(CARGO) build --locked --release --package rocksalt
+	@ls -l $(TARGET)/release/rocksalt
+
+bench: build
+	@test -x bench/run || { echo 'bench/run is missing in this checkout' >&2; exit 1; }
+	$(CARGO) build --locked --package rocksalt-testkit
+	TARGET='$(TARGET)' bench/run
+
+fuzz: tools
+	@TARGET='$(TARGET)' scripts/fuzz
+
+clean-testbed:
+	$(CARGO) build --locked --package rocksalt-testkit
+	$(TESTBED) clean
+
+# The steps of `make test`, in their order; each can be run alone.
+
+forget-skipped:
+	@rm -f $(ROCKSALT_SKIPPED)
+
+tools:
+	@scripts/install
+
+agent:
+	$(STATIC) $(CARGO) build --locked --profile agent --package rocksalt-agent --target $(TRIPLE)
+	@mkdir -p $(TARGET)/agents
+	@cmp -s $(TARGET)/$(TRIPLE)/agent/rocksalt-agent $(AGENT) || cp $(TARGET)/$(TRIPLE)/agent/rocksalt-agent $(AGENT)
+
+check:
+	@scripts/with fmt $(CARGO) fmt --all --check
+	@scripts/with clippy $(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) xtask tidy
+	@scripts/with deny $(CARGO) deny --log-level error check bans licenses sources
+
+unit:
+	$(CARGO) test --locked --workspace --exclude e2e --exclude rocksalt-testkit
+
+hosts:
+	$(CARGO) test --locked --package rocksalt-testkit
+
+e2e:
+	$(CARGO) build --locked --package rocksalt
+	$(CARGO) test --locked --package e2e

@@ -1,0 +1,89 @@
+//! Base roots: what every throw-away host of a kind has in common, made once and kept.
+
+mod busybox;
+mod debian;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, FileContext};
+use crate::host::Kind;
+use crate::keys::suffixed;
+
+/// Fills an empty directory.
+type Maker = fn(&Path) -> Result<(), Error>;
+
+/// The base root for hosts of this kind; made now if it isn't there.
+///
+/// The name has a hash of all that goes into it, so a changed recipe makes a new root. It's made in a temporary
+/// directory under a lock and then renamed: a run that was broken off leaves nothing that looks finished.
+pub fn prepare(kind: Kind) -> Result<PathBuf, Error> {
+    let (name, recipe, make): (_, _, Maker) = match kind {
+        Kind::Debian | Kind::Systemd => ("debian", debian::recipe(), debian::make),
+        Kind::Busybox => ("busybox", busybox::recipe()?, busybox::make),
+    };
+    let directory = cache()?;
+    let root = directory.join(format!("base-{name}-{}", hash(&recipe)));
+    if root.exists() {
+        return Ok(root);
+    }
+    locked(&suffixed(&root, ".lock"), || {
+        if root.exists() {
+            return Ok(());
+        }
+        let temporary = suffixed(&root, ".new");
+        if temporary.exists() {
+            fs::remove_dir_all(&temporary).file("remove the unfinished", &temporary)?;
+        }
+        fs::create_dir_all(&temporary).file("create", &temporary)?;
+        make(&temporary)?;
+        fs::rename(&temporary, &root).file("write", &root)
+    })?;
+    Ok(root)
+}
+
+/// Where base roots, keys and the state of running beds are kept; outside of any build directory.
+pub(crate) fn cache() -> Result<PathBuf, Error> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
+    let cache = cache.ok_or_else(|| Error::Unsupported("neither HOME nor XDG_CACHE_HOME is set".into()))?;
+    let directory = cache.join("rocksalt-testbed");
+    if directory.to_string_lossy().contains([':', ',', '\\']) {
+        let path = directory.display();
+        return Err(Error::Unsupported(format!(
+            "{path}: overlay mounts can't have a colon, comma or backslash in a path"
+        )));
+    }
+    fs::create_dir_all(&directory).file("create", &directory)?;
+    Ok(directory)
+}
+
+/// Does something while no other process does, by a lock file that may stay.
+pub(crate) fn locked<T>(lock: &Path, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    let file = File::create(lock).file("create", lock)?;
+    file.lock().file("lock", lock)?;
+    work()
+}
+
+fn hash(recipe: &str) -> String {
+    Sha256::digest(recipe.as_bytes()).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_recipe_is_another_root() {
+        assert_eq!(hash("sudo").len(), 12);
+        assert_eq!(hash("sudo"), hash("sudo"));
+        assert_ne!(hash("sudo"), hash("sudo,doas"));
+    }
+
+    #[test]
+    fn the_recipes_have_no_python() {
+        assert!(!debian::recipe().contains("python"));
+    }
+}

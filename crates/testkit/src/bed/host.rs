@@ -1,0 +1,146 @@
+//! [`Host`]: one throw-away host that is up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::error::{Error, FileContext};
+use crate::host::{Kind, Quirk, Spec};
+use crate::process::{self, Identity, poll};
+use crate::{keys, tool};
+
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Host {
+    /// The first is 1.
+    pub number: usize,
+    pub spec: Spec,
+    pub address: String,
+    pub(super) directory: PathBuf,
+    /// The process whose end is the end of the host.
+    pub(super) supervisor: Option<Identity>,
+}
+
+impl Host {
+    pub(super) fn planned(number: usize, spec: &Spec, bed: &Path) -> Host {
+        let address = match spec.behind {
+            None => format!("10.77.{}.{}", number / 250, number % 250 + 2),
+            Some(_) => format!("10.78.{number}.2"),
+        };
+        Host { number, spec: spec.clone(), address, directory: bed.join(format!("h{number}")), supervisor: None }
+    }
+
+    /// `h1`: its host name, and its id in rosters.
+    pub fn id(&self) -> String {
+        format!("h{}", self.number)
+    }
+
+    /// All its addresses; most hosts have one.
+    pub fn addresses(&self) -> Vec<String> {
+        let further = 1..=if self.spec.has(Quirk::FewStartups) { 40 } else { 0 };
+        let further = further.map(|last| format!("10.77.{}.{last}", 100 + self.number));
+        [self.address.clone()].into_iter().chain(further).collect()
+    }
+
+    /// What its SSH server has said.
+    pub fn log(&self) -> String {
+        let mut log = fs::read_to_string(self.directory.join("log")).unwrap_or_default();
+        if self.spec.kind == Kind::Systemd {
+            log += &self.file("/run/sshd.log").and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
+        }
+        log
+    }
+
+    /// How many times its SSH server has let somebody in (OpenSSH's words, or dropbear's).
+    pub fn logins(&self) -> usize {
+        let accepted = |line: &&str| line.contains("Accepted ") || line.contains(" auth succeeded for ");
+        self.log().lines().filter(accepted).count()
+    }
+
+    /// Where a file of the host is seen from here, for a look or a change.
+    pub fn file(&self, path: &str) -> Option<PathBuf> {
+        let init = self.init()?;
+        Some(PathBuf::from(format!("/proc/{init}/root{path}")))
+    }
+
+    /// Runs shell lines on the host, as root and without a login; what they print.
+    pub fn run(&self, lines: &str) -> Result<String, Error> {
+        let init = self.init().ok_or_else(|| Error::Unsupported(format!("host {} has ended", self.id())))?;
+        let mut command = Command::new("nsenter");
+        command.args(["--mount", "--uts", "--ipc", "--net", "--pid", "--target", &init.to_string(), "--"]);
+        command.env_clear().env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+        tool::run(command.args(["/bin/sh", "-c", lines]))
+    }
+
+    /// The processes of the host whose command line has this text, as numbers of this machine.
+    pub fn processes(&self, text: &str) -> Vec<i32> {
+        let mut found = Vec::new();
+        let mut queue: Vec<i32> = self.init().into_iter().collect();
+        while let Some(pid) = queue.pop() {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            if line.contains(text) {
+                found.push(pid);
+            }
+            queue.extend(process::children(pid));
+        }
+        found
+    }
+
+    /// Kills (with SIGKILL) the processes that [`processes`](Host::processes) finds; how many there were.
+    pub fn kill(&self, text: &str) -> usize {
+        let found = self.processes(text);
+        found.iter().for_each(|pid| process::signal(*pid, Signal::KILL));
+        found.len()
+    }
+
+    /// Gives it a new host key, as after a new installation, and lets its sshd start again.
+    pub fn change_host_key(&self) -> Result<(), Error> {
+        let key = keys::generate(&self.directory.join("changed_key"))?;
+        let gone = || Error::Unsupported(format!("host {} has ended", self.id()));
+        let target = self.file("/etc/ssh/host_key").ok_or_else(gone)?;
+        fs::copy(&key.private, &target).file("copy a key to", &target)?;
+        let listening = |host: &Host| host.log().matches("Server listening on").count();
+        let before = listening(self);
+        process::signal(self.init().ok_or_else(gone)?, Signal::HUP);
+        let restarted = poll(Duration::from_secs(10), || (listening(self) > before).then_some(()));
+        restarted.ok_or_else(|| Error::NotUp { host: self.id(), seconds: 10, log: self.log() })
+    }
+
+    /// Stops its SSH server, and with it the host: connecting is then refused by nobody and answered by nobody.
+    pub fn stop(&self) {
+        if let Some(supervisor) = self.supervisor {
+            supervisor.kill();
+        }
+    }
+
+    pub(super) fn key_name(&self) -> String {
+        format!("host-{}", self.number)
+    }
+
+    pub(super) fn prefixed_addresses(&self) -> String {
+        let prefix = if self.spec.behind.is_some() { 24 } else { 16 };
+        self.addresses().iter().map(|address| format!("{address}/{prefix}")).collect::<Vec<_>>().join(" ")
+    }
+
+    pub(super) fn wait_until_up(&self, limit: Duration) -> Result<(), Error> {
+        let seconds = limit.as_secs();
+        let up = poll(limit, || match self.init() {
+            // The server may still be the shell that makes the root.
+            Some(init) if process::listens(init, 22) => Some(true),
+            None if self.supervisor.is_none_or(|supervisor| !supervisor.alive()) => Some(false),
+            _ => None,
+        });
+        if up == Some(true) { Ok(()) } else { Err(Error::NotUp { host: self.id(), seconds, log: self.log() }) }
+    }
+
+    pub(super) fn init_of(&self, supervisor: i32) -> Option<i32> {
+        process::children(supervisor).first().copied()
+    }
+
+    fn init(&self) -> Option<i32> {
+        self.init_of(self.supervisor.filter(|supervisor| supervisor.alive())?.pid)
+    }
+}

@@ -1,0 +1,199 @@
+//! Throw-away hosts from the command line: `rocksalt-testbed up 3`.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use clap::{Parser, Subcommand};
+use rocksalt_testkit::{Bed, Entry, Error, Kind, Loopback, Quirk, Spec, prepare_base, remove_stale, roster};
+
+/// Hosts with real SSH servers on this machine, in namespaces of their own. Needs root.
+#[derive(Parser)]
+#[command(name = "rocksalt-testbed")]
+struct Options {
+    /// Several beds can be up at once, by different names.
+    #[arg(long, global = true, default_value = "default")]
+    bed: String,
+    #[command(subcommand)]
+    command: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Make the base roots of all kinds of hosts, where they aren't there yet.
+    Base,
+    /// Start hosts: h1, h2, …
+    Up(Up),
+    /// End all hosts of the bed, and whatever dead test runs have left.
+    Down,
+    /// Take a host off the network.
+    Cut { number: usize },
+    /// Bring it back.
+    Heal { number: usize },
+    /// Print a host's address.
+    Ip { number: usize },
+    /// Give a host a new host key.
+    Rekey { number: usize },
+    /// Print how often each host's SSH server has let somebody in.
+    Logins,
+    /// Print what a host's SSH server has logged.
+    Log { number: usize },
+    /// Print a roster of all hosts.
+    Roster {
+        /// deploy (sudo with a password), ops (sudo without), nosudo.
+        #[arg(long, default_value = "root")]
+        user: String,
+    },
+    /// Run a command on the controller's side of the bed's network.
+    Exec {
+        #[arg(trailing_var_arg = true, required = true)]
+        command: Vec<String>,
+    },
+    /// Log in to a host as root with the system's ssh.
+    Ssh {
+        number: usize,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<String>,
+    },
+    /// Without root: SSH servers on loopback, until stdin ends. A line `stop 3` there ends one of them.
+    Loopback {
+        count: usize,
+        /// Written when all are up.
+        #[arg(long, value_name = "FILE")]
+        roster: PathBuf,
+    },
+    /// End the hosts of all beds and delete all that is kept: base roots, keys.
+    Clean,
+    /// List what can be odd about a host.
+    Quirks,
+}
+
+#[derive(clap::Args)]
+struct Up {
+    count: usize,
+    /// busybox, debian or systemd.
+    #[arg(long, default_value = "debian")]
+    kind: String,
+    /// What is odd about them all (see `quirks`); can be repeated.
+    #[arg(long = "quirk")]
+    quirks: Vec<String>,
+    /// Also write a roster with this user to a file.
+    #[arg(long, value_name = "FILE")]
+    roster: Option<PathBuf>,
+    #[arg(long, default_value = "root")]
+    user: String,
+}
+
+fn main() -> ExitCode {
+    match run(Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("rocksalt-testbed: {error}");
+            let mut source = std::error::Error::source(&error);
+            while let Some(cause) = source {
+                eprintln!("  because: {cause}");
+                source = cause.source();
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: Options) -> Result<(), Error> {
+    let name = &options.bed;
+    match options.command {
+        Action::Base => Kind::ALL.into_iter().try_for_each(|kind| prepare_base(kind).map(drop)),
+        Action::Up(up) => start(name, &up),
+        Action::Down => remove_stale().and_then(|()| Bed::remove(name)),
+        Action::Cut { number } => Bed::open(name)?.cut(number),
+        Action::Heal { number } => Bed::open(name)?.heal(number),
+        Action::Rekey { number } => Bed::open(name)?.host(number)?.change_host_key(),
+        Action::Ip { number } => {
+            println!("{}", Bed::open(name)?.host(number)?.address);
+            Ok(())
+        }
+        Action::Logins => {
+            let bed = Bed::open(name)?;
+            bed.hosts().iter().for_each(|host| println!("{} {}", host.id(), host.logins()));
+            Ok(())
+        }
+        Action::Log { number } => {
+            print!("{}", Bed::open(name)?.host(number)?.log());
+            Ok(())
+        }
+        Action::Roster { user } => {
+            print!("{}", roster(&entries(&Bed::open(name)?, &user)?));
+            Ok(())
+        }
+        Action::Exec { command } => {
+            let bed = Bed::open(name)?;
+            replace(bed.command(&command[0]).args(&command[1..]))
+        }
+        Action::Ssh { number, command } => {
+            let bed = Bed::open(name)?;
+            let known = format!("UserKnownHostsFile={}", bed.known_hosts().display());
+            let mut ssh = bed.command("ssh");
+            ssh.args(["-o", &known, "-o", "IdentitiesOnly=yes", "-o", "ConnectTimeout=5", "-i"]).arg(bed.user_key());
+            replace(ssh.arg(format!("root@{}", bed.host(number)?.address)).args(command))
+        }
+        Action::Loopback { count, roster } => loopback(count, &roster),
+        Action::Clean => rocksalt_testkit::remove_all(),
+        Action::Quirks => {
+            Quirk::ALL.iter().for_each(|quirk| println!("{:22} {}", quirk.name(), quirk.about()));
+            Ok(())
+        }
+    }
+}
+
+fn start(name: &str, up: &Up) -> Result<(), Error> {
+    let unknown = |what: &str, name: &str| Error::Unsupported(format!("there is no {what} named {name:?}"));
+    let kind = Kind::named(&up.kind).ok_or_else(|| unknown("kind of host", &up.kind))?;
+    let quirks = up.quirks.iter().map(|name| Quirk::named(name).ok_or_else(|| unknown("quirk", name)));
+    let spec = Spec { kind, quirks: quirks.collect::<Result<_, _>>()?, behind: None };
+    // What takes a minute the first time is no part of the measurement.
+    prepare_base(kind)?;
+    let started = Instant::now();
+    let bed = Bed::start_lasting(name, &vec![spec; up.count])?;
+    eprintln!("{} hosts up in {:.1} s", bed.hosts().len(), started.elapsed().as_secs_f64());
+    if let Some(path) = &up.roster {
+        write_roster(path, &entries(&bed, &up.user)?)?;
+    }
+    Ok(())
+}
+
+fn loopback(count: usize, roster: &Path) -> Result<(), Error> {
+    let mut loopback = Loopback::start(count)?;
+    write_roster(roster, &loopback.entries())?;
+    for line in std::io::stdin().lines().map_while(Result::ok) {
+        match line.strip_prefix("stop ").and_then(|number| number.trim().parse().ok()) {
+            Some(number) => loopback.stop(number),
+            None => eprintln!("rocksalt-testbed: {line:?} isn't `stop NUMBER`"),
+        }
+    }
+    Ok(())
+}
+
+/// Whole or not at all: somebody may be waiting for it.
+fn write_roster(path: &Path, entries: &[Entry]) -> Result<(), Error> {
+    let temporary = path.with_extension("new");
+    let written = std::fs::write(&temporary, roster(entries)).and_then(|()| std::fs::rename(&temporary, path));
+    written.map_err(|source| Error::File { doing: "write the roster", path: path.to_owned(), source })
+}
+
+fn entries(bed: &Bed, user: &str) -> Result<Vec<Entry>, Error> {
+    let as_user = |entry: Entry| match user {
+        "root" => entry,
+        "deploy" => entry.set("user", user).set("sudo", "True").set("sudo_passwd", rocksalt_testkit::password_of(user)),
+        "nosudo" => entry.set("user", user),
+        _ => entry.set("user", user).set("sudo", "True"),
+    };
+    Ok(bed.entries()?.into_iter().map(as_user).collect())
+}
+
+/// Becomes the command; comes back only when it can't be started.
+fn replace(command: &mut Command) -> Result<(), Error> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    Err(Error::Start { program, source: command.exec() })
+}

@@ -1,0 +1,112 @@
+//! The files in which one host differs from its base root: a directory that is laid over it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use crate::error::{Error, FileContext};
+use crate::host::{Kind, Quirk, Spec, server};
+use crate::keys::{self, Key};
+use crate::tool;
+
+pub(crate) struct Layer<'a> {
+    pub spec: &'a Spec,
+    pub hostname: &'a str,
+    pub address: &'a str,
+    pub host_key: &'a Key,
+    /// Whose owner may log in.
+    pub user_key: &'a Key,
+    pub authority: &'a Key,
+}
+
+/// Units that have nothing to do in a namespace, or would fail there.
+const MASKED_UNITS: &[&str] = &[
+    "console-getty.service",
+    "dev-hugepages.mount",
+    "getty.target",
+    "sys-kernel-debug.mount",
+    "sys-kernel-tracing.mount",
+    "systemd-modules-load.service",
+    "systemd-sysctl.service",
+    "systemd-udevd-control.socket",
+    "systemd-udevd-kernel.socket",
+    "systemd-udevd.service",
+];
+
+/// Writes the host's files below `root`, and its first shell lines to `setup` and `start` beside it.
+pub(crate) fn write(layer: &Layer<'_>, root: &Path) -> Result<(), Error> {
+    let spec = layer.spec;
+    put(root, "etc/hostname", &format!("{}\n", layer.hostname), 0o644)?;
+    put(root, "etc/hosts", &format!("127.0.0.1 localhost\n{} {}\n", layer.address, layer.hostname), 0o644)?;
+    let public = layer.user_key.public_text()?;
+    let authorised = if spec.has(Quirk::KeyRefused) || spec.has(Quirk::UserCertificate) { "" } else { &*public };
+    match spec.kind {
+        Kind::Busybox => {
+            put(root, "root/.ssh/authorized_keys", &format!("{authorised}\n"), 0o600)?;
+            mode(&root.join("root"), 0o700)?;
+            mode(&root.join("root/.ssh"), 0o700)?;
+            let key = root.join("etc/dropbear/host_key");
+            create_parent(&key)?;
+            tool::run(
+                Command::new("dropbearconvert").args(["openssh", "dropbear"]).arg(&layer.host_key.private).arg(&key),
+            )?;
+        }
+        Kind::Debian | Kind::Systemd => {
+            put(root, "etc/ssh/sshd_config", &server::sshd_config(spec), 0o644)?;
+            for user in ["root", "deploy", "ops", "nosudo"] {
+                put(root, &format!("etc/ssh/authorized_keys/{user}"), &format!("{authorised}\n"), 0o644)?;
+            }
+            put_host_key(layer, root)?;
+            put(root, "etc/ssh/authority.pub", &layer.authority.public_text()?, 0o644)?;
+        }
+    }
+    if spec.kind == Kind::Systemd {
+        put(root, "etc/machine-id", "", 0o644)?;
+        put(root, "etc/default/ssh", "SSHD_OPTS='-E /run/sshd.log'\n", 0o644)?;
+        for unit in MASKED_UNITS {
+            let link = root.join("etc/systemd/system").join(unit);
+            create_parent(&link)?;
+            std::os::unix::fs::symlink("/dev/null", &link).file("link", &link)?;
+        }
+    }
+    for quirk in &spec.quirks {
+        for (path, text) in quirk.files() {
+            put(root, path, text, if path.contains("sudoers") { 0o440 } else { 0o644 })?;
+        }
+    }
+    let directory = root.parent().unwrap_or(root);
+    let setup: Vec<&str> = spec.quirks.iter().map(|quirk| quirk.setup()).collect();
+    put(directory, "setup", &setup.join("\n"), 0o644)?;
+    put(directory, "start", server::start(spec), 0o644)
+}
+
+fn put_host_key(layer: &Layer<'_>, root: &Path) -> Result<(), Error> {
+    let key = Key { private: root.join("etc/ssh/host_key") };
+    for (from, to, bits) in
+        [(layer.host_key.private.clone(), key.private.clone(), 0o600), (layer.host_key.public(), key.public(), 0o644)]
+    {
+        fs::copy(&from, &to).file("copy a key to", &to)?;
+        mode(&to, bits)?;
+    }
+    if layer.spec.has(Quirk::HostCertificate) {
+        keys::sign(layer.authority, &key, true, &[layer.hostname, layer.address])?;
+    }
+    Ok(())
+}
+
+fn put(root: &Path, path: &str, text: &str, bits: u32) -> Result<(), Error> {
+    let path = root.join(path);
+    create_parent(&path)?;
+    fs::write(&path, text).file("write", &path)?;
+    mode(&path, bits)
+}
+
+fn create_parent(path: &Path) -> Result<(), Error> {
+    let parent = path.parent().unwrap_or(path);
+    fs::create_dir_all(parent).file("create", parent)
+}
+
+fn mode(path: &Path, bits: u32) -> Result<(), Error> {
+    fs::set_permissions(path, fs::Permissions::from_mode(bits)).file("set the mode of", path)
+}

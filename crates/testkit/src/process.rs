@@ -1,0 +1,174 @@
+//! Looking at processes through `/proc`, and ending those that a test started.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A process that can't be mistaken for a later one with the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Identity {
+    pub pid: i32,
+    /// In clock ticks since the boot.
+    started: u64,
+}
+
+impl Identity {
+    pub(crate) fn of(pid: i32) -> Option<Identity> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name, in parentheses, may have spaces and parentheses of its own.
+        let after_name = stat.rsplit_once(')')?.1;
+        let mut fields = after_name.split_whitespace();
+        let state = fields.next()?;
+        let started = fields.nth(18)?.parse().ok()?;
+        (!matches!(state, "Z" | "X")).then_some(Identity { pid, started })
+    }
+
+    pub(crate) fn own() -> Option<Identity> {
+        Identity::of(std::process::id().cast_signed())
+    }
+
+    pub(crate) fn alive(self) -> bool {
+        Identity::of(self.pid) == Some(self)
+    }
+
+    /// Kills it, unless it's gone already, and waits until it is.
+    pub(crate) fn kill(self) {
+        if self.alive() {
+            signal(self.pid, Signal::KILL);
+            poll(Duration::from_secs(5), || (!self.alive()).then_some(()));
+        }
+    }
+}
+
+/// What a process has taken of the machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    pub pid: i32,
+    pub threads: usize,
+    pub descriptors: usize,
+    /// The most memory that it ever had resident.
+    pub peak_kilobytes: u64,
+}
+
+impl Usage {
+    /// Nothing if it has just ended.
+    pub(crate) fn of(pid: i32) -> Option<Usage> {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let field = |name: &str| -> Option<u64> {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse().ok()
+        };
+        let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count();
+        let threads = usize::try_from(field("Threads:")?).ok()?;
+        Some(Usage { pid, threads, descriptors, peak_kilobytes: field("VmHWM:")? })
+    }
+}
+
+/// Sends a signal; a process that's gone is no error.
+pub(crate) fn signal(pid: i32, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// The children of a process.
+pub(crate) fn children(pid: i32) -> Vec<i32> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+/// Every process that has `NAME=value` in the environment that it was started with.
+pub(crate) fn with_environment(name: &str, value: &str) -> Vec<i32> {
+    let wanted = format!("{name}={value}");
+    let has = |pid: &i32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+    };
+    all().into_iter().filter(has).collect()
+}
+
+/// Whether some process of this network namespace listens on a TCP port.
+pub(crate) fn listens(pid: i32, port: u16) -> bool {
+    let local_port = format!(":{port:04X}");
+    ["tcp", "tcp6"].iter().any(|table| {
+        let table = fs::read_to_string(PathBuf::from(format!("/proc/{pid}/net/{table}"))).unwrap_or_default();
+        table.lines().skip(1).any(|line| {
+            let mut fields = line.split_whitespace().skip(1);
+            let local = fields.next().unwrap_or_default();
+            let state = fields.nth(1).unwrap_or_default();
+            local.ends_with(&local_port) && state == "0A"
+        })
+    })
+}
+
+/// Asks again and again, without a long sleep, until there is an answer or the time is over.
+pub(crate) fn poll<T>(limit: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    let end = Instant::now() + limit;
+    loop {
+        if let Some(answer) = ask() {
+            return Some(answer);
+        }
+        if Instant::now() >= end {
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn all() -> Vec<i32> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_killed_process_is_no_longer_alive() {
+        let mut child = Command::new("sleep").arg("60").env("TESTKIT_MARK", "here").spawn().expect("sleep starts");
+        let pid = child.id().cast_signed();
+        // Until it has replaced the forked image, the environment is still ours.
+        let found =
+            poll(Duration::from_secs(5), || with_environment("TESTKIT_MARK", "here").contains(&pid).then_some(()));
+        assert!(found.is_some());
+        let identity = Identity::of(pid).expect("it runs");
+        assert!(identity.alive());
+        identity.kill();
+        assert!(!identity.alive());
+        child.wait().expect("it ended");
+    }
+
+    #[test]
+    fn a_later_process_with_the_same_number_is_another() {
+        let own = Identity::own().expect("this process runs");
+        assert!(own.alive());
+        assert!(!Identity { started: own.started + 1, ..own }.alive());
+    }
+
+    #[test]
+    fn a_process_is_measured() {
+        let before = Usage::of(std::process::id().cast_signed()).expect("this process runs");
+        let files: Vec<_> = (0..50).map(|_| fs::File::open("/proc/self/stat").expect("it opens")).collect();
+        let after = Usage::of(std::process::id().cast_signed()).expect("this process runs");
+        assert!(after.descriptors >= before.descriptors.saturating_sub(20) + 50, "{before:?} {after:?}");
+        assert!(after.threads >= 1 && after.peak_kilobytes > 500, "{after:?}");
+        drop(files);
+        assert!(Usage::of(i32::MAX).is_none());
+    }
+
+    #[test]
+    fn a_listening_port_is_seen() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
+        let port = listener.local_addr().expect("address").port();
+        let own = std::process::id().cast_signed();
+        assert!(listens(own, port));
+        drop(listener);
+        assert!(!listens(own, port));
+    }
+}

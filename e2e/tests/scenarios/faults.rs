@@ -1,0 +1,122 @@
+//! What breaks while a command runs: the network, the agent, the controller.
+
+use std::time::Duration;
+
+use e2e::{Fleet, Spec, assert_cause, assert_code, exit, results, wait_until};
+
+/// Starts `cmd.run 'sleep SECONDS'` on h1 and comes back when it runs there.
+fn start_sleep(fleet: &Fleet, seconds: u32, options: &[&str]) -> e2e::Started {
+    let command = format!("sleep {seconds}");
+    let mut arguments = vec!["h1", "cmd.run", &command, "--out", "json", "--static"];
+    arguments.extend(options);
+    let started = fleet.rocksalt(&arguments).limit(Duration::from_secs(25)).spawn().expect("it starts");
+    wait_until("the command runs on the target", || !fleet.host(1).processes(&command).is_empty());
+    started
+}
+
+#[test]
+fn a_cut_network_is_noticed_within_the_timeout_and_the_next_command_works() {
+    let Some(fleet) = Fleet::start_with(&[Spec::debian(), Spec::debian()], |_, entry| entry.set("timeout", "5")) else {
+        return;
+    };
+    fleet.ping_all();
+    let started = start_sleep(&fleet, 60, &["--timeout", "5"]);
+    fleet.bed.cut(1).expect("it's cut off");
+    let outcome = started.finish().expect("nobody hangs past the timeout");
+    assert!(outcome.took < Duration::from_secs(20), "{}", outcome.all());
+    assert_ne!(outcome.code(), Some(exit::FINE), "{}", outcome.all());
+    assert_cause(&outcome, "h1", &["timed out", "timeout", "no answer", "within 5", "5 s"]);
+    // The other one isn't disturbed, and a new command says what is the matter with the first.
+    let outcome = fleet.run_within(Duration::from_secs(30), &["*", "test.ping", "--timeout", "5"]);
+    assert_code(&outcome, exit::UNREACHED);
+    assert_eq!(results(&outcome)["h2"], true, "{}", outcome.all());
+    fleet.bed.heal(1).expect("it's back");
+    fleet.ping_all();
+}
+
+#[test]
+fn a_killed_agent_is_reported_at_once_and_the_next_command_works() {
+    let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
+    let started = start_sleep(&fleet, 60, &[]);
+    assert!(fleet.host(1).kill("rocksalt") > 0, "no process on the target has rocksalt in its command line");
+    let outcome = started.finish().expect("nobody hangs");
+    assert_code(&outcome, exit::UNREACHED);
+    assert_cause(&outcome, "h1", &["agent", "link"]);
+    assert!(
+        outcome.took < Duration::from_secs(10),
+        "the end of the agent is noticed, not timed out: {}",
+        outcome.all()
+    );
+    fleet.ping_all();
+}
+
+#[test]
+fn a_killed_controller_leaves_no_agent_and_the_next_command_works() {
+    let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
+    let started = start_sleep(&fleet, 60, &[]);
+    started.kill();
+    assert!(started.finish().is_ok_and(|outcome| outcome.code().is_none()), "it was killed");
+    fleet.scratch.kill_all();
+    wait_until("the agent ends with its link", || fleet.host(1).processes("rocksalt").is_empty());
+    fleet.ping_all();
+}
+
+#[test]
+fn ctrl_c_stops_at_once_and_names_what_still_runs() {
+    let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
+    let started = start_sleep(&fleet, 60, &[]);
+    started.interrupt();
+    let outcome = started.finish().expect("it stops");
+    assert_code(&outcome, exit::INTERRUPTED);
+    assert!(outcome.took < Duration::from_secs(10), "{}", outcome.all());
+    assert!(outcome.stderr.contains("h1"), "{}", outcome.all());
+    fleet.ping_all();
+}
+
+#[test]
+fn an_agent_that_is_not_what_its_name_says_is_never_executed() {
+    let Some(fleet) = Fleet::start_with(&[Spec::debian()], |_, entry| entry.set("thin_dir", "/var/tmp/agent")) else {
+        return;
+    };
+    fleet.ping_all();
+    let host = fleet.host(1);
+    let files = host.run("find /var/tmp/agent -type f -perm -u+x").expect("find");
+    let agents: Vec<&str> = files.lines().collect();
+    assert!(!agents.is_empty(), "the agent isn't in the directory that the roster names");
+    assert_code(&fleet.rocksalt(&["links", "close"]).finish().expect("it ends"), exit::FINE);
+    wait_until("the agent has ended", || host.processes("rocksalt").is_empty());
+    // The same name and another content, which tells if it's run.
+    for agent in agents {
+        let script = format!(
+            "printf '#!/bin/sh\\ntouch /var/tmp/was-executed\\n' >'{agent}.x' && chmod 755 '{agent}.x' && mv '{agent}.x' '{agent}'"
+        );
+        host.run(&script).expect("it's replaced");
+    }
+    let outcome = fleet.run(&["h1", "test.ping"]);
+    let executed = host.run("ls /var/tmp/was-executed 2>/dev/null || true").expect("ls");
+    assert_eq!(executed, "", "a file with a wrong hash was executed: {}", outcome.all());
+    assert_eq!(results(&outcome)["h1"], true, "the agent is sent again: {}", outcome.all());
+}
+
+#[test]
+fn a_controller_killed_while_it_uploads_leaves_nothing_that_looks_whole() {
+    let Some(fleet) = Fleet::start_with(&[Spec::debian()], |_, entry| entry.set("thin_dir", "/var/tmp/agent")) else {
+        return;
+    };
+    let host = fleet.host(1);
+    for milliseconds in [5, 20, 40, 80, 120, 160, 240] {
+        let started = fleet.rocksalt(&["h1", "test.ping"]).spawn().expect("it starts");
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        started.kill();
+        drop(started.finish());
+        fleet.scratch.kill_all();
+    }
+    wait_until("what was begun has ended", || host.processes("rocksalt").is_empty());
+    fleet.ping_all();
+    // Every executable is one and the same whole agent.
+    let sums = host.run("find /var/tmp/agent -type f -perm -u+x -exec sha256sum {} +").expect("sha256sum");
+    let mut hashes: Vec<&str> = sums.lines().filter_map(|line| line.split(' ').next()).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    assert_eq!(hashes.len(), 1, "{sums}");
+}

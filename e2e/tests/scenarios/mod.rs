@@ -1,0 +1,9 @@
+//! What the product must show, each requirement a test.
+
+mod bad_input;
+mod commands;
+mod faults;
+mod fifty;
+mod logins;
+mod many;
+mod odd_hosts;

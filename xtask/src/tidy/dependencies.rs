@@ -1,0 +1,70 @@
+//! A crate uses only those that it may: ARCHITECTURE.md's table, as a check.
+
+use crate::tree::Tree;
+
+/// A crate and the crates of the workspace that it may use, tests aside. `*` is every crate but the test tools.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("e2e", &["rocksalt-testkit"]),
+    ("rocksalt", &["*"]),
+    ("rocksalt-agent", &["rocksalt-core", "rocksalt-modules", "rocksalt-sls"]),
+    ("rocksalt-backends", &["rocksalt-core"]),
+    ("rocksalt-bench", &["rocksalt-testkit"]),
+    ("rocksalt-client", &["rocksalt-core"]),
+    ("rocksalt-connect", &["rocksalt-core"]),
+    ("rocksalt-controller", &["rocksalt-backends", "rocksalt-connect", "rocksalt-core", "rocksalt-sls"]),
+    ("rocksalt-core", &[]),
+    ("rocksalt-daemon", &["rocksalt-backends", "rocksalt-controller", "rocksalt-core"]),
+    ("rocksalt-jinja", &[]),
+    ("rocksalt-modules", &["rocksalt-core"]),
+    ("rocksalt-sls", &["rocksalt-core", "rocksalt-jinja"]),
+    ("rocksalt-testkit", &[]),
+    ("xtask", &[]),
+];
+
+const TEST_TOOLS: &[&str] = &["e2e", "rocksalt-testkit", "xtask"];
+
+pub fn check(tree: &Tree) -> Vec<String> {
+    let mut findings = Vec::new();
+    for package in &tree.packages {
+        let name = &package.name;
+        let Some((_, allowed)) = MAY_USE.iter().find(|(known, _)| known == name) else {
+            findings.push(format!("{name} is a new crate: say in xtask/src/tidy/dependencies.rs what it may use"));
+            continue;
+        };
+        let may = |used: &str| allowed.contains(&used) || (allowed.contains(&"*") && !TEST_TOOLS.contains(&used));
+        for used in package.uses.iter().filter(|used| !may(used)) {
+            findings.push(format!("{name} must not use {used} ({}/Cargo.toml)", package.directory));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::Package;
+
+    fn using(name: &str, uses: &[&str]) -> Vec<String> {
+        let uses = uses.iter().map(|used| (*used).to_owned()).collect();
+        let package = Package { name: name.into(), directory: "crates/x".into(), uses, ..Package::default() };
+        check(&Tree { packages: vec![package], ..Tree::default() })
+    }
+
+    #[test]
+    fn a_forbidden_crate_is_found() {
+        assert_eq!(using("rocksalt-sls", &["rocksalt-core", "rocksalt-jinja"]), [""; 0]);
+        assert_eq!(using("rocksalt-connect", &["rocksalt-modules"]).len(), 1);
+        assert_eq!(using("rocksalt-core", &["rocksalt-jinja"]).len(), 1);
+    }
+
+    #[test]
+    fn the_binary_may_use_all_but_the_test_tools() {
+        assert_eq!(using("rocksalt", &["rocksalt-agent", "rocksalt-controller"]), [""; 0]);
+        assert_eq!(using("rocksalt", &["rocksalt-testkit"]).len(), 1);
+    }
+
+    #[test]
+    fn a_crate_without_a_rule_is_found() {
+        assert_eq!(using("rocksalt-common", &[]).len(), 1);
+    }
+}

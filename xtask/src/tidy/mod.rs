@@ -1,0 +1,59 @@
+//! The rules. Each is a file: what it looks for in the tree, and tests that show that it can find it.
+
+mod budget;
+mod cases;
+mod changelog;
+mod dependencies;
+mod docs;
+mod first_lines;
+pub mod length;
+mod machine;
+mod modules;
+mod runtime;
+mod test_binaries;
+
+use crate::tree::Tree;
+
+pub struct Rule {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub check: fn(&Tree) -> Vec<String>,
+}
+
+pub const RULES: &[Rule] = &[
+    Rule { name: "budget", about: "the agent stays small", check: budget::check },
+    Rule { name: "cases", about: "no folder of test cases is empty", check: cases::check },
+    Rule { name: "changelog", about: "CHANGELOG.md has an Unreleased section", check: changelog::check },
+    Rule { name: "dependencies", about: "a crate uses only those that it may", check: dependencies::check },
+    Rule { name: "docs", about: "every page is linked from a README", check: docs::check },
+    Rule {
+        name: "first-lines",
+        about: "every file and crate says in its first line what it is",
+        check: first_lines::check,
+    },
+    Rule { name: "length", about: "no file is too long to read", check: length::check },
+    Rule { name: "machine", about: "no path of a builder's machine, no registry's host name", check: machine::check },
+    Rule { name: "modules", about: "no Rust file is forgotten", check: modules::check },
+    Rule { name: "runtime", about: "no async runtime below the agent", check: runtime::check },
+    Rule { name: "test-binaries", about: "one test binary a crate", check: test_binaries::check },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree of these files, for the rules' own tests.
+    pub(super) fn tree(files: &[(&str, &str)]) -> Tree {
+        let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        Tree { files, ..Tree::default() }
+    }
+
+    #[test]
+    fn the_list_is_alphabetical_and_whole() {
+        let names: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+        assert!(names.is_sorted(), "{names:?}");
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tidy");
+        let files = std::fs::read_dir(directory).expect("the folder of rules").count();
+        assert_eq!(names.len(), files - 1, "every file but mod.rs is a rule");
+    }
+}
