@@ -44,6 +44,21 @@ fn a_login_is_counted_and_a_host_has_its_own_name_and_users() {
 }
 
 #[test]
+fn processes_of_a_host_are_found_by_program_and_killed() {
+    let Some(bed) = Bed::start_or_skip(&[Spec::debian()]) else { return };
+    let host = bed.host(1).expect("it's there");
+    host.run("cp /bin/sleep /var/tmp/odd-name; exec 9</var/tmp/odd-name; /proc/self/fd/9 600 >/dev/null 2>&1 &")
+        .expect("it starts");
+    // Not a child of the host's first process until the shell that started it has ended.
+    let end = Instant::now() + Duration::from_secs(5);
+    while host.processes("odd-name").is_empty() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(host.kill("odd-name"), 1);
+    assert_eq!(host.processes("sleep 600"), [0; 0]);
+}
+
+#[test]
 fn a_host_that_is_cut_off_is_silent_until_it_is_healed() {
     let Some(bed) = Bed::start_or_skip(&[Spec::debian()]) else { return };
     bed.cut(1).expect("cut");

@@ -38,7 +38,7 @@ fn a_cut_network_is_noticed_within_the_timeout_and_the_next_command_works() {
 fn a_killed_agent_is_reported_at_once_and_the_next_command_works() {
     let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
     let started = start_sleep(&fleet, 60, &[]);
-    assert!(fleet.host(1).kill("rocksalt") > 0, "no process on the target has rocksalt in its command line");
+    assert!(fleet.host(1).kill("rocksalt") > 0, "there is no agent on the target");
     let outcome = started.finish().expect("nobody hangs");
     assert_code(&outcome, exit::UNREACHED);
     assert_cause(&outcome, "h1", &["agent", "link"]);

@@ -97,7 +97,7 @@ fn each_broken_host_is_reported_with_its_cause_and_the_rest_are_fine() {
 #[test]
 fn publish_from_host_7_to_host_15_makes_no_new_login() {
     let Some(fleet) = Fleet::start(&vec![Spec::debian(); 40]) else { return };
-    fleet.scratch.write("config/config", "peer:\n  h7:\n    - test.*\n").expect("the configuration is written");
+    fleet.scratch.write("config/rocksalt.yml", "peer:\n  h7:\n    - test.*\n").expect("the configuration is written");
     fleet.ping_all();
     let outcome = fleet.run(&["h7", "publish.publish", "h15", "test.echo", "over"]);
     assert_code(&outcome, exit::FINE);

@@ -74,14 +74,16 @@ impl Host {
         tool::run(command.args(["/bin/sh", "-c", lines]))
     }
 
-    /// The processes of the host whose command line has this text, as numbers of this machine.
+    /// The processes of the host whose command line or program's path has this text, as numbers of this machine.
     pub fn processes(&self, text: &str) -> Vec<i32> {
         let mut found = Vec::new();
         let mut queue: Vec<i32> = self.init().into_iter().collect();
         while let Some(pid) = queue.pop() {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            if line.contains(text) {
+            // A program that was started by descriptor has its name nowhere else.
+            let program = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+            if line.contains(text) || program.to_string_lossy().contains(text) {
                 found.push(pid);
             }
             queue.extend(process::children(pid));
