@@ -1,0 +1,153 @@
+//! [`check`]: is a host's key the one that is expected?
+
+use russh::keys::ssh_key::certificate::CertType;
+use russh::keys::{Algorithm, Certificate, HashAlg, PublicKey, PublicKeyOrCertificate};
+
+use super::entry::{Entry, Marker, name};
+
+/// What known_hosts says of a key that a host showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Known,
+    /// Nothing is recorded for the host.
+    Unknown {
+        fingerprint: String,
+    },
+    /// Another key is recorded. If it's of another type the host might just have one key more, but
+    /// that can't be told from somebody in between.
+    Changed {
+        /// `~/.ssh/known_hosts:3`.
+        origin: String,
+        recorded: String,
+        shown: String,
+        same_type: bool,
+    },
+    Revoked {
+        origin: String,
+    },
+    /// A trusted authority signed, but not this: and the key itself isn't recorded either.
+    CertificateBad {
+        why: String,
+    },
+}
+
+/// Judges by authority, then by recorded key. A revoked key is refused whatever else is said.
+///
+/// With a `HostKeyAlias`, give that as `host` and 22 as `port`. `now` is in seconds since 1970.
+pub fn check(entries: &[Entry], host: &str, port: u16, shown: &PublicKeyOrCertificate, now: u64) -> Verdict {
+    let verdict = check_name(entries, host, &name(host, port), shown, now);
+    // Like ssh: a key that's recorded for the host without a port is good on every port. Only for
+    // a host that isn't known by its port, and only to say yes or never.
+    match verdict {
+        Verdict::Known | Verdict::Revoked { .. } => verdict,
+        _ if port != 22 => match (check_name(entries, host, &name(host, 22), shown, now), &verdict) {
+            (revoked @ Verdict::Revoked { .. }, _) => revoked,
+            (Verdict::Known, Verdict::Unknown { .. }) => Verdict::Known,
+            (bad @ Verdict::CertificateBad { .. }, Verdict::Unknown { .. }) => bad,
+            _ => verdict,
+        },
+        _ => verdict,
+    }
+}
+
+/// Which host keys to ask for first: those that can be checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyTypes {
+    /// Of recorded keys, in the order of the files, each once.
+    pub algorithms: Vec<Algorithm>,
+    /// An authority is trusted for this host: ask for certificates before keys.
+    pub certificates: bool,
+}
+
+pub fn key_types(entries: &[Entry], host: &str, port: u16) -> KeyTypes {
+    let of = |name: &str| {
+        let mut types = KeyTypes::default();
+        for entry in entries.iter().filter(|entry| entry.hosts.contain(name)) {
+            match entry.marker {
+                Marker::None if !types.algorithms.contains(&entry.key.algorithm()) => {
+                    types.algorithms.push(entry.key.algorithm());
+                }
+                Marker::CertAuthority => types.certificates = true,
+                _ => {}
+            }
+        }
+        types
+    };
+    let types = of(&name(host, port));
+    if types == KeyTypes::default() { of(&name(host, 22)) } else { types }
+}
+
+fn check_name(entries: &[Entry], host: &str, name: &str, shown: &PublicKeyOrCertificate, now: u64) -> Verdict {
+    let of = |marker| entries.iter().filter(move |entry| entry.marker == marker && entry.hosts.contain(name));
+    let key = shown.public_key();
+    let signer = shown.certificate().map(Certificate::signature_key);
+    for entry in of(Marker::Revoked) {
+        if entry.key.key_data() == key.key_data() || signer == Some(entry.key.key_data()) {
+            return Verdict::Revoked { origin: entry.origin.clone() };
+        }
+    }
+    let mut bad = None;
+    if let Some(certificate) = shown.certificate()
+        && let Some(authority) = of(Marker::CertAuthority).find(|entry| signer == Some(entry.key.key_data()))
+    {
+        match check_certificate(certificate, &authority.key, host, now) {
+            Ok(()) => return Verdict::Known,
+            Err(why) => bad = Some(Verdict::CertificateBad { why }),
+        }
+    }
+    let mut other: Option<&Entry> = None;
+    for entry in of(Marker::None) {
+        if entry.key.key_data() == key.key_data() {
+            return Verdict::Known;
+        }
+        let same_type = entry.key.algorithm() == key.algorithm();
+        if other.is_none_or(|other| same_type && other.key.algorithm() != key.algorithm()) {
+            other = Some(entry);
+        }
+    }
+    match (other, bad) {
+        (Some(entry), _) => Verdict::Changed {
+            origin: entry.origin.clone(),
+            recorded: fingerprint(&entry.key),
+            shown: fingerprint(&key),
+            same_type: entry.key.algorithm() == key.algorithm(),
+        },
+        (None, Some(bad)) => bad,
+        (None, None) => Verdict::Unknown { fingerprint: fingerprint(&key) },
+    }
+}
+
+/// `ssh-ed25519 SHA256:…`.
+pub fn fingerprint(key: &PublicKey) -> String {
+    format!("{} {}", key.algorithm().as_str(), key.fingerprint(HashAlg::Sha256))
+}
+
+fn check_certificate(certificate: &Certificate, authority: &PublicKey, host: &str, now: u64) -> Result<(), String> {
+    let id = format!("the host certificate '{}'", certificate.key_id());
+    if certificate.cert_type() != CertType::Host {
+        return Err(format!("{id} is for users, not for hosts"));
+    }
+    // SHA-1 can be forged; ssh doesn't take it either.
+    if matches!(certificate.signature().algorithm(), Algorithm::Rsa { hash: None } | Algorithm::Dsa) {
+        return Err(format!(
+            "{id} is signed by an algorithm that is no longer safe ({})",
+            certificate.signature().algorithm()
+        ));
+    }
+    if now < certificate.valid_after() {
+        return Err(format!("{id} is not valid yet (the clocks of both sides may differ)"));
+    }
+    if now >= certificate.valid_before() {
+        return Err(format!("{id} has expired; sign the host's key anew"));
+    }
+    let names = certificate.valid_principals();
+    if !names.is_empty() && !names.iter().any(|name| name.eq_ignore_ascii_case(host)) {
+        return Err(format!("{id} is for {}, not for {host}", names.join(", ")));
+    }
+    if let Some((option, _)) = certificate.critical_options().iter().next() {
+        return Err(format!("{id} has the critical option '{option}', which no host certificate may have"));
+    }
+    certificate
+        .validate_at(now, [&authority.fingerprint(HashAlg::Sha256)])
+        .map_err(|_| format!("the signature of {id} is wrong"))
+}

@@ -1,0 +1,184 @@
+//! [`Found`]: values as they are found, the first of each kind kept.
+
+use super::jump::Jump;
+use super::keywords::{self, Treatment};
+use super::settings::{
+    AddressFamily, StrictHostKeyChecking, Unhonoured, family, flag, number, port, seconds, strictness,
+};
+use super::words::Line;
+
+/// What is known so far. Texts still have their tokens.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    pub hostname: Option<String>,
+    pub user: Option<String>,
+    pub port: Option<u16>,
+    pub identity_files: Vec<String>,
+    pub certificate_files: Vec<String>,
+    pub identities_only: Option<bool>,
+    pub identity_agent: Option<String>,
+    pub proxy: Option<Proxy>,
+    pub user_known_hosts_files: Option<Vec<String>>,
+    pub global_known_hosts_files: Option<Vec<String>>,
+    pub host_key_alias: Option<String>,
+    pub strict_host_key_checking: Option<StrictHostKeyChecking>,
+    pub hash_known_hosts: Option<bool>,
+    pub preferred_authentications: Option<String>,
+    pub pubkey_authentication: Option<bool>,
+    pub password_authentication: Option<bool>,
+    pub keyboard_interactive_authentication: Option<bool>,
+    pub connect_timeout: Option<Option<u32>>,
+    pub connection_attempts: Option<u32>,
+    pub server_alive_interval: Option<Option<u32>>,
+    pub server_alive_count_max: Option<u32>,
+    pub address_family: Option<AddressFamily>,
+    pub bind_address: Option<String>,
+    pub compression: Option<bool>,
+    pub kex_algorithms: Option<String>,
+    pub ciphers: Option<String>,
+    pub macs: Option<String>,
+    pub host_key_algorithms: Option<String>,
+    pub pubkey_accepted_algorithms: Option<String>,
+    pub ca_signature_algorithms: Option<String>,
+    pub tag: Option<String>,
+    pub ignore_unknown: Option<String>,
+    /// Watched keywords that were seen, with the first value of each.
+    pub watched: Vec<(String, String, Unhonoured)>,
+}
+
+/// The way to the host: whichever of the two comes first shuts the other out, even by `none`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Proxy {
+    Command { text: String, origin: String },
+    Jump(Vec<Jump>),
+}
+
+impl Found {
+    /// Takes a setting, unless it's there already. Fails if the value is wrong.
+    pub fn set(&mut self, line: &Line, origin: &str) -> Result<(), String> {
+        let arguments = &line.arguments;
+        match line.keyword.as_str() {
+            "hostname" => first(&mut self.hostname, arguments, text),
+            "user" => first(&mut self.user, arguments, text),
+            "port" => first(&mut self.port, arguments, port),
+            "identityfile" => more(&mut self.identity_files, arguments),
+            "certificatefile" => more(&mut self.certificate_files, arguments),
+            "identitiesonly" => first(&mut self.identities_only, arguments, flag),
+            "identityagent" => first(&mut self.identity_agent, arguments, text),
+            "proxyjump" => {
+                let mut jump = None;
+                first(&mut jump, arguments, jumps)?;
+                self.proxy = self.proxy.take().or(jump.map(Proxy::Jump));
+                Ok(())
+            }
+            "proxycommand" => {
+                let command = Proxy::Command { text: line.rest.clone(), origin: origin.to_owned() };
+                self.proxy.get_or_insert(command);
+                Ok(())
+            }
+            "userknownhostsfile" => list(&mut self.user_known_hosts_files, arguments),
+            "globalknownhostsfile" => list(&mut self.global_known_hosts_files, arguments),
+            "hostkeyalias" => first(&mut self.host_key_alias, arguments, text),
+            "stricthostkeychecking" => first(&mut self.strict_host_key_checking, arguments, strictness),
+            "hashknownhosts" => first(&mut self.hash_known_hosts, arguments, flag),
+            "preferredauthentications" => first(&mut self.preferred_authentications, arguments, text),
+            "pubkeyauthentication" => first(&mut self.pubkey_authentication, arguments, pubkey),
+            "passwordauthentication" => first(&mut self.password_authentication, arguments, flag),
+            "kbdinteractiveauthentication" | "challengeresponseauthentication" => {
+                first(&mut self.keyboard_interactive_authentication, arguments, flag)
+            }
+            "connecttimeout" => first(&mut self.connect_timeout, arguments, seconds),
+            "connectionattempts" => first(&mut self.connection_attempts, arguments, number),
+            "serveraliveinterval" => first(&mut self.server_alive_interval, arguments, seconds),
+            "serveralivecountmax" => first(&mut self.server_alive_count_max, arguments, number),
+            "addressfamily" => first(&mut self.address_family, arguments, family),
+            "bindaddress" => first(&mut self.bind_address, arguments, text),
+            "compression" => first(&mut self.compression, arguments, flag),
+            "kexalgorithms" => first(&mut self.kex_algorithms, arguments, text),
+            "ciphers" => first(&mut self.ciphers, arguments, text),
+            "macs" => first(&mut self.macs, arguments, text),
+            "hostkeyalgorithms" => first(&mut self.host_key_algorithms, arguments, text),
+            "pubkeyacceptedalgorithms" | "pubkeyacceptedkeytypes" => {
+                first(&mut self.pubkey_accepted_algorithms, arguments, text)
+            }
+            "casignaturealgorithms" => first(&mut self.ca_signature_algorithms, arguments, text),
+            "tag" => first(&mut self.tag, arguments, text),
+            "ignoreunknown" => first(&mut self.ignore_unknown, arguments, text),
+            _ => {
+                self.watch(line, origin);
+                Ok(())
+            }
+        }
+    }
+
+    fn watch(&mut self, line: &Line, origin: &str) {
+        let keyword = line.keyword.as_str();
+        let value = line.arguments.first().map_or("", String::as_str);
+        let effect = match keywords::treatment(keyword) {
+            Some(Treatment::Watched(effect)) => effect,
+            Some(_) => return,
+            // A newer ssh's, another system's, or misspelt: whatever it does, we don't.
+            None => keywords::Effect::Mention,
+        };
+        if !self.watched.iter().any(|(seen, ..)| seen == keyword) {
+            let setting =
+                Unhonoured { setting: format!("{} {value}", line.written), origin: origin.to_owned(), effect };
+            self.watched.push((keyword.to_owned(), value.to_owned(), setting));
+        }
+    }
+}
+
+fn one(arguments: &[String]) -> Result<&str, String> {
+    match arguments {
+        [only] if only.is_empty() => Err("the value is empty".to_owned()),
+        [only] => Ok(only),
+        [] => Err("the value is missing".to_owned()),
+        [_, second, ..] => Err(format!("there is more than one value: '{second}'")),
+    }
+}
+
+fn first<T>(
+    place: &mut Option<T>,
+    arguments: &[String],
+    read: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<(), String> {
+    let value = read(one(arguments)?)?;
+    place.get_or_insert(value);
+    Ok(())
+}
+
+fn more(place: &mut Vec<String>, arguments: &[String]) -> Result<(), String> {
+    let value = one(arguments)?;
+    if !place.iter().any(|known| known == value) {
+        place.push(value.to_owned());
+    }
+    Ok(())
+}
+
+fn list(place: &mut Option<Vec<String>>, arguments: &[String]) -> Result<(), String> {
+    if arguments.is_empty() || arguments.iter().any(String::is_empty) {
+        return Err("the value is empty".to_owned());
+    }
+    if arguments.len() > 1 && arguments.iter().any(|argument| argument.eq_ignore_ascii_case("none")) {
+        return Err("'none' must stand alone".to_owned());
+    }
+    place.get_or_insert_with(|| arguments.to_vec());
+    Ok(())
+}
+
+fn text(text: &str) -> Result<String, String> {
+    Ok(text.to_owned())
+}
+
+fn pubkey(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        // Both say how to use a key in an agent far away, which makes no difference here.
+        "unbound" | "host-bound" => Ok(true),
+        _ => flag(text),
+    }
+}
+
+/// Tokens are replaced when all is known, so only what has none can be checked now.
+fn jumps(text: &str) -> Result<Vec<Jump>, String> {
+    Jump::parse_list(text)
+}

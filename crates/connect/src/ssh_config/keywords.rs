@@ -1,0 +1,207 @@
+//! Every keyword of ssh's configuration, and what becomes of it here.
+
+/// What the native transport makes of a keyword.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// Goes into the host's settings.
+    Honoured,
+    /// Doesn't matter for running commands: forwarding, logging, what an interactive session does.
+    Harmless,
+    /// Matters if it's set to one of what [`matters`] says.
+    Watched(Effect),
+}
+
+/// What it means that a setting isn't honoured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// Without it a login may fail, or be refused where ssh would allow it: worth a word then.
+    Mention,
+    /// Without it we could reach another machine, by another way, or trust what ssh would not:
+    /// the native transport must not go on.
+    Refuse,
+}
+
+/// `None` if ssh has no such keyword, as far as we know. Names are in lower case.
+pub fn treatment(keyword: &str) -> Option<Treatment> {
+    use Treatment::{Harmless, Honoured, Watched};
+    let keyword = keyword.to_ascii_lowercase();
+    let is_in = |list: &[&str]| list.contains(&keyword.as_str());
+    Some(match () {
+        () if is_in(&HONOURED) => Honoured,
+        () if is_in(&REFUSED) => Watched(Effect::Refuse),
+        () if is_in(&MENTIONED) => Watched(Effect::Mention),
+        () if is_in(&HARMLESS) => Harmless,
+        () => return None,
+    })
+}
+
+/// True if this value of a watched keyword asks for something.
+pub fn matters(keyword: &str, value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    match keyword {
+        "securitykeyprovider" => value != "internal",
+        _ => !matches!(value.as_str(), "no" | "false" | "none" | "off"),
+    }
+}
+
+pub fn all() -> impl Iterator<Item = &'static str> {
+    HONOURED.into_iter().chain(REFUSED).chain(MENTIONED).chain(HARMLESS)
+}
+
+const HONOURED: [&str; 38] = [
+    "addressfamily",
+    "bindaddress",
+    "casignaturealgorithms",
+    "certificatefile",
+    "challengeresponseauthentication",
+    "ciphers",
+    "compression",
+    "connectionattempts",
+    "connecttimeout",
+    "globalknownhostsfile",
+    "hashknownhosts",
+    "host",
+    "hostkeyalgorithms",
+    "hostkeyalias",
+    "hostname",
+    "identitiesonly",
+    "identityagent",
+    "identityfile",
+    "ignoreunknown",
+    "include",
+    "kbdinteractiveauthentication",
+    "kexalgorithms",
+    "macs",
+    "match",
+    "passwordauthentication",
+    "port",
+    "preferredauthentications",
+    "proxycommand",
+    "proxyjump",
+    "pubkeyacceptedalgorithms",
+    "pubkeyacceptedkeytypes",
+    "pubkeyauthentication",
+    "serveralivecountmax",
+    "serveraliveinterval",
+    "stricthostkeychecking",
+    "tag",
+    "user",
+    "userknownhostsfile",
+];
+
+const REFUSED: [&str; 5] =
+    ["bindinterface", "canonicalizehostname", "refuseconnection", "requiredrsasize", "revokedhostkeys"];
+
+const MENTIONED: [&str; 11] = [
+    "gssapiauthentication",
+    "gssapidelegatecredentials",
+    "gssapikeyexchange",
+    "hostbasedauthentication",
+    "hostbasedacceptedalgorithms",
+    "knownhostscommand",
+    "nohostauthenticationforlocalhost",
+    "pkcs11provider",
+    "securitykeyprovider",
+    "smartcarddevice",
+    "verifyhostkeydns",
+];
+
+const HARMLESS: [&str; 83] = [
+    "addkeystoagent",
+    "afstokenpassing",
+    "batchmode",
+    "canonicaldomains",
+    "canonicalizefallbacklocal",
+    "canonicalizemaxdots",
+    "canonicalizepermittedcnames",
+    "channeltimeout",
+    "checkhostip",
+    "cipher",
+    "clearallforwardings",
+    "compressionlevel",
+    "controlmaster",
+    "controlpath",
+    "controlpersist",
+    "dsaauthentication",
+    "dynamicforward",
+    "enableescapecommandline",
+    "enablesshkeysign",
+    "escapechar",
+    "exitonforwardfailure",
+    "fallbacktorsh",
+    "fingerprinthash",
+    "forkafterauthentication",
+    "forwardagent",
+    "forwardx11",
+    "forwardx11timeout",
+    "forwardx11trusted",
+    "gatewayports",
+    "globalknownhostsfile2",
+    "gssapiclientidentity",
+    "gssapikexalgorithms",
+    "gssapirenewalforcesrekey",
+    "gssapiserveridentity",
+    "gssapitrustdns",
+    "hostbasedkeytypes",
+    "identityfile2",
+    "ipqos",
+    "kbdinteractivedevices",
+    "keepalive",
+    "kerberosauthentication",
+    "kerberostgtpassing",
+    "localcommand",
+    "localforward",
+    "loglevel",
+    "logverbose",
+    "numberofpasswordprompts",
+    "obscurekeystroketiming",
+    "permitlocalcommand",
+    "permitremoteopen",
+    "protocol",
+    "protocolkeepalives",
+    "proxyusefdpass",
+    "rekeylimit",
+    "remotecommand",
+    "remoteforward",
+    "requesttty",
+    "rhostsauthentication",
+    "rhostsrsaauthentication",
+    "rsaauthentication",
+    "sendenv",
+    "sessiontype",
+    "setenv",
+    "setuptimeout",
+    "skeyauthentication",
+    "stdinnull",
+    "streamlocalbindmask",
+    "streamlocalbindunlink",
+    "syslogfacility",
+    "tcpkeepalive",
+    "tisauthentication",
+    "tunnel",
+    "tunneldevice",
+    "updatehostkeys",
+    "useblacklistedkeys",
+    "usekeychain",
+    "useprivilegedport",
+    "userknownhostsfile2",
+    "useroaming",
+    "usersh",
+    "visualhostkey",
+    "warnweakcrypto",
+    "xauthlocation",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_keyword_is_in_two_lists() {
+        let mut seen = std::collections::BTreeSet::new();
+        for keyword in all() {
+            assert!(seen.insert(keyword), "{keyword} is in two lists");
+            assert_eq!(keyword, keyword.to_ascii_lowercase());
+        }
+    }
+}
