@@ -27,9 +27,9 @@ pub struct Found {
     pub pubkey_authentication: Option<bool>,
     pub password_authentication: Option<bool>,
     pub keyboard_interactive_authentication: Option<bool>,
-    pub connect_timeout: Option<Option<u32>>,
+    pub connect_timeout: Option<u32>,
     pub connection_attempts: Option<u32>,
-    pub server_alive_interval: Option<Option<u32>>,
+    pub server_alive_interval: Option<u32>,
     pub server_alive_count_max: Option<u32>,
     pub address_family: Option<AddressFamily>,
     pub bind_address: Option<String>,
@@ -67,7 +67,8 @@ impl Found {
             "identityagent" => first(&mut self.identity_agent, arguments, text),
             "proxyjump" => {
                 let mut jump = None;
-                first(&mut jump, arguments, jumps)?;
+                // Tokens are replaced when all is known; no name that is wrong becomes right by that.
+                first(&mut jump, arguments, Jump::parse_list)?;
                 self.proxy = self.proxy.take().or(jump.map(Proxy::Jump));
                 Ok(())
             }
@@ -87,9 +88,9 @@ impl Found {
             "kbdinteractiveauthentication" | "challengeresponseauthentication" => {
                 first(&mut self.keyboard_interactive_authentication, arguments, flag)
             }
-            "connecttimeout" => first(&mut self.connect_timeout, arguments, seconds),
+            "connecttimeout" => time(&mut self.connect_timeout, arguments),
             "connectionattempts" => first(&mut self.connection_attempts, arguments, number),
-            "serveraliveinterval" => first(&mut self.server_alive_interval, arguments, seconds),
+            "serveraliveinterval" => time(&mut self.server_alive_interval, arguments),
             "serveralivecountmax" => first(&mut self.server_alive_count_max, arguments, number),
             "addressfamily" => first(&mut self.address_family, arguments, family),
             "bindaddress" => first(&mut self.bind_address, arguments, text),
@@ -147,6 +148,12 @@ fn first<T>(
     Ok(())
 }
 
+/// `none` is as if nothing were said: as for ssh, a later value counts.
+fn time(place: &mut Option<u32>, arguments: &[String]) -> Result<(), String> {
+    *place = place.or(seconds(one(arguments)?)?);
+    Ok(())
+}
+
 fn more(place: &mut Vec<String>, arguments: &[String]) -> Result<(), String> {
     let value = one(arguments)?;
     if !place.iter().any(|known| known == value) {
@@ -176,9 +183,4 @@ fn pubkey(text: &str) -> Result<bool, String> {
         "unbound" | "host-bound" => Ok(true),
         _ => flag(text),
     }
-}
-
-/// Tokens are replaced when all is known, so only what has none can be checked now.
-fn jumps(text: &str) -> Result<Vec<Jump>, String> {
-    Jump::parse_list(text)
 }
