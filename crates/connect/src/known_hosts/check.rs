@@ -122,6 +122,13 @@ pub fn fingerprint(key: &PublicKey) -> String {
     format!("{} {}", key.algorithm().as_str(), key.fingerprint(HashAlg::Sha256))
 }
 
+/// The size of an RSA key, for `RequiredRSASize`; `None` for other keys.
+pub fn rsa_bits(key: &PublicKey) -> Option<u32> {
+    let modulus = key.key_data().rsa()?.n().as_positive_bytes()?;
+    let first = modulus.first()?;
+    u32::try_from(modulus.len()).ok().map(|bytes| bytes * 8 - first.leading_zeros())
+}
+
 fn check_certificate(certificate: &Certificate, authority: &PublicKey, host: &str, now: u64) -> Result<(), String> {
     let id = format!("the host certificate '{}'", certificate.key_id());
     if certificate.cert_type() != CertType::Host {

@@ -125,6 +125,12 @@ fn a_certificate_that_was_altered_is_not_taken() {
 }
 
 #[test]
+fn the_size_of_rsa_keys() {
+    let bits = |text: &str| rsa_bits(&PublicKey::from_openssh(text).expect("a key"));
+    assert_eq!((bits(RSA_CA), bits(A)), (Some(2048), None));
+}
+
+#[test]
 fn bad_lines_are_skipped_and_reported() {
     let mut known = KnownHosts::default();
     let good = format!("web {A}");

@@ -1,5 +1,7 @@
 //! [`Found`]: values as they are found, the first of each kind kept.
 
+use rocksalt_core::nearest;
+
 use super::jump::Jump;
 use super::keywords::{self, Treatment};
 use super::settings::{
@@ -40,6 +42,7 @@ pub struct Found {
     pub host_key_algorithms: Option<String>,
     pub pubkey_accepted_algorithms: Option<String>,
     pub ca_signature_algorithms: Option<String>,
+    pub required_rsa_size: Option<u32>,
     pub tag: Option<String>,
     pub ignore_unknown: Option<String>,
     /// Watched keywords that were seen, with the first value of each.
@@ -103,6 +106,7 @@ impl Found {
                 first(&mut self.pubkey_accepted_algorithms, arguments, text)
             }
             "casignaturealgorithms" => first(&mut self.ca_signature_algorithms, arguments, text),
+            "requiredrsasize" => first(&mut self.required_rsa_size, arguments, number),
             "tag" => first(&mut self.tag, arguments, text),
             "ignoreunknown" => first(&mut self.ignore_unknown, arguments, text),
             _ => {
@@ -121,9 +125,13 @@ impl Found {
             // A newer ssh's, another system's, or misspelt: whatever it does, we don't.
             None => keywords::Effect::Mention,
         };
+        let unknown = match keywords::treatment(keyword) {
+            Some(_) => String::new(),
+            None => format!(" (not known{})", nearest::hint(keyword, keywords::all())),
+        };
         if !self.watched.iter().any(|(seen, ..)| seen == keyword) {
             let setting =
-                Unhonoured { setting: format!("{} {value}", line.written), origin: origin.to_owned(), effect };
+                Unhonoured { setting: format!("{} {value}{unknown}", line.written), origin: origin.to_owned(), effect };
             self.watched.push((keyword.to_owned(), value.to_owned(), setting));
         }
     }

@@ -221,6 +221,7 @@ impl Search<'_> {
             host_key_algorithms: found.host_key_algorithms,
             pubkey_accepted_algorithms: found.pubkey_accepted_algorithms,
             ca_signature_algorithms: found.ca_signature_algorithms,
+            required_rsa_size: found.required_rsa_size.unwrap_or(1024),
             unhonoured,
             hostname,
             user,

@@ -177,5 +177,8 @@ fn no_ssh(error: &std::io::Error) -> Failure {
 fn target(entry: &Entry) -> String {
     let user = entry.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
     let port = entry.port.map(|port| format!(":{port}")).unwrap_or_default();
-    format!("{user}{}{port}", entry.host)
+    match entry.host.contains(':') {
+        true => format!("{user}[{}]{port}", entry.host),
+        false => format!("{user}{}{port}", entry.host),
+    }
 }

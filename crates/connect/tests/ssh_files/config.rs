@@ -48,7 +48,7 @@ const BLOCKS: [&str; 22] = [
     "Match canonical",
     "Match Host inner.example.org",
 ];
-const LINES: [&str; 52] = [
+const LINES: [&str; 53] = [
     "HostName inner.example.org",
     "HostName %h.example.org",
     "HostName 100%%",
@@ -98,6 +98,7 @@ const LINES: [&str; 52] = [
     "AddressFamily INET",
     "BindAddress 127.0.0.1",
     "Compression yes",
+    "RequiredRSASize 2048",
     "HashKnownHosts yes",
     "ControlPath ~/.ssh/%C",
     "Include more",
@@ -152,6 +153,7 @@ fn in_ssh_words(found: &HostSettings) -> BTreeMap<&'static str, String> {
         ("connectionattempts", found.connection_attempts.to_string()),
         ("serveraliveinterval", found.server_alive_interval.to_string()),
         ("serveralivecountmax", found.server_alive_count_max.to_string()),
+        ("requiredrsasize", found.required_rsa_size.to_string()),
         ("compression", flag(found.compression)),
         ("hashknownhosts", flag(found.hash_known_hosts)),
     ]);
@@ -194,7 +196,7 @@ fn generated_configurations_mean_what_ssh_says() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     // ssh takes the home from the password file, whatever HOME says: `~` and Include go there.
-    let home = PathBuf::from(std::env::home_dir().expect("a home"));
+    let home = std::env::home_dir().expect("a home");
     let local = local(&home);
     let (main, more) = (folder.path().join("main"), folder.path().join("more"));
     let mut compared = 0;
@@ -236,7 +238,7 @@ fn key_files_are_those_that_ssh_tries() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let home = PathBuf::from(std::env::home_dir().expect("a home"));
+    let home = std::env::home_dir().expect("a home");
     let mut local = local(&home);
     local.environment = BTreeMap::from([("ROCKSALT_KEYS".to_owned(), "/keys/%h".to_owned())]);
     local.uid = rustix::process::getuid().as_raw();

@@ -57,6 +57,8 @@ impl Sshd {
             .arg("-E")
             .arg(path("log"))
             .stdin(Stdio::null())
+            // What it has to say is in the log.
+            .stderr(Stdio::null())
             .spawn()
             .expect("sshd starts");
         let sshd = Sshd { port, folder, child };

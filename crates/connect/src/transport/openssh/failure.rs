@@ -119,7 +119,7 @@ pub fn through(failure: Failure, jump: Option<&str>, target: &str) -> Failure {
     match jump {
         Some(jump) if failure.stage == Stage::Banner && failure.busy => {
             Failure::new(Stage::Connect, format!("ssh cannot get through {jump} to {target}"))
-                .hint(format!("see why with: ssh -J {jump} {target}"))
+                .hint(format!("see why with: ssh -J {jump} ssh://{target}"))
                 .busy()
         }
         _ => failure,
