@@ -4,6 +4,8 @@
 //! [`bootstrap`] puts the agent there and starts it, [`link`] speaks with it, [`pool`] shares it,
 //! and [`keeper`] keeps it between commands.
 
+pub mod known_hosts;
+pub mod ssh_config;
 pub mod transport;
 
 pub mod agents;
@@ -15,6 +17,3 @@ pub mod pool;
 pub mod keeper;
 
 mod resolve;
-
-pub mod known_hosts;
-pub mod ssh_config;

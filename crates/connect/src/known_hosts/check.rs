@@ -10,7 +10,9 @@ use super::entry::{Entry, Marker, name};
 pub enum Verdict {
     Known,
     /// Nothing is recorded for the host.
-    Unknown { fingerprint: String },
+    Unknown {
+        fingerprint: String,
+    },
     /// Another key is recorded. If it's of another type the host might just have one key more, but
     /// that can't be told from somebody in between.
     Changed {
@@ -20,9 +22,13 @@ pub enum Verdict {
         shown: String,
         same_type: bool,
     },
-    Revoked { origin: String },
+    Revoked {
+        origin: String,
+    },
     /// A trusted authority signed, but not this: and the key itself isn't recorded either.
-    CertificateBad { why: String },
+    CertificateBad {
+        why: String,
+    },
 }
 
 /// Judges by authority, then by recorded key. A revoked key is refused whatever else is said.
@@ -116,6 +122,13 @@ pub fn fingerprint(key: &PublicKey) -> String {
     format!("{} {}", key.algorithm().as_str(), key.fingerprint(HashAlg::Sha256))
 }
 
+/// The size of an RSA key, for `RequiredRSASize`; `None` for other keys.
+pub fn rsa_bits(key: &PublicKey) -> Option<u32> {
+    let modulus = key.key_data().rsa()?.n().as_positive_bytes()?;
+    let first = modulus.first()?;
+    u32::try_from(modulus.len()).ok().map(|bytes| bytes * 8 - first.leading_zeros())
+}
+
 fn check_certificate(certificate: &Certificate, authority: &PublicKey, host: &str, now: u64) -> Result<(), String> {
     let id = format!("the host certificate '{}'", certificate.key_id());
     if certificate.cert_type() != CertType::Host {
@@ -123,7 +136,10 @@ fn check_certificate(certificate: &Certificate, authority: &PublicKey, host: &st
     }
     // SHA-1 can be forged; ssh doesn't take it either.
     if matches!(certificate.signature().algorithm(), Algorithm::Rsa { hash: None } | Algorithm::Dsa) {
-        return Err(format!("{id} is signed by an algorithm that is no longer safe ({})", certificate.signature().algorithm()));
+        return Err(format!(
+            "{id} is signed by an algorithm that is no longer safe ({})",
+            certificate.signature().algorithm()
+        ));
     }
     if now < certificate.valid_after() {
         return Err(format!("{id} is not valid yet (the clocks of both sides may differ)"));

@@ -93,7 +93,8 @@ pub fn line(text: &str, origin: &str) -> Result<Option<Entry>, String> {
         _ => (Marker::None, first),
     };
     let (kind, key) = (word("key type")?, word("key")?);
-    let key = PublicKey::from_openssh(&format!("{kind} {key}")).map_err(|error| format!("the key cannot be read: {error}"))?;
+    let key = PublicKey::from_openssh(&format!("{kind} {key}"))
+        .map_err(|error| format!("the key cannot be read: {error}"))?;
     let hosts = Hosts::parse(hosts)?;
     Ok(Some(Entry { marker, hosts, key, origin: origin.to_owned() }))
 }

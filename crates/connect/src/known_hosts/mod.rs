@@ -15,7 +15,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 pub use add::add;
-pub use check::{KeyTypes, Verdict, check, fingerprint, key_types};
+pub use check::{KeyTypes, Verdict, check, fingerprint, key_types, rsa_bits};
 pub use entry::{Entry, Hosts, Marker};
 
 /// What some files say.

@@ -1,5 +1,7 @@
 //! [`Found`]: values as they are found, the first of each kind kept.
 
+use rocksalt_core::nearest;
+
 use super::jump::Jump;
 use super::keywords::{self, Treatment};
 use super::settings::{
@@ -27,9 +29,9 @@ pub struct Found {
     pub pubkey_authentication: Option<bool>,
     pub password_authentication: Option<bool>,
     pub keyboard_interactive_authentication: Option<bool>,
-    pub connect_timeout: Option<Option<u32>>,
+    pub connect_timeout: Option<u32>,
     pub connection_attempts: Option<u32>,
-    pub server_alive_interval: Option<Option<u32>>,
+    pub server_alive_interval: Option<u32>,
     pub server_alive_count_max: Option<u32>,
     pub address_family: Option<AddressFamily>,
     pub bind_address: Option<String>,
@@ -40,6 +42,7 @@ pub struct Found {
     pub host_key_algorithms: Option<String>,
     pub pubkey_accepted_algorithms: Option<String>,
     pub ca_signature_algorithms: Option<String>,
+    pub required_rsa_size: Option<u32>,
     pub tag: Option<String>,
     pub ignore_unknown: Option<String>,
     /// Watched keywords that were seen, with the first value of each.
@@ -67,7 +70,8 @@ impl Found {
             "identityagent" => first(&mut self.identity_agent, arguments, text),
             "proxyjump" => {
                 let mut jump = None;
-                first(&mut jump, arguments, jumps)?;
+                // Tokens are replaced when all is known; no name that is wrong becomes right by that.
+                first(&mut jump, arguments, Jump::parse_list)?;
                 self.proxy = self.proxy.take().or(jump.map(Proxy::Jump));
                 Ok(())
             }
@@ -87,9 +91,9 @@ impl Found {
             "kbdinteractiveauthentication" | "challengeresponseauthentication" => {
                 first(&mut self.keyboard_interactive_authentication, arguments, flag)
             }
-            "connecttimeout" => first(&mut self.connect_timeout, arguments, seconds),
+            "connecttimeout" => time(&mut self.connect_timeout, arguments),
             "connectionattempts" => first(&mut self.connection_attempts, arguments, number),
-            "serveraliveinterval" => first(&mut self.server_alive_interval, arguments, seconds),
+            "serveraliveinterval" => time(&mut self.server_alive_interval, arguments),
             "serveralivecountmax" => first(&mut self.server_alive_count_max, arguments, number),
             "addressfamily" => first(&mut self.address_family, arguments, family),
             "bindaddress" => first(&mut self.bind_address, arguments, text),
@@ -102,6 +106,7 @@ impl Found {
                 first(&mut self.pubkey_accepted_algorithms, arguments, text)
             }
             "casignaturealgorithms" => first(&mut self.ca_signature_algorithms, arguments, text),
+            "requiredrsasize" => first(&mut self.required_rsa_size, arguments, number),
             "tag" => first(&mut self.tag, arguments, text),
             "ignoreunknown" => first(&mut self.ignore_unknown, arguments, text),
             _ => {
@@ -120,9 +125,13 @@ impl Found {
             // A newer ssh's, another system's, or misspelt: whatever it does, we don't.
             None => keywords::Effect::Mention,
         };
+        let unknown = match keywords::treatment(keyword) {
+            Some(_) => String::new(),
+            None => format!(" (not known{})", nearest::hint(keyword, keywords::all())),
+        };
         if !self.watched.iter().any(|(seen, ..)| seen == keyword) {
             let setting =
-                Unhonoured { setting: format!("{} {value}", line.written), origin: origin.to_owned(), effect };
+                Unhonoured { setting: format!("{} {value}{unknown}", line.written), origin: origin.to_owned(), effect };
             self.watched.push((keyword.to_owned(), value.to_owned(), setting));
         }
     }
@@ -144,6 +153,12 @@ fn first<T>(
 ) -> Result<(), String> {
     let value = read(one(arguments)?)?;
     place.get_or_insert(value);
+    Ok(())
+}
+
+/// `none` is as if nothing were said: as for ssh, a later value counts.
+fn time(place: &mut Option<u32>, arguments: &[String]) -> Result<(), String> {
+    *place = place.or(seconds(one(arguments)?)?);
     Ok(())
 }
 
@@ -176,9 +191,4 @@ fn pubkey(text: &str) -> Result<bool, String> {
         "unbound" | "host-bound" => Ok(true),
         _ => flag(text),
     }
-}
-
-/// Tokens are replaced when all is known, so only what has none can be checked now.
-fn jumps(text: &str) -> Result<Vec<Jump>, String> {
-    Jump::parse_list(text)
 }

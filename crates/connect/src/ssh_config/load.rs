@@ -1,7 +1,8 @@
 //! Reads the user's and the system's configuration from disk.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::parse::{Included, items};
@@ -12,15 +13,31 @@ use super::{BadConfig, Config};
 pub fn load(home: &Path) -> Result<Config, BadConfig> {
     let ssh = home.join(".ssh");
     let system = Path::new("/etc/ssh");
-    load_files(home, &[(&ssh.join("config"), &ssh), (&system.join("ssh_config"), system)])
+    let sources = [
+        Source { path: &ssh.join("config"), folder: &ssh, private: true },
+        Source { path: &system.join("ssh_config"), folder: system, private: false },
+    ];
+    load_sources(home, &sources)
 }
 
 /// Files, each with the folder that its relative `Include`s start from.
 pub fn load_files(home: &Path, files: &[(&Path, &Path)]) -> Result<Config, BadConfig> {
+    let sources: Vec<Source<'_>> = files.iter().map(|(path, folder)| Source { path, folder, private: false }).collect();
+    load_sources(home, &sources)
+}
+
+struct Source<'a> {
+    path: &'a Path,
+    folder: &'a Path,
+    /// Nobody but its owner may write it, or what it includes: it decides where we connect to.
+    private: bool,
+}
+
+fn load_sources(home: &Path, sources: &[Source<'_>]) -> Result<Config, BadConfig> {
     let mut config = Config::default();
     let mut bad = BadConfig::default();
-    for (path, folder) in files {
-        let text = match fs::read_to_string(path) {
+    for Source { path, folder, private } in sources {
+        let text = match read(path, *private) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => {
@@ -28,13 +45,31 @@ pub fn load_files(home: &Path, files: &[(&Path, &Path)]) -> Result<Config, BadCo
                 continue;
             }
         };
-        let read = |pattern: &str| included(pattern, home, folder);
+        let read = |pattern: &str| included(pattern, home, folder, *private);
         config.files.push(items(&text, &path.display().to_string(), &read, 0, &mut bad.problems));
     }
     if bad.is_empty() { Ok(config) } else { Err(bad) }
 }
 
-fn included(pattern: &str, home: &Path, folder: &Path) -> Vec<Included> {
+/// By one descriptor, so that what is checked is what is read.
+fn read(path: &Path, private: bool) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    if private {
+        let found = file.metadata()?;
+        let owned = found.uid() == 0 || found.uid() == rustix::process::getuid().as_raw();
+        if !owned || found.mode() & 0o022 != 0 {
+            return Err(io::Error::new(
+                ErrorKind::PermissionDenied,
+                "others may write it; 'chmod go-w' it, and see whose it is",
+            ));
+        }
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn included(pattern: &str, home: &Path, folder: &Path, private: bool) -> Vec<Included> {
     let pattern = match pattern.strip_prefix("~/") {
         Some(inside) => home.join(inside),
         None => folder.join(pattern),
@@ -46,7 +81,7 @@ fn included(pattern: &str, home: &Path, folder: &Path) -> Vec<Included> {
     }
     files
         .into_iter()
-        .filter_map(|path| match fs::read_to_string(&path) {
+        .filter_map(|path| match read(&path, private) {
             Ok(text) => Some(Included { origin: path.display().to_string(), text: Ok(text) }),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => Some(Included { origin: path.display().to_string(), text: Err(error.to_string()) }),
@@ -89,6 +124,26 @@ mod tests {
         let config = load_files(home.path(), &[(&ssh.join("config"), &ssh)]).expect("a good configuration");
         let found = config.resolve(&Query::new("web"), &Local::default()).expect("settings");
         assert_eq!((found.port, found.user.as_str(), found.connect_timeout), (2, "two", Some(7)));
+    }
+
+    #[test]
+    fn a_file_that_others_may_write_is_not_taken() {
+        use std::os::unix::fs::PermissionsExt;
+        let home = tempfile::tempdir().expect("a folder");
+        let ssh = home.path().join(".ssh");
+        fs::create_dir(&ssh).expect("a folder");
+        let write = |name: &str, text: &str, mode| {
+            fs::write(ssh.join(name), text).expect("a file");
+            fs::set_permissions(ssh.join(name), fs::Permissions::from_mode(mode)).expect("its mode");
+        };
+        write("more", "Port 3\n", 0o644);
+        write("config", "Include more\n", 0o644);
+        assert!(load(home.path()).is_ok());
+        write("more", "Port 3\n", 0o664);
+        assert!(load(home.path()).expect_err("refused").to_string().contains("others may write"));
+        write("more", "Port 3\n", 0o600);
+        write("config", "Include more\n", 0o602);
+        assert!(load(home.path()).expect_err("refused").to_string().contains("others may write"));
     }
 
     #[test]

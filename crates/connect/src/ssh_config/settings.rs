@@ -49,6 +49,8 @@ pub struct HostSettings {
     pub host_key_algorithms: Option<String>,
     pub pubkey_accepted_algorithms: Option<String>,
     pub ca_signature_algorithms: Option<String>,
+    /// An RSA key with fewer bits is refused, as a host's and as one's own.
+    pub required_rsa_size: u32,
     /// What was asked for and the native transport can't do.
     pub unhonoured: Vec<Unhonoured>,
 }

@@ -61,7 +61,7 @@ fn what_cannot_be_honoured_is_said() {
         ("RevokedHostKeys /etc/revoked\n", "RevokedHostKeys /etc/revoked", Effect::Refuse),
         ("GSSAPIAuthentication yes\n", "GSSAPIAuthentication yes", Effect::Mention),
         ("PKCS11Provider /lib/p.so\n", "PKCS11Provider /lib/p.so", Effect::Mention),
-        ("Hostnmae b\n", "Hostnmae b", Effect::Mention),
+        ("Hostnmae b\n", "Hostnmae b (not known; did you mean 'hostname'?)", Effect::Mention),
     ] {
         let found = resolve(text, "a");
         let [unhonoured] = &found.unhonoured[..] else { panic!("{text}: {:?}", found.unhonoured) };

@@ -1,0 +1,16 @@
+//! The files of ssh, read by us and by OpenSSH's own tools: both must agree.
+
+mod config;
+mod known_hosts;
+
+use std::process::Command;
+
+/// False, with a word on stderr, where the tool isn't there.
+#[allow(clippy::print_stderr, reason = "a test that is skipped must say so")]
+fn is_there(tool: &str) -> bool {
+    let there = Command::new(tool).arg("-?").output().is_ok();
+    if !there {
+        eprintln!("skipped: there is no {tool}");
+    }
+    there
+}
