@@ -8,6 +8,8 @@ mod disk;
 mod grains;
 mod network;
 mod ps;
+mod status;
+mod system;
 mod test;
 
 pub use function::{Entry, Function, Outcome, bind, entry};
@@ -22,6 +24,8 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("grains", grains::FUNCTIONS),
     ("network", network::FUNCTIONS),
     ("ps", ps::FUNCTIONS),
+    ("status", status::FUNCTIONS),
+    ("system", system::FUNCTIONS),
     ("test", test::FUNCTIONS),
 ];
 

@@ -99,7 +99,7 @@ fn update(map: &mut Map, with: Map) {
 }
 
 /// Shell patterns: `*`, `?`, `[abc]`, `[a-z]`, `[!a]`. Letters count as they are written.
-fn matches(pattern: &str, text: &str) -> bool {
+pub(in crate::catalog) fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;

@@ -1,6 +1,6 @@
 //! `grains`: what is known of a target, and what somebody wrote down about it.
 
-mod filter;
+pub(super) mod filter;
 mod write;
 
 use rocksalt_core::{Map, Value};

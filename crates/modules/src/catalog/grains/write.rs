@@ -334,7 +334,6 @@ impl Function for Delkey {
 mod tests {
     use rocksalt_core::{Call, yaml};
 
-    use super::*;
     use crate::catalog;
     use crate::grains::look;
     use crate::machine::Fake;
