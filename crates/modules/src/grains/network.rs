@@ -84,7 +84,7 @@ fn resolver_settings(text: &str) -> Map {
                 servers.extend(server.filter(|server| !servers.contains(server)));
             }
             "domain" => domain = words.next().map(str::to_owned).unwrap_or(domain),
-            "search" => search = words.map(|word| Value::from(word)).collect(),
+            "search" => search = words.map(Value::from).collect(),
             "sortlist" => sortlist.extend(words.filter_map(with_netmask)),
             "options" => {
                 options.extend(words.next().map(str::to_owned).filter(|option| !options.contains(option)));

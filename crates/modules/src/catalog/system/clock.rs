@@ -1,41 +1,15 @@
-//! `system`: date and time, the machine's name, and turning it off.
+//! Date and time, through the target's own `date`.
 
-use std::path::Path;
-use std::time::Duration;
-
-use rocksalt_core::Value;
 use serde::Deserialize;
 
-use super::{Entry, Function, entry, network};
+use super::{PATIENCE, failure};
+use crate::catalog::Function;
 use crate::grains::look;
 use crate::machine::{Command, Probe, System};
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[
-    entry::<GetComputerDesc>(),
-    entry::<GetComputerName>(),
-    entry::<GetRebootRequiredWitnessed>(),
-    entry::<GetSystemDate>(),
-    entry::<GetSystemDateTime>(),
-    entry::<GetSystemTime>(),
-    entry::<Halt>(),
-    entry::<HasSettableHwclock>(),
-    entry::<Init>(),
-    entry::<Poweroff>(),
-    entry::<Reboot>(),
-    entry::<SetComputerDesc>(),
-    entry::<SetComputerName>(),
-    entry::<SetRebootRequiredWitnessed>(),
-    entry::<SetSystemDate>(),
-    entry::<SetSystemDateTime>(),
-    entry::<SetSystemTime>(),
-    entry::<Shutdown>(),
-];
-
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// The target's time in the words of its own `date`, which knows its time zone.
-pub(super) fn date(machine: &dyn Probe, format: &str, utc_offset: Option<&str>) -> Result<String> {
+pub(in crate::catalog) fn date(machine: &dyn Probe, format: &str, utc_offset: Option<&str>) -> Result<String> {
     let env = zone(utc_offset)?;
     let command = Command { env, timeout: Some(PATIENCE), ..Command::new(["date".to_owned(), format!("+{format}")]) };
     let output = machine.query(&command)?;
@@ -57,10 +31,6 @@ fn zone(utc_offset: Option<&str>) -> Result<Vec<(String, Option<String>)>> {
         env.push(("TZ".into(), Some(format!("<{offset}>{sign}{}:{}", &digits[..2], &digits[2..]))));
     }
     Ok(env)
-}
-
-fn failure(doing: &str, stderr: &[u8]) -> Error {
-    Error::failed(format!("could not {doing}: {}", String::from_utf8_lossy(stderr).trim()))
 }
 
 /// The target's date, such as `Sun 11/15/2026`.
@@ -321,295 +291,9 @@ impl Function for HasSettableHwclock {
     }
 }
 
-/// The target's host name.
-///
-/// ```text
-/// rocksalt '*' system.get_computer_name
-/// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-pub struct GetComputerName {}
-
-impl Function for GetComputerName {
-    const NAME: &'static str = "system.get_computer_name";
-    type Output = String;
-
-    fn call(self, machine: &dyn System) -> Result<String> {
-        Ok(look::line(machine, "/proc/sys/kernel/hostname").unwrap_or_default())
-    }
-}
-
-/// Gives the target another host name, now and for good.
-///
-/// ```text
-/// rocksalt '*' system.set_computer_name web01.example.com
-/// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-pub struct SetComputerName {
-    /// The new name.
-    hostname: String,
-}
-
-impl Function for SetComputerName {
-    const NAME: &'static str = "system.set_computer_name";
-    type Output = bool;
-
-    fn call(self, machine: &dyn System) -> Result<bool> {
-        network::set_hostname(machine, &self.hostname)
-    }
-}
-
-const MACHINE_INFO: &str = "/etc/machine-info";
-const PRETTY: &str = "PRETTY_HOSTNAME=";
-
-/// The target's name in free words, or `False` if it has none.
-///
-/// ```text
-/// rocksalt '*' system.get_computer_desc
-/// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-pub struct GetComputerDesc {}
-
-impl Function for GetComputerDesc {
-    const NAME: &'static str = "system.get_computer_desc";
-    type Output = Value;
-
-    fn call(self, machine: &dyn System) -> Result<Value> {
-        let text = look::text(machine, MACHINE_INFO).unwrap_or_default();
-        let line = text.lines().rev().find_map(|line| line.trim_start().strip_prefix(PRETTY));
-        Ok(line.map_or(Value::Bool(false), |line| described(line.trim()).into()))
-    }
-}
-
-/// Takes quotes and backslashes away.
-fn described(line: &str) -> String {
-    let inner = ['"', '\''].iter().find_map(|quote| line.strip_prefix(*quote)?.strip_suffix(*quote)).unwrap_or(line);
-    let mut text = String::new();
-    let mut letters = inner.chars();
-    while let Some(letter) = letters.next() {
-        match (letter, letter == '\\') {
-            (_, true) => match letters.next() {
-                Some('n') => text.push('\n'),
-                Some('t') => text.push('\t'),
-                other => text.extend(other),
-            },
-            (letter, false) => text.push(letter),
-        }
-    }
-    text
-}
-
-/// Gives the target a name in free words, in `/etc/machine-info`.
-///
-/// ```text
-/// rocksalt '*' system.set_computer_desc "Ann's laptop"
-/// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-pub struct SetComputerDesc {
-    /// The words.
-    desc: String,
-}
-
-impl Function for SetComputerDesc {
-    const NAME: &'static str = "system.set_computer_desc";
-    type Output = bool;
-
-    fn call(self, machine: &dyn System) -> Result<bool> {
-        let mut escaped = self.desc.replace('\\', "\\\\").replace('"', "\\\"");
-        escaped = escaped.replace('\n', "\\n").replace('\t', "\\t").replace('$', "\\$").replace('`', "\\`");
-        let text = look::text(machine, MACHINE_INFO).unwrap_or_default();
-        let mut lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with(PRETTY)).collect();
-        let line = format!("{PRETTY}\"{escaped}\"");
-        lines.push(&line);
-        let content = lines.join("\n") + "\n";
-        machine
-            .write(Path::new(MACHINE_INFO), content.as_bytes(), None)
-            .map_err(|error| Error::io("write", MACHINE_INFO, &error))?;
-        Ok(true)
-    }
-}
-
-/// Where a wish for a reboot is noted until the next boot; the first is ours, the others the distributions'.
-const WITNESSES: [&str; 3] = ["/run/rocksalt-reboot-required", "/run/reboot-required", "/var/run/reboot-required"];
-
-/// Whether something on the target asked for a reboot since the last one.
-///
-/// ```text
-/// rocksalt '*' system.get_reboot_required_witnessed
-/// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-pub struct GetRebootRequiredWitnessed {}
-
-impl Function for GetRebootRequiredWitnessed {
-    const NAME: &'static str = "system.get_reboot_required_witnessed";
-    type Output = bool;
-
-    fn call(self, machine: &dyn System) -> Result<bool> {
-        Ok(WITNESSES.iter().any(|path| look::exists(machine, path)))
-    }
-}
-
-/// Notes that the target should be rebooted; the note is gone after the next boot.
-///
-/// ```text
-/// rocksalt '*' system.set_reboot_required_witnessed
-/// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-pub struct SetRebootRequiredWitnessed {}
-
-impl Function for SetRebootRequiredWitnessed {
-    const NAME: &'static str = "system.set_reboot_required_witnessed";
-    type Output = bool;
-
-    fn call(self, machine: &dyn System) -> Result<bool> {
-        let path = WITNESSES[0];
-        machine.write(Path::new(path), b"", None).map_err(|error| Error::io("write", path, &error))?;
-        Ok(true)
-    }
-}
-
-fn run(machine: &dyn System, doing: &str, words: &[&str]) -> Result<String> {
-    let output = machine.run(&Command { timeout: Some(PATIENCE), ..Command::new(words.iter().copied()) })?;
-    // A machine that goes down may well kill the command that made it so.
-    if output.code > 0 {
-        return Err(failure(doing, &output.stderr));
-    }
-    let text = output.text() + &String::from_utf8_lossy(&output.stderr);
-    Ok(text.trim_end().to_owned())
-}
-
-/// By `shutdown` if there is one; busybox has only programs that act at once.
-fn go_down(machine: &dyn System, doing: &str, flag: &str, at_once: &str, at_time: &Value) -> Result<String> {
-    let minutes = at_time.to_string();
-    let when = match at_time {
-        time if !time.truth() => "now".to_owned(),
-        _ if minutes.bytes().all(|b| b.is_ascii_digit()) => format!("+{minutes}"),
-        // A time such as 23:30, or +5.
-        _ if minutes.bytes().all(|b| b.is_ascii_digit() || b":+".contains(&b)) || minutes == "now" => minutes,
-        _ => return Err(Error::arguments(format!("'{minutes}' is no number of minutes"))),
-    };
-    match look::program(machine, "shutdown") {
-        Some(shutdown) => run(machine, doing, &[&shutdown, flag, &when]),
-        None if when == "now" => run(machine, doing, &[at_once]),
-        None => {
-            Err(Error::failed("'shutdown' is not on the target, so it can't be done later").hint("leave out at_time"))
-        }
-    }
-}
-
-/// Stops the target without turning it off.
-///
-/// ```text
-/// rocksalt '*' system.halt
-/// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-pub struct Halt {}
-
-impl Function for Halt {
-    const NAME: &'static str = "system.halt";
-    type Output = String;
-
-    fn call(self, machine: &dyn System) -> Result<String> {
-        run(machine, "halt", &["halt"])
-    }
-}
-
-/// Changes the runlevel, where there are runlevels.
-///
-/// ```text
-/// rocksalt '*' system.init 3
-/// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-pub struct Init {
-    /// The runlevel.
-    runlevel: String,
-}
-
-impl Function for Init {
-    const NAME: &'static str = "system.init";
-    type Output = String;
-
-    fn call(self, machine: &dyn System) -> Result<String> {
-        if !matches!(self.runlevel.as_str(), "0" | "1" | "2" | "3" | "4" | "5" | "6" | "s" | "S" | "q" | "Q") {
-            return Err(Error::arguments(format!("'{}' is no runlevel", self.runlevel)));
-        }
-        run(machine, "change the runlevel", &["init", &self.runlevel])
-    }
-}
-
-/// Turns the target off.
-///
-/// ```text
-/// rocksalt '*' system.poweroff
-/// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-pub struct Poweroff {}
-
-impl Function for Poweroff {
-    const NAME: &'static str = "system.poweroff";
-    type Output = String;
-
-    fn call(self, machine: &dyn System) -> Result<String> {
-        run(machine, "turn it off", &["poweroff"])
-    }
-}
-
-/// Restarts the target.
-///
-/// ```text
-/// rocksalt '*' system.reboot
-/// rocksalt '*' system.reboot 5
-/// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-pub struct Reboot {
-    /// In how many minutes; at once if it is left out.
-    #[serde(default)]
-    at_time: Value,
-}
-
-impl Function for Reboot {
-    const NAME: &'static str = "system.reboot";
-    type Output = String;
-
-    fn call(self, machine: &dyn System) -> Result<String> {
-        go_down(machine, "reboot", "-r", "reboot", &self.at_time)
-    }
-}
-
-/// Shuts the target down.
-///
-/// ```text
-/// rocksalt '*' system.shutdown 5
-/// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-pub struct Shutdown {
-    /// In how many minutes; at once if it is left out.
-    #[serde(default)]
-    at_time: Value,
-}
-
-impl Function for Shutdown {
-    const NAME: &'static str = "system.shutdown";
-    type Output = String;
-
-    fn call(self, machine: &dyn System) -> Result<String> {
-        go_down(machine, "shut it down", "-h", "poweroff", &self.at_time)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use rocksalt_core::Call;
+    use rocksalt_core::{Call, Value};
 
     use super::*;
     use crate::catalog;
@@ -642,26 +326,5 @@ mod tests {
         assert!(!call("system.set_system_date", "2026-13-01").success());
         assert!(zone(Some("2 hours")).is_err());
         assert_eq!(zone(Some("+0530")).expect("a zone")[1].1.as_deref(), Some("<+0530>-05:30"));
-    }
-
-    #[test]
-    fn a_description_survives_its_file() {
-        let machine = Fake::new().file(MACHINE_INFO, "CHASSIS=server\nPRETTY_HOSTNAME=\"old\"\n");
-        let desc = "Ann's \"laptop\" \\ $HOME";
-        assert!(SetComputerDesc { desc: desc.into() }.call(&machine).expect("it is written"));
-        assert_eq!(GetComputerDesc {}.call(&machine).expect("it is read"), Value::from(desc));
-        assert!(look::text(&machine, MACHINE_INFO).expect("a file").starts_with("CHASSIS=server\n"));
-        assert_eq!(GetComputerDesc {}.call(&Fake::new()).expect("it is read"), Value::Bool(false));
-    }
-
-    #[test]
-    fn a_machine_goes_down_as_it_can() {
-        let busybox = Fake::new().command(&["reboot"], says(""));
-        assert!(catalog::call(Call::new("system.reboot"), &busybox).success());
-        assert!(!catalog::call(Call::new("system.reboot").arg(5i64), &busybox).success());
-        let full = Fake::new().file("/sbin/shutdown", "").command(&["/sbin/shutdown", "-r", "+5"], says("soon"));
-        full.set_mode(Path::new("/sbin/shutdown"), 0o755).expect("it is there");
-        assert_eq!(catalog::call(Call::new("system.reboot").arg(5i64), &full).value, Value::from("soon"));
-        assert!(!catalog::call(Call::new("system.shutdown").arg("now; rm"), &full).success());
     }
 }
