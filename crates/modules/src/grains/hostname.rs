@@ -1,6 +1,7 @@
 //! Who the machine is: `id`, its names, and the numbers made of them.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use rocksalt_core::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -9,10 +10,13 @@ use super::hosts::{self, Answer};
 use super::look;
 use crate::machine::Probe;
 
+/// How long a name service may take. A broken resolver must not hold up every command.
+const PATIENCE: Duration = Duration::from_millis(800);
+
 pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     let name = look::line(machine, "/proc/sys/kernel/hostname")
         .unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned());
-    let Answer { canonical, mut addresses } = hosts::resolve(machine, &name);
+    let Answer { canonical, mut addresses } = hosts::resolve(machine, &name, PATIENCE);
     let full = canonical.unwrap_or_else(|| name.clone());
     if full != name && !addresses.is_empty() {
         // The full name may stand in other lines than the short one.

@@ -6,9 +6,6 @@ use std::time::Duration;
 use super::look;
 use crate::machine::{Command, Probe};
 
-/// How long a name service may take. A broken resolver must not hold up every command.
-const PATIENCE: Duration = Duration::from_millis(800);
-
 /// What a name stands for.
 #[derive(Debug, Default, PartialEq)]
 pub struct Answer {
@@ -55,8 +52,8 @@ impl Hosts {
     }
 }
 
-/// Asks the files first, then the target's own name services.
-pub fn resolve(machine: &dyn Probe, name: &str) -> Answer {
+/// Asks the files first, then the target's own name services, which may take so long.
+pub fn resolve(machine: &dyn Probe, name: &str, patience: Duration) -> Answer {
     let answer = Hosts::read(machine).resolve(name);
     if !answer.addresses.is_empty() {
         return answer;
@@ -65,7 +62,7 @@ pub fn resolve(machine: &dyn Probe, name: &str) -> Answer {
     if name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace) {
         return Answer::default();
     }
-    let command = Command { timeout: Some(PATIENCE), ..Command::new(["getent", "ahosts", name]) };
+    let command = Command { timeout: Some(patience), ..Command::new(["getent", "ahosts", name]) };
     match machine.query(&command) {
         Ok(output) if output.success() => parse_getent(&output.text()),
         _ => Answer::default(),
@@ -109,8 +106,8 @@ mod tests {
         let output = "192.0.2.7      STREAM web01.example.test\n192.0.2.7      DGRAM\nfe80::1%eth0 STREAM\n";
         let output = Output { stdout: output.into(), ..Output::default() };
         let machine = Fake::new().command(&["getent", "ahosts", "web01"], output);
-        let answer = resolve(&machine, "web01");
+        let answer = resolve(&machine, "web01", Duration::ZERO);
         assert_eq!((answer.canonical.as_deref(), answer.addresses.len()), (Some("web01.example.test"), 2));
-        assert_eq!(resolve(&machine, "--help"), Answer::default());
+        assert_eq!(resolve(&machine, "--help", Duration::ZERO), Answer::default());
     }
 }

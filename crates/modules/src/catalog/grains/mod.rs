@@ -259,4 +259,24 @@ mod tests {
             assert_eq!(answer.value.to_string(), expected, "{function}");
         }
     }
+
+    /// Of the functions that look at a machine: each says what it does, by example, and what its arguments are.
+    #[cfg(feature = "docs")]
+    #[test]
+    fn every_function_is_documented() {
+        let nouns = ["disk.", "grains.", "network.", "ps.", "status.", "system."];
+        let ours = catalog::all().filter(|entry| nouns.iter().any(|noun| entry.name.starts_with(noun)));
+        let mut count = 0;
+        for entry in ours {
+            let schema = (entry.schema)();
+            let text = schema.get("description").and_then(|text| text.as_str()).unwrap_or_default();
+            assert!(text.contains(&format!(" {}", entry.name)), "{} has no example", entry.name);
+            let properties = schema.get("properties").and_then(|properties| properties.as_object());
+            for (name, property) in properties.into_iter().flatten() {
+                assert!(property.get("description").is_some(), "{} {name} is not described", entry.name);
+            }
+            count += 1;
+        }
+        assert!(count > 100, "only {count} functions were found");
+    }
 }

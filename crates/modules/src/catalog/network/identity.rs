@@ -1,6 +1,7 @@
 //! The machine's own names.
 
 use std::path::Path;
+use std::time::Duration;
 
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
@@ -48,7 +49,7 @@ impl Function for GetFqdn {
 
     fn call(self, machine: &dyn System) -> Result<String> {
         let name = hostname(machine);
-        Ok(hosts::resolve(machine, &name).canonical.unwrap_or(name))
+        Ok(hosts::resolve(machine, &name, Duration::from_secs(10)).canonical.unwrap_or(name))
     }
 }
 
