@@ -60,13 +60,20 @@ pub struct Space {
     pub inodes_free: u64,
 }
 
+impl Space {
+    /// Some network file systems claim more free space than they have in all.
+    pub fn used(&self) -> u64 {
+        self.total.saturating_sub(self.free)
+    }
+}
+
 pub fn space(path: &str) -> std::io::Result<Space> {
     let found = rustix::fs::statvfs(path)?;
     let unit = found.f_frsize;
     Ok(Space {
-        total: found.f_blocks * unit,
-        free: found.f_bfree * unit,
-        available: found.f_bavail * unit,
+        total: found.f_blocks.saturating_mul(unit),
+        free: found.f_bfree.saturating_mul(unit),
+        available: found.f_bavail.saturating_mul(unit),
         inodes: found.f_files,
         inodes_free: found.f_ffree,
     })
@@ -106,12 +113,12 @@ fn shown(machine: &dyn Probe, arguments: &Value) -> Result<Vec<(Mount, Space)>> 
 
 /// Rounded up, as `df` does.
 fn percent(used: u64, of: u64) -> String {
-    if of == 0 { "-".into() } else { format!("{}%", (used * 100).div_ceil(of)) }
+    if of == 0 { "-".into() } else { format!("{}%", used.saturating_mul(100).div_ceil(of)) }
 }
 
 fn capacity(space: &Space) -> String {
-    let used = space.total - space.free;
-    percent(used, used + space.available)
+    let used = space.used();
+    percent(used, used.saturating_add(space.available))
 }
 
 /// How full the file systems are, in kilobytes.
@@ -138,7 +145,7 @@ impl Function for Usage {
             let pairs = [
                 ("filesystem", mount.device.into()),
                 ("1K-blocks", kilobytes(space.total)),
-                ("used", kilobytes(space.total - space.free)),
+                ("used", kilobytes(space.used())),
                 ("available", kilobytes(space.available)),
                 ("capacity", capacity(&space).into()),
             ];
@@ -180,7 +187,7 @@ impl Function for Inodeusage {
     fn call(self, machine: &dyn System) -> Result<Map> {
         let mut result = Map::new();
         for (mount, space) in shown(machine, &flags(self.args))? {
-            let used = space.inodes - space.inodes_free;
+            let used = space.inodes.saturating_sub(space.inodes_free);
             let pairs = [
                 ("inodes", Value::from(space.inodes.to_string())),
                 ("used", used.to_string().into()),

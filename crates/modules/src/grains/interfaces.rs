@@ -1,7 +1,6 @@
 //! The network interfaces and their addresses.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::Path;
 
 use super::look;
 use super::netlink::{self, Address};
@@ -54,26 +53,11 @@ impl Interface {
     pub fn ipv4(&self) -> impl Iterator<Item = &Address> {
         self.addresses.iter().filter(|address| address.ip.is_ipv4())
     }
-
-    pub fn ipv6(&self) -> impl Iterator<Item = &Address> {
-        self.addresses.iter().filter(|address| address.ip.is_ipv6())
-    }
-
-    /// The interface above this one, by its index (`eth0@if5`).
-    pub fn is_loopback(&self, machine: &dyn Probe) -> bool {
-        const LOOPBACK: &str = "772";
-        look::line(machine, &format!("/sys/class/net/{}/type", self.name)).as_deref() == Some(LOOPBACK)
-    }
 }
 
 impl Address {
     pub fn netmask(&self) -> Ipv4Addr {
         netmask(self.prefix)
-    }
-
-    /// The network that the address is in, as `192.0.2.0/24`.
-    pub fn network(&self) -> String {
-        format!("{}/{}", network(self.ip, self.prefix), self.prefix)
     }
 
     pub fn scope_name(&self) -> String {
@@ -101,11 +85,6 @@ pub fn network(ip: IpAddr, prefix: u8) -> IpAddr {
             IpAddr::V6((u128::from(ip) & mask).into())
         }
     }
-}
-
-/// The name of an interface that is there.
-pub fn is_interface(machine: &dyn Probe, name: &str) -> bool {
-    !name.contains('/') && matches!(machine.stat(Path::new(&format!("/sys/class/net/{name}")), true), Ok(Some(_)))
 }
 
 #[cfg(test)]

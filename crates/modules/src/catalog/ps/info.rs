@@ -133,7 +133,7 @@ fn memory(machine: &dyn Probe, process: &Process) -> Option<[u64; 7]> {
     let text = look::line(machine, &format!("/proc/{}/statm", process.pid))?;
     let pages: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [all, resident, shared, code, library, data, dirty] = pages[..] else { return None };
-    Some([resident, all, shared, code, library, data, dirty].map(|count| count * page()))
+    Some([resident, all, shared, code, library, data, dirty].map(|count| count.saturating_mul(page())))
 }
 
 fn memory_percent(machine: &dyn Probe, process: &Process) -> Value {

@@ -66,7 +66,7 @@ impl Process {
 
     /// Processor time it used itself, in seconds.
     pub fn busy(&self) -> f64 {
-        (self.times[0] + self.times[1]) as f64 / ticks()
+        self.times[0].saturating_add(self.times[1]) as f64 / ticks()
     }
 
     /// The state in psutil's words.

@@ -25,7 +25,7 @@ fn percent(part: f64, whole: f64) -> Value {
 /// A line of `/proc/meminfo`, in bytes.
 fn memory(meminfo: &str, key: &str) -> u64 {
     let value = look::field(meminfo, key).and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
-    value.unwrap_or(0) * 1024
+    value.unwrap_or(0).saturating_mul(1024)
 }
 
 pub(super) fn memory_total(machine: &dyn Probe) -> u64 {
@@ -179,7 +179,7 @@ impl Function for DiskIoCounters {
             }
             found = true;
             for (sum, word) in sums.iter_mut().zip(&words[3..]) {
-                *sum += word.parse::<u64>().unwrap_or(0);
+                *sum = sum.wrapping_add(word.parse().unwrap_or(0));
             }
         }
         if !found {
@@ -191,8 +191,8 @@ impl Function for DiskIoCounters {
         Ok(Value::Map(map([
             ("read_count", reads.into()),
             ("write_count", writes.into()),
-            ("read_bytes", (sectors_read * SECTOR).into()),
-            ("write_bytes", (sectors_written * SECTOR).into()),
+            ("read_bytes", (sectors_read.saturating_mul(SECTOR)).into()),
+            ("write_bytes", (sectors_written.saturating_mul(SECTOR)).into()),
             ("read_time", reading.into()),
             ("write_time", writing.into()),
             ("read_merged_count", reads_merged.into()),
@@ -244,12 +244,12 @@ impl Function for DiskPartitions {
 
 fn usage(path: &str) -> Result<Map> {
     let space = disk::space(path).map_err(|error| Error::io("look at the file system of", path, &error))?;
-    let used = space.total - space.free;
+    let used = space.used();
     Ok(map([
         ("total", space.total.into()),
         ("used", used.into()),
         ("free", space.available.into()),
-        ("percent", percent(used as f64, (used + space.available) as f64)),
+        ("percent", percent(used as f64, used.saturating_add(space.available) as f64)),
     ]))
 }
 
@@ -354,7 +354,7 @@ impl Function for NetworkIoCounters {
             }
             found = true;
             for (sum, word) in sums.iter_mut().zip(counts.split_whitespace()) {
-                *sum += word.parse::<u64>().unwrap_or(0);
+                *sum = sum.wrapping_add(word.parse().unwrap_or(0));
             }
         }
         if !found {
@@ -411,7 +411,7 @@ impl Function for SwapMemory {
         let moved = look::text(machine, "/proc/vmstat").unwrap_or_default();
         let pages = |key: &str| {
             let line = moved.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok());
-            Value::from(line.unwrap_or(0) * 4096)
+            Value::from(line.unwrap_or(0).saturating_mul(4096))
         };
         Ok(map([
             ("total", total.into()),
