@@ -4,6 +4,12 @@
 
 mod function;
 
+mod disk;
+mod grains;
+mod network;
+mod ps;
+mod status;
+mod system;
 mod test;
 
 pub use function::{Entry, Function, Outcome, bind, entry};
@@ -13,7 +19,15 @@ use rocksalt_core::{Call, Problem, Return, call::ProblemKind, nearest};
 use crate::machine::System;
 
 /// Alphabetical by noun.
-const NOUNS: &[(&str, &[Entry])] = &[("test", test::FUNCTIONS)];
+const NOUNS: &[(&str, &[Entry])] = &[
+    ("disk", disk::FUNCTIONS),
+    ("grains", grains::FUNCTIONS),
+    ("network", network::FUNCTIONS),
+    ("ps", ps::FUNCTIONS),
+    ("status", status::FUNCTIONS),
+    ("system", system::FUNCTIONS),
+    ("test", test::FUNCTIONS),
+];
 
 /// Every function there is.
 pub fn all() -> impl Iterator<Item = &'static Entry> {

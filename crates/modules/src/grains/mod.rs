@@ -1,14 +1,94 @@
-//! What is known of a machine, under Salt's names.
+//! What is known of a machine, under Salt's names: a file for each group of grains.
+//!
+//! To add a group: write `group.rs` with a `grains` function, and put one line here in each place.
+
+pub mod hosts;
+pub mod interfaces;
+pub mod look;
+pub mod os;
+pub mod own;
+pub mod routes;
+
+mod architecture;
+mod cpu;
+mod disks;
+mod firmware;
+mod gpus;
+mod hostname;
+mod init;
+mod kernel;
+mod locale;
+mod memory;
+mod netlink;
+mod network;
+mod os_names;
+mod process;
+mod release;
+mod security;
+mod virtualization;
 
 use rocksalt_core::Map;
 
 use crate::machine::Probe;
 
-/// Gathers all grains; those of the target's configuration come last and win.
+/// Adds a group's grains to those that are already there.
+type Group = fn(&dyn Probe, &mut Map);
+
+/// In the order in which they need each other, else alphabetical.
+const GROUPS: &[(&str, Group)] = &[
+    ("kernel", kernel::grains),
+    ("os", os::grains),
+    ("architecture", architecture::grains),
+    ("cpu", cpu::grains),
+    ("disks", disks::grains),
+    ("firmware", firmware::grains),
+    ("gpus", gpus::grains),
+    ("hostname", hostname::grains),
+    ("init", init::grains),
+    ("locale", locale::grains),
+    ("memory", memory::grains),
+    ("network", network::grains),
+    ("process", process::grains),
+    ("release", release::grains),
+    ("security", security::grains),
+    ("virtualization", virtualization::grains),
+];
+
+/// Gathers all grains; those that somebody wrote down for the target come last and win.
 pub fn gather(machine: &dyn Probe) -> Map {
     let mut grains = Map::new();
-    if let Some(own) = machine.options().get("grains").and_then(rocksalt_core::Value::as_map) {
-        grains.extend(own.clone());
+    for (_, group) in GROUPS {
+        group(machine, &mut grains);
     }
+    own::grains(machine, &mut grains);
     grains
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::machine::Fake;
+
+    #[test]
+    fn an_empty_machine_has_grains_and_no_accidents() {
+        let grains = gather(&Fake::new());
+        for name in ["id", "kernel", "os", "os_family", "num_cpus", "mem_total", "ipv4", "virtual", "saltversion"] {
+            assert!(grains.contains_key(name), "{name} must always be there");
+        }
+    }
+
+    #[test]
+    fn no_two_groups_give_the_same_grain() {
+        let machine = Fake::new();
+        let mut seen = BTreeSet::new();
+        for (name, group) in GROUPS {
+            let mut grains = Map::new();
+            group(&machine, &mut grains);
+            for key in grains.keys() {
+                assert!(seen.insert(key.to_string()), "{key} of {name} is also another group's");
+            }
+        }
+    }
 }

@@ -1,0 +1,205 @@
+//! `grains.filter_by`: the table look-up that formulas are made of.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::lookup;
+use crate::catalog::Function;
+use crate::machine::System;
+use crate::{Error, Result};
+
+/// Picks the entry of a table that fits a grain, and merges others with it.
+///
+/// ```text
+/// rocksalt '*' grains.filter_by '{Debian: apache2, RedHat: httpd}'
+/// rocksalt '*' grains.filter_by '{web*: {port: 80}, default: {port: 8080}}' id
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct FilterBy {
+    /// The table; its keys may be patterns such as `Debian-1?`.
+    lookup_dict: Map,
+    /// The grain whose value is looked for. Of a list, the first item that fits counts.
+    #[serde(default = "os_family")]
+    grain: String,
+    /// A map that is merged over the entry.
+    #[serde(default)]
+    merge: Value,
+    /// The key of the entry that is taken if none fits.
+    #[serde(default = "default_key")]
+    default: Value,
+    /// The key of an entry that the found one is merged over.
+    #[serde(default)]
+    base: Value,
+}
+
+fn os_family() -> String {
+    "os_family".into()
+}
+
+fn default_key() -> Value {
+    "default".into()
+}
+
+impl Function for FilterBy {
+    const NAME: &'static str = "grains.filter_by";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let wanted = lookup(machine, &self.grain, ":").unwrap_or_else(|| Value::List(Vec::new()));
+        filter_by(&self.lookup_dict, &wanted, self.merge, &self.default, &self.base)
+    }
+}
+
+fn filter_by(table: &Map, wanted: &Value, merge: Value, default: &Value, base: &Value) -> Result<Value> {
+    let single = std::slice::from_ref(wanted);
+    let fitting = wanted.as_list().unwrap_or(single).iter().find_map(|wanted| {
+        let wanted = wanted.to_string();
+        let entry = table.iter().find(|(key, _)| matches(&key.to_string(), &wanted));
+        entry.map(|(_, value)| value).filter(|value| !value.is_null())
+    });
+    let mut found = fitting.or_else(|| table.get_value(default)).cloned().unwrap_or_default();
+    if let Some(below) = table.get_value(base).filter(|_| base.truth()) {
+        found = match (below, found) {
+            (below, Value::Null) => below.clone(),
+            (Value::Map(below), Value::Map(found)) => {
+                let mut merged = below.clone();
+                update(&mut merged, found);
+                Value::Map(merged)
+            }
+            (Value::Map(_), _) => {
+                return Err(Error::failed("filter_by default and look-up values must both be dictionaries."));
+            }
+            (_, found) => found,
+        };
+    }
+    match (found, merge) {
+        (found, merge) if !merge.truth() => Ok(found),
+        (Value::Null, Value::Map(merge)) => Ok(Value::Map(merge)),
+        (Value::Map(mut found), Value::Map(merge)) => {
+            update(&mut found, merge);
+            Ok(Value::Map(found))
+        }
+        (found, Value::Map(_)) => {
+            Err(Error::failed(format!("filter_by can't merge a dictionary with {}", found.kind())))
+        }
+        _ => Err(Error::failed("filter_by merge argument must be a dictionary.")),
+    }
+}
+
+/// Maps are merged at every depth; all else is replaced.
+fn update(map: &mut Map, with: Map) {
+    for (key, value) in with {
+        let name = key.as_str().map(str::to_owned);
+        match (name.and_then(|name| map.get_mut(&name)), value) {
+            (Some(Value::Map(old)), Value::Map(new)) => update(old, new),
+            (_, value) => drop(map.insert(key, value)),
+        }
+    }
+}
+
+/// Shell patterns: `*`, `?`, `[abc]`, `[a-z]`, `[!a]`. Letters count as they are written.
+pub(in crate::catalog) fn matches(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match step(&pattern[p..], text[t]) {
+            Some(0) => {
+                star = Some((p + 1, t));
+                p += 1;
+            }
+            Some(length) => {
+                p += length;
+                t += 1;
+            }
+            None => match &mut star {
+                Some((after, from)) => {
+                    *from += 1;
+                    (p, t) = (*after, *from);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+/// How much of the pattern fits one letter; 0 is a star.
+fn step(pattern: &[char], c: char) -> Option<usize> {
+    match pattern.first()? {
+        '*' => Some(0),
+        '?' => Some(1),
+        '[' => {
+            let negated = pattern.get(1) == Some(&'!');
+            let start = if negated { 2 } else { 1 };
+            let Some(end) = pattern.iter().skip(start + 1).position(|c| *c == ']').map(|at| at + start + 1) else {
+                return (c == '[').then_some(1);
+            };
+            let (set, mut at, mut inside) = (&pattern[start..end], 0, false);
+            while at < set.len() {
+                match (set.get(at + 1), set.get(at + 2)) {
+                    (Some('-'), Some(last)) => {
+                        inside |= (set[at]..=*last).contains(&c);
+                        at += 3;
+                    }
+                    _ => {
+                        inside |= set[at] == c;
+                        at += 1;
+                    }
+                }
+            }
+            (inside != negated).then_some(end + 1)
+        }
+        other => (*other == c).then_some(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rocksalt_core::yaml;
+
+    use super::*;
+
+    /// Table, grain, merge, default, base; and what Salt 3008.3 gives.
+    #[test]
+    fn tables_are_filtered_as_in_salt() {
+        let cases = [
+            ("[{Debian: {a: 1}, default: {b: 2}}, Debian, {c: 3}, default, default]", "{'b': 2, 'a': 1, 'c': 3}"),
+            ("[{'Deb*': {a: 1}, default: {b: 2}}, Debian, null, default, null]", "{'a': 1}"),
+            ("[{Red: {a: 1}, x: {b: 2}}, Debian, null, x, null]", "{'b': 2}"),
+            ("[{Red: {a: 1}}, Debian, null, default, null]", "None"),
+            ("[{A: B, C: {D: {E: F, G: H}}}, [], {D: {E: I}, J: K}, C, null]", "{'D': {'E': 'I', 'G': 'H'}, 'J': 'K'}"),
+            (
+                "[{default: {A: {B: C}, D: E}, F: {A: {B: G}}, H: {D: I}}, [], {D: J}, F, default]",
+                "{'A': {'B': 'G'}, 'D': 'J'}",
+            ),
+            ("[{b: 1, c: 2}, [a, c, b], null, default, null]", "2"),
+            ("[{12: twelve}, 12, null, default, null]", "twelve"),
+        ];
+        for (case, expected) in cases {
+            let case = yaml::parse(case).expect("it is YAML");
+            let [table, wanted, merge, default, base] = case.as_list().expect("a list") else { panic!("five parts") };
+            let found = filter_by(table.as_map().expect("a map"), wanted, merge.clone(), default, base);
+            assert_eq!(found.expect("it fits").to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn patterns_are_a_shells() {
+        let cases = [
+            ("web*", "web01", true),
+            ("*01", "web01", true),
+            ("w*b?1", "web01", true),
+            ("[!a-v]eb*", "web", true),
+            ("[x]eb", "web", false),
+            ("Debian", "debian", false),
+            ("*a*b", "xaxbx", false),
+            ("[", "[", true),
+            ("", "", true),
+        ];
+        for (pattern, text, expected) in cases {
+            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! `grains`: what is known of a target, and what somebody wrote down about it.
+
+pub(super) mod filter;
+mod write;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::{Entry, Function, entry};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<write::Append>(),
+    entry::<write::Delkey>(),
+    entry::<write::Delval>(),
+    entry::<Equals>(),
+    entry::<filter::FilterBy>(),
+    entry::<Get>().also(&["grains.fetch"]),
+    entry::<HasValue>(),
+    entry::<Item>(),
+    entry::<Items>(),
+    entry::<Ls>().also(&["grains.keys"]),
+    entry::<write::Remove>(),
+    entry::<write::Set>(),
+    entry::<write::Setval>(),
+    entry::<write::Setvals>(),
+];
+
+/// The value at a path such as `ip_interfaces:eth0:0`.
+fn lookup(machine: &dyn Probe, key: &str, delimiter: &str) -> Option<Value> {
+    let grains = machine.grains();
+    let (first, rest) = match key.split_once(delimiter) {
+        Some((first, rest)) if !delimiter.is_empty() => (first, Some(rest)),
+        _ => (key, None),
+    };
+    let value = grains.get(first)?;
+    match rest {
+        Some(rest) => value.walk(rest, delimiter).cloned(),
+        None => Some(value.clone()),
+    }
+}
+
+fn colon() -> String {
+    ":".into()
+}
+
+fn empty() -> Value {
+    Value::from("")
+}
+
+/// Everything that is known of the target.
+///
+/// ```text
+/// rocksalt '*' grains.items
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Items {
+    /// Replace names and serial numbers by placeholders, to show the result to others.
+    #[serde(default)]
+    sanitize: bool,
+}
+
+impl Function for Items {
+    const NAME: &'static str = "grains.items";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let mut grains = (*machine.grains()).clone();
+        if self.sanitize {
+            sanitize(&mut grains);
+        }
+        Ok(grains)
+    }
+}
+
+fn sanitize(grains: &mut Map) {
+    const PLACEHOLDERS: &[(&str, &str)] = &[
+        ("serialnumber", "FILTEREDSERIAL"),
+        ("domain", "DOMAINNAME"),
+        ("fqdn", "MINION.DOMAINNAME"),
+        ("id", "MINION.DOMAINNAME"),
+        ("host", "MINION"),
+        ("localhost", "MINION"),
+        ("nodename", "MINION"),
+    ];
+    for (name, placeholder) in PLACEHOLDERS {
+        if let Some(value) = grains.get_mut(name) {
+            *value = (*placeholder).into();
+        }
+    }
+}
+
+/// One or more grains, each under its name; an unknown one is empty.
+///
+/// ```text
+/// rocksalt '*' grains.item os osrelease
+/// rocksalt '*' grains.item ip_interfaces:eth0 default=none
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Item {
+    /// Names, or paths such as `ip_interfaces:eth0`.
+    args: Vec<String>,
+    /// `default` for unknown ones, `delimiter` instead of the colon, `sanitize` as in `grains.items`.
+    kwargs: Map,
+}
+
+impl Function for Item {
+    const NAME: &'static str = "grains.item";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let default = self.kwargs.get("default").cloned().unwrap_or_else(empty);
+        let delimiter = self.kwargs.get("delimiter").map_or_else(colon, ToString::to_string);
+        let mut found = Map::new();
+        for name in self.args {
+            let value = lookup(machine, &name, &delimiter).unwrap_or_else(|| default.clone());
+            found.insert(name, value);
+        }
+        if self.kwargs.get("sanitize").is_some_and(Value::truth) {
+            sanitize(&mut found);
+        }
+        Ok(found)
+    }
+}
+
+/// The value of a grain.
+///
+/// ```text
+/// rocksalt '*' grains.get os_family
+/// rocksalt '*' grains.get ip_interfaces:eth0 default='[]'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Get {
+    /// The name, or a path into it.
+    key: String,
+    /// The answer if there is no such grain.
+    #[serde(default = "empty")]
+    default: Value,
+    /// What separates the parts of a path.
+    #[serde(default = "colon")]
+    delimiter: String,
+    /// Accepted for Salt's sake: maps always keep their order.
+    #[serde(default)]
+    #[expect(dead_code, reason = "an argument without a meaning here")]
+    ordered: Value,
+}
+
+impl Function for Get {
+    const NAME: &'static str = "grains.get";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        Ok(lookup(machine, &self.key, &self.delimiter).unwrap_or(self.default))
+    }
+}
+
+/// Whether a grain is there and isn't empty.
+///
+/// ```text
+/// rocksalt '*' grains.has_value virtual_subtype
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct HasValue {
+    /// The name, or a path into it.
+    key: String,
+}
+
+impl Function for HasValue {
+    const NAME: &'static str = "grains.has_value";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        Ok(lookup(machine, &self.key, ":").is_some_and(|value| value.truth()))
+    }
+}
+
+/// Whether a grain has this value; numbers and texts that look the same are the same.
+///
+/// ```text
+/// rocksalt '*' grains.equals systemd:version 252
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Equals {
+    /// The name, or a path into it.
+    key: String,
+    /// What it should be.
+    value: Value,
+}
+
+impl Function for Equals {
+    const NAME: &'static str = "grains.equals";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let found = lookup(machine, &self.key, ":").unwrap_or_else(empty);
+        Ok(found.to_string() == self.value.to_string())
+    }
+}
+
+/// The names of all grains, sorted.
+///
+/// ```text
+/// rocksalt '*' grains.ls
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Ls {}
+
+impl Function for Ls {
+    const NAME: &'static str = "grains.ls";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        let mut names: Vec<String> = machine.grains().keys().map(ToString::to_string).collect();
+        names.sort();
+        Ok(names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rocksalt_core::{Call, yaml};
+
+    use crate::catalog;
+    use crate::machine::Fake;
+
+    #[test]
+    fn grains_are_looked_up_by_path() {
+        let cases = [
+            ("grains.get", "[os]", "Debian"),
+            ("grains.get", "[nope]", ""),
+            ("grains.get", "[nope, 7]", "7"),
+            ("grains.get", "['a:b:1']", "two"),
+            ("grains.fetch", "['a/b/0', '', '/']", "one"),
+            ("grains.item", "[os, nope]", "{'os': 'Debian', 'nope': ''}"),
+            ("grains.has_value", "[os]", "True"),
+            ("grains.has_value", "[none]", "False"),
+            ("grains.equals", "[number, '12']", "True"),
+            ("grains.equals", "[os, RedHat]", "False"),
+            ("grains.ls", "[]", "['a', 'id', 'none', 'number', 'os']"),
+            (
+                "grains.items",
+                "[true]",
+                "{'os': 'Debian', 'number': 12, 'a': {'b': ['one', 'two']}, 'none': None, 'id': 'MINION.DOMAINNAME'}",
+            ),
+        ];
+        let grains = "{os: Debian, number: 12, a: {b: [one, two]}, none: null, id: vm}";
+        let grains = yaml::parse(grains).expect("it is YAML").as_map().expect("it is a map").clone();
+        let machine = Fake::new().with_grains(grains);
+        for (function, args, expected) in cases {
+            let args = yaml::parse(args).expect("it is YAML").as_list().expect("it is a list").to_vec();
+            let answer = catalog::call(Call { args, ..Call::new(function) }, &machine);
+            assert_eq!(answer.value.to_string(), expected, "{function}");
+        }
+    }
+
+    /// Of the functions that look at a machine: each says what it does, by example, and what its arguments are.
+    #[cfg(feature = "docs")]
+    #[test]
+    fn every_function_is_documented() {
+        let nouns = ["disk.", "grains.", "network.", "ps.", "status.", "system."];
+        let ours = catalog::all().filter(|entry| nouns.iter().any(|noun| entry.name.starts_with(noun)));
+        let mut count = 0;
+        for entry in ours {
+            let schema = (entry.schema)();
+            let text = schema.get("description").and_then(|text| text.as_str()).unwrap_or_default();
+            assert!(text.contains(&format!(" {}", entry.name)), "{} has no example", entry.name);
+            let properties = schema.get("properties").and_then(|properties| properties.as_object());
+            for (name, property) in properties.into_iter().flatten() {
+                assert!(property.get("description").is_some(), "{} {name} is not described", entry.name);
+            }
+            count += 1;
+        }
+        assert!(count > 100, "only {count} functions were found");
+    }
+}

@@ -1,0 +1,166 @@
+//! The machine's own names.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use crate::catalog::Function;
+use crate::grains::{hosts, look};
+use crate::machine::{Command, Probe, System};
+use crate::{Error, Result};
+
+fn hostname(machine: &dyn Probe) -> String {
+    look::line(machine, "/proc/sys/kernel/hostname")
+        .unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned())
+}
+
+/// The machine's host name.
+///
+/// ```text
+/// rocksalt '*' network.get_hostname
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetHostname {}
+
+impl Function for GetHostname {
+    const NAME: &'static str = "network.get_hostname";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        Ok(hostname(machine))
+    }
+}
+
+/// The machine's full name.
+///
+/// ```text
+/// rocksalt '*' network.get_fqdn
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetFqdn {}
+
+impl Function for GetFqdn {
+    const NAME: &'static str = "network.get_fqdn";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let name = hostname(machine);
+        Ok(hosts::resolve(machine, &name, Duration::from_secs(10)).canonical.unwrap_or(name))
+    }
+}
+
+/// The full names that the machine's own addresses have in its hosts file.
+///
+/// ```text
+/// rocksalt '*' network.fqdns
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Fqdns {}
+
+impl Function for Fqdns {
+    const NAME: &'static str = "network.fqdns";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let names = machine.grains().get("fqdns").cloned().unwrap_or_else(|| Value::List(Vec::new()));
+        Ok([("fqdns".into(), names)].into_iter().collect())
+    }
+}
+
+/// Gives the machine another host name, now and for good.
+///
+/// ```text
+/// rocksalt '*' network.mod_hostname web01.example.com
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ModHostname {
+    /// The new name.
+    hostname: String,
+}
+
+impl Function for ModHostname {
+    const NAME: &'static str = "network.mod_hostname";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        set_hostname(machine, &self.hostname)
+    }
+}
+
+/// Sets the kernel's name, the file that is read at boot, and the old name's entries in the hosts file.
+pub fn set_hostname(machine: &dyn System, name: &str) -> Result<bool> {
+    let sound = |part: &str| {
+        !part.is_empty() && !part.starts_with('-') && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    };
+    if name.len() > 253 || !name.split('.').all(sound) {
+        return Err(Error::arguments(format!("'{name}' is no host name"))
+            .hint("letters, digits and dashes, in parts separated by dots"));
+    }
+    let old = hostname(machine);
+    let hostnamectl = look::program(machine, "hostnamectl").filter(|_| look::exists(machine, "/run/systemd/system"));
+    let words = match hostnamectl {
+        Some(hostnamectl) => vec![hostnamectl, "set-hostname".into(), name.into()],
+        None => vec!["hostname".into(), name.into()],
+    };
+    let by_systemd = words.len() == 3;
+    let output = machine.run(&Command::new(words))?;
+    if !output.success() {
+        let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(Error::failed(format!("could not set the host name to '{name}': {reason}")));
+    }
+    let write = |path: &str, text: String| {
+        machine.write(Path::new(path), text.as_bytes(), None).map_err(|error| {
+            Error::failed(format!(
+                "the host name is '{name}' until the next boot, but {}",
+                Error::io("write", path, &error)
+            ))
+        })
+    };
+    if !by_systemd {
+        write("/etc/hostname", format!("{name}\n"))?;
+    }
+    if let Some(text) = look::text(machine, "/etc/hosts") {
+        let changed = renamed(&text, &old, name);
+        if changed != text {
+            write("/etc/hosts", changed)?;
+        }
+    }
+    machine.refresh_grains();
+    Ok(true)
+}
+
+/// Replaces a whole word, and leaves the blanks between words as they are.
+fn renamed(text: &str, old: &str, new: &str) -> String {
+    let word = |part: &str| {
+        let (bare, blanks) = part.split_at(part.trim_end().len());
+        if bare == old && !old.is_empty() { format!("{new}{blanks}") } else { part.to_owned() }
+    };
+    text.split_inclusive(char::is_whitespace).map(word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{Fake, Output};
+
+    #[test]
+    fn the_old_name_is_replaced_everywhere() {
+        let machine = Fake::new()
+            .file("/proc/sys/kernel/hostname", "old\n")
+            .file("/etc/hosts", "127.0.0.1\tlocalhost\n127.0.1.1\told older\n")
+            .file("/etc/hostname", "old\n")
+            .command(&["hostname", "new"], Output::default());
+        assert!(set_hostname(&machine, "new").expect("it can be set"));
+        assert_eq!(look::text(&machine, "/etc/hosts").as_deref(), Some("127.0.0.1\tlocalhost\n127.0.1.1\tnew older\n"));
+        assert_eq!(look::text(&machine, "/etc/hostname").as_deref(), Some("new\n"));
+        for bad in ["", "-x", "a..b", "a b", "a;b", "a\n"] {
+            assert!(set_hostname(&machine, bad).is_err(), "{bad}");
+        }
+    }
+}

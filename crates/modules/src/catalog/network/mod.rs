@@ -1,0 +1,51 @@
+//! `network`: interfaces, addresses, tables, and whether something can be reached.
+
+mod addresses;
+mod arithmetic;
+mod identity;
+mod reach;
+mod sockets;
+mod tables;
+
+use super::{Entry, entry};
+
+pub(super) use identity::set_hostname;
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<sockets::ActiveTcp>(),
+    entry::<tables::Arp>(),
+    entry::<arithmetic::CalcNet>(),
+    entry::<reach::Connect>(),
+    entry::<arithmetic::ConvertCidr>(),
+    entry::<tables::DefaultRoute>(),
+    entry::<reach::Dig>(),
+    entry::<reach::DnsCheck>(),
+    entry::<identity::Fqdns>(),
+    entry::<identity::GetFqdn>(),
+    entry::<identity::GetHostname>(),
+    entry::<tables::GetRoute>(),
+    entry::<addresses::HwAddr>().also(&["network.hwaddr"]),
+    entry::<addresses::IfaceStartsWith>(),
+    entry::<addresses::InSubnet>(),
+    entry::<addresses::OneInterface>(),
+    entry::<addresses::InterfaceIp>(),
+    entry::<addresses::Interfaces>(),
+    entry::<addresses::IpAddrs>().also(&["network.ipaddrs"]),
+    entry::<addresses::IpAddrs6>().also(&["network.ipaddrs6"]),
+    entry::<arithmetic::IpInSubnet>(),
+    entry::<tables::IpNeighs>().also(&["network.ipneighs"]),
+    entry::<tables::IpNeighs6>().also(&["network.ipneighs6"]),
+    entry::<addresses::IpNetworks>(),
+    entry::<addresses::IpNetworks6>(),
+    entry::<arithmetic::Iphexval>(),
+    entry::<arithmetic::IsLoopback>(),
+    entry::<arithmetic::IsPrivate>(),
+    entry::<identity::ModHostname>(),
+    entry::<sockets::Netstat>(),
+    entry::<reach::Ping>(),
+    entry::<arithmetic::ReverseIp>(),
+    entry::<tables::Routes>(),
+    entry::<addresses::Subnets>(),
+    entry::<addresses::Subnets6>(),
+    entry::<reach::Wol>(),
+];

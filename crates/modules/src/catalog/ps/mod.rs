@@ -1,0 +1,34 @@
+//! `ps`: processes, and what they use of the machine.
+
+pub mod process;
+
+mod find;
+mod info;
+mod resources;
+pub mod users;
+
+use super::{Entry, entry};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<resources::BootTime>(),
+    entry::<resources::CpuPercent>(),
+    entry::<resources::CpuTimes>(),
+    entry::<resources::DiskIoCounters>(),
+    entry::<resources::DiskPartitionUsage>(),
+    entry::<resources::DiskPartitions>(),
+    entry::<resources::DiskUsage>(),
+    entry::<find::GetPidList>(),
+    entry::<resources::GetUsers>(),
+    entry::<find::KillPid>(),
+    entry::<resources::NetworkIoCounters>(),
+    entry::<resources::NumCpus>(),
+    entry::<find::Pgrep>(),
+    entry::<find::Pkill>(),
+    entry::<info::ProcInfo>(),
+    entry::<find::Psaux>(),
+    entry::<find::Status>(),
+    entry::<resources::SwapMemory>(),
+    entry::<info::Top>(),
+    entry::<resources::TotalPhysicalMemory>(),
+    entry::<resources::VirtualMemory>(),
+];

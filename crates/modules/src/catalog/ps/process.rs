@@ -1,0 +1,176 @@
+//! A process, as `/proc` describes it.
+
+use std::path::Path;
+
+use crate::grains::look;
+use crate::machine::{Probe, accounts};
+
+/// Clock ticks in a second and bytes in a page, as the kernel counts them for this program.
+pub fn ticks() -> f64 {
+    rustix::param::clock_ticks_per_second() as f64
+}
+
+pub fn page() -> u64 {
+    rustix::param::page_size() as u64
+}
+
+/// The line `/proc/PID/stat`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Process {
+    pub pid: u32,
+    pub name: String,
+    pub state: char,
+    pub parent: u32,
+    /// In clock ticks: user, system, children's user, children's system, waiting for disks.
+    pub times: [u64; 5],
+    pub nice: i64,
+    pub threads: u64,
+    /// In clock ticks since boot.
+    pub start: u64,
+    pub cpu: u64,
+}
+
+impl Process {
+    pub fn read(machine: &dyn Probe, pid: u32) -> Option<Process> {
+        let mut process = Process::parse(&look::text(machine, &format!("/proc/{pid}/stat"))?)?;
+        // The kernel cuts names at 15 letters; the command line may have all of them.
+        if process.name.len() >= 15
+            && let Some(first) = command_line(machine, pid).first()
+            && let Some(name) = Path::new(first).file_name().map(|name| name.to_string_lossy())
+            && name.starts_with(&process.name)
+        {
+            process.name = name.into_owned();
+        }
+        Some(process)
+    }
+
+    /// The name stands in brackets and may itself have brackets and blanks in it.
+    fn parse(line: &str) -> Option<Process> {
+        let (pid, rest) = line.split_once('(')?;
+        let (name, rest) = rest.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        // The state is field 3 of the line, and the first one here.
+        let number = |field: usize| fields.get(field - 3).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        Some(Process {
+            pid: pid.trim().parse().ok()?,
+            name: name.to_owned(),
+            state: fields.first()?.chars().next()?,
+            parent: number(4) as u32,
+            times: [number(14), number(15), number(16), number(17), number(42)],
+            nice: fields.get(16)?.parse().ok()?,
+            threads: number(20),
+            start: number(22),
+            cpu: number(39),
+        })
+    }
+
+    /// Processor time it used itself, in seconds.
+    pub fn busy(&self) -> f64 {
+        self.times[0].saturating_add(self.times[1]) as f64 / ticks()
+    }
+
+    /// The state in psutil's words.
+    pub fn status(&self) -> &'static str {
+        match self.state {
+            'R' => "running",
+            'S' => "sleeping",
+            'D' => "disk-sleep",
+            'T' => "stopped",
+            't' => "tracing-stop",
+            'Z' => "zombie",
+            'X' | 'x' => "dead",
+            'K' => "wake-kill",
+            'W' => "waking",
+            'I' => "idle",
+            'P' => "parked",
+            _ => "?",
+        }
+    }
+
+    /// When it began, in seconds since 1970, to a hundredth.
+    pub fn created(&self, boot: u64) -> f64 {
+        ((boot as f64 + self.start as f64 / ticks()) * 100.0).round() / 100.0
+    }
+}
+
+/// The numbers of all processes.
+pub fn pids(machine: &dyn Probe) -> Vec<u32> {
+    let mut pids: Vec<u32> = look::names(machine, "/proc").iter().filter_map(|name| name.parse().ok()).collect();
+    pids.sort_unstable();
+    pids
+}
+
+/// All processes; one that ends meanwhile is left out.
+pub fn all(machine: &dyn Probe) -> Vec<Process> {
+    pids(machine).into_iter().filter_map(|pid| Process::read(machine, pid)).collect()
+}
+
+/// Empty for the kernel's own threads.
+pub fn command_line(machine: &dyn Probe, pid: u32) -> Vec<String> {
+    let text = look::text(machine, &format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let text = text.trim_end_matches('\0');
+    if text.is_empty() { Vec::new() } else { text.split('\0').map(str::to_owned).collect() }
+}
+
+/// Real, effective and saved number of `Uid` or `Gid`.
+pub fn numbers(machine: &dyn Probe, pid: u32, key: &str) -> [u32; 3] {
+    let status = look::text(machine, &format!("/proc/{pid}/status")).unwrap_or_default();
+    let mut words =
+        look::field(&status, key).unwrap_or_default().split_whitespace().map(|word| word.parse().unwrap_or(0));
+    [(); 3].map(|()| words.next().unwrap_or(0))
+}
+
+/// Names of users, read once for a whole list of processes.
+pub struct Owners(Vec<accounts::User>);
+
+impl Owners {
+    pub fn read(machine: &dyn Probe) -> Owners {
+        Owners(accounts::users(machine))
+    }
+
+    /// The real user's name, or its number if it has none.
+    pub fn of(&self, machine: &dyn Probe, pid: u32) -> String {
+        let uid = numbers(machine, pid, "Uid")[0];
+        self.0.iter().find(|user| user.uid == uid).map_or_else(|| uid.to_string(), |user| user.name.clone())
+    }
+}
+
+/// When the machine was started, in seconds since 1970.
+pub fn boot_time(machine: &dyn Probe) -> u64 {
+    let stat = look::text(machine, "/proc/stat").unwrap_or_default();
+    let line = stat.lines().find_map(|line| line.strip_prefix("btime "));
+    line.and_then(|line| line.trim().parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Fake;
+
+    const STAT: &str = "42 (a (b) c) S 1 42 42 0 -1 4194560 9 8 7 6 150 250 30 40 20 -5 3 0 1234 47722496 4637 \
+                        18446744073709551615 1 1 0 0 0 0 0 4096 0 0 0 0 17 1 0 0 11 0 0";
+
+    #[test]
+    fn a_process_is_read_whatever_its_name() {
+        let process = Process::parse(STAT).expect("a process");
+        assert_eq!((process.pid, process.name.as_str(), process.parent), (42, "a (b) c", 1));
+        assert_eq!(
+            (process.times, process.nice, process.threads, process.start),
+            ([150, 250, 30, 40, 11], -5, 3, 1234)
+        );
+        assert_eq!((process.cpu, process.status()), (1, "sleeping"));
+        assert_eq!(Process::parse("rubbish"), None);
+    }
+
+    #[test]
+    fn a_long_name_comes_from_the_command_line() {
+        let machine = Fake::new()
+            .file("/proc/7/stat", STAT.replace("a (b) c", "systemd-network"))
+            .file("/proc/7/cmdline", "/usr/lib/systemd/systemd-networkd\0--x\0")
+            .file("/proc/7/status", "Name:\tx\nUid:\t998\t998\t998\t998\n")
+            .file("/etc/passwd", "net:x:998:998::/:/bin/false\n");
+        assert_eq!(Process::read(&machine, 7).map(|process| process.name).as_deref(), Some("systemd-networkd"));
+        assert_eq!(Owners::read(&machine).of(&machine, 7), "net");
+        assert_eq!(pids(&machine), [7]);
+    }
+}

@@ -1,0 +1,40 @@
+//! `system`: date and time, the machine's name, and turning it off.
+
+mod clock;
+mod name;
+mod power;
+
+use std::time::Duration;
+
+use super::{Entry, entry};
+use crate::Error;
+
+pub(super) use clock::date;
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<name::GetComputerDesc>(),
+    entry::<name::GetComputerName>(),
+    entry::<power::GetRebootRequiredWitnessed>(),
+    entry::<clock::GetSystemDate>(),
+    entry::<clock::GetSystemDateTime>(),
+    entry::<clock::GetSystemTime>(),
+    entry::<power::Halt>(),
+    entry::<clock::HasSettableHwclock>(),
+    entry::<power::Init>(),
+    entry::<power::Poweroff>(),
+    entry::<power::Reboot>(),
+    entry::<name::SetComputerDesc>(),
+    entry::<name::SetComputerName>(),
+    entry::<power::SetRebootRequiredWitnessed>(),
+    entry::<clock::SetSystemDate>(),
+    entry::<clock::SetSystemDateTime>(),
+    entry::<clock::SetSystemTime>(),
+    entry::<power::Shutdown>(),
+];
+
+/// How long a program may take for what should take no time.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn failure(doing: &str, stderr: &[u8]) -> Error {
+    Error::failed(format!("could not {doing}: {}", String::from_utf8_lossy(stderr).trim()))
+}

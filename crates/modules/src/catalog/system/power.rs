@@ -1,0 +1,211 @@
+//! Turning the machine off and on again.
+
+use std::path::Path;
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::{PATIENCE, failure};
+use crate::catalog::Function;
+use crate::grains::look;
+use crate::machine::{Command, System};
+use crate::{Error, Result};
+
+/// Where a wish for a reboot is noted until the next boot; the first is ours, the others the distributions'.
+const WITNESSES: [&str; 3] = ["/run/rocksalt-reboot-required", "/run/reboot-required", "/var/run/reboot-required"];
+
+/// Whether something on the target asked for a reboot since the last one.
+///
+/// ```text
+/// rocksalt '*' system.get_reboot_required_witnessed
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetRebootRequiredWitnessed {}
+
+impl Function for GetRebootRequiredWitnessed {
+    const NAME: &'static str = "system.get_reboot_required_witnessed";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        Ok(WITNESSES.iter().any(|path| look::exists(machine, path)))
+    }
+}
+
+/// Notes that the target should be rebooted; the note is gone after the next boot.
+///
+/// ```text
+/// rocksalt '*' system.set_reboot_required_witnessed
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SetRebootRequiredWitnessed {}
+
+impl Function for SetRebootRequiredWitnessed {
+    const NAME: &'static str = "system.set_reboot_required_witnessed";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let path = WITNESSES[0];
+        machine.write(Path::new(path), b"", None).map_err(|error| Error::io("write", path, &error))?;
+        Ok(true)
+    }
+}
+
+fn run(machine: &dyn System, doing: &str, words: &[&str]) -> Result<String> {
+    let output = machine.run(&Command { timeout: Some(PATIENCE), ..Command::new(words.iter().copied()) })?;
+    // A machine that goes down may well kill the command that made it so.
+    if output.code > 0 {
+        return Err(failure(doing, &output.stderr));
+    }
+    let text = output.text() + &String::from_utf8_lossy(&output.stderr);
+    Ok(text.trim_end().to_owned())
+}
+
+/// By `shutdown` if there is one; busybox has only programs that act at once.
+fn go_down(machine: &dyn System, doing: &str, flag: &str, at_once: &str, at_time: &Value) -> Result<String> {
+    let minutes = at_time.to_string();
+    let when = match at_time {
+        time if !time.truth() => "now".to_owned(),
+        _ if minutes.bytes().all(|b| b.is_ascii_digit()) => format!("+{minutes}"),
+        // A time such as 23:30, or +5.
+        _ if minutes.bytes().all(|b| b.is_ascii_digit() || b":+".contains(&b)) || minutes == "now" => minutes,
+        _ => return Err(Error::arguments(format!("'{minutes}' is no number of minutes"))),
+    };
+    match look::program(machine, "shutdown") {
+        Some(shutdown) => run(machine, doing, &[&shutdown, flag, &when]),
+        None if when == "now" => run(machine, doing, &[at_once]),
+        None => {
+            Err(Error::failed("'shutdown' is not on the target, so it can't be done later").hint("leave out at_time"))
+        }
+    }
+}
+
+/// Stops the target without turning it off.
+///
+/// ```text
+/// rocksalt '*' system.halt
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Halt {}
+
+impl Function for Halt {
+    const NAME: &'static str = "system.halt";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        run(machine, "halt", &["halt"])
+    }
+}
+
+/// Changes the runlevel, where there are runlevels.
+///
+/// ```text
+/// rocksalt '*' system.init 3
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Init {
+    /// The runlevel.
+    runlevel: String,
+}
+
+impl Function for Init {
+    const NAME: &'static str = "system.init";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        if !matches!(self.runlevel.as_str(), "0" | "1" | "2" | "3" | "4" | "5" | "6" | "s" | "S" | "q" | "Q") {
+            return Err(Error::arguments(format!("'{}' is no runlevel", self.runlevel)));
+        }
+        run(machine, "change the runlevel", &["init", &self.runlevel])
+    }
+}
+
+/// Turns the target off.
+///
+/// ```text
+/// rocksalt '*' system.poweroff
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Poweroff {}
+
+impl Function for Poweroff {
+    const NAME: &'static str = "system.poweroff";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        run(machine, "turn it off", &["poweroff"])
+    }
+}
+
+/// Restarts the target.
+///
+/// ```text
+/// rocksalt '*' system.reboot
+/// rocksalt '*' system.reboot 5
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Reboot {
+    /// In how many minutes; at once if it is left out.
+    #[serde(default)]
+    at_time: Value,
+}
+
+impl Function for Reboot {
+    const NAME: &'static str = "system.reboot";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        go_down(machine, "reboot", "-r", "reboot", &self.at_time)
+    }
+}
+
+/// Shuts the target down.
+///
+/// ```text
+/// rocksalt '*' system.shutdown 5
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Shutdown {
+    /// In how many minutes; at once if it is left out.
+    #[serde(default)]
+    at_time: Value,
+}
+
+impl Function for Shutdown {
+    const NAME: &'static str = "system.shutdown";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        go_down(machine, "shut it down", "-h", "poweroff", &self.at_time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rocksalt_core::Call;
+
+    use super::*;
+    use crate::catalog;
+    use crate::machine::{Fake, Output};
+
+    fn says(text: &str) -> Output {
+        Output { stdout: text.into(), ..Output::default() }
+    }
+
+    #[test]
+    fn a_machine_goes_down_as_it_can() {
+        let busybox = Fake::new().command(&["reboot"], says(""));
+        assert!(catalog::call(Call::new("system.reboot"), &busybox).success());
+        assert!(!catalog::call(Call::new("system.reboot").arg(5i64), &busybox).success());
+        let full = Fake::new().file("/sbin/shutdown", "").command(&["/sbin/shutdown", "-r", "+5"], says("soon"));
+        full.set_mode(Path::new("/sbin/shutdown"), 0o755).expect("it is there");
+        assert_eq!(catalog::call(Call::new("system.reboot").arg(5i64), &full).value, Value::from("soon"));
+        assert!(!catalog::call(Call::new("system.shutdown").arg("now; rm"), &full).success());
+    }
+}

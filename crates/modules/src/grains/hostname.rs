@@ -1,0 +1,85 @@
+//! Who the machine is: `id`, its names, and the numbers made of them.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use rocksalt_core::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::hosts::{self, Answer};
+use super::look;
+use crate::machine::Probe;
+
+/// How long a name service may take. A broken resolver must not hold up every command.
+const PATIENCE: Duration = Duration::from_millis(800);
+
+pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
+    let name = look::line(machine, "/proc/sys/kernel/hostname")
+        .unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned());
+    let Answer { canonical, mut addresses } = hosts::resolve(machine, &name, PATIENCE);
+    let full = canonical.unwrap_or_else(|| name.clone());
+    if full != name && !addresses.is_empty() {
+        // The full name may stand in other lines than the short one.
+        let of_full = hosts::Hosts::read(machine).resolve(&full).addresses;
+        if !of_full.is_empty() {
+            addresses = of_full;
+        }
+    }
+    let (host, domain) = full.split_once('.').unwrap_or((&full, ""));
+    grains.insert("localhost", name.as_str());
+    grains.insert("fqdn", full.as_str());
+    grains.insert("host", host);
+    grains.insert("domain", domain);
+    let of_kind = |wanted: fn(&IpAddr) -> bool| {
+        addresses
+            .iter()
+            .filter(|address| wanted(address))
+            .map(|address| address.to_string().into())
+            .collect::<Vec<Value>>()
+    };
+    grains.insert("fqdn_ip4", of_kind(IpAddr::is_ipv4));
+    grains.insert("fqdn_ip6", of_kind(IpAddr::is_ipv6));
+
+    let option = |name: &str| machine.options().get(name).filter(|value| value.truth()).map(ToString::to_string);
+    let id = option("id").unwrap_or_else(|| full.clone());
+    grains.insert("server_id", server_id(&id));
+    grains.insert("id", id);
+    grains.insert("master", option("master").unwrap_or_default());
+    let machine_id = ["/etc/machine-id", "/var/lib/dbus/machine-id"].iter().find_map(|path| look::line(machine, path));
+    if let Some(machine_id) = machine_id {
+        grains.insert("machine_id", machine_id);
+    }
+}
+
+/// A number that stays the same as long as the id does.
+fn server_id(id: &str) -> i64 {
+    let hash = Sha256::digest(id);
+    let last = hash.iter().skip(28).fold(0u32, |number, byte| number << 8 | u32::from(*byte));
+    i64::from(last & 0x7fff_ffff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Fake;
+
+    #[test]
+    fn the_number_is_salts() {
+        // What Salt 3008.3 gives for a minion of that name.
+        assert_eq!(server_id("vm"), 2_067_164_805);
+    }
+
+    #[test]
+    fn names_come_from_the_hosts_file() {
+        let machine = Fake::new()
+            .file("/proc/sys/kernel/hostname", "web01\n")
+            .file("/etc/hosts", "192.0.2.7 web01.example.test web01\n2001:db8::7 web01.example.test\n")
+            .with_options([("id".into(), "the-web".into())].into_iter().collect());
+        let mut found = Map::new();
+        grains(&machine, &mut found);
+        let get = |name: &str| found.get(name).map(ToString::to_string).unwrap_or_default();
+        assert_eq!((get("id"), get("host"), get("domain")), ("the-web".into(), "web01".into(), "example.test".into()));
+        assert_eq!(get("fqdn_ip4") + &get("fqdn_ip6"), "['192.0.2.7']['2001:db8::7']");
+        assert_eq!(get("localhost"), "web01");
+    }
+}

@@ -1,0 +1,113 @@
+//! Names and addresses without the network: `/etc/hosts`, and `getent` with a short patience.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::look;
+use crate::machine::{Command, Probe};
+
+/// What a name stands for.
+#[derive(Debug, Default, PartialEq)]
+pub struct Answer {
+    /// The full name, if one is known.
+    pub canonical: Option<String>,
+    pub addresses: Vec<IpAddr>,
+}
+
+/// The lines of `/etc/hosts`: an address and its names, the full one first.
+pub struct Hosts(Vec<(IpAddr, Vec<String>)>);
+
+impl Hosts {
+    pub fn read(machine: &dyn Probe) -> Hosts {
+        Hosts::parse(&look::text(machine, "/etc/hosts").unwrap_or_default())
+    }
+
+    fn parse(text: &str) -> Hosts {
+        let lines = text.lines().filter_map(|line| {
+            let mut words = line.split('#').next()?.split_whitespace();
+            let address = words.next()?.parse().ok()?;
+            let names: Vec<String> = words.map(str::to_owned).collect();
+            (!names.is_empty()).then_some((address, names))
+        });
+        Hosts(lines.collect())
+    }
+
+    pub fn resolve(&self, name: &str) -> Answer {
+        let of_name = || self.0.iter().filter(|(_, names)| names.iter().any(|other| other.eq_ignore_ascii_case(name)));
+        let mut addresses: Vec<IpAddr> = Vec::new();
+        for (address, _) in of_name() {
+            if !addresses.contains(address) {
+                addresses.push(*address);
+            }
+        }
+        Answer { canonical: of_name().next().map(|(_, names)| names[0].clone()), addresses }
+    }
+
+    /// The names of an address.
+    pub fn names(&self, address: IpAddr) -> impl Iterator<Item = &str> {
+        self.0
+            .iter()
+            .filter(move |(other, _)| *other == address)
+            .flat_map(|(_, names)| names.iter().map(String::as_str))
+    }
+}
+
+/// Asks the files first, then the target's own name services, which may take so long.
+pub fn resolve(machine: &dyn Probe, name: &str, patience: Duration) -> Answer {
+    let answer = Hosts::read(machine).resolve(name);
+    if !answer.addresses.is_empty() {
+        return answer;
+    }
+    // A name is a user's word: it must not be taken for an option.
+    if name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace) {
+        return Answer::default();
+    }
+    let command = Command { timeout: Some(patience), ..Command::new(["getent", "ahosts", name]) };
+    match machine.query(&command) {
+        Ok(output) if output.success() => parse_getent(&output.text()),
+        _ => Answer::default(),
+    }
+}
+
+/// Lines such as `192.0.2.7 STREAM web01.example.test`.
+fn parse_getent(text: &str) -> Answer {
+    let mut answer = Answer::default();
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        let Some(address) = words.next().and_then(|word| word.split('%').next()?.parse().ok()) else { continue };
+        if !answer.addresses.contains(&address) {
+            answer.addresses.push(address);
+        }
+        if let Some(name) = words.nth(1) {
+            answer.canonical.get_or_insert_with(|| name.to_owned());
+        }
+    }
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{Fake, Output};
+
+    #[test]
+    fn the_first_name_of_a_line_is_the_full_one() {
+        let hosts =
+            Hosts::parse("127.0.0.1 localhost\n127.0.1.1\tweb01.example.test web01 # me\n::1 localhost\nrubbish\n");
+        let answer = hosts.resolve("WEB01");
+        assert_eq!(answer.canonical.as_deref(), Some("web01.example.test"));
+        assert_eq!(answer.addresses, ["127.0.1.1".parse::<IpAddr>().expect("an address")]);
+        assert_eq!(hosts.resolve("localhost").addresses.len(), 2);
+        assert_eq!(hosts.resolve("nobody"), Answer::default());
+    }
+
+    #[test]
+    fn name_services_are_asked_if_the_files_know_nothing() {
+        let output = "192.0.2.7      STREAM web01.example.test\n192.0.2.7      DGRAM\nfe80::1%eth0 STREAM\n";
+        let output = Output { stdout: output.into(), ..Output::default() };
+        let machine = Fake::new().command(&["getent", "ahosts", "web01"], output);
+        let answer = resolve(&machine, "web01", Duration::ZERO);
+        assert_eq!((answer.canonical.as_deref(), answer.addresses.len()), (Some("web01.example.test"), 2));
+        assert_eq!(resolve(&machine, "--help", Duration::ZERO), Answer::default());
+    }
+}

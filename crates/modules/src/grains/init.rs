@@ -1,0 +1,82 @@
+//! What started the system, and systemd's version.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rocksalt_core::{Map, Value};
+
+use super::look;
+use crate::machine::{Command, Probe};
+
+pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
+    grains.insert("init", init(machine));
+    let systemctl = look::program(machine, "systemctl");
+    if let (Some(systemctl), Some(_)) = (systemctl, look::program(machine, "localectl")) {
+        // No file tells the features; the program answers in a few milliseconds and asks nobody.
+        let command =
+            Command { timeout: Some(Duration::from_secs(2)), ..Command::new([systemctl.as_str(), "--version"]) };
+        let output = machine.query(&command).map(|output| output.text()).unwrap_or_default();
+        grains.insert("systemd", systemd(&output));
+    }
+    grains.insert("transactional", look::program(machine, "transactional-update").is_some());
+}
+
+fn systemd(output: &str) -> Map {
+    let mut lines = output.lines();
+    let version = lines.next().and_then(|line| line.strip_prefix("systemd ")?.split_whitespace().next());
+    let features = version.and(lines.next()).unwrap_or_default();
+    let pairs = [("version", version.unwrap_or("UNDEFINED")), ("features", features)];
+    pairs.into_iter().map(|(name, value)| (name.into(), Value::from(value))).collect()
+}
+
+fn init(machine: &dyn Probe) -> &'static str {
+    if look::exists(machine, "/run/systemd/system") {
+        return "systemd";
+    }
+    let line = look::text(machine, "/proc/1/cmdline").unwrap_or_default().replace('\0', " ");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let Some(first) = words.first() else { return "unknown" };
+    let path = if first.contains('/') { Some((*first).to_owned()) } else { look::program(machine, first) };
+    if let Some(path) = path.filter(|path| path.ends_with("bin/init")) {
+        return written_in(machine, &path);
+    }
+    let is = |name: &str| look::program(machine, name).is_some_and(|path| words.contains(&path.as_str()));
+    match () {
+        () if is("supervisord") => "supervisord",
+        () if is("dumb-init") => "dumb-init",
+        () if is("tini") => "tini",
+        () if words == ["runit"] || words.contains(&"/sbin/my_init") => "runit",
+        () => "unknown",
+    }
+}
+
+/// `/sbin/init` says which one it is somewhere in its text.
+fn written_in(machine: &dyn Probe, path: &str) -> &'static str {
+    let Ok(mut content) = machine.read(Path::new(path)) else { return "unknown" };
+    content.make_ascii_lowercase();
+    // The first that is found anywhere counts, in this order.
+    let has = |word: &str| content.windows(word.len()).any(|part| part == word.as_bytes());
+    ["upstart", "sysvinit", "systemd"].into_iter().find(|word| has(word)).unwrap_or("unknown")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Fake;
+
+    #[test]
+    fn systemds_version_and_features() {
+        let expected = "{'version': '252', 'features': '+PAM +AUDIT'}";
+        assert_eq!(Value::Map(systemd("systemd 252 (252.22-1)\n+PAM +AUDIT\n")).to_string(), expected);
+        assert_eq!(Value::Map(systemd("")).to_string(), "{'version': 'UNDEFINED', 'features': ''}");
+    }
+
+    #[test]
+    fn whoever_is_process_one() {
+        assert_eq!(init(&Fake::new().directory("/run/systemd/system")), "systemd");
+        let old = Fake::new().file("/proc/1/cmdline", "/sbin/init\0").file("/sbin/init", "..SysVinit 2.88..");
+        assert_eq!(init(&old), "sysvinit");
+        assert_eq!(init(&Fake::new().file("/proc/1/cmdline", "runit\0")), "runit");
+        assert_eq!(init(&Fake::new().file("/proc/1/cmdline", "/bin/bash\0")), "unknown");
+    }
+}
