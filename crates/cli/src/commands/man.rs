@@ -9,7 +9,7 @@ pub fn run(command: &clap::Command) -> Result<ExitCode, Failure> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page).map_err(fault)?;
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
-        let sub = sub.clone().name(format!("rocksalt {}", sub.get_name()));
+        let sub = sub.clone().display_name(format!("rocksalt {}", sub.get_name()));
         let man = clap_mangen::Man::new(sub);
         man.render_name_section(&mut page).map_err(fault)?;
         man.render_description_section(&mut page).map_err(fault)?;

@@ -1,2 +1,0 @@
-//! stub
-pub fn doc(_: &str) -> rocksalt_core::Map { rocksalt_core::Map::new() }
