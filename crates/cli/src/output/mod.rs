@@ -1,16 +1,47 @@
 //! How results are printed.
 //!
-//! A new outputter is a file here and a line in [`open`].
+//! A new outputter is a file here and a line in [`ALL`].
 
-use rocksalt_core::{Map, Value};
+mod highstate;
+mod json;
+mod jsonl;
+mod nested;
+mod newline_values_only;
+mod no_return;
+mod palette;
+mod pprint;
+mod python;
+mod quiet;
+mod raw;
+mod table;
+mod terminal;
+mod txt;
+mod yaml;
+
+#[cfg(test)]
+mod cases;
+#[cfg(test)]
+mod conformance;
+
+use rocksalt_core::{Map, Value, nearest};
+
+use terminal::Guard;
+pub use terminal::clean;
 
 /// How a value becomes text.
 pub trait Outputter {
     /// One target's result, as it arrives. Ends with a newline unless it is empty.
     fn one(&self, id: &str, value: &Value, style: &Style) -> String;
 
+    /// As [`one`](Outputter::one), for a result whose return code isn't 0; some show it in red.
+    fn failed(&self, id: &str, value: &Value, style: &Style) -> String {
+        self.one(id, value, style)
+    }
+
     /// All results at once (`--static`), in the roster's order.
-    fn all(&self, results: &Map, style: &Style) -> String;
+    fn all(&self, results: &Map, style: &Style) -> String {
+        results.iter().map(|(id, value)| self.one(&id.to_string(), value, style)).collect()
+    }
 }
 
 /// What the place it is printed to can show.
@@ -19,6 +50,89 @@ pub struct Style {
     pub colours: bool,
     /// In characters; `None` if it isn't a terminal.
     pub width: Option<usize>,
-    /// Salt's `--out-indent`; `None` means the outputter's own.
-    pub indent: Option<usize>,
+    /// Salt's `--out-indent`; `None` means the outputter's own, a negative one means a single line.
+    pub indent: Option<i32>,
+}
+
+impl Style {
+    /// Whether what is printed may reach a terminal, which obeys control characters.
+    pub fn is_terminal(&self) -> bool {
+        self.colours || self.width.is_some()
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("there is no outputter '{name}'{hint}; there are: {}", names().collect::<Vec<_>>().join(", "))]
+    Unknown { name: String, hint: String },
+    #[error("'{key}: {value}' is not a setting of the output: {expected}")]
+    Setting { key: &'static str, value: String, expected: String },
+}
+
+/// All outputters' names, in alphabetical order.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|entry| entry.name)
+}
+
+/// Finds an outputter by its name, with Salt's default settings.
+pub fn open(name: &str) -> Result<Box<dyn Outputter>, Error> {
+    open_with(name, &Map::new())
+}
+
+/// Finds an outputter; `settings` is the configuration, of which it takes its own keys (`state_output` …).
+pub fn open_with(name: &str, settings: &Map) -> Result<Box<dyn Outputter>, Error> {
+    // Salt takes this name for it too.
+    let wanted = if name == "text" { "txt" } else { name };
+    match ALL.iter().find(|entry| entry.name == wanted) {
+        Some(entry) => Ok(Box::new(Guard { inner: (entry.make)(settings)?, escapes: entry.escapes })),
+        None => Err(Error::Unknown { name: name.to_owned(), hint: nearest::hint(name, names()) }),
+    }
+}
+
+struct Entry {
+    name: &'static str,
+    escapes: Escapes,
+    make: fn(&Map) -> Result<Box<dyn Outputter>, Error>,
+}
+
+/// What a format does about control characters in the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Escapes {
+    /// It prints text as it is: on a terminal the data must be made harmless first.
+    Nothing,
+    /// It has escapes of its own (`\u001b`), which must stay readable by programs.
+    Itself,
+}
+
+const ALL: &[Entry] = &[
+    Entry { name: "highstate", escapes: Escapes::Nothing, make: |settings| highstate::Highstate::open(settings) },
+    Entry { name: "json", escapes: Escapes::Itself, make: |_| Ok(Box::new(json::Json)) },
+    Entry { name: "jsonl", escapes: Escapes::Itself, make: |_| Ok(Box::new(jsonl::JsonLines)) },
+    Entry { name: "nested", escapes: Escapes::Nothing, make: |_| Ok(Box::new(nested::Nested)) },
+    Entry {
+        name: "newline_values_only",
+        escapes: Escapes::Nothing,
+        make: |_| Ok(Box::new(newline_values_only::ValuesOnly)),
+    },
+    Entry { name: "no_out", escapes: Escapes::Nothing, make: |_| Ok(Box::new(quiet::Quiet)) },
+    Entry { name: "no_return", escapes: Escapes::Nothing, make: |_| Ok(Box::new(no_return::NoReturn)) },
+    Entry { name: "pprint", escapes: Escapes::Itself, make: |_| Ok(Box::new(pprint::PrettyPrint)) },
+    Entry { name: "quiet", escapes: Escapes::Nothing, make: |_| Ok(Box::new(quiet::Quiet)) },
+    Entry { name: "raw", escapes: Escapes::Itself, make: |_| Ok(Box::new(raw::Raw)) },
+    Entry { name: "table", escapes: Escapes::Nothing, make: |_| Ok(Box::new(table::Table)) },
+    Entry { name: "txt", escapes: Escapes::Nothing, make: |_| Ok(Box::new(txt::Text)) },
+    Entry { name: "yaml", escapes: Escapes::Itself, make: |_| Ok(Box::new(yaml::Yaml)) },
+];
+
+/// A text as an outputter ends it: without blanks at its end, with one newline, or nothing at all.
+fn finish(text: &str) -> String {
+    match text.trim_end() {
+        "" => String::new(),
+        text => format!("{text}\n"),
+    }
+}
+
+/// The result as Salt's outputters get it: under its target's name.
+fn named(id: &str, value: &Value) -> Value {
+    Value::Map(Map::from_iter([(id.into(), value.clone())]))
 }

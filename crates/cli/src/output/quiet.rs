@@ -1,0 +1,13 @@
+//! `quiet` and `no_out`: nothing, for who wants the exit code alone.
+
+use rocksalt_core::Value;
+
+use super::{Outputter, Style};
+
+pub struct Quiet;
+
+impl Outputter for Quiet {
+    fn one(&self, _: &str, _: &Value, _: &Style) -> String {
+        String::new()
+    }
+}
