@@ -6,6 +6,8 @@ pub mod catalog;
 pub mod grains;
 pub mod machine;
 
+pub mod text;
+
 mod error;
 
 pub use error::{Error, Result};

@@ -273,6 +273,13 @@ impl System for Fake {
         Ok(())
     }
 
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        if !self.list(path)?.is_empty() {
+            return Err(io::ErrorKind::DirectoryNotEmpty.into());
+        }
+        self.remove(path)
+    }
+
     fn make_dir(&self, path: &Path, mode: u32) -> io::Result<()> {
         self.add(path, Content::Directory, mode)
     }

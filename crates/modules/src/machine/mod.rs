@@ -88,6 +88,10 @@ pub trait System: Probe {
     /// A file or link, or a directory with all that is in it. Never follows a link.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
+    /// An empty directory, and nothing else.
+    fn remove_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Fails if there is something already.
     fn make_dir(&self, path: &Path, mode: u32) -> io::Result<()>;
 
     fn symlink(&self, target: &Path, link: &Path) -> io::Result<()>;

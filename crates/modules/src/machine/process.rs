@@ -34,11 +34,11 @@ pub(super) fn run(
     if signal.cancelled() {
         return Err(Error::cancelled());
     }
-    let mut child = spawn(command, launcher, prefix, user, environment)
+    let (mut child, merged) = spawn(command, launcher, prefix, user, environment)
         .map_err(|error| start_error(program, command.cwd.as_deref(), &error))?;
     let pid = child.id();
     signal.started(pid);
-    let output = attend(&mut Attended { pid, command, signal }, child.stdin.take(), child);
+    let output = attend(&mut Attended { pid, command, signal }, child.stdin.take(), merged, child);
     signal.ended(pid);
     output
 }
@@ -49,7 +49,7 @@ fn spawn(
     prefix: &[String],
     user: Option<&User>,
     environment: &[(String, String)],
-) -> io::Result<Child> {
+) -> io::Result<(Child, Option<io::PipeReader>)> {
     let mut words = command.argv.iter();
     let mut process = match launcher {
         Some(launcher) if !prefix.is_empty() => {
@@ -75,12 +75,14 @@ fn spawn(
     if let Some(cwd) = &command.cwd {
         process.current_dir(cwd);
     }
-    process
-        .process_group(0)
-        .stdin(if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
+    process.process_group(0).stdin(if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+    if !command.merge_stderr {
+        return Ok((process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?, None));
+    }
+    let (reader, writer) = io::pipe()?;
+    process.stdout(writer.try_clone()?).stderr(writer);
+    // Our own ends of the pipe for writing go with `process`; else it would never end.
+    Ok((process.spawn()?, Some(reader)))
 }
 
 struct Attended<'a> {
@@ -90,9 +92,18 @@ struct Attended<'a> {
 }
 
 /// Collects the output until the child has ended and nobody holds its pipes any more.
-fn attend(attended: &mut Attended<'_>, stdin: Option<process::ChildStdin>, mut child: Child) -> Result<Output> {
+fn attend(
+    attended: &mut Attended<'_>,
+    stdin: Option<process::ChildStdin>,
+    merged: Option<io::PipeReader>,
+    mut child: Child,
+) -> Result<Output> {
     let (sender, news) = mpsc::channel();
     let mut open = 0;
+    if let Some(merged) = merged {
+        open += 1;
+        read_in_background(merged, Pipe::Stdout, sender.clone());
+    }
     if let Some(stdout) = child.stdout.take() {
         open += 1;
         read_in_background(stdout, Pipe::Stdout, sender.clone());
@@ -140,11 +151,12 @@ fn attend(attended: &mut Attended<'_>, stdin: Option<process::ChildStdin>, mut c
                 signal_group(attended.pid, Stop::Term);
                 deadline = Some(Instant::now() + GRACE);
             }
-            Err(_) => {
-                signal_group(attended.pid, Stop::Kill);
-                break;
-            }
+            Err(_) => break,
         }
+    }
+    if output.timed_out {
+        // Whatever the command started and that outlived it, or would not listen.
+        signal_group(attended.pid, Stop::Kill);
     }
     if attended.signal.cancelled() {
         return Err(Error::cancelled());
