@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rocksalt_core::{JobId, Map};
 
 use super::signal::Signal;
-use super::{Command, Kind, Output, Probe, Running, Stat, Stop, System, Upward, launch, process};
+use super::{Command, Kind, Output, Probe, Running, Sink, Stat, Stop, System, Upward, launch, process};
 use crate::{Error, Result};
 
 /// What all calls on one machine share.
@@ -40,13 +40,15 @@ impl Base {
     }
 
     /// A call begins; it counts as running until the host is dropped.
-    pub fn begin(self: &Arc<Base>, running: Running, upward: Box<dyn Upward>) -> Host {
+    ///
+    /// `sink` sees the output of the commands that it runs.
+    pub fn begin(self: &Arc<Base>, running: Running, upward: Box<dyn Upward>, sink: Option<Sink>) -> Host {
         let signal = Arc::new(Signal::default());
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls.next += 1;
         let number = calls.next;
         calls.running.insert(number, (running, Arc::clone(&signal)));
-        Host { base: Arc::clone(self), signal, upward, number }
+        Host { base: Arc::clone(self), signal, upward, sink, number }
     }
 
     fn grains(&self, machine: &dyn Probe) -> Arc<Map> {
@@ -59,6 +61,7 @@ pub struct Host {
     base: Arc<Base>,
     signal: Arc<Signal>,
     upward: Box<dyn Upward>,
+    sink: Option<Sink>,
     number: u64,
 }
 
@@ -68,12 +71,20 @@ impl Host {
         Arc::clone(&self.signal)
     }
 
-    fn execute(&self, command: &Command) -> Result<Output> {
+    fn execute(&self, command: &Command, sink: Option<&Sink>) -> Result<Output> {
         let (prefix, user) = launch::prefix(self, command)?;
         if !prefix.is_empty() && self.base.launcher.is_none() {
             return Err(Error::failed("this program can't run a command as another user or with a umask"));
         }
-        process::run(command, self.base.launcher.as_deref(), &prefix, user.as_ref(), &self.environment(), &self.signal)
+        let wished = process::Wished {
+            command,
+            launcher: self.base.launcher.as_deref(),
+            prefix: &prefix,
+            user: user.as_ref(),
+            environment: &self.environment(),
+            sink,
+        };
+        process::run(&wished, &self.signal)
     }
 }
 
@@ -119,7 +130,7 @@ impl Probe for Host {
     }
 
     fn query(&self, command: &Command) -> Result<Output> {
-        self.execute(command)
+        self.execute(command, None)
     }
 
     fn env(&self, name: &str) -> Option<String> {
@@ -227,7 +238,7 @@ impl System for Host {
     }
 
     fn run(&self, command: &Command) -> Result<Output> {
-        self.execute(command)
+        self.execute(command, command.sink.as_ref().or(self.sink.as_ref()))
     }
 
     fn set_env(&self, name: &str, value: Option<&str>) {

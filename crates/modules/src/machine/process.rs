@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::accounts::User;
 use super::signal::{Signal, signal_group};
-use super::{Command, Output, Pipe, Stop};
+use super::{Command, Output, Pipe, Sink, Stop};
 use crate::{Error, Result};
 
 /// How long a command may take to end after it was asked to, before it is killed.
@@ -21,49 +21,47 @@ enum News {
     Exit(io::Result<ExitStatus>),
 }
 
-/// `launcher` and `prefix` go before the command's own words where it must run as somebody else.
-pub(super) fn run(
-    command: &Command,
-    launcher: Option<&Path>,
-    prefix: &[String],
-    user: Option<&User>,
-    environment: &[(String, String)],
-    signal: &Signal,
-) -> Result<Output> {
+/// A command with all that was found out for it.
+pub(super) struct Wished<'a> {
+    pub command: &'a Command,
+    /// It and `prefix` go before the command's own words where it must run as somebody else.
+    pub launcher: Option<&'a Path>,
+    pub prefix: &'a [String],
+    pub user: Option<&'a User>,
+    pub environment: &'a [(String, String)],
+    pub sink: Option<&'a Sink>,
+}
+
+pub(super) fn run(wished: &Wished<'_>, signal: &Signal) -> Result<Output> {
+    let command = wished.command;
     let Some(program) = command.argv.first() else { return Err(Error::arguments("there is no command to run")) };
     if signal.cancelled() {
         return Err(Error::cancelled());
     }
-    let (mut child, merged) = spawn(command, launcher, prefix, user, environment)
-        .map_err(|error| start_error(program, command.cwd.as_deref(), &error))?;
+    let (child, merged) = spawn(wished).map_err(|error| start_error(program, command.cwd.as_deref(), &error))?;
     let pid = child.id();
     signal.started(pid);
-    let output = attend(&mut Attended { pid, command, signal }, child.stdin.take(), merged, child);
+    let output = attend(wished, child, merged, signal);
     signal.ended(pid);
     output
 }
 
-fn spawn(
-    command: &Command,
-    launcher: Option<&Path>,
-    prefix: &[String],
-    user: Option<&User>,
-    environment: &[(String, String)],
-) -> io::Result<(Child, Option<io::PipeReader>)> {
+fn spawn(wished: &Wished<'_>) -> io::Result<(Child, Option<io::PipeReader>)> {
+    let command = wished.command;
     let mut words = command.argv.iter();
-    let mut process = match launcher {
-        Some(launcher) if !prefix.is_empty() => {
+    let mut process = match wished.launcher {
+        Some(launcher) if !wished.prefix.is_empty() => {
             let mut process = process::Command::new(launcher);
-            process.args(prefix);
+            process.args(wished.prefix);
             process
         }
         _ => process::Command::new(words.next().map_or("", String::as_str)),
     };
     process.args(words).env_clear();
     if !command.clean_env {
-        process.envs(environment.iter().map(|(name, value)| (name, value)));
+        process.envs(wished.environment.iter().map(|(name, value)| (name, value)));
     }
-    if let Some(user) = user {
+    if let Some(user) = wished.user {
         process.env("HOME", &user.home).env("USER", &user.name).env("LOGNAME", &user.name).env("SHELL", &user.shell);
     }
     for (name, value) in &command.env {
@@ -81,23 +79,13 @@ fn spawn(
     }
     let (reader, writer) = io::pipe()?;
     process.stdout(writer.try_clone()?).stderr(writer);
-    // Our own ends of the pipe for writing go with `process`; else it would never end.
+    // Our own ends for writing go with `process`; else the pipe would never end.
     Ok((process.spawn()?, Some(reader)))
 }
 
-struct Attended<'a> {
-    pid: u32,
-    command: &'a Command,
-    signal: &'a Signal,
-}
-
 /// Collects the output until the child has ended and nobody holds its pipes any more.
-fn attend(
-    attended: &mut Attended<'_>,
-    stdin: Option<process::ChildStdin>,
-    merged: Option<io::PipeReader>,
-    mut child: Child,
-) -> Result<Output> {
+fn attend(wished: &Wished<'_>, mut child: Child, merged: Option<io::PipeReader>, signal: &Signal) -> Result<Output> {
+    let pid = child.id();
     let (sender, news) = mpsc::channel();
     let mut open = 0;
     if let Some(merged) = merged {
@@ -112,21 +100,21 @@ fn attend(
         open += 1;
         read_in_background(stderr, Pipe::Stderr, sender.clone());
     }
-    if let (Some(mut pipe), Some(input)) = (stdin, attended.command.stdin.clone()) {
+    if let (Some(mut pipe), Some(input)) = (child.stdin.take(), wished.command.stdin.clone()) {
         // A command that doesn't read its input is no error of ours.
         std::thread::spawn(move || drop(pipe.write_all(&input)));
     }
     std::thread::spawn(move || drop(sender.send(News::Exit(child.wait()))));
 
-    let mut output = Output { pid: attended.pid, ..Output::default() };
-    let mut deadline = attended.command.timeout.map(|timeout| Instant::now() + timeout);
+    let mut output = Output { pid, ..Output::default() };
+    let mut deadline = wished.command.timeout.map(|timeout| Instant::now() + timeout);
     let mut asked = false;
     let mut exited = false;
     while open > 0 || !exited {
         let left = deadline.map_or(Duration::from_secs(3600), |end| end.saturating_duration_since(Instant::now()));
         match news.recv_timeout(left) {
             Ok(News::Piece(pipe, bytes)) => {
-                if let Some(sink) = &attended.command.sink {
+                if let Some(sink) = wished.sink {
                     sink(pipe, &bytes);
                 }
                 match pipe {
@@ -140,7 +128,7 @@ fn attend(
                 let status =
                     status.map_err(|error| Error::failed(format!("could not wait for the command: {error}")))?;
                 output.code = status.code().unwrap_or_else(|| -status.signal().unwrap_or(1));
-                if attended.signal.cancelled() {
+                if signal.cancelled() {
                     break;
                 }
             }
@@ -148,17 +136,17 @@ fn attend(
             Err(RecvTimeoutError::Timeout) if !asked => {
                 output.timed_out = true;
                 asked = true;
-                signal_group(attended.pid, Stop::Term);
+                signal_group(pid, Stop::Term);
                 deadline = Some(Instant::now() + GRACE);
             }
             Err(_) => break,
         }
     }
     if output.timed_out {
-        // Whatever the command started and that outlived it, or would not listen.
-        signal_group(attended.pid, Stop::Kill);
+        // Whatever the command started that outlived it or would not listen.
+        signal_group(pid, Stop::Kill);
     }
-    if attended.signal.cancelled() {
+    if signal.cancelled() {
         return Err(Error::cancelled());
     }
     Ok(output)
