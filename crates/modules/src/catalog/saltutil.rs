@@ -22,6 +22,7 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<RefreshPillar>().also(&["saltutil.pillar_refresh"]),
     entry::<RunningJobs>(),
     entry::<SignalJob>(),
+    entry::<SyncAll>(),
     entry::<Sync>().also(&[
         "saltutil.sync_beacons",
         "saltutil.sync_clouds",
@@ -43,7 +44,6 @@ pub const FUNCTIONS: &[Entry] = &[
         "saltutil.sync_utils",
         "saltutil.sync_wrapper",
     ]),
-    entry::<SyncAll>(),
     entry::<TermAllJobs>(),
     entry::<TermJob>(),
 ];

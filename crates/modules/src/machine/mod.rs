@@ -7,6 +7,7 @@ pub mod accounts;
 
 mod command;
 mod fake;
+mod fake_controller;
 mod host;
 mod launch;
 mod process;
@@ -20,6 +21,7 @@ use rocksalt_core::{JobId, Map};
 
 pub use command::{Command, Output, Pipe, Sink};
 pub use fake::Fake;
+pub use fake_controller::FakeController;
 pub use host::{Base, Host};
 pub use launch::{EXEC_AS, exec_as};
 pub use signal::Signal;

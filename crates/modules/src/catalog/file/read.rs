@@ -297,7 +297,7 @@ impl Function for GetSum {
 /// Whether a file has a checksum.
 ///
 /// ```text
-/// rocksalt '*' file.check_hash /etc/fstab md5=d41d8cd98f00b204e9800998ecf8427e
+/// rocksalt '*' file.check_hash /etc/fstab md5:d41d8cd98f00b204e9800998ecf8427e
 /// ```
 #[derive(Deserialize)]
 #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
