@@ -143,9 +143,14 @@ impl Arguments {
         Finished::new(&self, output)
     }
 
-    /// The command line as the user would recognise it.
+    /// The command line as the user would recognise it; words as a list, as Salt shows them.
     pub fn line(&self) -> String {
-        self.cmd.to_string()
+        match (self.python_shell, words::split(&self.cmd.to_string())) {
+            (Some(false), Ok(words)) if self.cmd.as_list().is_none() => {
+                Value::List(words.into_iter().map(Value::from).collect()).to_string()
+            }
+            _ => self.cmd.to_string(),
+        }
     }
 
     pub fn command(&self, machine: &dyn System) -> Result<Command> {

@@ -46,7 +46,9 @@ impl Finished {
         }
         if finished.retcode != 0 {
             if arguments.raise_err {
-                return Err(Error::failed(finished.stdout));
+                let silent = finished.stdout.is_empty();
+                let text = format!("the command ended with exit code {}", finished.retcode);
+                return Err(Error::failed(if silent { text } else { finished.stdout }));
             }
             finished.counted = if arguments.ignore_retcode { 0 } else { finished.retcode };
         }

@@ -74,7 +74,8 @@ impl Function for Makedirs {
         let whole = absolute(machine, &self.path)?;
         let path = if self.path.ends_with('/') { whole.as_path() } else { whole.parent().unwrap_or(Path::new("/")) };
         if kind(machine, path).is_some() {
-            return Ok(Some(format!("Directory '{}' already exists", path.display())));
+            let name = path.to_string_lossy();
+            return Ok(Some(format!("Directory '{}' already exists", name.trim_end_matches('/'))));
         }
         make(machine, path, &self.user, &self.group, self.mode.as_deref())?;
         Ok(None)

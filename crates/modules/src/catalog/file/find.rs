@@ -94,6 +94,9 @@ impl Function for Find {
         criteria.mtime(self.mtime.as_deref(), machine.now())?;
         criteria.grep(self.grep.as_deref())?;
         let delete = self.delete.as_deref().map(kinds).transpose()?;
+        if delete.as_ref().is_some_and(Vec::is_empty) {
+            return Err(Error::arguments("missing value for \"delete\" option").hint("delete=f removes files"));
+        }
         let fields: Vec<&str> =
             self.print.as_deref().map(|names| names.split(',').map(str::trim).collect()).unwrap_or_default();
         if let Some(wrong) = fields.iter().find(|name| !FIELDS.contains(name)) {

@@ -56,7 +56,8 @@ impl Function for Stats {
         map.insert("mode", octal(stat.mode));
         if let Some(name) = &self.hash_type {
             let kind = super::read::digest_kind(name)?;
-            map.insert("sum", if stat.kind == Kind::File { sum_of(machine, &path, kind)? } else { String::new() });
+            let is_file = super::path::kind(machine, &path) == Some(Kind::File);
+            map.insert("sum", if is_file { sum_of(machine, &path, kind)? } else { String::new() });
         }
         let kind = match stat.kind {
             Kind::File => "file",
@@ -167,7 +168,7 @@ impl Function for GetSelinuxContext {
     }
 }
 
-/// How many bytes a path and all below it hold.
+/// How many bytes the files of a path and all below it hold; what links lead to doesn't count.
 ///
 /// ```text
 /// rocksalt '*' file.diskusage /path/to/check
@@ -188,7 +189,7 @@ impl Function for Diskusage {
         let mut seen = std::collections::BTreeSet::new();
         walk(machine, &expand(machine, &self.path), &mut |_, stat| {
             // A file with two names takes its place once.
-            if stat.kind != Kind::Directory && (stat.links == 1 || seen.insert((stat.device, stat.inode))) {
+            if stat.kind == Kind::File && (stat.links == 1 || seen.insert((stat.device, stat.inode))) {
                 size += stat.size;
             }
             Ok(true)
