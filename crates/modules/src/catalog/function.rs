@@ -1,6 +1,6 @@
 //! [`Function`]: the contract of a function, and how a call's arguments reach it.
 
-use rocksalt_core::value::{fields_of, from_value, to_value};
+use rocksalt_core::value::{FromValueError, fields_of, from_value, to_value};
 use rocksalt_core::{Call, Map, Problem, Value, call::ProblemKind, nearest};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -75,6 +75,11 @@ pub const fn entry<F: Function>() -> Entry {
 }
 
 impl Entry {
+    /// Puts a call's arguments together under their names, and says which don't fit.
+    pub fn bind(&self, call: Call) -> std::result::Result<Map, Problem> {
+        bind((self.arguments)(), self.rest, call)
+    }
+
     #[must_use]
     pub const fn also(mut self, aliases: &'static [&'static str]) -> Entry {
         self.aliases = aliases;
@@ -84,12 +89,24 @@ impl Entry {
 
 fn run<F: Function>(call: Call, machine: &dyn System) -> std::result::Result<Outcome, Problem> {
     let arguments = bind(fields_of::<F>(), F::REST, call)?;
-    let function: F = from_value(Value::Map(arguments))
-        .map_err(|error| Problem::new(ProblemKind::Arguments, format!("{}: {error}", F::NAME)).hint(usage(F::NAME)))?;
+    let function: F = from_value(Value::Map(arguments)).map_err(|error| misfit(F::NAME, &error))?;
     let output = function.call(machine).map_err(crate::Error::problem)?;
     let retcode = F::retcode(&output);
-    let value = to_value(&output).map_err(|error| Problem::new(ProblemKind::Failed, error.to_string()))?;
+    let value = to_value(&output).map_err(|error| unshowable(&error))?;
     Ok(Outcome { value, retcode })
+}
+
+// Apart from `run`, which the agent carries once for each function.
+#[cold]
+#[inline(never)]
+fn misfit(function: &str, error: &FromValueError) -> Problem {
+    Problem::new(ProblemKind::Arguments, format!("{function}: {error}")).hint(usage(function))
+}
+
+#[cold]
+#[inline(never)]
+fn unshowable(error: &dyn std::fmt::Display) -> Problem {
+    Problem::new(ProblemKind::Failed, error.to_string())
 }
 
 /// The field that takes all further named arguments as a map.
@@ -98,7 +115,7 @@ pub const NAMED: &str = "kwargs";
 /// Puts positional and named arguments together under their names.
 ///
 /// `rest` names the field for further positional arguments; fields after it are given by name only.
-pub fn bind(fields: &[&str], rest: &str, call: Call) -> std::result::Result<Map, Problem> {
+fn bind(fields: &[&str], rest: &str, call: Call) -> std::result::Result<Map, Problem> {
     let fault = |text: String| {
         Problem::new(ProblemKind::Arguments, format!("{}: {text}", call.function)).hint(usage(&call.function))
     };

@@ -15,7 +15,7 @@ mod saltutil;
 mod sys;
 mod test;
 
-pub use function::{Entry, Function, NAMED, Outcome, bind, entry};
+pub use function::{Entry, Function, NAMED, Outcome, entry};
 
 use rocksalt_core::{Call, Problem, Return, call::ProblemKind, nearest};
 

@@ -126,7 +126,7 @@ impl Function for TermJob {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        Ok(stop(machine, &self.jid, Stop::Term)?)
+        stop(machine, &self.jid, Stop::Term)
     }
 }
 
@@ -147,7 +147,7 @@ impl Function for KillJob {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        Ok(stop(machine, &self.jid, Stop::Kill)?)
+        stop(machine, &self.jid, Stop::Kill)
     }
 }
 

@@ -160,7 +160,10 @@ impl Arguments {
         command.env = self.environment(machine)?;
         command.clean_env = self.clean_env;
         command.stdin = self.stdin.as_ref().map(|text| text.clone().into_bytes());
-        command.user = self.runas.clone();
+        // Becoming oneself needs rights that only root has, and changes nothing.
+        let own = accounts::own_uid(machine);
+        let is_own = |name: &String| own != 0 && accounts::user(machine, name).is_some_and(|user| user.uid == own);
+        command.user = self.runas.clone().filter(|name| !is_own(name));
         command.group = self.group.clone();
         command.umask = self.umask.as_deref().map(umask).transpose()?;
         command.timeout = self.timeout.map(seconds).transpose()?;

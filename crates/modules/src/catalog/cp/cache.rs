@@ -9,7 +9,7 @@ use super::Function;
 use super::list;
 use super::source::{self, Source};
 use crate::catalog::file::{self, sum_of};
-use crate::machine::{Kind, Probe, System};
+use crate::machine::{Kind, Probe, System, accounts};
 use crate::text::{digest, glob};
 use crate::{Error, Result};
 
@@ -219,7 +219,7 @@ pub fn directory(machine: &dyn Probe) -> PathBuf {
         return PathBuf::from(path);
     }
     match machine.env("HOME") {
-        Some(home) if machine.env("USER").is_some_and(|user| user != "root") => {
+        Some(home) if accounts::own_uid(machine) != 0 && home.starts_with('/') => {
             Path::new(&home).join(".cache/rocksalt")
         }
         _ => PathBuf::from("/var/cache/rocksalt"),

@@ -7,7 +7,7 @@ use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
 use super::Function;
-use super::path::{absolute, is_directory, kind, make_all, walk};
+use super::path::{absolute, followed, is_directory, kind, make_all, walk};
 use crate::machine::{Kind, Stat, System};
 use crate::{Error, Result};
 
@@ -42,7 +42,7 @@ impl Function for Copy {
             return Err(Error::failed(format!("No such file or directory '{}'", from.display())));
         };
         if found.kind != Kind::Directory {
-            copy_one(machine, &from, &to, &found)?;
+            copy_one(machine, &from, &followed(machine, &to), &found)?;
             return Ok(true);
         }
         if !self.recurse {

@@ -247,7 +247,7 @@ fn named(value: &Value) -> bool {
 
 fn uid(machine: &dyn Probe, user: &Value) -> Option<u32> {
     if !named(user) {
-        return machine.env("USER").and_then(|name| accounts::user(machine, &name)).map(|user| user.uid).or(Some(0));
+        return Some(accounts::own_uid(machine));
     }
     number(user).or_else(|| accounts::user(machine, &user.to_string()).map(|user| user.uid))
 }
