@@ -77,6 +77,11 @@ impl Config {
         Ok(config)
     }
 
+    /// All of it, for outputters that have settings of their own.
+    pub fn values(&self) -> &Map {
+        &self.values
+    }
+
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.values.get(key).filter(|value| !value.is_null())
     }

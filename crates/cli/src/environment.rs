@@ -57,7 +57,7 @@ fn account(uid: u32) -> Option<(String, PathBuf)> {
 }
 
 /// What standard output can show.
-pub fn style(wished: Option<bool>, indent: Option<usize>) -> Style {
+pub fn style(wished: Option<bool>, indent: Option<i32>) -> Style {
     let terminal = std::io::stdout().is_terminal();
     Style { colours: wished.unwrap_or(terminal && colours_wanted()), width: terminal.then(width), indent }
 }

@@ -14,7 +14,7 @@ pub fn check(call: &Call) -> Result<(), Failure> {
         let _ = problem;
         Failure::usage(format!("there is no function '{}'{near}", call.function)).hint(hint)
     })?;
-    catalog::bind((entry.arguments)(), call.clone())?;
+    entry.bind(call.clone())?;
     Ok(())
 }
 

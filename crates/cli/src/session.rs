@@ -34,7 +34,7 @@ pub struct Printing {
     pub out: Option<String>,
 
     /// Print all results together at the end, as one
-    #[arg(short, long = "static", help_heading = "Output")]
+    #[arg(short = 's', long = "static", help_heading = "Output")]
     pub together: bool,
 
     /// Write the results to a file
@@ -42,8 +42,8 @@ pub struct Printing {
     pub out_file: Option<PathBuf>,
 
     /// Indent by so many spaces
-    #[arg(long, visible_alias = "output-indent", value_name = "N", help_heading = "Output")]
-    pub out_indent: Option<usize>,
+    #[arg(long, visible_alias = "output-indent", value_name = "N", allow_hyphen_values = true, help_heading = "Output")]
+    pub out_indent: Option<i32>,
 }
 
 impl Printing {
@@ -53,7 +53,7 @@ impl Printing {
             (None, true) => "json".into(),
             (None, false) => context.config.text("output").unwrap_or_else(|| "nested".into()),
         };
-        let outputter = output::open(&name).map_err(|error| Failure::caused(&error))?;
+        let outputter = output::open_with(&name, context.config.values()).map_err(|error| Failure::caused(&error))?;
         let mut style = context.style(self.out_indent);
         let file = match &self.out_file {
             None => None,
@@ -79,13 +79,16 @@ pub struct Printer {
 }
 
 impl Printer {
-    pub fn one(&mut self, id: &str, value: Value) {
+    pub fn one(&mut self, id: &str, value: Value, success: bool) {
         if self.together {
             self.results.insert(id, value);
-        } else {
-            let text = self.outputter.one(id, &value, &self.style);
-            self.write(&text);
+            return;
         }
+        let text = match success {
+            true => self.outputter.one(id, &value, &self.style),
+            false => self.outputter.failed(id, &value, &self.style),
+        };
+        self.write(&text);
     }
 
     /// Prints what was kept back. `order` is the roster's.
@@ -114,7 +117,7 @@ impl Printer {
             error.insert("hint", hint.map(str::to_owned));
             Value::Map(Map::from_iter([("_error".into(), Value::Map(error))]))
         };
-        self.one(id, value);
+        self.one(id, value, false);
     }
 
     fn write(&mut self, text: &str) {
@@ -240,7 +243,7 @@ impl Session {
                     None => break,
                     Some(Update::Begun { id }) => live.begun(&id),
                     Some(Update::Output { id, bytes, .. }) => live.above(|| show_piece(&id, &bytes)),
-                    Some(Update::Event { id, event }) => live.above(|| eprintln!("event from {id}: {}", event.tag)),
+                    Some(Update::Event { id, event }) => live.above(|| eprintln!("event from {id}: {}", output::clean(&event.tag))),
                     Some(Update::Done { id, outcome }) => {
                         live.done(&id);
                         tally.count(&outcome);
@@ -268,14 +271,17 @@ impl Session {
 
 fn show_piece(id: &str, bytes: &[u8]) {
     for line in String::from_utf8_lossy(bytes).lines() {
-        eprintln!("{id}| {line}");
+        eprintln!("{id}| {}", output::clean(line));
     }
 }
 
 fn print_outcome(printer: &mut Printer, id: &str, outcome: Outcome) {
     match outcome {
         Outcome::Returned(result) => match result.problem {
-            None => printer.one(id, result.value),
+            None => {
+                let success = result.success();
+                printer.one(id, result.value, success);
+            }
             Some(problem) => {
                 let stage = match problem.kind {
                     rocksalt_core::call::ProblemKind::UnknownFunction => "unknown function",

@@ -156,8 +156,8 @@ impl Answers for Give {
     }
 
     async fn stream(&self, ask: Ask, pieces: mpsc::Sender<Vec<u8>>) -> Result<Value, Problem> {
-        let Ask::File { path, .. } = ask else { return Err(refused()) };
-        let index = path.strip_prefix("cp://").and_then(|index| index.parse::<usize>().ok());
+        let Ask::Url { url } = ask else { return Err(refused()) };
+        let index = url.strip_prefix("cp://").and_then(|index| index.parse::<usize>().ok());
         let path = index.and_then(|index| self.paths.get(index)).ok_or_else(refused)?;
         let fault = |error: std::io::Error| Problem::new(ProblemKind::Failed, format!("can't read {}: {error}", path.display()));
         let mut file = tokio::fs::File::open(path).await.map_err(fault)?;

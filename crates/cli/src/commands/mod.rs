@@ -174,7 +174,7 @@ fn perform(cli: Cli) -> Result<ExitCode, Failure> {
 }
 
 impl Context {
-    pub fn style(&self, indent: Option<usize>) -> crate::output::Style {
+    pub fn style(&self, indent: Option<i32>) -> crate::output::Style {
         let wished = match (self.common.force_colour, self.common.no_colour) {
             (true, _) => Some(true),
             (_, true) => Some(false),

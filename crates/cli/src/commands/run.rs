@@ -29,6 +29,10 @@ pub struct Options {
     #[arg(allow_negative_numbers = true)]
     arguments: Vec<String>,
 
+    /// Take these arguments as texts, not as YAML: names with commas between
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    no_parse: Vec<String>,
+
     #[command(flatten)]
     targeting: Targeting,
 
@@ -131,7 +135,7 @@ impl Targeting {
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
     // All of the command line is understood before anything is sent anywhere.
-    let (args, kwargs) = arguments::parse(&options.arguments).map_err(|error| Failure::caused(&error))?;
+    let (args, kwargs) = arguments::parse_except(&options.arguments, &options.no_parse).map_err(|error| Failure::caused(&error))?;
     let call = Call { args, kwargs, ..Call::new(&options.function) };
     local::check(&call)?;
     let printer = options.printing.printer(&context)?;

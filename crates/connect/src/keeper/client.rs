@@ -11,7 +11,7 @@ use rocksalt_core::keeper::{FromKeeper, ToKeeper};
 use rocksalt_core::link::{Failure, Info, Stage};
 use rocksalt_core::roster::Entry;
 use tokio::net::UnixStream;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::wire::{self, Reader};
 use crate::link::{Outlet, Port};
@@ -29,6 +29,7 @@ struct Shared {
     messages: mpsc::UnboundedSender<ToKeeper>,
     state: Mutex<State>,
     next: AtomicU32,
+    ended: watch::Sender<bool>,
 }
 
 #[derive(Default)]
@@ -78,7 +79,7 @@ impl Kept {
             }
             _ => return Err(Refusal::Absent),
         };
-        let shared = Arc::new(Shared { messages, state: Mutex::default(), next: AtomicU32::new(1) });
+        let shared = Arc::new(Shared { messages, state: Mutex::default(), next: AtomicU32::new(1), ended: watch::Sender::new(false) });
         tokio::spawn(listen(reader, Arc::clone(&shared), prompt));
         Ok(Kept { shared, pid })
     }
@@ -86,7 +87,8 @@ impl Kept {
     /// Closes all links and ends the keeper.
     pub async fn stop(&self) {
         let _ = self.shared.messages.send(ToKeeper::Stop);
-        self.shared.messages.closed().await;
+        // It closes the socket when it ends.
+        let _ = self.shared.ended.subscribe().wait_for(|ended| *ended).await;
     }
 }
 
@@ -157,6 +159,7 @@ async fn listen(
         }
     }
     // Everybody who waits hears that nothing will come.
+    shared.ended.send_replace(true);
     let mut state = shared.lock();
     state.ports.clear();
     state.opening.clear();

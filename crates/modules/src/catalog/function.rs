@@ -1,6 +1,6 @@
 //! [`Function`]: the contract of a function, and how a call's arguments reach it.
 
-use rocksalt_core::value::{fields_of, from_value, to_value};
+use rocksalt_core::value::{FromValueError, fields_of, from_value, to_value};
 use rocksalt_core::{Call, Map, Problem, Value, call::ProblemKind, nearest};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -16,6 +16,8 @@ use crate::machine::System;
 #[cfg(feature = "docs")]
 pub trait Function: DeserializeOwned + schemars::JsonSchema {
     const NAME: &'static str;
+    /// The argument that takes all further positional ones as a list. Those after it go by name only.
+    const REST: &'static str = "args";
     type Output: Serialize;
     fn call(self, machine: &dyn System) -> Result<Self::Output>;
 
@@ -29,6 +31,8 @@ pub trait Function: DeserializeOwned + schemars::JsonSchema {
 #[cfg(not(feature = "docs"))]
 pub trait Function: DeserializeOwned {
     const NAME: &'static str;
+    /// The argument that takes all further positional ones as a list. Those after it go by name only.
+    const REST: &'static str = "args";
     type Output: Serialize;
     fn call(self, machine: &dyn System) -> Result<Self::Output>;
 
@@ -44,6 +48,8 @@ pub struct Entry {
     pub aliases: &'static [&'static str],
     /// The names of its arguments in their order.
     pub arguments: fn() -> &'static [&'static str],
+    /// The one of them that takes all further positional ones, as in [`Function::REST`].
+    pub rest: &'static str,
     pub call: fn(Call, &dyn System) -> std::result::Result<Outcome, Problem>,
     #[cfg(feature = "docs")]
     pub schema: fn() -> schemars::Schema,
@@ -61,6 +67,7 @@ pub const fn entry<F: Function>() -> Entry {
         name: F::NAME,
         aliases: &[],
         arguments: fields_of::<F>,
+        rest: F::REST,
         call: run::<F>,
         #[cfg(feature = "docs")]
         schema: || schemars::schema_for!(F),
@@ -68,6 +75,11 @@ pub const fn entry<F: Function>() -> Entry {
 }
 
 impl Entry {
+    /// Puts a call's arguments together under their names, and says which don't fit.
+    pub fn bind(&self, call: Call) -> std::result::Result<Map, Problem> {
+        bind((self.arguments)(), self.rest, call)
+    }
+
     #[must_use]
     pub const fn also(mut self, aliases: &'static [&'static str]) -> Entry {
         self.aliases = aliases;
@@ -76,36 +88,49 @@ impl Entry {
 }
 
 fn run<F: Function>(call: Call, machine: &dyn System) -> std::result::Result<Outcome, Problem> {
-    let arguments = bind(fields_of::<F>(), call)?;
-    let function: F = from_value(Value::Map(arguments))
-        .map_err(|error| Problem::new(ProblemKind::Arguments, format!("{}: {error}", F::NAME)).hint(usage(F::NAME)))?;
+    let arguments = bind(fields_of::<F>(), F::REST, call)?;
+    let function: F = from_value(Value::Map(arguments)).map_err(|error| misfit(F::NAME, &error))?;
     let output = function.call(machine).map_err(crate::Error::problem)?;
     let retcode = F::retcode(&output);
-    let value = to_value(&output).map_err(|error| Problem::new(ProblemKind::Failed, error.to_string()))?;
+    let value = to_value(&output).map_err(|error| unshowable(&error))?;
     Ok(Outcome { value, retcode })
 }
 
-/// The field that takes all further positional arguments as a list.
-const REST: &str = "args";
+// Apart from `run`, which the agent carries once for each function.
+#[cold]
+#[inline(never)]
+fn misfit(function: &str, error: &FromValueError) -> Problem {
+    Problem::new(ProblemKind::Arguments, format!("{function}: {error}")).hint(usage(function))
+}
+
+#[cold]
+#[inline(never)]
+fn unshowable(error: &dyn std::fmt::Display) -> Problem {
+    Problem::new(ProblemKind::Failed, error.to_string())
+}
+
 /// The field that takes all further named arguments as a map.
-const NAMED: &str = "kwargs";
+pub const NAMED: &str = "kwargs";
 
 /// Puts positional and named arguments together under their names.
-pub fn bind(fields: &[&str], call: Call) -> std::result::Result<Map, Problem> {
+///
+/// `rest` names the field for further positional arguments; fields after it are given by name only.
+fn bind(fields: &[&str], rest: &str, call: Call) -> std::result::Result<Map, Problem> {
     let fault = |text: String| {
         Problem::new(ProblemKind::Arguments, format!("{}: {text}", call.function)).hint(usage(&call.function))
     };
-    let takes_rest = fields.contains(&REST);
+    let takes_rest = fields.contains(&rest);
     let takes_named = fields.contains(&NAMED);
-    let positional: Vec<&str> = fields.iter().copied().filter(|name| *name != REST && *name != NAMED).collect();
+    let names: Vec<&str> = fields.iter().copied().filter(|name| *name != NAMED).collect();
+    let positional: Vec<&str> = names.iter().copied().take_while(|name| *name != rest).collect();
     let mut bound = Map::new();
-    let mut rest = Vec::new();
+    let mut further = Vec::new();
     for (index, value) in call.args.iter().enumerate() {
         match positional.get(index) {
             Some(name) => {
                 bound.insert(*name, value.clone());
             }
-            None if takes_rest => rest.push(value.clone()),
+            None if takes_rest => further.push(value.clone()),
             None => {
                 return Err(fault(format!(
                     "takes at most {} arguments by position, got {}",
@@ -115,10 +140,13 @@ pub fn bind(fields: &[&str], call: Call) -> std::result::Result<Map, Problem> {
             }
         }
     }
+    if takes_rest && (!further.is_empty() || !call.kwargs.contains_key(rest)) {
+        bound.insert(rest, further);
+    }
     let mut named = Map::new();
     for (key, value) in call.kwargs.iter() {
         let name = key.as_str().unwrap_or_default();
-        if positional.contains(&name) {
+        if names.contains(&name) {
             if bound.contains_key(name) {
                 return Err(fault(format!("argument '{name}' was given twice, by position and by name")));
             }
@@ -127,11 +155,8 @@ pub fn bind(fields: &[&str], call: Call) -> std::result::Result<Map, Problem> {
             named.insert(key.clone(), value.clone());
         } else if !name.starts_with("__") {
             // Names with two underscores are Salt's own (`__pub_user` …); clients send them along.
-            return Err(fault(format!("has no argument '{name}'{}", nearest::hint(name, positional.iter().copied()))));
+            return Err(fault(format!("has no argument '{name}'{}", nearest::hint(name, names.iter().copied()))));
         }
-    }
-    if takes_rest {
-        bound.insert(REST, rest);
     }
     if takes_named {
         bound.insert(NAMED, named);

@@ -4,27 +4,46 @@
 
 mod function;
 
+mod cmd;
+mod config;
+mod cp;
 mod disk;
+mod environ;
+mod event;
+mod file;
 mod grains;
 mod network;
 mod ps;
+mod publish;
+mod saltutil;
 mod status;
+mod sys;
 mod system;
 mod test;
 
-pub use function::{Entry, Function, Outcome, bind, entry};
+pub use function::{Entry, Function, NAMED, Outcome, entry};
 
 use rocksalt_core::{Call, Problem, Return, call::ProblemKind, nearest};
 
 use crate::machine::System;
+use crate::text::glob;
 
 /// Alphabetical by noun.
 const NOUNS: &[(&str, &[Entry])] = &[
+    ("cmd", cmd::FUNCTIONS),
+    ("config", config::FUNCTIONS),
+    ("cp", cp::FUNCTIONS),
     ("disk", disk::FUNCTIONS),
+    ("environ", environ::FUNCTIONS),
+    ("event", event::FUNCTIONS),
+    ("file", file::FUNCTIONS),
     ("grains", grains::FUNCTIONS),
     ("network", network::FUNCTIONS),
     ("ps", ps::FUNCTIONS),
+    ("publish", publish::FUNCTIONS),
+    ("saltutil", saltutil::FUNCTIONS),
     ("status", status::FUNCTIONS),
+    ("sys", sys::FUNCTIONS),
     ("system", system::FUNCTIONS),
     ("test", test::FUNCTIONS),
 ];
@@ -37,6 +56,19 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 /// The nouns: `test`, `cmd`, …
 pub fn nouns() -> impl Iterator<Item = &'static str> {
     NOUNS.iter().map(|(noun, _)| *noun)
+}
+
+/// What a name means: a function, all of a noun, or all that match a shell pattern; empty for all.
+pub fn matching(pattern: &str) -> impl Iterator<Item = &'static Entry> {
+    let pattern = pattern.trim_end_matches('.').to_owned();
+    let noun = !pattern.is_empty() && !pattern.contains('.');
+    all().filter(move |entry| {
+        let known = |name: &str| match noun {
+            true => glob::matches(&pattern, name.split('.').next().unwrap_or_default()),
+            false => pattern.is_empty() || glob::matches(&pattern, name),
+        };
+        known(entry.name) || entry.aliases.iter().any(|alias| !noun && *alias == pattern)
+    })
 }
 
 pub fn find(name: &str) -> Option<&'static Entry> {

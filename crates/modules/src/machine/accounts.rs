@@ -54,6 +54,13 @@ pub fn groups_of(machine: &dyn Probe, user: &User) -> Vec<u32> {
     std::iter::once(user.gid).chain(others).collect()
 }
 
+/// The number of the user that this program acts as. Variables lie after `su` and `sudo`; the kernel doesn't.
+pub fn own_uid(machine: &dyn Probe) -> u32 {
+    let lines = lines(machine, "/proc/self/status");
+    let ids = lines.iter().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
+    ids.split_whitespace().nth(1).and_then(|id| id.parse().ok()).unwrap_or(0)
+}
+
 /// All users of `/etc/passwd`.
 pub fn users(machine: &dyn Probe) -> Vec<User> {
     lines(machine, "/etc/passwd").iter().filter_map(|line| parse_user(line)).collect()

@@ -18,6 +18,8 @@ pub struct Command {
     pub user: Option<String>,
     pub group: Option<String>,
     pub umask: Option<u32>,
+    /// Standard error goes where standard output goes, in the order in which it was written.
+    pub merge_stderr: bool,
     /// The whole process group is killed after it.
     pub timeout: Option<Duration>,
     /// Sees the output as it comes, besides what is collected.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rocksalt_core::{JobId, Map};
 
-use super::{Command, Kind, NoController, Output, Probe, Running, Stat, Stop, System, Upward};
+use super::{Command, FakeController, Kind, NoController, Output, Probe, Running, Stat, Stop, System, Upward};
 use crate::{Error, Result};
 
 /// Files and directories in a map, and answers to commands that a test wrote down.
@@ -18,6 +18,8 @@ pub struct Fake {
     environment: Mutex<BTreeMap<String, String>>,
     grains: Arc<Map>,
     options: Map,
+    controller: Option<Arc<FakeController>>,
+    running: Vec<Running>,
 }
 
 #[derive(Clone)]
@@ -51,6 +53,33 @@ impl Fake {
     #[must_use]
     pub fn directory(self, path: &str) -> Fake {
         self.put(Path::new(path), Content::Directory, 0o755);
+        self
+    }
+
+    #[must_use]
+    pub fn link(self, path: &str, target: &str) -> Fake {
+        self.put(Path::new(path), Content::Link(PathBuf::from(target)), 0o777);
+        self
+    }
+
+    /// What is there belongs to these and has this mode.
+    #[must_use]
+    pub fn owned(self, path: &str, uid: u32, gid: u32, mode: u32) -> Fake {
+        if let Some(node) = lock(&self.files).get_mut(Path::new(path)) {
+            (node.uid, node.gid, node.mode) = (uid, gid, mode);
+        }
+        self
+    }
+
+    #[must_use]
+    pub fn with_controller(mut self, controller: Arc<FakeController>) -> Fake {
+        self.controller = Some(controller);
+        self
+    }
+
+    #[must_use]
+    pub fn with_running(mut self, running: Running) -> Fake {
+        self.running.push(running);
         self
     }
 
@@ -226,11 +255,14 @@ impl Probe for Fake {
     }
 
     fn controller(&self) -> &dyn Upward {
-        &NoController
+        match &self.controller {
+            Some(controller) => &**controller,
+            None => &NoController,
+        }
     }
 
     fn running(&self) -> Vec<Running> {
-        Vec::new()
+        self.running.clone()
     }
 }
 
@@ -271,6 +303,13 @@ impl System for Fake {
         }
         files.retain(|child, _| !child.starts_with(path));
         Ok(())
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        if !self.list(path)?.is_empty() {
+            return Err(io::ErrorKind::DirectoryNotEmpty.into());
+        }
+        self.remove(path)
     }
 
     fn make_dir(&self, path: &Path, mode: u32) -> io::Result<()> {
@@ -330,7 +369,7 @@ impl System for Fake {
 
     fn refresh_grains(&self) {}
 
-    fn stop(&self, _: JobId, _: Stop) -> bool {
-        false
+    fn stop(&self, job: JobId, _: Stop) -> bool {
+        self.running.iter().any(|running| running.job == Some(job))
     }
 }

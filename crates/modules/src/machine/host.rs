@@ -201,6 +201,10 @@ impl System for Host {
         if fs::symlink_metadata(path)?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
     }
 
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
     fn make_dir(&self, path: &Path, mode: u32) -> io::Result<()> {
         fs::DirBuilder::new().mode(mode).create(path)?;
         // The umask took its share of the mode; a wished mode is a wished mode.

@@ -7,6 +7,7 @@ pub mod accounts;
 
 mod command;
 mod fake;
+mod fake_controller;
 mod host;
 mod launch;
 mod process;
@@ -20,6 +21,7 @@ use rocksalt_core::{JobId, Map};
 
 pub use command::{Command, Output, Pipe, Sink};
 pub use fake::Fake;
+pub use fake_controller::FakeController;
 pub use host::{Base, Host};
 pub use launch::{EXEC_AS, exec_as};
 pub use signal::Signal;
@@ -88,6 +90,10 @@ pub trait System: Probe {
     /// A file or link, or a directory with all that is in it. Never follows a link.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
+    /// An empty directory, and nothing else.
+    fn remove_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Fails if there is something already.
     fn make_dir(&self, path: &Path, mode: u32) -> io::Result<()>;
 
     fn symlink(&self, target: &Path, link: &Path) -> io::Result<()>;

@@ -38,15 +38,15 @@ pub(super) fn run(wished: &Wished<'_>, signal: &Signal) -> Result<Output> {
     if signal.cancelled() {
         return Err(Error::cancelled());
     }
-    let child = spawn(wished).map_err(|error| start_error(program, command.cwd.as_deref(), &error))?;
+    let (child, merged) = spawn(wished).map_err(|error| start_error(program, command.cwd.as_deref(), &error))?;
     let pid = child.id();
     signal.started(pid);
-    let output = attend(wished, child, signal);
+    let output = attend(wished, child, merged, signal);
     signal.ended(pid);
     output
 }
 
-fn spawn(wished: &Wished<'_>) -> io::Result<Child> {
+fn spawn(wished: &Wished<'_>) -> io::Result<(Child, Option<io::PipeReader>)> {
     let command = wished.command;
     let mut words = command.argv.iter();
     let mut process = match wished.launcher {
@@ -73,19 +73,25 @@ fn spawn(wished: &Wished<'_>) -> io::Result<Child> {
     if let Some(cwd) = &command.cwd {
         process.current_dir(cwd);
     }
-    process
-        .process_group(0)
-        .stdin(if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
+    process.process_group(0).stdin(if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+    if !command.merge_stderr {
+        return Ok((process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?, None));
+    }
+    let (reader, writer) = io::pipe()?;
+    process.stdout(writer.try_clone()?).stderr(writer);
+    // Our own ends for writing go with `process`; else the pipe would never end.
+    Ok((process.spawn()?, Some(reader)))
 }
 
 /// Collects the output until the child has ended and nobody holds its pipes any more.
-fn attend(wished: &Wished<'_>, mut child: Child, signal: &Signal) -> Result<Output> {
+fn attend(wished: &Wished<'_>, mut child: Child, merged: Option<io::PipeReader>, signal: &Signal) -> Result<Output> {
     let pid = child.id();
     let (sender, news) = mpsc::channel();
     let mut open = 0;
+    if let Some(merged) = merged {
+        open += 1;
+        read_in_background(merged, Pipe::Stdout, sender.clone());
+    }
     if let Some(stdout) = child.stdout.take() {
         open += 1;
         read_in_background(stdout, Pipe::Stdout, sender.clone());
@@ -133,11 +139,12 @@ fn attend(wished: &Wished<'_>, mut child: Child, signal: &Signal) -> Result<Outp
                 signal_group(pid, Stop::Term);
                 deadline = Some(Instant::now() + GRACE);
             }
-            Err(_) => {
-                signal_group(pid, Stop::Kill);
-                break;
-            }
+            Err(_) => break,
         }
+    }
+    if output.timed_out {
+        // Whatever the command started that outlived it or would not listen.
+        signal_group(pid, Stop::Kill);
     }
     if signal.cancelled() {
         return Err(Error::cancelled());

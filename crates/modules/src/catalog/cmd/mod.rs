@@ -1,0 +1,29 @@
+//! `cmd`: runs commands, scripts and pieces of code.
+
+mod arguments;
+mod finished;
+mod run;
+mod script;
+mod search;
+
+use super::{Entry, Function, entry};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<script::ExecCode>(),
+    entry::<script::ExecCodeAll>(),
+    entry::<search::HasExec>(),
+    entry::<run::Powershell>().also(&["cmd.powershell_all"]),
+    entry::<run::Retcode>(),
+    entry::<run::Run>(),
+    entry::<run::RunAll>(),
+    entry::<run::RunBg>(),
+    entry::<run::RunStderr>(),
+    entry::<run::RunStdout>(),
+    entry::<script::Script>(),
+    entry::<script::ScriptRetcode>(),
+    entry::<run::Shell>(),
+    entry::<search::Shells>(),
+    entry::<search::Tty>(),
+    entry::<search::Which>(),
+    entry::<search::WhichBin>(),
+];

@@ -1,0 +1,198 @@
+//! Running a command line.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::Function;
+use super::arguments::Arguments;
+use super::finished::{All, Code, Text};
+use crate::machine::System;
+use crate::{Error, Result};
+
+/// Runs a command and gives its output, standard error among it.
+///
+/// ```text
+/// rocksalt '*' cmd.run 'ls -l | grep foo'
+/// rocksalt '*' cmd.run 'make all' cwd=/srv/build runas=builder env='{CC: clang}' timeout=600
+/// ```
+///
+/// The command's exit code becomes that of the call.
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Run(Arguments);
+
+impl Function for Run {
+    const NAME: &'static str = "cmd.run";
+    type Output = Text;
+
+    fn call(self, machine: &dyn System) -> Result<Text> {
+        let finished = self.0.execute(machine, true)?;
+        Ok(Text { text: finished.stdout, counted: finished.counted })
+    }
+
+    fn retcode(output: &Text) -> i32 {
+        output.counted
+    }
+}
+
+/// Runs a command and gives its exit code, process id, output and standard error, each for itself.
+///
+/// ```text
+/// rocksalt '*' cmd.run_all 'ls -l /nowhere'
+/// ```
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RunAll(Arguments);
+
+impl Function for RunAll {
+    const NAME: &'static str = "cmd.run_all";
+    type Output = All;
+
+    fn call(self, machine: &dyn System) -> Result<All> {
+        Ok(self.0.execute(machine, false)?.all())
+    }
+
+    fn retcode(output: &All) -> i32 {
+        output.counted
+    }
+}
+
+/// Starts a command, gives its process id and leaves it to itself.
+///
+/// ```text
+/// rocksalt '*' cmd.run_bg 'fstrim-all'
+/// ```
+///
+/// Nobody collects what it prints, and `timeout` means nothing.
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RunBg(Arguments);
+
+impl Function for RunBg {
+    const NAME: &'static str = "cmd.run_bg";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let finished = Arguments { bg: true, ..self.0 }.execute(machine, true)?;
+        Ok([("pid".into(), Value::from(finished.pid))].into_iter().collect())
+    }
+}
+
+/// Runs a command and gives its standard error.
+///
+/// ```text
+/// rocksalt '*' cmd.run_stderr 'ls -l /nowhere'
+/// ```
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RunStderr(Arguments);
+
+impl Function for RunStderr {
+    const NAME: &'static str = "cmd.run_stderr";
+    type Output = Text;
+
+    fn call(self, machine: &dyn System) -> Result<Text> {
+        let finished = self.0.execute(machine, false)?;
+        Ok(Text { text: finished.stderr, counted: finished.counted })
+    }
+
+    fn retcode(output: &Text) -> i32 {
+        output.counted
+    }
+}
+
+/// Runs a command and gives its standard output alone.
+///
+/// ```text
+/// rocksalt '*' cmd.run_stdout 'ls -l'
+/// ```
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RunStdout(Arguments);
+
+impl Function for RunStdout {
+    const NAME: &'static str = "cmd.run_stdout";
+    type Output = Text;
+
+    fn call(self, machine: &dyn System) -> Result<Text> {
+        let finished = self.0.execute(machine, false)?;
+        Ok(Text { text: finished.stdout, counted: finished.counted })
+    }
+
+    fn retcode(output: &Text) -> i32 {
+        output.counted
+    }
+}
+
+/// Runs a command and gives its exit code.
+///
+/// ```text
+/// rocksalt '*' cmd.retcode 'file /bin/bash'
+/// ```
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Retcode(Arguments);
+
+impl Function for Retcode {
+    const NAME: &'static str = "cmd.retcode";
+    type Output = Code;
+
+    fn call(self, machine: &dyn System) -> Result<Code> {
+        let finished = self.0.execute(machine, true)?;
+        Ok(Code { retcode: finished.retcode, counted: finished.counted })
+    }
+
+    fn retcode(output: &Code) -> i32 {
+        output.counted
+    }
+}
+
+/// Runs a command in a shell, whatever `python_shell` says.
+///
+/// ```text
+/// rocksalt '*' cmd.shell 'ls -l | grep foo | wc -l'
+/// ```
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Shell(Arguments);
+
+impl Function for Shell {
+    const NAME: &'static str = "cmd.shell";
+    type Output = Text;
+
+    fn call(self, machine: &dyn System) -> Result<Text> {
+        let finished = Arguments { python_shell: Some(true), ..self.0 }.execute(machine, true)?;
+        Ok(Text { text: finished.stdout, counted: finished.counted })
+    }
+
+    fn retcode(output: &Text) -> i32 {
+        output.counted
+    }
+}
+
+/// Says that there is no PowerShell: targets are Unix machines.
+///
+/// ```text
+/// rocksalt '*' cmd.powershell 'Get-ChildItem'
+/// ```
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Powershell(#[allow(dead_code, reason = "taken for the sake of the error that follows")] Arguments);
+
+impl Function for Powershell {
+    const NAME: &'static str = "cmd.powershell";
+    type Output = ();
+
+    fn call(self, _: &dyn System) -> Result<()> {
+        Err(Error::failed("PowerShell is only for Windows, which can't be a target")
+            .hint("where `pwsh` is installed, `cmd.run 'pwsh -Command …'` runs it"))
+    }
+}

@@ -1,0 +1,340 @@
+//! Running scripts and pieces of code.
+
+use std::path::{Path, PathBuf};
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::Function;
+use super::arguments::{Arguments, yes};
+use super::finished::{All, Code, Text};
+use crate::catalog::cp::source;
+use crate::machine::{System, accounts};
+use crate::text::{digest, words};
+use crate::{Error, Result};
+
+/// Fetches a script and runs it on the target.
+///
+/// ```text
+/// rocksalt '*' cmd.script salt://scripts/install.sh
+/// rocksalt '*' cmd.script salt://scripts/install.sh '--force "two words"' cwd=/srv
+/// ```
+///
+/// The result has the exit code, the process id, the output and standard error. The copy of the
+/// script that ran is removed again.
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Script(ScriptArguments);
+
+impl Function for Script {
+    const NAME: &'static str = "cmd.script";
+    const REST: &'static str = "";
+    type Output = All;
+
+    fn call(self, machine: &dyn System) -> Result<All> {
+        self.0.execute(machine)
+    }
+
+    fn retcode(output: &All) -> i32 {
+        output.counted
+    }
+}
+
+/// As `cmd.script`, and gives the script's exit code alone.
+///
+/// ```text
+/// rocksalt '*' cmd.script_retcode salt://scripts/check.sh
+/// ```
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ScriptRetcode(ScriptArguments);
+
+impl Function for ScriptRetcode {
+    const NAME: &'static str = "cmd.script_retcode";
+    const REST: &'static str = "";
+    type Output = Code;
+
+    fn call(self, machine: &dyn System) -> Result<Code> {
+        let all = self.0.execute(machine)?;
+        Ok(Code { retcode: all.retcode, counted: all.counted })
+    }
+
+    fn retcode(output: &Code) -> i32 {
+        output.counted
+    }
+}
+
+/// Runs a piece of code with a language's interpreter and gives its output.
+///
+/// ```text
+/// rocksalt '*' cmd.exec_code ruby 'puts "cheese"'
+/// rocksalt '*' cmd.exec_code python3 'import sys; print(sys.argv[1:])' args='[a, b]'
+/// ```
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ExecCode(CodeArguments);
+
+impl Function for ExecCode {
+    const NAME: &'static str = "cmd.exec_code";
+    const REST: &'static str = "";
+    type Output = Text;
+
+    fn call(self, machine: &dyn System) -> Result<Text> {
+        let all = self.0.execute(machine)?;
+        Ok(Text { text: all.stdout, counted: all.counted })
+    }
+
+    fn retcode(output: &Text) -> i32 {
+        output.counted
+    }
+}
+
+/// As `cmd.exec_code`, with exit code, process id, output and standard error.
+///
+/// ```text
+/// rocksalt '*' cmd.exec_code_all ruby 'puts "cheese"'
+/// ```
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ExecCodeAll(CodeArguments);
+
+impl Function for ExecCodeAll {
+    const NAME: &'static str = "cmd.exec_code_all";
+    const REST: &'static str = "";
+    type Output = All;
+
+    fn call(self, machine: &dyn System) -> Result<All> {
+        self.0.execute(machine)
+    }
+
+    fn retcode(output: &All) -> i32 {
+        output.counted
+    }
+}
+
+/// A script, and how it is to be run.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[allow(dead_code, reason = "some are only taken because Salt's users give them")]
+struct ScriptArguments {
+    /// `salt://…`, `http(s)://…` or a path on the target.
+    source: String,
+    /// What follows the script on its command line: a text for the shell, or a list of words.
+    #[serde(default)]
+    args: Value,
+    /// The directory to run in, absolute. Else it is the user's home.
+    #[serde(default)]
+    cwd: Option<String>,
+    /// What the script reads from its standard input.
+    #[serde(default)]
+    stdin: Option<String>,
+    /// Run as this user, with its groups, home and shell variables.
+    #[serde(default)]
+    runas: Option<String>,
+    /// Run with this group as the first one.
+    #[serde(default)]
+    group: Option<String>,
+    /// The shell that reads the command line; the script's own first line says what runs the script.
+    #[serde(default)]
+    shell: Option<String>,
+    /// Whether a shell reads `args`. Without, it is split into words and nothing is expanded.
+    #[serde(default)]
+    python_shell: Option<bool>,
+    /// Variables for the script: a map, a list of maps, or `NAME=value`.
+    #[serde(default)]
+    env: Value,
+    /// Not there yet: a script is never rendered.
+    #[serde(default)]
+    template: Option<String>,
+    /// The umask for the script, in octal.
+    #[serde(default)]
+    umask: Option<String>,
+    /// Output is always read as UTF-8; only that is taken.
+    #[serde(default)]
+    output_encoding: Option<String>,
+    /// The level at which the output is logged; `quiet` for not at all.
+    #[serde(default)]
+    output_loglevel: Option<String>,
+    /// Taken and ignored.
+    #[serde(default)]
+    log_callback: Value,
+    /// Give back no output.
+    #[serde(default)]
+    hide_output: bool,
+    /// End the script and all that it started after so many seconds.
+    #[serde(default)]
+    timeout: Option<f64>,
+    /// Run in the C locale, whatever the machine's own.
+    #[serde(default = "yes")]
+    reset_system_locale: bool,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+    /// Taken and ignored: output is streamed anyway.
+    #[serde(default)]
+    use_vt: bool,
+    /// Start it and don't wait for it.
+    #[serde(default)]
+    bg: bool,
+    /// Only of use on Windows.
+    #[serde(default)]
+    password: Option<String>,
+    /// Exit codes that count as success besides 0.
+    #[serde(default)]
+    success_retcodes: Vec<i32>,
+    /// Texts whose presence in the output counts as success.
+    #[serde(default)]
+    success_stdout: Vec<String>,
+    /// Texts whose presence in standard error counts as success.
+    #[serde(default)]
+    success_stderr: Vec<String>,
+}
+
+impl ScriptArguments {
+    fn execute(self, machine: &dyn System) -> Result<All> {
+        if self.template.is_some() {
+            return Err(Error::arguments("template: scripts can't be rendered yet")
+                .hint("leave `template` out, and give what differs by `args` or `env`"));
+        }
+        let Some(content) = source::content(machine, &self.source, self.saltenv.as_deref())? else {
+            // Salt's form of saying that there is no such script.
+            let none = String::new();
+            return Ok(All { pid: 0, retcode: 1, stdout: none.clone(), stderr: none, cache_error: true, counted: 1 });
+        };
+        let name = self.source.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("script");
+        let place = Workplace::make(machine, self.runas.as_deref())?;
+        let script = place.put(name, &content, 0o500)?;
+        let script = words::quote(&script.to_string_lossy());
+        let mut line = match &self.args {
+            Value::Null => script,
+            Value::List(items) => {
+                let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+                format!("{script} {}", words::join(&items))
+            }
+            other => format!("{script} {other}"),
+        };
+        let (mut python_shell, mut kept) = (self.python_shell, None);
+        if self.bg {
+            line = format!("{line}; rm -rf -- {}", words::quote(&place.path.to_string_lossy()));
+            python_shell = Some(true);
+            kept = Some(());
+        }
+        let arguments = Arguments {
+            cwd: self.cwd,
+            stdin: self.stdin,
+            runas: self.runas,
+            group: self.group,
+            shell: self.shell,
+            python_shell,
+            env: self.env,
+            umask: self.umask,
+            output_encoding: self.output_encoding,
+            hide_output: self.hide_output,
+            timeout: self.timeout,
+            reset_system_locale: self.reset_system_locale,
+            bg: self.bg,
+            password: self.password,
+            success_retcodes: self.success_retcodes,
+            success_stdout: self.success_stdout,
+            success_stderr: self.success_stderr,
+            ..Arguments::plain(line.into())
+        };
+        let finished = arguments.execute(machine, false);
+        if kept.is_some() && finished.is_ok() {
+            std::mem::forget(place);
+        }
+        Ok(finished?.all())
+    }
+}
+
+/// A piece of code, and what runs it.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+struct CodeArguments {
+    /// The interpreter's name or path.
+    lang: String,
+    /// The code.
+    code: String,
+    /// The directory to run in, absolute.
+    #[serde(default)]
+    cwd: Option<String>,
+    /// Words for the code, as a list or a text.
+    #[serde(default)]
+    args: Value,
+}
+
+impl CodeArguments {
+    fn execute(self, machine: &dyn System) -> Result<All> {
+        let place = Workplace::make(machine, None)?;
+        let file = place.put("code", self.code.as_bytes(), 0o600)?;
+        let mut argv: Vec<Value> = vec![self.lang.into(), file.to_string_lossy().into_owned().into()];
+        match self.args {
+            Value::Null => {}
+            Value::List(items) => argv.extend(items),
+            text => {
+                let words = words::split(&text.to_string())
+                    .map_err(|reason| Error::arguments(format!("args: could not split '{text}': {reason}")))?;
+                argv.extend(words.into_iter().map(Value::from));
+            }
+        }
+        let mut arguments = Arguments::plain(argv.into());
+        arguments.cwd = self.cwd;
+        Ok(arguments.execute(machine, false)?.all())
+    }
+}
+
+/// A directory of the user that a command runs as; gone when it is dropped.
+struct Workplace<'a> {
+    machine: &'a dyn System,
+    path: PathBuf,
+    owner: Option<(u32, u32)>,
+}
+
+impl<'a> Workplace<'a> {
+    fn make(machine: &'a dyn System, user: Option<&str>) -> Result<Workplace<'a>> {
+        let owner = match user {
+            None => None,
+            Some(name) => {
+                let user = accounts::user(machine, name)
+                    .ok_or_else(|| Error::failed(format!("User '{name}' is not available")))?;
+                Some((user.uid, user.gid))
+            }
+        };
+        for attempt in 0..100 {
+            let seed = format!("{} {} {attempt}", machine.now(), std::process::id());
+            let name = &digest::of(digest::Kind::Sha256, seed.as_bytes())[..16];
+            let path = Path::new("/tmp").join(format!("rocksalt-{name}"));
+            // Making it fails if somebody else was there before, so nobody can lay it out for us.
+            match machine.make_dir(&path, 0o700) {
+                Ok(()) => return Ok(Workplace { machine, path, owner }),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::io("make the directory", &path, &error)),
+            }
+        }
+        Err(Error::failed("could not make a directory in /tmp: all names are taken"))
+    }
+
+    fn put(&self, name: &str, content: &[u8], mode: u32) -> Result<PathBuf> {
+        let path = self.path.join(name);
+        self.machine.write(&path, content, Some(mode)).map_err(|error| Error::io("write", &path, &error))?;
+        if let Some((uid, gid)) = self.owner {
+            for path in [&path, &self.path] {
+                self.machine
+                    .set_owner(path, Some(uid), Some(gid), false)
+                    .map_err(|error| Error::io("set the owner of", path, &error))?;
+            }
+        }
+        Ok(path)
+    }
+}
+
+impl Drop for Workplace<'_> {
+    fn drop(&mut self) {
+        // What is left behind is in /tmp; there is nobody to tell.
+        let _ = self.machine.remove(&self.path);
+    }
+}

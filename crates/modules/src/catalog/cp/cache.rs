@@ -1,0 +1,320 @@
+//! Copies of the controller's files that stay on the target.
+
+use std::path::{Component, Path, PathBuf};
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::Function;
+use super::list;
+use super::source::{self, Source};
+use crate::catalog::file::{self, sum_of};
+use crate::machine::{Kind, Probe, System, accounts};
+use crate::text::{digest, glob};
+use crate::{Error, Result};
+
+/// Puts a copy of a file into the target's cache and gives its path; `False` if there is no such file.
+///
+/// ```text
+/// rocksalt '*' cp.cache_file salt://path/to/file
+/// ```
+///
+/// A copy that is still the same as the controller's file is not sent again.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CacheFile {
+    /// `salt://…`, `http(s)://…` or a path on the target.
+    path: String,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+    /// The checksum that the file must have: `sha256=…`, or the bare digits.
+    #[serde(default)]
+    source_hash: Option<String>,
+    /// Taken for Salt's sake; it can't be switched off.
+    #[serde(default)]
+    #[allow(dead_code, reason = "certificates are always checked")]
+    verify_ssl: Value,
+    /// Taken and ignored.
+    #[serde(default)]
+    #[allow(dead_code, reason = "only a checksum says that a copy is good")]
+    use_etag: Value,
+}
+
+impl Function for CacheFile {
+    const NAME: &'static str = "cp.cache_file";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let source = Source::parse(machine, &self.path, self.saltenv.as_deref())?;
+        Ok(found(cached(machine, &source, self.source_hash.as_deref())?))
+    }
+}
+
+/// As `cp.cache_file`, for several files.
+///
+/// ```text
+/// rocksalt '*' cp.cache_files '[salt://one, salt://two]'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CacheFiles {
+    /// The files, as a list or with commas between them.
+    paths: Vec<String>,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+}
+
+impl Function for CacheFiles {
+    const NAME: &'static str = "cp.cache_files";
+    type Output = Vec<Value>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
+        let paths = self.paths.iter().flat_map(|paths| paths.split(',')).map(str::trim);
+        paths
+            .map(|path| {
+                let source = Source::parse(machine, path, self.saltenv.as_deref())?;
+                Ok(found(cached(machine, &source, None)?))
+            })
+            .collect()
+    }
+}
+
+/// Puts copies of all files under a directory into the target's cache and gives their paths.
+///
+/// ```text
+/// rocksalt '*' cp.cache_dir salt://path/to/dir include_pat='*.conf'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CacheDir {
+    /// `salt://…`
+    path: String,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+    /// Taken and ignored: the tree knows files only.
+    #[serde(default)]
+    #[allow(dead_code, reason = "the controller lists no empty directories")]
+    include_empty: bool,
+    /// Only files whose path matches: a shell pattern, or `E@` and a regular expression.
+    #[serde(default)]
+    include_pat: Option<String>,
+    /// No files whose path matches.
+    #[serde(default)]
+    exclude_pat: Option<String>,
+}
+
+impl Function for CacheDir {
+    const NAME: &'static str = "cp.cache_dir";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        let Source::Tree { path, saltenv } = Source::parse(machine, &self.path, self.saltenv.as_deref())? else {
+            return Err(
+                Error::arguments(format!("'{}' is no directory of the tree", self.path)).hint("begin with salt://")
+            );
+        };
+        let mut copies = Vec::new();
+        for name in list::below(machine, &path, &saltenv)? {
+            if !selected(&name, self.include_pat.as_deref(), self.exclude_pat.as_deref())? {
+                continue;
+            }
+            let source = Source::Tree { path: source::tree_path(&name)?, saltenv: saltenv.clone() };
+            copies.extend(cached(machine, &source, None)?.map(|path| path.to_string_lossy().into_owned()));
+        }
+        Ok(copies)
+    }
+}
+
+/// The path of a file's copy in the cache, or an empty text if there is none.
+///
+/// ```text
+/// rocksalt '*' cp.is_cached salt://path/to/file
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct IsCached {
+    /// `salt://…` or `http(s)://…`
+    path: String,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+}
+
+impl Function for IsCached {
+    const NAME: &'static str = "cp.is_cached";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let source = Source::parse(machine, &self.path, self.saltenv.as_deref())?;
+        let path = destination(machine, &source)?;
+        let there = matches!(machine.stat(&path, true), Ok(Some(stat)) if stat.kind == Kind::File);
+        Ok(if there { path.to_string_lossy().into_owned() } else { String::new() })
+    }
+}
+
+/// Where a file's copy would be in the cache, whether it is there or not.
+///
+/// ```text
+/// rocksalt '*' cp.cache_dest salt://path/to/file
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CacheDest {
+    /// `salt://…` or `http(s)://…`
+    url: String,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+}
+
+impl Function for CacheDest {
+    const NAME: &'static str = "cp.cache_dest";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let source = Source::parse(machine, &self.url, self.saltenv.as_deref())?;
+        Ok(destination(machine, &source)?.to_string_lossy().into_owned())
+    }
+}
+
+/// All files in the target's cache.
+///
+/// ```text
+/// rocksalt '*' cp.list_minion
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListMinion {
+    /// Only those of this environment.
+    #[serde(default)]
+    saltenv: Option<String>,
+}
+
+impl Function for ListMinion {
+    const NAME: &'static str = "cp.list_minion";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        let mut place = directory(machine);
+        if self.saltenv.is_some() {
+            place = place.join("files").join(source::environment(machine, self.saltenv.as_deref())?);
+        }
+        let mut files = Vec::new();
+        file::walk(machine, &place, &mut |path, stat| {
+            if stat.kind != Kind::Directory {
+                files.push(path.to_string_lossy().into_owned());
+            }
+            Ok(true)
+        })?;
+        Ok(files)
+    }
+}
+
+/// Where the target keeps what can be had again.
+pub fn directory(machine: &dyn Probe) -> PathBuf {
+    if let Some(path) = machine.options().get("cachedir").and_then(Value::as_str) {
+        return PathBuf::from(path);
+    }
+    match machine.env("HOME") {
+        Some(home) if accounts::own_uid(machine) != 0 && home.starts_with('/') => {
+            Path::new(&home).join(".cache/rocksalt")
+        }
+        _ => PathBuf::from("/var/cache/rocksalt"),
+    }
+}
+
+/// A copy in the cache, made or renewed where needed; none if there is no such file.
+pub fn cached(machine: &dyn System, source: &Source, source_hash: Option<&str>) -> Result<Option<PathBuf>> {
+    if let Source::Local(path) = source {
+        return Ok(matches!(machine.stat(path, true), Ok(Some(_))).then(|| path.clone()));
+    }
+    let path = destination(machine, source)?;
+    let there = matches!(machine.stat(&path, true), Ok(Some(stat)) if stat.kind == Kind::File);
+    let right = match source {
+        Source::Tree { path, saltenv } => match source::tree_sum(machine, path, saltenv)? {
+            None => return Ok(None),
+            Some(sum) => Some(sum),
+        },
+        _ => source_hash.map(str::to_owned),
+    };
+    if let Some(right) = &right
+        && there
+        && has_sum(machine, &path, right)?
+    {
+        return Ok(Some(path));
+    }
+    make_private(machine, path.parent().unwrap_or(Path::new("/")))?;
+    if !source::download(machine, source, &path, Some(0o600))? {
+        return Ok(None);
+    }
+    match source_hash {
+        Some(wished) if !has_sum(machine, &path, wished)? => {
+            let _ = machine.remove(&path);
+            Err(Error::failed(format!("{source} doesn't have the checksum {wished}; it was not kept")))
+        }
+        _ => Ok(Some(path)),
+    }
+}
+
+/// Whether a file has a checksum, given as `sha256=…` or as bare digits.
+pub fn has_sum(machine: &dyn Probe, path: &Path, wished: &str) -> Result<bool> {
+    let (kind, digits) = match wished.split_once(['=', ':']) {
+        Some((name, digits)) => (digest::Kind::named(name), digits),
+        None => (digest::Kind::of_length(wished.len()), wished),
+    };
+    let kind = kind.ok_or_else(|| {
+        Error::arguments(format!("'{wished}' is no checksum")).hint(format!("known are {}", digest::Kind::list()))
+    })?;
+    Ok(sum_of(machine, path, kind)?.eq_ignore_ascii_case(digits))
+}
+
+fn destination(machine: &dyn Probe, source: &Source) -> Result<PathBuf> {
+    let place = directory(machine);
+    Ok(match source {
+        Source::Tree { path, saltenv } => place.join("files").join(saltenv).join(path),
+        // An address may hold anything; its checksum can't lead anywhere else.
+        Source::Url(url) => {
+            let name = digest::of(digest::Kind::Sha256, url.as_bytes());
+            place.join("extrn_files").join(&name[..32]).join(safe(&source.name()))
+        }
+        Source::Local(path) => path.clone(),
+    })
+}
+
+fn safe(name: &str) -> String {
+    let name: String = name.chars().filter(|letter| letter.is_alphanumeric() || "._-+".contains(*letter)).collect();
+    if name.trim_matches('.').is_empty() { "file".into() } else { name }
+}
+
+/// Makes a directory and those above it, for this user alone.
+fn make_private(machine: &dyn System, path: &Path) -> Result<()> {
+    let mut whole = PathBuf::new();
+    for part in path.components() {
+        whole.push(part);
+        if part == Component::RootDir || matches!(machine.stat(&whole, true), Ok(Some(_))) {
+            continue;
+        }
+        match machine.make_dir(&whole, 0o700) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(Error::io("make the directory", &whole, &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn selected(name: &str, include: Option<&str>, exclude: Option<&str>) -> Result<bool> {
+    let fits = |pattern: &str| match pattern.strip_prefix("E@") {
+        Some(expression) => crate::text::pattern::Pattern::new(expression, Default::default())?.search(name),
+        None => Ok(glob::matches(pattern, name)),
+    };
+    Ok(include.map_or(Ok(true), fits)? && !exclude.map_or(Ok(false), fits)?)
+}
+
+fn found(path: Option<PathBuf>) -> Value {
+    path.map_or(Value::Bool(false), |path| path.to_string_lossy().into_owned().into())
+}

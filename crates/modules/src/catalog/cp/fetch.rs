@@ -1,0 +1,271 @@
+//! Files from the controller to a place on the target.
+
+use std::path::{Path, PathBuf};
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::Function;
+use super::cache::{cached, has_sum};
+use super::list;
+use super::source::{self, Source};
+use crate::catalog::file;
+use crate::machine::{Kind, System};
+use crate::{Error, Result};
+
+/// Copies a file of the controller's tree to the target and gives the path; an empty text if there is none.
+///
+/// ```text
+/// rocksalt '*' cp.get_file salt://path/to/file /srv/file
+/// rocksalt '*' cp.get_file salt://path/to/file /srv/new/dir/ makedirs=True
+/// ```
+///
+/// Whoever reads the file sees the old or the new content, never half of it. Without `dest` it
+/// goes into the cache.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetFile {
+    /// `salt://…`
+    path: String,
+    /// The path on the target, or a directory.
+    dest: String,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+    /// Make the directories above it.
+    #[serde(default)]
+    makedirs: bool,
+    /// Not there yet: files are copied as they are.
+    #[serde(default)]
+    template: Option<String>,
+    /// Taken and ignored: the link compresses.
+    #[serde(default)]
+    #[allow(dead_code, reason = "the link compresses")]
+    gzip: Value,
+}
+
+impl Function for GetFile {
+    const NAME: &'static str = "cp.get_file";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        no_template(self.template.as_deref())?;
+        let source = Source::parse(machine, &self.path, self.saltenv.as_deref())?;
+        let path = if self.dest.is_empty() {
+            cached(machine, &source, None)?
+        } else {
+            place(machine, &source, &self.dest, self.makedirs)?
+        };
+        Ok(path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default())
+    }
+}
+
+/// The content of a file of the controller's tree; `False` if there is none.
+///
+/// ```text
+/// rocksalt '*' cp.get_file_str salt://path/to/file
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetFileStr {
+    /// `salt://…`
+    path: String,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+}
+
+impl Function for GetFileStr {
+    const NAME: &'static str = "cp.get_file_str";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        Ok(source::content(machine, &self.path, self.saltenv.as_deref())?
+            .map_or(Value::Bool(false), file::text_or_bytes))
+    }
+}
+
+/// Copies a directory of the controller's tree into one on the target and gives the files' paths.
+///
+/// ```text
+/// rocksalt '*' cp.get_dir salt://path/to/dir /srv/dest
+/// ```
+///
+/// The directory itself is made under `dest`: the example writes `/srv/dest/dir/…`.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetDir {
+    /// `salt://…`
+    path: String,
+    /// The directory on the target; it is made where needed.
+    dest: String,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+    /// Not there yet: files are copied as they are.
+    #[serde(default)]
+    template: Option<String>,
+    /// Taken and ignored: the link compresses.
+    #[serde(default)]
+    #[allow(dead_code, reason = "the link compresses")]
+    gzip: Value,
+}
+
+impl Function for GetDir {
+    const NAME: &'static str = "cp.get_dir";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        no_template(self.template.as_deref())?;
+        let Source::Tree { path, saltenv } = Source::parse(machine, &self.path, self.saltenv.as_deref())? else {
+            return Err(
+                Error::arguments(format!("'{}' is no directory of the tree", self.path)).hint("begin with salt://")
+            );
+        };
+        let dest = file::absolute(machine, &self.dest)?;
+        // What stands before the directory's own name isn't repeated on the target.
+        let above = path.rsplit_once('/').map_or(0, |(above, _)| above.len() + 1);
+        let mut written = Vec::new();
+        for name in list::below(machine, &path, &saltenv)? {
+            let source = Source::Tree { path: source::tree_path(&name)?, saltenv: saltenv.clone() };
+            let target = dest.join(source::tree_path(&name[above.min(name.len())..])?);
+            if let Some(path) = place(machine, &source, &target.to_string_lossy(), true)? {
+                written.push(path.to_string_lossy().into_owned());
+            }
+        }
+        Ok(written)
+    }
+}
+
+/// Fetches a file from anywhere and gives its path, or with `dest=None` its content.
+///
+/// ```text
+/// rocksalt '*' cp.get_url salt://my/file /srv/mine
+/// rocksalt '*' cp.get_url https://example.com/index.html /srv/index.html
+/// rocksalt '*' cp.get_url https://example.com/index.html None
+/// ```
+///
+/// Without `dest` it goes into the cache. The controller fetches `http(s)://` for the target.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetUrl {
+    /// `salt://…`, `http(s)://…` or a path on the target.
+    path: String,
+    /// The path on the target, or a directory.
+    #[serde(default = "nowhere")]
+    dest: Option<String>,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+    /// Make the directories above it.
+    #[serde(default)]
+    makedirs: bool,
+    /// The checksum that the file must have: `sha256=…`, or the bare digits.
+    #[serde(default)]
+    source_hash: Option<String>,
+}
+
+fn nowhere() -> Option<String> {
+    Some(String::new())
+}
+
+impl Function for GetUrl {
+    const NAME: &'static str = "cp.get_url";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        // From a command line `None` comes as a text.
+        let Some(dest) = self.dest.filter(|dest| dest != "None") else {
+            let content = source::content(machine, &self.path, self.saltenv.as_deref())?;
+            return Ok(content.map_or(Value::Bool(false), file::text_or_bytes));
+        };
+        let source = Source::parse(machine, &self.path, self.saltenv.as_deref())?;
+        let path = match &self.source_hash {
+            None if dest.is_empty() => cached(machine, &source, None)?,
+            None => place(machine, &source, &dest, self.makedirs)?,
+            // Through the cache, so that nothing wrong ever reaches its place.
+            Some(wished) => match cached(machine, &source, Some(wished))? {
+                Some(copy) if !has_sum(machine, &copy, wished)? => {
+                    return Err(Error::failed(format!(
+                        "{source} doesn't have the checksum {wished}; nothing was changed"
+                    )));
+                }
+                Some(copy) if !dest.is_empty() => {
+                    let dest = target(machine, &source, &dest, self.makedirs)?;
+                    source::download(machine, &Source::Local(copy), &dest, None)?.then_some(dest)
+                }
+                other => other,
+            },
+        };
+        Ok(path.map_or(Value::Bool(false), |path| path.to_string_lossy().into_owned().into()))
+    }
+}
+
+/// Will render a file on its way to the target; not there yet.
+///
+/// ```text
+/// rocksalt '*' cp.get_template salt://path/to/template /srv/file
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[allow(dead_code, reason = "taken for the sake of the error that follows")]
+pub struct GetTemplate {
+    /// `salt://…`
+    path: String,
+    /// The path on the target.
+    dest: String,
+    /// The template language.
+    #[serde(default)]
+    template: Option<String>,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+    /// Make the directories above it.
+    #[serde(default)]
+    makedirs: bool,
+    /// Variables for the template.
+    kwargs: Map,
+}
+
+impl Function for GetTemplate {
+    const NAME: &'static str = "cp.get_template";
+    type Output = ();
+
+    fn call(self, _: &dyn System) -> Result<()> {
+        no_template(Some("jinja"))
+    }
+}
+
+fn no_template(template: Option<&str>) -> Result<()> {
+    match template {
+        None | Some("") => Ok(()),
+        Some(language) => Err(Error::arguments(format!("files can't be rendered with {language} yet"))
+            .hint("`cp.get_file` without `template` copies the file as it is")),
+    }
+}
+
+/// Puts a file in its place; none if there is no such source.
+fn place(machine: &dyn System, source: &Source, dest: &str, makedirs: bool) -> Result<Option<PathBuf>> {
+    let path = target(machine, source, dest, makedirs)?;
+    Ok(source::download(machine, source, &path, None)?.then_some(path))
+}
+
+/// The path that a file gets, with its directory there.
+fn target(machine: &dyn System, source: &Source, dest: &str, makedirs: bool) -> Result<PathBuf> {
+    let mut path = file::absolute(machine, dest)?;
+    let is_directory = |path: &Path| matches!(machine.stat(path, true), Ok(Some(stat)) if stat.kind == Kind::Directory);
+    if dest.ends_with('/') || is_directory(&path) {
+        path.push(source.name());
+    }
+    let path = file::followed(machine, &path);
+    let above = path.parent().unwrap_or(Path::new("/"));
+    if !is_directory(above) {
+        if !makedirs {
+            return Err(
+                Error::failed(format!("there is no directory {}", above.display())).hint("makedirs=True makes it")
+            );
+        }
+        file::make_all(machine, above, None)?;
+    }
+    Ok(path)
+}

@@ -1,0 +1,35 @@
+//! `cp`: files between the controller and the target.
+
+mod cache;
+mod fetch;
+mod list;
+mod push;
+pub mod source;
+mod transfer;
+
+pub use cache::directory;
+
+use super::{Entry, Function, entry};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<cache::CacheDest>(),
+    entry::<cache::CacheDir>(),
+    entry::<cache::CacheFile>(),
+    entry::<cache::CacheFiles>(),
+    entry::<fetch::GetDir>(),
+    entry::<fetch::GetFile>(),
+    entry::<fetch::GetFileStr>(),
+    entry::<fetch::GetTemplate>(),
+    entry::<fetch::GetUrl>(),
+    entry::<list::HashFile>(),
+    entry::<cache::IsCached>(),
+    entry::<list::ListMaster>(),
+    entry::<list::ListMasterDirs>(),
+    entry::<cache::ListMinion>(),
+    entry::<list::ListStates>(),
+    entry::<push::Push>(),
+    entry::<push::PushDir>(),
+    entry::<transfer::Receive>(),
+    entry::<transfer::Send>(),
+    entry::<list::StatFile>(),
+];

@@ -1,0 +1,202 @@
+//! Where a file's content comes from: the controller's tree, an address, or this machine.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::mpsc;
+
+use rocksalt_core::frame::Ask;
+use rocksalt_core::{Problem, Value, call::ProblemKind};
+
+use crate::machine::{Probe, System};
+use crate::text::digest::{Kind, Sum};
+use crate::{Error, Result};
+
+/// A place that content can be had from.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A file of the controller's tree: a relative path without `..`, and the environment.
+    Tree { path: String, saltenv: String },
+    /// `http://` or `https://`; the controller fetches it, since it may reach more than a target.
+    Url(String),
+    /// A file of this machine.
+    Local(PathBuf),
+}
+
+impl Source {
+    pub fn parse(machine: &dyn Probe, text: &str, saltenv: Option<&str>) -> Result<Source> {
+        if let Some(rest) = text.strip_prefix("salt://") {
+            let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+            let asked = query.strip_prefix("saltenv=").or(saltenv);
+            return Ok(Source::Tree { path: tree_path(path)?, saltenv: environment(machine, asked)? });
+        }
+        if text.starts_with("http://") || text.starts_with("https://") {
+            return Ok(Source::Url(text.to_owned()));
+        }
+        let path = text.strip_prefix("file://").unwrap_or(text);
+        if path.starts_with('/') {
+            return Ok(Source::Local(PathBuf::from(path)));
+        }
+        if text.contains("://") {
+            return Err(Error::arguments(format!("'{text}': there is no such kind of source"))
+                .hint("known are salt://, http://, https:// and absolute paths"));
+        }
+        // Salt takes a bare path for one of the tree.
+        Ok(Source::Tree { path: tree_path(text)?, saltenv: environment(machine, saltenv)? })
+    }
+}
+
+/// Which files are meant if the caller doesn't say.
+pub fn environment(machine: &dyn Probe, asked: Option<&str>) -> Result<String> {
+    let own = || machine.options().get("saltenv").and_then(Value::as_str);
+    let name = asked.or_else(own).filter(|name| !name.is_empty()).unwrap_or("base");
+    // It becomes part of a path in the cache.
+    if name.contains('/') || name.contains('\0') || name == ".." || name == "." {
+        return Err(Error::arguments(format!("saltenv: '{name}' can't be the name of an environment")));
+    }
+    Ok(name.to_owned())
+}
+
+/// A path of the tree, made safe to put under a directory (rule R6).
+pub fn tree_path(path: &str) -> Result<String> {
+    let mut parts = Vec::new();
+    for part in Path::new(path.trim_start_matches('/')).components() {
+        match part {
+            Component::Normal(name) => parts.push(name.to_string_lossy().into_owned()),
+            Component::CurDir => {}
+            _ => {
+                return Err(
+                    Error::arguments(format!("'salt://{path}' leads out of the tree")).hint("leave out the `..`")
+                );
+            }
+        }
+    }
+    Ok(parts.join("/"))
+}
+
+/// The content as a whole; none if there is no such file.
+pub fn content(machine: &dyn System, source: &str, saltenv: Option<&str>) -> Result<Option<Vec<u8>>> {
+    let source = Source::parse(machine, source, saltenv)?;
+    if let Source::Local(path) = &source {
+        return match machine.read(path) {
+            Ok(content) => Ok(Some(content)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("read", path, &error)),
+        };
+    }
+    let Some(expected) = expected_sum(machine, &source)? else { return Ok(None) };
+    let Some(ask) = source.ask() else { return Ok(None) };
+    let mut content = Vec::new();
+    let mut sum = Sum::new(Kind::Sha256);
+    let answer = machine.controller().fetch(ask, &mut |piece| {
+        sum.add(piece);
+        content.extend_from_slice(piece);
+        Ok(())
+    })?;
+    verify(&sum.end(), &expected, &answer, &format!("{source}"))?;
+    Ok(Some(content))
+}
+
+/// Puts the content into a file; false if there is no such source. What was in the file stays there
+/// until the new content is complete and proved right.
+pub fn download(machine: &dyn System, source: &Source, path: &Path, mode: Option<u32>) -> Result<bool> {
+    let Some(expected) = expected_sum(machine, source)? else { return Ok(false) };
+    let Some(ask) = source.ask() else {
+        let Source::Local(from) = source else { return Ok(false) };
+        return copy(machine, from, path, mode);
+    };
+    std::thread::scope(|scope| {
+        // The one side pushes, the other pulls; few pieces wait between them.
+        let (sender, pieces) = mpsc::sync_channel::<Vec<u8>>(4);
+        let mut fetching = Some(scope.spawn(move || {
+            machine.controller().fetch(ask, &mut |piece| {
+                sender.send(piece.to_vec()).map_err(|_| Error::failed("the file could not be written"))
+            })
+        }));
+        let mut sum = Some(Sum::new(Kind::Sha256));
+        machine.write_stream(path, mode, &mut || {
+            while let Ok(piece) = pieces.recv() {
+                if !piece.is_empty() {
+                    sum.iter_mut().for_each(|sum| sum.add(&piece));
+                    return Ok(piece);
+                }
+            }
+            let (Some(fetching), Some(sum)) = (fetching.take(), sum.take()) else { return Ok(Vec::new()) };
+            let answer = fetching.join().map_err(|_| Error::failed(format!("fetching {source} broke off")))??;
+            verify(&sum.end(), &expected, &answer, &format!("{source}"))?;
+            Ok(Vec::new())
+        })
+    })?;
+    Ok(true)
+}
+
+/// As the controller's tree has it; none if it has no such file.
+pub fn tree_sum(machine: &dyn Probe, path: &str, saltenv: &str) -> Result<Option<String>> {
+    let ask = Ask::HashFile { path: path.to_owned(), saltenv: saltenv.to_owned() };
+    Ok(machine.controller().ask(ask)?.as_str().map(str::to_owned))
+}
+
+/// The checksum that the content must have; an empty one if nobody knows.
+fn expected_sum(machine: &dyn System, source: &Source) -> Result<Option<String>> {
+    match source {
+        Source::Tree { path, saltenv } => tree_sum(machine, path, saltenv),
+        Source::Url(_) | Source::Local(_) => Ok(Some(String::new())),
+    }
+}
+
+fn verify(sum: &str, expected: &str, answer: &Value, source: &str) -> Result<()> {
+    let stated = answer.as_str().or_else(|| answer.as_map()?.get("sha256")?.as_str()).unwrap_or_default();
+    for right in [expected, stated].into_iter().filter(|right| !right.is_empty()) {
+        if !right.eq_ignore_ascii_case(sum) {
+            let text = format!("{source} arrived damaged: its sha256 is {sum}, not {right}; nothing was changed");
+            return Err(Problem::new(ProblemKind::Failed, text)
+                .hint("try again; it may have changed meanwhile")
+                .into());
+        }
+    }
+    Ok(())
+}
+
+fn copy(machine: &dyn System, from: &Path, to: &Path, mode: Option<u32>) -> Result<bool> {
+    match machine.stat(from, true) {
+        Ok(Some(_)) => {}
+        Ok(None) => return Ok(false),
+        Err(error) => return Err(Error::io("look at", from, &error)),
+    }
+    let mut offset = 0;
+    machine.write_stream(to, mode, &mut || {
+        let piece = machine.read_at(from, offset, 256 * 1024).map_err(|error| Error::io("read", from, &error))?;
+        offset += piece.len() as u64;
+        Ok(piece)
+    })?;
+    Ok(true)
+}
+
+impl Source {
+    fn ask(&self) -> Option<Ask> {
+        match self {
+            Source::Tree { path, saltenv } => Some(Ask::File { path: path.clone(), saltenv: saltenv.clone() }),
+            Source::Url(url) => Some(Ask::Url { url: url.clone() }),
+            Source::Local(_) => None,
+        }
+    }
+
+    /// The last part of its path.
+    pub fn name(&self) -> String {
+        let path = match self {
+            Source::Tree { path, .. } => path.as_str(),
+            Source::Url(url) => url.split(['?', '#']).next().unwrap_or_default(),
+            Source::Local(path) => return path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        };
+        path.rsplit('/').next().unwrap_or_default().to_owned()
+    }
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Source::Tree { path, .. } => write!(f, "salt://{path}"),
+            Source::Url(url) => f.write_str(url),
+            Source::Local(path) => path.display().fmt(f),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Files that a person copies by hand, with `rocksalt cp`.
+
+use std::path::{Path, PathBuf};
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::source::{self, Source};
+use super::{Function, push};
+use crate::catalog::file;
+use crate::machine::{Kind, Probe, System};
+use crate::{Error, Result};
+
+/// Takes files that the caller gives; `rocksalt cp FILE… TARGET:PATH` calls it.
+///
+/// ```text
+/// rocksalt cp motd 'web*:/etc/motd'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Receive {
+    /// What is given: a source, a name, a size and a mode each.
+    files: Vec<Given>,
+    /// Where they go: a directory, or the file's own path if it is one file. `{id}` is the target's id.
+    destination: String,
+}
+
+/// A file that the caller has.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Given {
+    /// By this the caller knows it.
+    source: String,
+    /// Its name without directories.
+    name: String,
+    /// In bytes.
+    size: u64,
+    /// Its permission bits.
+    mode: u32,
+}
+
+impl Function for Receive {
+    const NAME: &'static str = "cp.receive";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        let id = machine.options().get("id").map(Value::to_string).unwrap_or_default();
+        let destination = file::absolute(machine, &self.destination.replace("{id}", &id))?;
+        let into = self.destination.ends_with('/') || self.files.len() > 1 || is_directory(machine, &destination);
+        if into && !is_directory(machine, &destination) {
+            return Err(Error::failed(format!("{} is not a directory on the target", destination.display()))
+                .hint("make it first: rocksalt TARGET file.makedirs PATH/"));
+        }
+        let mut stored = Vec::new();
+        for given in self.files {
+            // A name is one part of a path, whatever the caller says.
+            let name = Path::new(&given.name).file_name().unwrap_or_default();
+            let path: PathBuf = if into { destination.join(name) } else { destination.clone() };
+            source::download(machine, &Source::Url(given.source), &path, Some(given.mode & 0o7777))?;
+            let size = machine.stat(&path, true).ok().flatten().map(|stat| stat.size);
+            if size != Some(given.size) {
+                return Err(Error::failed(format!("{} changed while it was copied", given.name)).hint("copy it again"));
+            }
+            stored.push(path.display().to_string());
+        }
+        Ok(stored)
+    }
+}
+
+/// Gives files to the caller; `rocksalt cp TARGET:PATH… DIRECTORY` calls it.
+///
+/// ```text
+/// rocksalt cp 'web*:/var/log/syslog' logs
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Send {
+    /// The files' paths on the target.
+    paths: Vec<String>,
+}
+
+impl Function for Send {
+    const NAME: &'static str = "cp.send";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        let mut sent = Vec::new();
+        for path in self.paths {
+            let path = file::absolute(machine, &path)?;
+            push::send(machine, &path, &path.to_string_lossy())?;
+            sent.push(path.display().to_string());
+        }
+        Ok(sent)
+    }
+}
+
+fn is_directory(machine: &dyn Probe, path: &Path) -> bool {
+    machine.stat(path, true).ok().flatten().is_some_and(|stat| stat.kind == Kind::Directory)
+}

@@ -1,0 +1,151 @@
+//! `event`: tells the controller that something happened.
+
+use rocksalt_core::frame::Ask;
+use rocksalt_core::{Event, Map, Value};
+use serde::Deserialize;
+
+use super::{Entry, Function, entry};
+use crate::machine::System;
+use crate::{Error, Result};
+
+pub const FUNCTIONS: &[Entry] = &[entry::<Fire>(), entry::<FireMaster>(), entry::<Send>()];
+
+/// Puts an event on the controller's bus.
+///
+/// ```text
+/// rocksalt '*' event.send myco/mytag foo=Foo bar=Bar
+/// rocksalt '*' event.send myco/mytag '{foo: Foo}' with_grains='[os]'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Send {
+    /// The event's tag.
+    tag: String,
+    /// What happened, as a map.
+    #[serde(default)]
+    data: Option<Map>,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    preload: Value,
+    /// Add the agent's variables: all, or those of a list.
+    #[serde(default)]
+    with_env: Value,
+    /// Add the target's grains: all, or those of a list.
+    #[serde(default)]
+    with_grains: Value,
+    /// There is no pillar yet to add.
+    #[serde(default)]
+    with_pillar: Value,
+    /// Add `saltenv` and `pillarenv` of the target's options.
+    #[serde(default)]
+    with_env_opts: bool,
+    /// What happened, by names.
+    kwargs: Map,
+}
+
+impl Function for Send {
+    const NAME: &'static str = "event.send";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let mut data = Map::new();
+        let environment =
+            || machine.environment().into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        add(&mut data, "environ", &self.with_env, environment);
+        add(&mut data, "grains", &self.with_grains, || (*machine.grains()).clone());
+        if self.with_pillar.truth() {
+            return Err(Error::arguments("with_pillar: there is no pillar yet").hint("leave it out"));
+        }
+        if self.with_env_opts {
+            for name in ["saltenv", "pillarenv"] {
+                data.insert(name, machine.options().get(name).cloned().unwrap_or_default());
+            }
+        }
+        data.extend(self.data.unwrap_or_default());
+        let own = |name: &Value| !name.to_string().starts_with("__");
+        data.extend(self.kwargs.into_iter().filter(|(name, _)| own(name)));
+        send(machine, self.tag, data)
+    }
+}
+
+/// Puts an event on the controller's bus, since a target has none of its own.
+///
+/// ```text
+/// rocksalt '*' event.fire '{data: my event data}' tag
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Fire {
+    /// What happened: a map, or a text.
+    data: Value,
+    /// The event's tag.
+    tag: String,
+}
+
+impl Function for Fire {
+    const NAME: &'static str = "event.fire";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let data = match self.data {
+            Value::Map(data) => data,
+            other => Map::from_iter([("data".into(), other)]),
+        };
+        send(machine, self.tag, data)
+    }
+}
+
+/// Puts an event on the controller's bus.
+///
+/// ```text
+/// rocksalt '*' event.fire_master '{data: my event data}' tag
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct FireMaster {
+    /// What happened: a map, or a text.
+    data: Value,
+    /// The event's tag.
+    tag: String,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    preload: Value,
+}
+
+impl Function for FireMaster {
+    const NAME: &'static str = "event.fire_master";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let data = match self.data {
+            Value::Map(data) => data,
+            other => Map::from_iter([("data".into(), other)]),
+        };
+        send(machine, self.tag, data)
+    }
+}
+
+fn send(machine: &dyn System, tag: String, data: Map) -> Result<bool> {
+    if tag.is_empty() {
+        return Err(Error::arguments("an event needs a tag"));
+    }
+    machine.controller().ask(Ask::Event(Event { tag, data }))?;
+    Ok(true)
+}
+
+/// Adds all of a source, or what a list names.
+fn add(data: &mut Map, name: &str, wish: &Value, source: impl FnOnce() -> Map) {
+    match wish {
+        Value::List(names) => {
+            let source = source();
+            let some = names.iter().filter_map(|name| Some((name.clone(), source.get_value(name)?.clone())));
+            data.insert(name, some.collect::<Map>());
+        }
+        wish if wish.truth() => {
+            data.insert(name, source());
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,151 @@
+//! A block between two markers.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::Function;
+use super::content::{self, backup_ending, default_backup};
+use super::path::{absolute, kind};
+use crate::machine::{Kind, System};
+use crate::text::diff;
+use crate::text::pattern::{Flags, Pattern};
+use crate::{Error, Result};
+
+/// Replaces what stands between two markers in a file, and gives the difference.
+///
+/// ```text
+/// rocksalt '*' file.blockreplace /etc/hosts '#-- start managed zone --' '#-- end managed zone --' '10.0.1.2 www' append_if_not_found=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Blockreplace {
+    /// The file.
+    path: String,
+    /// A text in the line before the block.
+    #[serde(default = "start")]
+    marker_start: String,
+    /// A text in the line after the block.
+    #[serde(default = "end")]
+    marker_end: String,
+    /// What is to stand between them.
+    #[serde(default)]
+    content: String,
+    /// If there are no markers, add them and the content at the end.
+    #[serde(default)]
+    append_if_not_found: bool,
+    /// If there are no markers, add them and the content at the start.
+    #[serde(default)]
+    prepend_if_not_found: bool,
+    /// The ending of the old content's copy, or `False` for none.
+    #[serde(default = "default_backup")]
+    backup: Value,
+    /// Only say what would change.
+    #[serde(default)]
+    dry_run: bool,
+    /// Give the difference, not only whether there is one.
+    #[serde(default = "yes")]
+    show_changes: bool,
+    /// Taken for Salt's sake: the content always ends its own last line.
+    #[serde(default)]
+    #[allow(dead_code, reason = "without it the end marker would stand behind the content")]
+    append_newline: Value,
+    /// If there are no markers, add all before the first line that this regular expression matches.
+    #[serde(default)]
+    insert_before_match: Option<String>,
+    /// If there are no markers, add all after the first line that this regular expression matches.
+    #[serde(default)]
+    insert_after_match: Option<String>,
+}
+
+fn start() -> String {
+    "#-- start managed zone --".into()
+}
+
+fn end() -> String {
+    "#-- end managed zone --".into()
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Function for Blockreplace {
+    const NAME: &'static str = "file.blockreplace";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let path = absolute(machine, &self.path)?;
+        if kind(machine, &path) != Some(Kind::File) {
+            return Err(Error::failed(format!("File not found: {}", path.display())));
+        }
+        let choices = [
+            self.append_if_not_found,
+            self.prepend_if_not_found,
+            self.insert_before_match.is_some(),
+            self.insert_after_match.is_some(),
+        ];
+        if choices.iter().filter(|choice| **choice).count() > 1 {
+            return Err(Error::arguments(
+                "Only one of append_if_not_found, prepend_if_not_found, insert_before_match, and \
+                 insert_after_match is permitted",
+            ));
+        }
+        let old = content::text(machine, &path)?;
+        let new = self.edit(&old)?;
+        let changed = new != old;
+        if changed && !self.dry_run {
+            content::replace(machine, &path, &new, backup_ending(&self.backup).as_deref())?;
+        }
+        Ok(if self.show_changes { diff::unified(&old, &new, "", "").into() } else { changed.into() })
+    }
+}
+
+impl Blockreplace {
+    fn edit(&self, old: &str) -> Result<String> {
+        let lines: Vec<&str> = old.split_inclusive('\n').collect();
+        let mut block = self.content.clone();
+        if !block.is_empty() && !block.ends_with('\n') {
+            block.push('\n');
+        }
+        let Some(first) = lines.iter().position(|line| line.contains(&self.marker_start)) else {
+            return self.add(&lines, &block);
+        };
+        let rest = &lines[first + 1..];
+        let Some(last) = rest.iter().position(|line| line.contains(&self.marker_end)) else {
+            return Err(Error::failed("Unterminated marked block. End of file reached before marker_end."));
+        };
+        Ok(format!("{}{block}{}", lines[..=first].concat(), rest[last..].concat()))
+    }
+
+    fn add(&self, lines: &[&str], block: &str) -> Result<String> {
+        let place = if self.append_if_not_found {
+            lines.len()
+        } else if self.prepend_if_not_found {
+            0
+        } else {
+            let (expression, shift) = match (&self.insert_before_match, &self.insert_after_match) {
+                (Some(before), _) => (before, 0),
+                (_, Some(after)) => (after, 1),
+                _ => {
+                    return Err(Error::failed("Cannot edit marked block. Markers were not found in file.")
+                        .hint("append_if_not_found=True adds them"));
+                }
+            };
+            let pattern = Pattern::new(expression, Flags::default())?;
+            let mut found = None;
+            for (index, line) in lines.iter().enumerate() {
+                if pattern.search(line)? {
+                    found = Some(index + shift);
+                    break;
+                }
+            }
+            found.ok_or_else(|| {
+                Error::failed("Cannot edit marked block. Markers were not found in file.")
+                    .hint(format!("and no line matches '{expression}'"))
+            })?
+        };
+        let (above, below) = (lines[..place].concat(), lines[place..].concat());
+        let gap = if above.is_empty() || above.ends_with('\n') { "" } else { "\n" };
+        Ok(format!("{above}{gap}{}\n{block}{}\n{below}", self.marker_start, self.marker_end))
+    }
+}

@@ -1,0 +1,76 @@
+//! Content of files: as text, as checksums, and back onto the disk.
+
+use std::path::{Path, PathBuf};
+
+use rocksalt_core::Value;
+
+use super::path::followed;
+use crate::machine::{Probe, System};
+use crate::text::digest::{Kind, Sum};
+use crate::{Error, Result};
+
+/// A text that is to be changed and written again. Bytes that are no text would not survive that.
+pub fn text(machine: &dyn Probe, path: &Path) -> Result<String> {
+    let content = bytes(machine, path)?;
+    String::from_utf8(content).map_err(|_| {
+        Error::failed(format!("{} is no UTF-8 text; it was not changed", path.display()))
+            .hint("change it with a command that knows what is in it")
+    })
+}
+
+pub fn bytes(machine: &dyn Probe, path: &Path) -> Result<Vec<u8>> {
+    machine.read(path).map_err(|error| Error::io("read", path, &error))
+}
+
+/// As text where it is one.
+pub fn text_or_bytes(content: Vec<u8>) -> Value {
+    String::from_utf8(content).map_or_else(|error| Value::Bytes(error.into_bytes()), Value::String)
+}
+
+/// Puts a changed text in its place, with a copy of the old one beside it if wished.
+pub fn replace(machine: &dyn System, path: &Path, content: &str, backup: Option<&str>) -> Result<()> {
+    let path = followed(machine, path);
+    if let Some(ending) = backup {
+        let copy = PathBuf::from(format!("{}{ending}", path.display()));
+        let old = machine.stat(&path, true).map_err(|error| Error::io("look at", &path, &error))?;
+        machine
+            .write(&copy, &bytes(machine, &path)?, old.as_ref().map(|old| old.mode))
+            .map_err(|error| Error::io("write the backup", &copy, &error))?;
+        if let Some(old) = old {
+            // Only root may give files away; a copy of one's own file is one's own.
+            let _ = machine.set_owner(&copy, Some(old.uid), Some(old.gid), true);
+        }
+    }
+    machine.write(&path, content.as_bytes(), None).map_err(|error| Error::io("write", &path, &error))
+}
+
+/// The ending of the backup's name: Salt's `.bak`, another one, or none for `False`.
+pub fn backup_ending(backup: &Value) -> Option<String> {
+    match backup {
+        Value::String(ending) if !ending.is_empty() && ending != "False" => Some(ending.clone()),
+        Value::Bool(true) => Some(".bak".into()),
+        _ => None,
+    }
+}
+
+pub fn default_backup() -> Value {
+    ".bak".into()
+}
+
+/// The checksum of a file, however big.
+pub fn sum_of(machine: &dyn Probe, path: &Path, kind: Kind) -> Result<String> {
+    const PIECE: usize = 1024 * 1024;
+    let mut sum = Sum::new(kind);
+    let mut offset = 0;
+    loop {
+        let piece = machine.read_at(path, offset, PIECE).map_err(|error| Error::io("read", path, &error))?;
+        sum.add(&piece);
+        offset += piece.len() as u64;
+        if piece.len() < PIECE {
+            return Ok(sum.end());
+        }
+        if machine.cancelled() {
+            return Err(Error::cancelled());
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Making directories.
+
+use std::path::Path;
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::Function;
+use super::owner::{owner, set_owner};
+use super::path::{absolute, kind, make_all, parse_mode};
+use crate::Result;
+use crate::machine::System;
+
+/// Makes a directory and those above it; one that is there already is fine.
+///
+/// ```text
+/// rocksalt '*' file.mkdir /opt/jetty/context user=jetty mode=0750
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Mkdir {
+    /// The directory.
+    dir_path: String,
+    /// The user it belongs to.
+    #[serde(default)]
+    user: Value,
+    /// The group it belongs to.
+    #[serde(default)]
+    group: Value,
+    /// Its mode in octal digits.
+    #[serde(default)]
+    mode: Option<String>,
+}
+
+impl Function for Mkdir {
+    const NAME: &'static str = "file.mkdir";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let path = absolute(machine, &self.dir_path)?;
+        make(machine, &path, &self.user, &self.group, self.mode.as_deref())?;
+        Ok(true)
+    }
+}
+
+/// Makes the directory that a path lies in, and those above it.
+///
+/// ```text
+/// rocksalt '*' file.makedirs /opt/code/
+/// ```
+///
+/// End the path with a slash if it is to be made itself.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Makedirs {
+    /// A path in the directory.
+    path: String,
+    /// The user that new directories belong to.
+    #[serde(default)]
+    user: Value,
+    /// The group that they belong to.
+    #[serde(default)]
+    group: Value,
+    /// Their mode in octal digits.
+    #[serde(default)]
+    mode: Option<String>,
+}
+
+impl Function for Makedirs {
+    const NAME: &'static str = "file.makedirs";
+    type Output = Option<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Option<String>> {
+        let whole = absolute(machine, &self.path)?;
+        let path = if self.path.ends_with('/') { whole.as_path() } else { whole.parent().unwrap_or(Path::new("/")) };
+        if kind(machine, path).is_some() {
+            let name = path.to_string_lossy();
+            return Ok(Some(format!("Directory '{}' already exists", name.trim_end_matches('/'))));
+        }
+        make(machine, path, &self.user, &self.group, self.mode.as_deref())?;
+        Ok(None)
+    }
+}
+
+/// Makes a directory and those above it with an owner and a mode.
+///
+/// ```text
+/// rocksalt '*' file.makedirs_perms /opt/code mode=0700
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct MakedirsPerms {
+    /// The directory.
+    name: String,
+    /// The user that it and new ones above belong to.
+    #[serde(default)]
+    user: Value,
+    /// The group that they belong to.
+    #[serde(default)]
+    group: Value,
+    /// Their mode in octal digits.
+    #[serde(default = "usual")]
+    mode: Option<String>,
+}
+
+fn usual() -> Option<String> {
+    Some("0755".into())
+}
+
+impl Function for MakedirsPerms {
+    const NAME: &'static str = "file.makedirs_perms";
+    type Output = ();
+
+    fn call(self, machine: &dyn System) -> Result<()> {
+        let path = absolute(machine, &self.name)?;
+        make(machine, &path, &self.user, &self.group, self.mode.as_deref())
+    }
+}
+
+fn make(machine: &dyn System, path: &Path, user: &Value, group: &Value, mode: Option<&str>) -> Result<()> {
+    let (user, group) = owner(machine, user, group)?;
+    let mode = mode.map(parse_mode).transpose()?;
+    for made in make_all(machine, path, mode)? {
+        set_owner(machine, &made, user, group, false)?;
+    }
+    Ok(())
+}

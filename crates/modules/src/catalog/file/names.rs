@@ -1,0 +1,116 @@
+//! Paths as texts; nothing is looked at.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::Function;
+use super::path::normal;
+use crate::Result;
+use crate::machine::System;
+
+/// The last part of a path.
+///
+/// ```text
+/// rocksalt '*' file.basename 'test/test.config'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Basename {
+    /// The path.
+    path: String,
+}
+
+impl Function for Basename {
+    const NAME: &'static str = "file.basename";
+    type Output = String;
+
+    fn call(self, _: &dyn System) -> Result<String> {
+        Ok(self.path.rsplit('/').next().unwrap_or_default().to_owned())
+    }
+}
+
+/// What stands before the last part of a path.
+///
+/// ```text
+/// rocksalt '*' file.dirname 'test/path/filename.config'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Dirname {
+    /// The path.
+    path: String,
+}
+
+impl Function for Dirname {
+    const NAME: &'static str = "file.dirname";
+    type Output = String;
+
+    fn call(self, _: &dyn System) -> Result<String> {
+        let end = self.path.rfind('/').map_or(0, |slash| slash + 1);
+        let above = &self.path[..end];
+        let bare = above.trim_end_matches('/');
+        Ok(if bare.is_empty() { above } else { bare }.to_owned())
+    }
+}
+
+/// Joins parts to one path; an absolute part forgets those before it.
+///
+/// ```text
+/// rocksalt '*' file.join '/' 'usr' 'local' 'bin'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Join {
+    /// The parts.
+    args: Vec<String>,
+}
+
+impl Function for Join {
+    const NAME: &'static str = "file.join";
+    type Output = String;
+
+    fn call(self, _: &dyn System) -> Result<String> {
+        let path = self.args.iter().fold(PathBuf::new(), |path, part| path.join(part));
+        Ok(path.to_string_lossy().into_owned())
+    }
+}
+
+/// A path without `.`, `..` and doubled slashes.
+///
+/// ```text
+/// rocksalt '*' file.normpath /a/b/c/..
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Normpath {
+    /// The path.
+    path: String,
+}
+
+impl Function for Normpath {
+    const NAME: &'static str = "file.normpath";
+    type Output = String;
+
+    fn call(self, _: &dyn System) -> Result<String> {
+        Ok(normal(Path::new(&self.path)).to_string_lossy().into_owned())
+    }
+}
+
+/// The name of the directory above: `..`
+///
+/// ```text
+/// rocksalt '*' file.pardir
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Pardir {}
+
+impl Function for Pardir {
+    const NAME: &'static str = "file.pardir";
+    type Output = &'static str;
+
+    fn call(self, _: &dyn System) -> Result<&'static str> {
+        Ok("..")
+    }
+}

@@ -1,0 +1,278 @@
+//! Changing what a regular expression matches.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::Function;
+use super::content::{self, backup_ending, default_backup};
+use super::path::{absolute, kind};
+use super::pattern_flags;
+use crate::machine::{Kind, System};
+use crate::text::diff;
+use crate::text::pattern::{Flags, Pattern, Template};
+use crate::{Error, Result};
+
+fn yes() -> bool {
+    true
+}
+
+/// Replaces what a regular expression matches in a file, and gives the difference.
+///
+/// ```text
+/// rocksalt '*' file.replace /etc/httpd/httpd.conf pattern='LogLevel warn' repl='LogLevel info'
+/// rocksalt '*' file.replace /some/file pattern='before' repl='after' flags='[MULTILINE, IGNORECASE]'
+/// ```
+///
+/// Regular expression and replacement are Python's. If nothing changes, nothing is written.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Replace {
+    /// The file.
+    path: String,
+    /// The regular expression.
+    pattern: String,
+    /// What to put in its place; may use `\1` and `\g<name>`.
+    repl: String,
+    /// At most so many matches; 0 for all.
+    #[serde(default)]
+    count: u64,
+    /// Names of Python's `re` flags, or their number; `MULTILINE` unless told.
+    #[serde(default = "pattern_flags::standard")]
+    flags: Value,
+    /// Taken and ignored: the file is always searched as a whole.
+    #[serde(default)]
+    #[allow(dead_code, reason = "the file is searched as a whole")]
+    bufsize: Value,
+    /// If nothing matches, add the content at the end, unless it is there already.
+    #[serde(default)]
+    append_if_not_found: bool,
+    /// If nothing matches, add the content at the start, unless it is there already.
+    #[serde(default)]
+    prepend_if_not_found: bool,
+    /// What to add then, in place of `repl`.
+    #[serde(default)]
+    not_found_content: Option<String>,
+    /// The ending of the old content's copy, or `False` for none.
+    #[serde(default = "default_backup")]
+    backup: Value,
+    /// Only say what would change.
+    #[serde(default)]
+    dry_run: bool,
+    /// Only say whether something matches.
+    #[serde(default)]
+    search_only: bool,
+    /// Give the difference, not only whether there is one.
+    #[serde(default = "yes")]
+    show_changes: bool,
+    /// No file is no error.
+    #[serde(default)]
+    ignore_if_missing: bool,
+    /// Taken and ignored: the new file always takes the old one's place as a whole.
+    #[serde(default)]
+    #[allow(dead_code, reason = "nobody may see half a file")]
+    preserve_inode: Value,
+    /// Take backslashes of the replacement as they stand.
+    #[serde(default)]
+    backslash_literal: bool,
+    /// Files are UTF-8; only that is taken.
+    #[serde(default)]
+    encoding: Option<String>,
+}
+
+impl Function for Replace {
+    const NAME: &'static str = "file.replace";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let path = absolute(machine, &self.path)?;
+        if self.encoding.as_deref().is_some_and(|name| !matches!(&*name.to_ascii_lowercase(), "utf-8" | "utf8")) {
+            return Err(Error::arguments("encoding: only utf-8 is supported"));
+        }
+        if self.append_if_not_found && self.prepend_if_not_found {
+            return Err(Error::arguments("Only one of append and prepend_if_not_found is permitted"));
+        }
+        if self.search_only && (self.append_if_not_found || self.prepend_if_not_found) {
+            return Err(Error::arguments("search_only cannot be used with append/prepend_if_not_found"));
+        }
+        match kind(machine, &path) {
+            None if self.ignore_if_missing => {
+                return Ok(if self.search_only || !self.show_changes { false.into() } else { "".into() });
+            }
+            None => return Err(Error::failed(format!("File not found: {}", path.display()))),
+            Some(Kind::File) => {}
+            Some(_) => return Err(Error::failed(format!("{} is no file", path.display()))),
+        }
+        let old = content::text(machine, &path)?;
+        let pattern = Pattern::new(&self.pattern, pattern_flags::read(&self.flags)?)?;
+        if self.search_only {
+            return pattern.search(&old).map(Value::Bool);
+        }
+        let template =
+            if self.backslash_literal { Template::literal(&self.repl) } else { Template::parse(&self.repl)? };
+        let (mut new, count) = pattern.replace(&old, &template, usize::try_from(self.count).unwrap_or(0))?;
+        if count == 0 && (self.append_if_not_found || self.prepend_if_not_found) {
+            new = self.with_content(&old);
+        }
+        let changed = new != old;
+        if changed && !self.dry_run {
+            content::replace(machine, &path, &new, backup_ending(&self.backup).as_deref())?;
+        }
+        Ok(if self.show_changes { diff::unified(&old, &new, "", "").into() } else { changed.into() })
+    }
+}
+
+impl Replace {
+    fn with_content(&self, old: &str) -> String {
+        let content = self.not_found_content.as_deref().unwrap_or(&self.repl);
+        let wrapped = |text: &str| format!("\n{}\n", text.trim_end_matches('\n'));
+        let present = wrapped(old).contains(&wrapped(content));
+        if present {
+            return old.to_owned();
+        }
+        let content = content.strip_suffix('\n').unwrap_or(content);
+        if self.prepend_if_not_found {
+            return format!("{content}\n{old}");
+        }
+        let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
+        format!("{old}{gap}{content}\n")
+    }
+}
+
+/// Comments lines out, or in again, and gives the difference; `False` if no line matches.
+///
+/// ```text
+/// rocksalt '*' file.comment_line /etc/modules '^pcspkr$'
+/// rocksalt '*' file.comment_line /etc/modules '^pcspkr$' cmnt=False
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CommentLine {
+    /// The file.
+    path: String,
+    /// A regular expression for the lines, as they are without the comment sign.
+    regex: String,
+    /// The comment sign.
+    #[serde(default = "hash")]
+    char: String,
+    /// Comment out; `False` for in.
+    #[serde(default = "yes")]
+    cmnt: bool,
+    /// The ending of the old content's copy, or `False` for none.
+    #[serde(default = "default_backup")]
+    backup: Value,
+}
+
+fn hash() -> String {
+    "#".into()
+}
+
+impl Function for CommentLine {
+    const NAME: &'static str = "file.comment_line";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        comment(machine, &self.path, &self.regex, &self.char, self.cmnt, &self.backup)
+    }
+}
+
+/// Comments lines out; `file.comment_line` can do both.
+///
+/// ```text
+/// rocksalt '*' file.comment /etc/modules '^pcspkr$'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Comment {
+    /// The file.
+    path: String,
+    /// A regular expression for the lines.
+    regex: String,
+    /// The comment sign.
+    #[serde(default = "hash")]
+    char: String,
+    /// The ending of the old content's copy, or `False` for none.
+    #[serde(default = "default_backup")]
+    backup: Value,
+}
+
+impl Function for Comment {
+    const NAME: &'static str = "file.comment";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        comment(machine, &self.path, &self.regex, &self.char, true, &self.backup)
+    }
+}
+
+/// Comments lines in again; `file.comment_line` can do both.
+///
+/// ```text
+/// rocksalt '*' file.uncomment /etc/hosts.deny 'ALL: PARANOID'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Uncomment {
+    /// The file.
+    path: String,
+    /// A regular expression for the lines, as they are without the comment sign.
+    regex: String,
+    /// The comment sign.
+    #[serde(default = "hash")]
+    char: String,
+    /// The ending of the old content's copy, or `False` for none.
+    #[serde(default = "default_backup")]
+    backup: Value,
+}
+
+impl Function for Uncomment {
+    const NAME: &'static str = "file.uncomment";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        comment(machine, &self.path, &self.regex, &self.char, false, &self.backup)
+    }
+}
+
+fn comment(machine: &dyn System, path: &str, regex: &str, sign: &str, out: bool, backup: &Value) -> Result<Value> {
+    let path = absolute(machine, path)?;
+    if kind(machine, &path) != Some(Kind::File) {
+        return Err(Error::failed(format!("File not found: {}", path.display())));
+    }
+    let old = content::text(machine, &path)?;
+    let bare = regex.trim_start_matches('^').trim_end_matches('$');
+    let (start, end) = (if regex.starts_with('^') { "" } else { ".*?" }, if regex.ends_with('$') { "" } else { ".*" });
+    let quoted = quoted(sign);
+    // Anchors stand for the line; the comment sign before it is no part of it.
+    let whole = if out {
+        Pattern::new(&format!("^(?!{quoted})({start}{bare}{end})$"), Flags::default())?
+    } else {
+        Pattern::new(&format!("^{quoted}({start}{bare}{end})$"), Flags::default())?
+    };
+    let mut new = String::with_capacity(old.len());
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for line in old.split_inclusive('\n') {
+        let text = line.trim_end_matches(['\n', '\r']);
+        let changed = match whole.search(text)? {
+            true if out => format!("{sign}{line}"),
+            true => line.strip_prefix(sign).unwrap_or(line).to_owned(),
+            false => line.to_owned(),
+        };
+        if changed != line {
+            before.push(line.to_owned());
+            after.push(changed.clone());
+        }
+        new.push_str(&changed);
+    }
+    if before.is_empty() {
+        return Ok(false.into());
+    }
+    content::replace(machine, &path, &new, backup_ending(backup).as_deref())?;
+    // Only the lines that changed are shown, as if they were the whole file.
+    Ok(diff::unified(&before.concat(), &after.concat(), "", "").into())
+}
+
+/// A text as a regular expression that means just it.
+fn quoted(text: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || letter.is_whitespace() || letter == '_';
+    text.chars().map(|letter| if plain(letter) { letter.to_string() } else { format!("\\{letter}") }).collect()
+}

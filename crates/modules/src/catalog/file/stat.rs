@@ -1,0 +1,334 @@
+//! Owners, modes, times and sizes.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::Function;
+use super::content::sum_of;
+use super::path::{canonical, expand, full_mode, look, octal, walk};
+use crate::machine::{Command, Kind, Probe, System, accounts};
+use crate::{Error, Result};
+
+fn yes() -> bool {
+    true
+}
+
+/// All that the system knows of a path.
+///
+/// ```text
+/// rocksalt '*' file.stats /etc/passwd
+/// rocksalt '*' file.stats /etc/passwd hash_type=sha256
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Stats {
+    /// The path.
+    path: String,
+    /// Also give the checksum of this kind.
+    #[serde(default)]
+    hash_type: Option<String>,
+    /// Look at what a link leads to.
+    #[serde(default = "yes")]
+    follow_symlinks: bool,
+}
+
+impl Function for Stats {
+    const NAME: &'static str = "file.stats";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let path = expand(machine, &self.path);
+        let stat = match look(machine, &path, self.follow_symlinks) {
+            // A link that leads nowhere is shown itself.
+            Err(_) if self.follow_symlinks => look(machine, &path, false)?,
+            other => other?,
+        };
+        let mut map = Map::new();
+        map.insert("inode", stat.inode);
+        map.insert("uid", stat.uid);
+        map.insert("gid", stat.gid);
+        map.insert("group", group_name(machine, stat.gid));
+        map.insert("user", user_name(machine, stat.uid));
+        map.insert("atime", stat.atime);
+        map.insert("mtime", stat.mtime);
+        map.insert("ctime", stat.ctime);
+        map.insert("size", stat.size);
+        map.insert("mode", octal(stat.mode));
+        if let Some(name) = &self.hash_type {
+            let kind = super::read::digest_kind(name)?;
+            let is_file = super::path::kind(machine, &path) == Some(Kind::File);
+            map.insert("sum", if is_file { sum_of(machine, &path, kind)? } else { String::new() });
+        }
+        let kind = match stat.kind {
+            Kind::File => "file",
+            Kind::Directory => "dir",
+            Kind::Link => "link",
+            Kind::BlockDevice => "block",
+            Kind::CharDevice => "char",
+            Kind::Pipe => "pipe",
+            Kind::Socket => "socket",
+        };
+        map.insert("type", kind);
+        let target = if self.follow_symlinks { canonical(machine, &path) } else { path };
+        map.insert("target", target.to_string_lossy().into_owned());
+        Ok(map)
+    }
+}
+
+/// What the system's `lstat` gives; nothing if there is no such path.
+///
+/// ```text
+/// rocksalt '*' file.lstat /path/to/file
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Lstat {
+    /// The path.
+    path: String,
+}
+
+impl Function for Lstat {
+    const NAME: &'static str = "file.lstat";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let mut map = Map::new();
+        if let Ok(Some(stat)) = machine.stat(&super::path::absolute(machine, &self.path)?, false) {
+            map.insert("st_atime", stat.atime);
+            map.insert("st_ctime", stat.ctime);
+            map.insert("st_gid", stat.gid);
+            map.insert("st_mode", full_mode(&stat));
+            map.insert("st_mtime", stat.mtime);
+            map.insert("st_nlink", stat.links);
+            map.insert("st_size", stat.size);
+            map.insert("st_uid", stat.uid);
+        }
+        Ok(map)
+    }
+}
+
+/// How big the file system is that a path is on, and how much of it is free, in blocks and inodes.
+///
+/// ```text
+/// rocksalt '*' file.statvfs /path/to/file
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Statvfs {
+    /// The path.
+    path: String,
+}
+
+impl Function for Statvfs {
+    const NAME: &'static str = "file.statvfs";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        const FORMAT: &str = "%a %f %b %s %d %d %c %S %l";
+        const NAMES: [&str; 9] =
+            ["f_bavail", "f_bfree", "f_blocks", "f_bsize", "f_favail", "f_ffree", "f_files", "f_frsize", "f_namemax"];
+        let path = super::path::absolute(machine, &self.path)?;
+        look(machine, &path, true)?;
+        let output = machine.query(&Command::new(["stat", "-f", "-c", FORMAT, "--", &*path.to_string_lossy()]))?;
+        if !output.success() {
+            return Err(Error::failed(format!("could not look at the file system of {}", path.display())));
+        }
+        let text = output.text();
+        Ok(NAMES
+            .iter()
+            .zip(text.split_whitespace())
+            .map(|(name, number)| (Value::from(*name), Value::integer(number).unwrap_or_default()))
+            .collect())
+    }
+}
+
+/// The SELinux context of a path.
+///
+/// ```text
+/// rocksalt '*' file.get_selinux_context /etc/hosts
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetSelinuxContext {
+    /// The path.
+    path: String,
+}
+
+impl Function for GetSelinuxContext {
+    const NAME: &'static str = "file.get_selinux_context";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let path = expand(machine, &self.path);
+        let output = machine.query(&Command::new(["stat", "-c", "%C", "--", &*path.to_string_lossy()]))?;
+        match output.text().trim() {
+            context if output.success() && !context.is_empty() && context != "?" => Ok(context.to_owned()),
+            _ => Ok(format!("No selinux context information is available for {}", self.path)),
+        }
+    }
+}
+
+/// How many bytes the files of a path and all below it hold; what links lead to doesn't count.
+///
+/// ```text
+/// rocksalt '*' file.diskusage /path/to/check
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Diskusage {
+    /// A file or directory.
+    path: String,
+}
+
+impl Function for Diskusage {
+    const NAME: &'static str = "file.diskusage";
+    type Output = u64;
+
+    fn call(self, machine: &dyn System) -> Result<u64> {
+        let mut size = 0;
+        let mut seen = std::collections::BTreeSet::new();
+        walk(machine, &expand(machine, &self.path), &mut |_, stat| {
+            // A file with two names takes its place once.
+            if stat.kind == Kind::File && (stat.links == 1 || seen.insert((stat.device, stat.inode))) {
+                size += stat.size;
+            }
+            Ok(true)
+        })?;
+        Ok(size)
+    }
+}
+
+/// The mode of a path, in octal digits.
+///
+/// ```text
+/// rocksalt '*' file.get_mode /etc/passwd
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetMode {
+    /// The path.
+    path: String,
+    /// Look at what a link leads to.
+    #[serde(default = "yes")]
+    follow_symlinks: bool,
+}
+
+impl Function for GetMode {
+    const NAME: &'static str = "file.get_mode";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let stat = look(machine, &expand(machine, &self.path), self.follow_symlinks)?;
+        Ok(octal(stat.mode))
+    }
+}
+
+/// The number of the user that owns a path.
+///
+/// ```text
+/// rocksalt '*' file.get_uid /etc/passwd
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetUid {
+    /// The path.
+    path: String,
+    /// Look at what a link leads to.
+    #[serde(default = "yes")]
+    follow_symlinks: bool,
+}
+
+impl Function for GetUid {
+    const NAME: &'static str = "file.get_uid";
+    type Output = u32;
+
+    fn call(self, machine: &dyn System) -> Result<u32> {
+        let stat = look(machine, &expand(machine, &self.path), self.follow_symlinks)?;
+        Ok(stat.uid)
+    }
+}
+
+/// The name of the user that owns a path.
+///
+/// ```text
+/// rocksalt '*' file.get_user /etc/passwd
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetUser {
+    /// The path.
+    path: String,
+    /// Look at what a link leads to.
+    #[serde(default = "yes")]
+    follow_symlinks: bool,
+}
+
+impl Function for GetUser {
+    const NAME: &'static str = "file.get_user";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let stat = look(machine, &expand(machine, &self.path), self.follow_symlinks)?;
+        Ok(user_name(machine, stat.uid))
+    }
+}
+
+/// The number of the group that owns a path.
+///
+/// ```text
+/// rocksalt '*' file.get_gid /etc/passwd
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetGid {
+    /// The path.
+    path: String,
+    /// Look at what a link leads to.
+    #[serde(default = "yes")]
+    follow_symlinks: bool,
+}
+
+impl Function for GetGid {
+    const NAME: &'static str = "file.get_gid";
+    type Output = u32;
+
+    fn call(self, machine: &dyn System) -> Result<u32> {
+        let stat = look(machine, &expand(machine, &self.path), self.follow_symlinks)?;
+        Ok(stat.gid)
+    }
+}
+
+/// The name of the group that owns a path.
+///
+/// ```text
+/// rocksalt '*' file.get_group /etc/passwd
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetGroup {
+    /// The path.
+    path: String,
+    /// Look at what a link leads to.
+    #[serde(default = "yes")]
+    follow_symlinks: bool,
+}
+
+impl Function for GetGroup {
+    const NAME: &'static str = "file.get_group";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let stat = look(machine, &expand(machine, &self.path), self.follow_symlinks)?;
+        Ok(group_name(machine, stat.gid))
+    }
+}
+
+/// The user's name, or its number if it has none.
+pub fn user_name(machine: &dyn Probe, uid: u32) -> Value {
+    accounts::user(machine, &uid.to_string()).map_or(Value::from(uid), |user| user.name.into())
+}
+
+/// The group's name, or its number if it has none.
+pub fn group_name(machine: &dyn Probe, gid: u32) -> Value {
+    accounts::group(machine, &gid.to_string()).map_or(Value::from(gid), |group| group.name.into())
+}

@@ -1,0 +1,185 @@
+//! `publish`: calls on other targets, by way of the controller.
+
+use rocksalt_core::frame::Ask;
+use rocksalt_core::{Call, Map, Value, yaml};
+use serde::Deserialize;
+
+use super::{Entry, Function, entry};
+use crate::machine::System;
+use crate::{Error, Result};
+
+pub const FUNCTIONS: &[Entry] = &[entry::<FullData>(), entry::<Publish>(), entry::<Runner>()];
+
+/// How many seconds are waited for the others unless told.
+pub const PATIENCE: u32 = 5;
+
+pub fn glob_type() -> String {
+    "glob".into()
+}
+
+fn patience() -> u32 {
+    PATIENCE
+}
+
+/// Runs a function on other targets and gives what each answered.
+///
+/// Only what the controller's rules for peers allow: by default nothing.
+///
+/// ```text
+/// rocksalt '*' publish.publish 'web*' network.interfaces
+/// rocksalt '*' publish.publish 'os:Debian' test.arg 'arg1,arg2' tgt_type=grain
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Publish {
+    /// Which targets.
+    tgt: String,
+    /// The function.
+    fun: String,
+    /// Its arguments: a list, or a text with commas between them; `name=value` goes by name.
+    #[serde(default)]
+    arg: Value,
+    /// What kind of target expression it is: `glob`, `list`, `grain`, `compound` …
+    #[serde(default = "glob_type")]
+    tgt_type: String,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    returner: Value,
+    /// How long to wait, in seconds.
+    #[serde(default = "patience")]
+    timeout: u32,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    via_master: Value,
+}
+
+impl Function for Publish {
+    const NAME: &'static str = "publish.publish";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let answers = ask(machine, self.tgt, &self.fun, &self.arg, self.tgt_type, self.timeout)?;
+        Ok(answers.into_iter().map(|(id, answer)| (id, bare(answer))).collect())
+    }
+}
+
+/// As `publish.publish`, with the exit code and whatever else is known of each answer.
+///
+/// ```text
+/// rocksalt '*' publish.full_data 'web*' test.ping
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct FullData {
+    /// Which targets.
+    tgt: String,
+    /// The function.
+    fun: String,
+    /// Its arguments: a list, or a text with commas between them; `name=value` goes by name.
+    #[serde(default)]
+    arg: Value,
+    /// What kind of target expression it is: `glob`, `list`, `grain`, `compound` …
+    #[serde(default = "glob_type")]
+    tgt_type: String,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    returner: Value,
+    /// How long to wait, in seconds.
+    #[serde(default = "patience")]
+    timeout: u32,
+}
+
+impl Function for FullData {
+    const NAME: &'static str = "publish.full_data";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        ask(machine, self.tgt, &self.fun, &self.arg, self.tgt_type, self.timeout)
+    }
+}
+
+/// Says that targets can't have the controller run something for them.
+///
+/// ```text
+/// rocksalt '*' publish.runner manage.down
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Runner {
+    /// The runner.
+    fun: String,
+    /// Its arguments.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    arg: Value,
+    /// How long to wait, in seconds.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    timeout: Value,
+}
+
+impl Function for Runner {
+    const NAME: &'static str = "publish.runner";
+    type Output = ();
+
+    fn call(self, _: &dyn System) -> Result<()> {
+        Err(Error::failed(format!("targets may not run '{}' on the controller", self.fun))
+            .hint("call it on the controller, or send it an event that a rule there reacts to"))
+    }
+}
+
+fn ask(
+    machine: &dyn System,
+    target: String,
+    function: &str,
+    args: &Value,
+    target_type: String,
+    timeout: u32,
+) -> Result<Map> {
+    let call = call(function, args)?;
+    match machine.controller().ask(Ask::Publish { target, target_type, call, timeout })? {
+        Value::Map(answers) => Ok(answers),
+        Value::Null => Ok(Map::new()),
+        other => Err(Error::failed(format!("the controller answered with {} instead of a map", other.kind()))),
+    }
+}
+
+/// The result alone out of all that is known of an answer.
+fn bare(answer: Value) -> Value {
+    match answer {
+        Value::Map(mut map) if map.contains_key("ret") => map.remove("ret").unwrap_or_default(),
+        other => other,
+    }
+}
+
+/// A call with arguments as users of `publish` write them.
+pub fn call(function: &str, args: &Value) -> Result<Call> {
+    let mut call = Call::new(function);
+    let words: Vec<Value> = match args {
+        Value::Null => Vec::new(),
+        Value::List(items) => items.clone(),
+        Value::String(text) => text.split(',').map(|word| Value::from(word.trim())).collect(),
+        other => vec![other.clone()],
+    };
+    for word in words {
+        let Value::String(text) = &word else {
+            call.args.push(word);
+            continue;
+        };
+        let read = |text: &str| yaml::parse(text).unwrap_or_else(|_| text.into());
+        let named = text.split_once('=').filter(|(name, _)| {
+            let letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+            !name.is_empty() && name.chars().all(letter) && !name.starts_with(|first: char| first.is_ascii_digit())
+        });
+        match named {
+            Some((name, value)) => {
+                call.kwargs.insert(name, read(value));
+            }
+            None => call.args.push(read(text)),
+        }
+    }
+    Ok(call)
+}

@@ -1,0 +1,524 @@
+//! `saltutil`: the calls that run on a target, and what it has to look at anew.
+
+use rocksalt_core::frame::Ask;
+use rocksalt_core::{JobId, Map, Value};
+use serde::Deserialize;
+
+use super::{Entry, Function, entry, publish};
+use crate::machine::{Running, Stop, System};
+use crate::text::glob;
+use crate::{Error, Result};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<ClearCache>(),
+    entry::<Cmd>(),
+    entry::<FindJob>(),
+    entry::<IsRunning>(),
+    entry::<KillAllJobs>(),
+    entry::<KillJob>(),
+    entry::<ListExtmods>(),
+    entry::<RefreshGrains>(),
+    entry::<RefreshModules>().also(&["saltutil.refresh_beacons", "saltutil.refresh_matchers"]),
+    entry::<RefreshPillar>().also(&["saltutil.pillar_refresh"]),
+    entry::<RunningJobs>(),
+    entry::<SignalJob>(),
+    entry::<SyncAll>(),
+    entry::<Sync>().also(&[
+        "saltutil.sync_beacons",
+        "saltutil.sync_clouds",
+        "saltutil.sync_engines",
+        "saltutil.sync_executors",
+        "saltutil.sync_grains",
+        "saltutil.sync_log_handlers",
+        "saltutil.sync_matchers",
+        "saltutil.sync_output",
+        "saltutil.sync_pillar",
+        "saltutil.sync_proxymodules",
+        "saltutil.sync_renderers",
+        "saltutil.sync_returners",
+        "saltutil.sync_sdb",
+        "saltutil.sync_serializers",
+        "saltutil.sync_states",
+        "saltutil.sync_thorium",
+        "saltutil.sync_tops",
+        "saltutil.sync_utils",
+        "saltutil.sync_wrapper",
+    ]),
+    entry::<TermAllJobs>(),
+    entry::<TermJob>(),
+];
+
+/// The calls that run on the target now.
+///
+/// ```text
+/// rocksalt '*' saltutil.running
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RunningJobs {}
+
+impl Function for RunningJobs {
+    const NAME: &'static str = "saltutil.running";
+    type Output = Vec<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
+        Ok(others(machine).iter().map(shown).collect())
+    }
+}
+
+/// The calls of a function that run on the target now.
+///
+/// ```text
+/// rocksalt '*' saltutil.is_running state.highstate
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct IsRunning {
+    /// The function's name; may be a shell pattern.
+    fun: String,
+}
+
+impl Function for IsRunning {
+    const NAME: &'static str = "saltutil.is_running";
+    type Output = Vec<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
+        Ok(others(machine).iter().filter(|running| glob::matches(&self.fun, &running.function)).map(shown).collect())
+    }
+}
+
+/// What runs on the target for a job; nothing if nothing does.
+///
+/// ```text
+/// rocksalt '*' saltutil.find_job 20260131093000123456
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct FindJob {
+    /// The job's id.
+    jid: String,
+}
+
+impl Function for FindJob {
+    const NAME: &'static str = "saltutil.find_job";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let job = job(&self.jid)?;
+        Ok(others(machine).iter().find(|running| running.job == Some(job)).map(shown).unwrap_or_default())
+    }
+}
+
+/// Asks what runs for a job to end (SIGTERM).
+///
+/// ```text
+/// rocksalt '*' saltutil.term_job 20260131093000123456
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct TermJob {
+    /// The job's id.
+    jid: String,
+}
+
+impl Function for TermJob {
+    const NAME: &'static str = "saltutil.term_job";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        stop(machine, &self.jid, Stop::Term)
+    }
+}
+
+/// Ends what runs for a job at once (SIGKILL).
+///
+/// ```text
+/// rocksalt '*' saltutil.kill_job 20260131093000123456
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct KillJob {
+    /// The job's id.
+    jid: String,
+}
+
+impl Function for KillJob {
+    const NAME: &'static str = "saltutil.kill_job";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        stop(machine, &self.jid, Stop::Kill)
+    }
+}
+
+/// Sends a signal to what runs for a job.
+///
+/// ```text
+/// rocksalt '*' saltutil.signal_job 20260131093000123456 15
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SignalJob {
+    /// The job's id.
+    jid: String,
+    /// 9 or 15, or its name.
+    sig: String,
+}
+
+impl Function for SignalJob {
+    const NAME: &'static str = "saltutil.signal_job";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let how = match self.sig.to_ascii_uppercase().trim_start_matches("SIG") {
+            "9" | "KILL" => Stop::Kill,
+            "15" | "TERM" => Stop::Term,
+            _ => {
+                return Err(Error::arguments(format!("a call can't be sent the signal {}", self.sig))
+                    .hint("known are 15 (TERM) and 9 (KILL)"));
+            }
+        };
+        stop(machine, &self.jid, how)
+    }
+}
+
+/// Asks all that runs on the target to end (SIGTERM).
+///
+/// ```text
+/// rocksalt '*' saltutil.term_all_jobs
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct TermAllJobs {}
+
+impl Function for TermAllJobs {
+    const NAME: &'static str = "saltutil.term_all_jobs";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        let jobs = others(machine).into_iter().filter_map(|running| running.job);
+        jobs.map(|job| stop(machine, job.as_str(), Stop::Term)).collect()
+    }
+}
+
+/// Ends all that runs on the target at once (SIGKILL).
+///
+/// ```text
+/// rocksalt '*' saltutil.kill_all_jobs
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct KillAllJobs {}
+
+impl Function for KillAllJobs {
+    const NAME: &'static str = "saltutil.kill_all_jobs";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        let jobs = others(machine).into_iter().filter_map(|running| running.job);
+        jobs.map(|job| stop(machine, job.as_str(), Stop::Kill)).collect()
+    }
+}
+
+/// Has the target gather its grains anew.
+///
+/// ```text
+/// rocksalt '*' saltutil.refresh_grains
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RefreshGrains {
+    /// Taken for Salt's sake.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl Function for RefreshGrains {
+    const NAME: &'static str = "saltutil.refresh_grains";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        machine.refresh_grains();
+        Ok(true)
+    }
+}
+
+/// Answers `True`: functions are part of the program and never stale.
+///
+/// ```text
+/// rocksalt '*' saltutil.refresh_modules
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RefreshModules {
+    /// Taken for Salt's sake.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl Function for RefreshModules {
+    const NAME: &'static str = "saltutil.refresh_modules";
+    type Output = bool;
+
+    fn call(self, _: &dyn System) -> Result<bool> {
+        Ok(true)
+    }
+}
+
+/// Answers `True`: nothing of the pillar is kept on the target.
+///
+/// ```text
+/// rocksalt '*' saltutil.refresh_pillar
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RefreshPillar {
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    wait: bool,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    timeout: Value,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    clean_cache: Value,
+}
+
+impl Function for RefreshPillar {
+    const NAME: &'static str = "saltutil.refresh_pillar";
+    type Output = bool;
+
+    fn call(self, _: &dyn System) -> Result<bool> {
+        Ok(true)
+    }
+}
+
+/// The functions that were added from outside, of which there are none.
+///
+/// ```text
+/// rocksalt '*' saltutil.list_extmods
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListExtmods {}
+
+impl Function for ListExtmods {
+    const NAME: &'static str = "saltutil.list_extmods";
+    type Output = Map;
+
+    fn call(self, _: &dyn System) -> Result<Map> {
+        Ok(Map::new())
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Gives what was synchronised: nothing, since nothing has to be sent to targets.
+///
+/// ```text
+/// rocksalt '*' saltutil.sync_modules
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Sync {
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    saltenv: Value,
+    /// Gather the grains anew.
+    #[serde(default = "yes")]
+    refresh: bool,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    extmod_whitelist: Value,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    extmod_blacklist: Value,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    clean_pillar_cache: bool,
+}
+
+impl Function for Sync {
+    const NAME: &'static str = "saltutil.sync_modules";
+    type Output = Vec<Value>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
+        if self.refresh {
+            machine.refresh_grains();
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// Gives what was synchronised: nothing of any kind, since nothing has to be sent to targets.
+///
+/// ```text
+/// rocksalt '*' saltutil.sync_all
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SyncAll {
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    saltenv: Value,
+    /// Gather the grains anew.
+    #[serde(default = "yes")]
+    refresh: bool,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    extmod_whitelist: Value,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    extmod_blacklist: Value,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    clean_pillar_cache: bool,
+}
+
+impl Function for SyncAll {
+    const NAME: &'static str = "saltutil.sync_all";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        if self.refresh {
+            machine.refresh_grains();
+        }
+        Ok(KINDS.iter().map(|kind| ((*kind).into(), Value::List(Vec::new()))).collect())
+    }
+}
+
+/// Removes all that the target keeps and can have again.
+///
+/// ```text
+/// rocksalt '*' saltutil.clear_cache
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ClearCache {}
+
+impl Function for ClearCache {
+    const NAME: &'static str = "saltutil.clear_cache";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let place = super::cp::directory(machine);
+        for name in machine.list(&place).unwrap_or_default() {
+            let path = place.join(name);
+            machine.remove(&path).map_err(|error| Error::io("remove", &path, &error))?;
+        }
+        Ok(true)
+    }
+}
+
+/// Runs a function on other targets, if the controller's rules for peers allow it.
+///
+/// ```text
+/// rocksalt '*' saltutil.cmd 'web*' test.ping
+/// rocksalt '*' saltutil.cmd 'web*' cmd.run '[uptime]' timeout=10
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Cmd {
+    /// Which targets.
+    tgt: String,
+    /// The function.
+    fun: String,
+    /// Its arguments by position.
+    #[serde(default)]
+    arg: Value,
+    /// How long to wait, in seconds.
+    #[serde(default)]
+    timeout: Option<u32>,
+    /// What kind of target expression it is.
+    #[serde(default = "publish::glob_type")]
+    tgt_type: String,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    ret: Value,
+    /// Its arguments by name.
+    #[serde(default)]
+    kwarg: Option<Map>,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    ssh: bool,
+}
+
+impl Function for Cmd {
+    const NAME: &'static str = "saltutil.cmd";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let mut call = publish::call(&self.fun, &self.arg)?;
+        call.kwargs.extend(self.kwarg.unwrap_or_default());
+        let timeout = self.timeout.unwrap_or(publish::PATIENCE);
+        machine.controller().ask(Ask::Publish { target: self.tgt, target_type: self.tgt_type, call, timeout })
+    }
+}
+
+/// The kinds of extension that Salt knows.
+const KINDS: [&str; 20] = [
+    "beacons",
+    "clouds",
+    "engines",
+    "executors",
+    "grains",
+    "log_handlers",
+    "matchers",
+    "modules",
+    "output",
+    "pillar",
+    "proxymodules",
+    "renderers",
+    "returners",
+    "sdb",
+    "serializers",
+    "states",
+    "thorium",
+    "tops",
+    "utils",
+    "wrapper",
+];
+
+/// All calls that do something; those that only ask about calls would always see themselves.
+fn others(machine: &dyn System) -> Vec<Running> {
+    machine.running().into_iter().filter(|running| !running.function.starts_with("saltutil.")).collect()
+}
+
+fn shown(running: &Running) -> Map {
+    let mut map = Map::new();
+    map.insert("jid", running.job.map_or(Value::Null, |job| job.as_str().into()));
+    map.insert("fun", running.function.as_str());
+    map.insert("arg", running.args.clone());
+    map.insert("pid", std::process::id());
+    map.insert("since", running.since);
+    map
+}
+
+fn job(text: &str) -> Result<JobId> {
+    text.trim().parse().map_err(|error: rocksalt_core::job_id::Error| Error::arguments(error.to_string()))
+}
+
+/// What was done, in Salt's words; nothing if nothing ran.
+fn stop(machine: &dyn System, jid: &str, how: Stop) -> Result<String> {
+    let job = job(jid)?;
+    let number = if how == Stop::Kill { 9 } else { 15 };
+    Ok(match machine.stop(job, how) {
+        true => format!("Signal {number} sent to job {job} at pid {}", std::process::id()),
+        false => String::new(),
+    })
+}

@@ -1,0 +1,193 @@
+//! `sys`: what functions there are, and how they are called.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::{Entry, Function, entry};
+use crate::Result;
+use crate::machine::System;
+use crate::text::glob;
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<Argspec>(),
+    entry::<Doc>(),
+    entry::<ListFunctions>(),
+    entry::<ListModules>(),
+    entry::<ListStateFunctions>(),
+    entry::<ListStateModules>(),
+];
+
+/// The arguments of functions, in Salt's form.
+///
+/// ```text
+/// rocksalt '*' sys.argspec cmd.run
+/// rocksalt '*' sys.argspec 'file.get*'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Argspec {
+    /// A function, a noun, or a shell pattern; all functions if left out.
+    #[serde(default)]
+    module: String,
+}
+
+impl Function for Argspec {
+    const NAME: &'static str = "sys.argspec";
+    type Output = Value;
+
+    fn call(self, _: &dyn System) -> Result<Value> {
+        #[cfg(feature = "docs")]
+        return Ok(crate::docs::argspec(&self.module));
+        #[cfg(not(feature = "docs"))]
+        return Ok(super::matching(&self.module)
+            .map(|entry| (Value::from(entry.name), names(entry)))
+            .collect::<Map>()
+            .into());
+    }
+}
+
+/// Without documentation only the names are known.
+#[cfg(not(feature = "docs"))]
+fn names(entry: &Entry) -> Value {
+    let fields = (entry.arguments)();
+    let has = |name: &str| if fields.contains(&name) { Value::Bool(true) } else { Value::Null };
+    let plain: Vec<Value> = fields
+        .iter()
+        .filter(|name| **name != entry.rest && **name != super::NAMED)
+        .map(|name| (*name).into())
+        .collect();
+    Map::from_iter([
+        ("args".into(), if plain.is_empty() { Value::Null } else { plain.into() }),
+        ("defaults".into(), Value::Null),
+        ("varargs".into(), has(entry.rest)),
+        ("kwargs".into(), has(super::NAMED)),
+    ])
+    .into()
+}
+
+/// The documentation of functions.
+///
+/// ```text
+/// rocksalt '*' sys.doc
+/// rocksalt '*' sys.doc cmd file.find
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Doc {
+    /// Functions, nouns or shell patterns; all functions if left out.
+    args: Vec<String>,
+}
+
+impl Function for Doc {
+    const NAME: &'static str = "sys.doc";
+    type Output = Map;
+
+    #[cfg(feature = "docs")]
+    fn call(self, _: &dyn System) -> Result<Map> {
+        if self.args.is_empty() {
+            return Ok(crate::docs::doc(""));
+        }
+        Ok(self.args.iter().flat_map(|pattern| crate::docs::doc(pattern)).collect())
+    }
+
+    #[cfg(not(feature = "docs"))]
+    fn call(self, _: &dyn System) -> Result<Map> {
+        let words = self.args.join(" ");
+        Err(crate::Error::failed("documentation is kept on the controller, not on targets")
+            .hint(format!("`rocksalt doc {words}` shows it").replace(" `", "`")))
+    }
+}
+
+/// The names of functions.
+///
+/// ```text
+/// rocksalt '*' sys.list_functions
+/// rocksalt '*' sys.list_functions file 'sys.list_*'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListFunctions {
+    /// Functions, nouns or shell patterns; all functions if left out.
+    args: Vec<String>,
+}
+
+impl Function for ListFunctions {
+    const NAME: &'static str = "sys.list_functions";
+    type Output = Vec<&'static str>;
+
+    fn call(self, _: &dyn System) -> Result<Vec<&'static str>> {
+        let patterns = if self.args.is_empty() { vec![String::new()] } else { self.args };
+        let mut names: Vec<&str> =
+            patterns.iter().flat_map(|pattern| super::matching(pattern)).map(|entry| entry.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
+    }
+}
+
+/// The nouns that functions begin with.
+///
+/// ```text
+/// rocksalt '*' sys.list_modules
+/// rocksalt '*' sys.list_modules 's*'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListModules {
+    /// Shell patterns; all nouns if left out.
+    args: Vec<String>,
+}
+
+impl Function for ListModules {
+    const NAME: &'static str = "sys.list_modules";
+    type Output = Vec<&'static str>;
+
+    fn call(self, _: &dyn System) -> Result<Vec<&'static str>> {
+        let wanted = |noun: &str| self.args.is_empty() || self.args.iter().any(|pattern| glob::matches(pattern, noun));
+        Ok(super::nouns().filter(|noun| wanted(noun)).collect())
+    }
+}
+
+/// The names of states, of which there are none yet.
+///
+/// ```text
+/// rocksalt '*' sys.list_state_functions file
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListStateFunctions {
+    /// States, nouns or shell patterns.
+    #[allow(dead_code, reason = "there is nothing to choose from yet")]
+    args: Vec<String>,
+}
+
+impl Function for ListStateFunctions {
+    const NAME: &'static str = "sys.list_state_functions";
+    type Output = Vec<&'static str>;
+
+    fn call(self, _: &dyn System) -> Result<Vec<&'static str>> {
+        Ok(Vec::new())
+    }
+}
+
+/// The nouns that states begin with, of which there are none yet.
+///
+/// ```text
+/// rocksalt '*' sys.list_state_modules
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListStateModules {
+    /// Shell patterns.
+    #[allow(dead_code, reason = "there is nothing to choose from yet")]
+    args: Vec<String>,
+}
+
+impl Function for ListStateModules {
+    const NAME: &'static str = "sys.list_state_modules";
+    type Output = Vec<&'static str>;
+
+    fn call(self, _: &dyn System) -> Result<Vec<&'static str>> {
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,78 @@
+//! Something by chance.
+
+use std::path::Path;
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::Function;
+use crate::machine::System;
+use crate::text::digest;
+use crate::{Error, Result};
+
+/// Waits for a random time, then answers `True`.
+///
+/// ```text
+/// rocksalt '*' test.rand_sleep 60
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RandSleep {
+    /// At most so many seconds.
+    #[serde(default = "a_minute")]
+    max: u32,
+}
+
+fn a_minute() -> u32 {
+    60
+}
+
+impl Function for RandSleep {
+    const NAME: &'static str = "test.rand_sleep";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let bytes = random(machine);
+        let part = f64::from(u16::from_le_bytes([bytes[0], bytes[1]])) / f64::from(u16::MAX);
+        machine.sleep(f64::from(self.max) * part)?;
+        Ok(true)
+    }
+}
+
+/// A random checksum.
+///
+/// ```text
+/// rocksalt '*' test.random_hash hash_type=sha512
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RandomHash {
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "any amount of randomness gives the same length")]
+    size: Value,
+    /// md5, sha1, sha224, sha256, sha384 or sha512.
+    #[serde(default)]
+    hash_type: Option<String>,
+}
+
+impl Function for RandomHash {
+    const NAME: &'static str = "test.random_hash";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let name = self.hash_type.as_deref().unwrap_or("sha256");
+        let kind = digest::Kind::named(name).ok_or_else(|| {
+            Error::arguments(format!("Invalid hash type: {name}")).hint(format!("known are {}", digest::Kind::list()))
+        })?;
+        Ok(digest::of(kind, &random(machine)))
+    }
+}
+
+/// The system's randomness; the time where there is none.
+fn random(machine: &dyn System) -> Vec<u8> {
+    match machine.read_at(Path::new("/dev/urandom"), 0, 32) {
+        Ok(bytes) if bytes.len() == 32 => bytes,
+        _ => digest::of(digest::Kind::Sha256, &machine.now().to_le_bytes()).into_bytes(),
+    }
+}

@@ -1,0 +1,117 @@
+//! Checksums by the names that Salt knows them under.
+
+use md5::Md5;
+use sha1::Sha1;
+use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
+
+/// A kind of checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Md5,
+    Sha1,
+    Sha224,
+    Sha256,
+    Sha384,
+    Sha512,
+}
+
+const KINDS: &[(&str, usize, Kind)] = &[
+    ("md5", 32, Kind::Md5),
+    ("sha1", 40, Kind::Sha1),
+    ("sha224", 56, Kind::Sha224),
+    ("sha256", 64, Kind::Sha256),
+    ("sha384", 96, Kind::Sha384),
+    ("sha512", 128, Kind::Sha512),
+];
+
+impl Kind {
+    pub fn named(name: &str) -> Option<Kind> {
+        KINDS.iter().find(|(known, ..)| *known == name).map(|(.., kind)| *kind)
+    }
+
+    /// The kind whose checksums have so many hexadecimal digits.
+    pub fn of_length(length: usize) -> Option<Kind> {
+        KINDS.iter().find(|(_, known, _)| *known == length).map(|(.., kind)| *kind)
+    }
+
+    /// `md5 (32), sha1 (40), …`
+    pub fn list() -> String {
+        KINDS.iter().map(|(name, length, _)| format!("{name} ({length})")).collect::<Vec<_>>().join(", ")
+    }
+
+    pub fn is_name(name: &str) -> bool {
+        Kind::named(name).is_some()
+    }
+}
+
+/// A checksum in the making.
+pub enum Sum {
+    Md5(Md5),
+    Sha1(Sha1),
+    Sha224(Sha224),
+    Sha256(Sha256),
+    Sha384(Sha384),
+    Sha512(Sha512),
+}
+
+impl Sum {
+    pub fn new(kind: Kind) -> Sum {
+        match kind {
+            Kind::Md5 => Sum::Md5(Md5::new()),
+            Kind::Sha1 => Sum::Sha1(Sha1::new()),
+            Kind::Sha224 => Sum::Sha224(Sha224::new()),
+            Kind::Sha256 => Sum::Sha256(Sha256::new()),
+            Kind::Sha384 => Sum::Sha384(Sha384::new()),
+            Kind::Sha512 => Sum::Sha512(Sha512::new()),
+        }
+    }
+
+    pub fn add(&mut self, bytes: &[u8]) {
+        match self {
+            Sum::Md5(sum) => sum.update(bytes),
+            Sum::Sha1(sum) => sum.update(bytes),
+            Sum::Sha224(sum) => sum.update(bytes),
+            Sum::Sha256(sum) => sum.update(bytes),
+            Sum::Sha384(sum) => sum.update(bytes),
+            Sum::Sha512(sum) => sum.update(bytes),
+        }
+    }
+
+    /// In hexadecimal.
+    pub fn end(self) -> String {
+        match self {
+            Sum::Md5(sum) => hex(&sum.finalize()),
+            Sum::Sha1(sum) => hex(&sum.finalize()),
+            Sum::Sha224(sum) => hex(&sum.finalize()),
+            Sum::Sha256(sum) => hex(&sum.finalize()),
+            Sum::Sha384(sum) => hex(&sum.finalize()),
+            Sum::Sha512(sum) => hex(&sum.finalize()),
+        }
+    }
+}
+
+/// Of bytes at hand.
+pub fn of(kind: Kind, bytes: &[u8]) -> String {
+    let mut sum = Sum::new(kind);
+    sum.add(bytes);
+    sum.end()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_what_everybody_gets() {
+        assert_eq!(of(Kind::Md5, b"abc"), "900150983cd24fb0d6963f7d28e17f72");
+        assert_eq!(of(Kind::Sha1, b"abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
+        for (name, length, kind) in KINDS {
+            assert_eq!(of(*kind, b"").len(), *length, "{name}");
+            assert_eq!(Kind::named(name), Kind::of_length(*length));
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Rules on texts that Python has and Salt's users rely on; all of it pure.
+
+pub mod diff;
+pub mod digest;
+pub mod glob;
+pub mod pattern;
+pub mod words;

@@ -1,0 +1,93 @@
+//! Everything is documented, and the examples can be called.
+
+use rocksalt_modules::catalog::{self, NAMED};
+use rocksalt_modules::{docs, text};
+
+#[test]
+fn every_function_and_argument_is_documented() {
+    let mut wrong = Vec::new();
+    for entry in catalog::all() {
+        let doc = docs::of(entry);
+        if doc.text.is_empty() || !doc.text.trim_start().starts_with(|letter: char| letter.is_uppercase()) {
+            wrong.push(format!("{} has no documentation", entry.name));
+        }
+        if docs::examples(&doc).is_empty() {
+            wrong.push(format!("{} has no example", entry.name));
+        }
+        for argument in doc.arguments.iter().filter(|argument| argument.text.is_empty()) {
+            wrong.push(format!("{}: the argument {} has no documentation", entry.name, argument.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn examples_are_calls_that_fit() {
+    let mut wrong = Vec::new();
+    for entry in catalog::all() {
+        let fields = (entry.arguments)();
+        let rest = fields.iter().position(|name| *name == entry.rest);
+        let plain = fields.iter().take(rest.unwrap_or(fields.len())).filter(|name| **name != NAMED).count();
+        for example in docs::examples(&docs::of(entry)) {
+            let words = match text::words::split(&example) {
+                Ok(words) => words,
+                Err(reason) => {
+                    wrong.push(format!("{example}: {reason}"));
+                    continue;
+                }
+            };
+            if words.get(1).is_none_or(|name| name != entry.name && !entry.aliases.contains(&name.as_str())) {
+                wrong.push(format!("{example}: calls something other than {}", entry.name));
+            }
+            let mut given = 0;
+            for word in words.iter().skip(2) {
+                match word
+                    .split_once('=')
+                    .filter(|(name, _)| name.chars().all(|l| l.is_ascii_alphanumeric() || l == '_'))
+                {
+                    Some((name, _)) if fields.contains(&name) || fields.contains(&NAMED) => {}
+                    Some((name, _)) => wrong.push(format!("{example}: there is no argument {name}")),
+                    None => given += 1,
+                }
+            }
+            if rest.is_none() && given > plain {
+                wrong.push(format!("{example}: too many arguments"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn names_are_in_order_and_differ() {
+    let mut seen = std::collections::BTreeSet::new();
+    for entry in catalog::all() {
+        for name in std::iter::once(&entry.name).chain(entry.aliases) {
+            assert!(seen.insert(*name), "{name} is there twice");
+        }
+    }
+    for noun in catalog::nouns() {
+        let names: Vec<&str> = catalog::matching(noun).map(|entry| entry.name).collect();
+        assert!(names.is_sorted(), "{noun}: {names:?}");
+    }
+    assert!(catalog::nouns().is_sorted());
+}
+
+#[test]
+fn argspecs_have_salts_form() {
+    let spec = |name: &str| rocksalt_core::json::compact(&docs::argspec(name));
+    assert_eq!(
+        spec("environ.get"),
+        r#"{"environ.get":{"args":["key","default"],"defaults":[""],"varargs":null,"kwargs":null}}"#
+    );
+    assert_eq!(spec("test.arg"), r#"{"test.arg":{"args":null,"defaults":null,"varargs":true,"kwargs":true}}"#);
+    let run = spec("cmd.run");
+    assert!(
+        run.starts_with(r#"{"cmd.run":{"args":["cmd","cwd","stdin","runas","group","shell","python_shell","env""#),
+        "{run}"
+    );
+    let script = spec("cmd.script");
+    assert!(script.starts_with(r#"{"cmd.script":{"args":["source","args","cwd""#), "{script}");
+    assert!(docs::doc("cmd.run").get("cmd.run").is_some_and(|text| text.to_string().contains("timeout")));
+    assert!(docs::reference().contains("### file.find\n"));
+}

@@ -1,0 +1,6 @@
+//! All tests of the functions from outside: cases on a fake machine, a few on the real one, the docs.
+
+mod cases;
+mod controller;
+mod docs;
+mod host;
