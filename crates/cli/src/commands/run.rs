@@ -168,7 +168,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
         stream: options.stream,
     };
     if options.show_jid {
-        eprintln!("job {id} on {} targets", targets.len());
+        eprintln!("job {id}: {} on {} targets", arguments::show(&call), targets.len());
     }
     let job = Job { id, call, targets, how };
     session.run(job, selection.unknown, printer).await

@@ -75,6 +75,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Finds an outputter by its name, with Salt's default settings.
+#[cfg(test)]
 pub fn open(name: &str) -> Result<Box<dyn Outputter>, Error> {
     open_with(name, &Map::new())
 }
