@@ -7,7 +7,7 @@ ARCH = $(firstword $(subst -, ,$(TRIPLE)))
 AGENT = $(TARGET)/agents/rocksalt-agent-$(ARCH)
 TESTBED = $(TARGET)/debug/rocksalt-testbed
 # The agent is static: it runs on any Linux, whatever C library it has, or none.
-STATIC = CARGO_TARGET_$(shell echo '$(TRIPLE)' | tr a-z- A-Z_)_RUSTFLAGS='-C target-feature=+crt-static'
+STATIC = CARGO_TARGET_$(shell echo '$(TRIPLE)' | tr a-z- A-Z_)_RUSTFLAGS='-C target-feature=+crt-static -C force-unwind-tables=no -C link-arg=-Wl,-z,pack-relative-relocs'
 
 # All cargo runs share one target directory, and see the same agents: a change of either would build all anew.
 export CARGO_TARGET_DIR := $(TARGET)

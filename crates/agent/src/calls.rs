@@ -1,7 +1,6 @@
 //! [`Calls`]: the calls that run, each in a thread of its own.
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -101,12 +100,7 @@ impl Calls {
     }
 
     fn run(&self, id: RequestId, call: Call, host: Host) {
-        let function = call.function.clone();
-        let result = catch_unwind(AssertUnwindSafe(|| catalog::call(call, &host))).unwrap_or_else(|_| {
-            Problem::new(ProblemKind::Failed, format!("{function} ended by a defect of rocksalt itself"))
-                .hint("please report it with the exact call")
-                .into()
-        });
+        let result = catalog::call(call, &host);
         drop(host);
         self.finish(id, result);
     }

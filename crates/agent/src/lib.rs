@@ -23,15 +23,19 @@ pub fn start(arguments: &[std::ffi::OsString]) -> Option<u8> {
                 std::io::Write::write_all(&mut std::io::stderr(), format!("{}\n", exec_as(&arguments[1..])).as_bytes());
             Some(126)
         }
-        "agent" => Some(match serve(std::io::stdin().lock(), std::io::stdout(), home::settle(&arguments[1..]).as_deref()) {
-            Ended::Finished => 0,
-            Ended::LinkLost => 1,
-            Ended::Protocol(error) => {
-                let _ =
-                    std::io::Write::write_all(&mut std::io::stderr(), format!("rocksalt agent: {error}\n").as_bytes());
-                2
-            }
-        }),
+        "agent" => {
+            Some(match serve(std::io::stdin().lock(), std::io::stdout(), home::settle(&arguments[1..]).as_deref()) {
+                Ended::Finished => 0,
+                Ended::LinkLost => 1,
+                Ended::Protocol(error) => {
+                    let _ = std::io::Write::write_all(
+                        &mut std::io::stderr(),
+                        format!("rocksalt agent: {error}\n").as_bytes(),
+                    );
+                    2
+                }
+            })
+        }
         _ => None,
     }
 }

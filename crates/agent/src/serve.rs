@@ -77,7 +77,11 @@ struct Farewell {
 }
 
 /// Handles all whole frames, until the controller says good-bye.
-fn take_in(decoder: &mut Decoder, link: &Arc<Link>, calls: &mut Option<Arc<Calls>>) -> Result<Option<Farewell>, String> {
+fn take_in(
+    decoder: &mut Decoder,
+    link: &Arc<Link>,
+    calls: &mut Option<Arc<Calls>>,
+) -> Result<Option<Farewell>, String> {
     while let Some(frame) = decoder.next_frame().map_err(explain)? {
         match (frame.message, &calls) {
             (Message::Hello(hello), None) => *calls = Some(Arc::new(Calls::new(base(hello)?, Arc::clone(link)))),

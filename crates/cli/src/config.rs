@@ -13,7 +13,10 @@ pub const FILE: &str = "rocksalt.yml";
 
 /// Every key, with what it means; `rocksalt init` writes them all into a new configuration.
 pub const KEYS: &[(&str, &str)] = &[
-    ("roster", "The kind of roster: flat, directory, sshconfig, ansible, scan or script; by default what the file looks like"),
+    (
+        "roster",
+        "The kind of roster: flat, directory, sshconfig, ansible, scan or script; by default what the file looks like",
+    ),
     ("roster_file", "The roster's file or directory, relative to this file; default: roster"),
     ("roster_defaults", "What holds for every entry of the roster that doesn't say otherwise"),
     ("file_roots", "Directories of the files that targets get as salt://, by environment"),
@@ -161,10 +164,16 @@ fn load(path: &Path) -> Result<Map, Failure> {
     match yaml::parse(&text) {
         Ok(Value::Map(map)) => Ok(map),
         Ok(Value::Null) => Ok(Map::new()),
-        Ok(other) => Err(Failure::usage(format!("{}: expected keys with values, found {}", path.display(), other.kind()))),
-        Err(error) => {
-            Err(Failure::usage(format!("{}:{}:{}: {}", path.display(), error.place.line, error.place.column, error.message)))
+        Ok(other) => {
+            Err(Failure::usage(format!("{}: expected keys with values, found {}", path.display(), other.kind())))
         }
+        Err(error) => Err(Failure::usage(format!(
+            "{}:{}:{}: {}",
+            path.display(),
+            error.place.line,
+            error.place.column,
+            error.message
+        ))),
     }
 }
 

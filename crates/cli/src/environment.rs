@@ -23,7 +23,8 @@ impl Environment {
         let uid = rustix::process::getuid().as_raw();
         let path = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let account = account(uid);
-        let home = path("HOME").or_else(|| account.as_ref().map(|(_, home)| home.clone())).unwrap_or_else(|| "/".into());
+        let home =
+            path("HOME").or_else(|| account.as_ref().map(|(_, home)| home.clone())).unwrap_or_else(|| "/".into());
         let name = account.map(|(name, _)| name).or_else(|| env::var("USER").ok()).unwrap_or_else(|| uid.to_string());
         let system = |directory: &str| PathBuf::from(directory);
         let cache_dir = path("XDG_CACHE_HOME").map(|cache| cache.join("rocksalt"));
@@ -39,8 +40,9 @@ impl Environment {
         });
         let config_home = path("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join("rocksalt");
         let hostname = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        let environment: BTreeMap<String, String> =
-            env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
+        let environment: BTreeMap<String, String> = env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
         let agent_socket = path("SSH_AUTH_SOCK");
         let person = Person { name, home, uid, hostname, environment };
         Environment { person, agent_socket, runtime_dir, cache_dir, config_home }
@@ -52,7 +54,8 @@ fn account(uid: u32) -> Option<(String, PathBuf)> {
     let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
     passwd.lines().find_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();
-        (fields.get(2)?.parse() == Ok(uid)).then(|| (fields[0].to_owned(), PathBuf::from(fields.get(5).unwrap_or(&"/"))))
+        (fields.get(2)?.parse() == Ok(uid))
+            .then(|| (fields[0].to_owned(), PathBuf::from(fields.get(5).unwrap_or(&"/"))))
     })
 }
 
@@ -69,6 +72,7 @@ pub fn colours_wanted() -> bool {
 
 /// The terminal's width.
 pub fn width() -> usize {
-    let size = rustix::termios::tcgetwinsize(std::io::stderr()).or_else(|_| rustix::termios::tcgetwinsize(std::io::stdout()));
+    let size =
+        rustix::termios::tcgetwinsize(std::io::stderr()).or_else(|_| rustix::termios::tcgetwinsize(std::io::stdout()));
     size.map_or(80, |size| usize::from(size.ws_col)).max(20)
 }

@@ -76,7 +76,12 @@ pub async fn serve(environment: &Environment, config: &Config) -> Result<(), Fai
 
 fn pool(environment: &Environment, config: &Config) -> Arc<Pool> {
     raise_file_limit();
-    let limits = Limits { connecting: config.connect_at_once, open: config.links_max, idle: config.persist, ..Limits::default() };
+    let limits = Limits {
+        connecting: config.connect_at_once,
+        open: config.links_max,
+        idle: config.persist,
+        ..Limits::default()
+    };
     Arc::new(Pool::new(agents::load(), &environment.person, limits))
 }
 
@@ -110,8 +115,13 @@ fn start(config: &Config) -> Result<(), Failure> {
     if let Some(directory) = &config.directory {
         command.arg("--config-dir").arg(directory);
     }
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).current_dir("/").spawn().map_err(fault)?;
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .current_dir("/")
+        .spawn()
+        .map_err(fault)?;
     let mut ready = [0; 6];
     if let Some(stdout) = &mut child.stdout {
         // It ends without a word if another one was faster; that one will do as well.
@@ -122,7 +132,9 @@ fn start(config: &Config) -> Result<(), Failure> {
 
 /// Tells builds apart: two of them might not understand each other.
 fn build() -> String {
-    let stamp = std::env::current_exe().and_then(std::fs::metadata).map(|file| format!("{}-{}", file.size(), file.mtime_nsec()));
+    let stamp = std::env::current_exe()
+        .and_then(std::fs::metadata)
+        .map(|file| format!("{}-{}", file.size(), file.mtime_nsec()));
     format!("{}-{}", env!("CARGO_PKG_VERSION"), stamp.unwrap_or_default())
 }
 

@@ -10,7 +10,11 @@ pub fn check(call: &Call) -> Result<(), Failure> {
     let entry = catalog::get(&call.function).map_err(|problem| {
         let known: Vec<&str> = catalog::all().map(|entry| entry.name).collect();
         let near = nearest::hint(&call.function, known);
-        let hint = if call.function.contains('.') { "`rocksalt doc` lists what there is" } else { "a function is written noun.verb, as in test.ping" };
+        let hint = if call.function.contains('.') {
+            "`rocksalt doc` lists what there is"
+        } else {
+            "a function is written noun.verb, as in test.ping"
+        };
         let _ = problem;
         Failure::usage(format!("there is no function '{}'{near}", call.function)).hint(hint)
     })?;

@@ -5,7 +5,8 @@ use std::path::Path;
 
 /// The words as `rocksalt` takes them.
 pub fn translate(mut words: Vec<OsString>) -> Vec<OsString> {
-    let name = words.first().and_then(|word| Path::new(word).file_name()).map(|name| name.to_string_lossy().into_owned());
+    let name =
+        words.first().and_then(|word| Path::new(word).file_name()).map(|name| name.to_string_lossy().into_owned());
     let command = match name.as_deref() {
         Some("salt" | "salt-ssh") => "run",
         Some("salt-call") => "call",
@@ -25,7 +26,11 @@ pub fn translate(mut words: Vec<OsString>) -> Vec<OsString> {
 /// Puts `run` in front of a target: `rocksalt '*' test.ping`.
 ///
 /// `commands` are the names of commands; `takes_value` says which options are followed by a word.
-pub fn short_form(mut words: Vec<OsString>, commands: &[String], takes_value: impl Fn(&str) -> Option<bool>) -> Vec<OsString> {
+pub fn short_form(
+    mut words: Vec<OsString>,
+    commands: &[String],
+    takes_value: impl Fn(&str) -> Option<bool>,
+) -> Vec<OsString> {
     let mut index = 1;
     while let Some(word) = words.get(index) {
         let text = word.to_string_lossy().into_owned();
@@ -72,7 +77,10 @@ mod tests {
     fn a_target_needs_no_command() {
         assert_eq!(short("rocksalt * test.ping"), "rocksalt run * test.ping");
         assert_eq!(short("rocksalt -G os:Debian test.ping"), "rocksalt run -G os:Debian test.ping");
-        assert_eq!(short("rocksalt --config-dir x --json web1 test.ping"), "rocksalt run --config-dir x --json web1 test.ping");
+        assert_eq!(
+            short("rocksalt --config-dir x --json web1 test.ping"),
+            "rocksalt run --config-dir x --json web1 test.ping"
+        );
         assert_eq!(short("rocksalt --config-dir x links close"), "rocksalt --config-dir x links close");
         assert_eq!(short("rocksalt --config-dir=x call test.ping"), "rocksalt --config-dir=x call test.ping");
         assert_eq!(short("rocksalt --help"), "rocksalt --help");

@@ -47,13 +47,15 @@ pub async fn load(options: &Options, config: &Config, environment: &Environment)
         true => from_source(options, config, environment).await?,
         false => from_hosts(options)?,
     };
-    let ask = |wanted: bool, question: &str| match wanted {
-        false => Ok(None),
-        true => match crate::prompt::ask(question) {
-            Some(password) => Ok(Some(password)),
-            None => Err(Failure::usage("there is no terminal to ask for a password on").hint("use `passwd_file` in the roster")),
-        },
-    };
+    let ask =
+        |wanted: bool, question: &str| match wanted {
+            false => Ok(None),
+            true => match crate::prompt::ask(question) {
+                Some(password) => Ok(Some(password)),
+                None => Err(Failure::usage("there is no terminal to ask for a password on")
+                    .hint("use `passwd_file` in the roster")),
+            },
+        };
     let password = ask(options.ask_pass, "Password: ")?;
     let sudo = ask(options.ask_sudo_pass, "sudo password: ")?;
     for entry in &mut roster.entries {
@@ -102,7 +104,9 @@ async fn from_source(options: &Options, config: &Config, environment: &Environme
     let named = options.roster.clone();
     let (kind, path) = match named {
         // A kind's name counts as one unless there is a file of that name.
-        Some(name) if kinds().any(|kind| kind == name) && !Path::new(&name).exists() => (Some(name), options.roster_file.clone()),
+        Some(name) if kinds().any(|kind| kind == name) && !Path::new(&name).exists() => {
+            (Some(name), options.roster_file.clone())
+        }
         Some(path) => (None, Some(path)),
         None => (config.text("roster"), options.roster_file.clone()),
     };

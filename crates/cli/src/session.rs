@@ -42,7 +42,13 @@ pub struct Printing {
     pub out_file: Option<PathBuf>,
 
     /// Indent by so many spaces
-    #[arg(long, visible_alias = "output-indent", value_name = "N", allow_hyphen_values = true, help_heading = "Output")]
+    #[arg(
+        long,
+        visible_alias = "output-indent",
+        value_name = "N",
+        allow_hyphen_values = true,
+        help_heading = "Output"
+    )]
     pub out_indent: Option<i32>,
 }
 
@@ -294,7 +300,9 @@ fn print_outcome(printer: &mut Printer, id: &str, outcome: Outcome) {
                 printer.failure(id, stage, &problem.text, problem.hint.as_deref());
             }
         },
-        Outcome::Unreached(failure) => printer.failure(id, failure.stage.name(), &failure.text, failure.hint.as_deref()),
+        Outcome::Unreached(failure) => {
+            printer.failure(id, failure.stage.name(), &failure.text, failure.hint.as_deref())
+        }
         Outcome::Skipped(reason) => printer.failure(id, "skipped", reason, None),
     }
 }

@@ -112,10 +112,13 @@ impl Pool {
 
     /// All at once: each may take a moment.
     async fn end(&self, links: Vec<Arc<Link>>, wipe: bool) {
-        let closing: Vec<_> = links.iter().map(|link| {
-            let link = Arc::clone(link);
-            tokio::spawn(async move { link.close(wipe).await })
-        }).collect();
+        let closing: Vec<_> = links
+            .iter()
+            .map(|link| {
+                let link = Arc::clone(link);
+                tokio::spawn(async move { link.close(wipe).await })
+            })
+            .collect();
         for closed in closing {
             let _ = closed.await;
         }

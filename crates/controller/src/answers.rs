@@ -52,7 +52,9 @@ impl Answers for Serving {
                 let names = self.controller.files.list(&saltenv).await.map_err(|error| failed(&error))?;
                 let prefix = prefix.strip_prefix("salt://").unwrap_or(&prefix).trim_matches('/').to_owned();
                 let below = |name: &String| {
-                    prefix.is_empty() || *name == prefix || name.strip_prefix(&prefix).is_some_and(|rest| rest.starts_with('/'))
+                    prefix.is_empty()
+                        || *name == prefix
+                        || name.strip_prefix(&prefix).is_some_and(|rest| rest.starts_with('/'))
                 };
                 Ok(Value::List(names.into_iter().filter(below).map(Value::String).collect()))
             }
@@ -87,8 +89,11 @@ impl Answers for Serving {
                 .hint("set `file_recv: True` in its configuration, or fetch the file with `rocksalt cp`"));
         };
         if size > receive.most {
-            return Err(Problem::new(ProblemKind::Refused, format!("{size} bytes are more than the {} allowed", receive.most))
-                .hint("raise `file_recv_max_size` in the controller's configuration"));
+            return Err(Problem::new(
+                ProblemKind::Refused,
+                format!("{size} bytes are more than the {} allowed", receive.most),
+            )
+            .hint("raise `file_recv_max_size` in the controller's configuration"));
         }
         let name = Name::parse(&path).map_err(|error| failed(&error))?;
         let place = receive.directory.join(&self.source).join("files").join(name.as_str());
@@ -109,10 +114,10 @@ impl Serving {
         let mut hash = Sha256::new();
         let mut buffer = vec![0; 256 * 1024];
         loop {
-            let count = file.read(&mut buffer).await.map_err(|source| rocksalt_backends::files::Error::Io {
-                name: name.as_str().to_owned(),
-                source,
-            })?;
+            let count = file
+                .read(&mut buffer)
+                .await
+                .map_err(|source| rocksalt_backends::files::Error::Io { name: name.as_str().to_owned(), source })?;
             if count == 0 {
                 return Ok((hex(&hash.finalize()), size));
             }
@@ -203,7 +208,8 @@ pub async fn store(mut upload: Upload, place: PathBuf, most: u64) -> Result<Valu
     let directory = place.parent().map(PathBuf::from).unwrap_or_default();
     let mut builder = tokio::fs::DirBuilder::new();
     builder.recursive(true).mode(0o700).create(&directory).await.map_err(fault)?;
-    let temporary = directory.join(format!(".{}.{}", std::process::id(), place.file_name().unwrap_or_default().to_string_lossy()));
+    let temporary =
+        directory.join(format!(".{}.{}", std::process::id(), place.file_name().unwrap_or_default().to_string_lossy()));
     let mut file = tokio::fs::OpenOptions::new()
         .write(true)
         .create(true)

@@ -161,7 +161,11 @@ impl Controller {
     }
 
     /// The usual answers: files, other targets, events.
-    pub(crate) fn serving(self: &Arc<Controller>, entry: &Entry, updates: &mpsc::UnboundedSender<Update>) -> Arc<dyn Answers> {
+    pub(crate) fn serving(
+        self: &Arc<Controller>,
+        entry: &Entry,
+        updates: &mpsc::UnboundedSender<Update>,
+    ) -> Arc<dyn Answers> {
         Arc::new(Serving { controller: Arc::clone(self), source: entry.id.clone(), updates: updates.clone() })
     }
 
@@ -222,7 +226,9 @@ impl Controller {
         request.cancel();
         match timeout(Duration::from_secs(3), request.finish(&mut |_, _| {})).await {
             Ok(Ok(result)) => Outcome::Returned(result),
-            _ => Outcome::Returned(Problem::new(ProblemKind::Cancelled, "cancelled; it may still run on the target").into()),
+            _ => Outcome::Returned(
+                Problem::new(ProblemKind::Cancelled, "cancelled; it may still run on the target").into(),
+            ),
         }
     }
 }
@@ -235,7 +241,10 @@ async fn limit(time: Option<Duration>) {
 }
 
 fn timed_out(limit: Duration) -> Return {
-    Problem::new(ProblemKind::TimedOut, format!("no result within {} seconds; the call was cancelled", limit.as_secs_f64()))
-        .hint("--timeout allows it more time")
-        .into()
+    Problem::new(
+        ProblemKind::TimedOut,
+        format!("no result within {} seconds; the call was cancelled", limit.as_secs_f64()),
+    )
+    .hint("--timeout allows it more time")
+    .into()
 }

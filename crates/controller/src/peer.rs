@@ -13,7 +13,8 @@ pub struct Error(String);
 
 impl Rules {
     pub fn parse(rules: &Map) -> Result<Rules, Error> {
-        let pattern = |text: &str| Pcre::new(&format!("(?:{text})\\Z")).map_err(|error| Error(format!("'{text}': {error}")));
+        let pattern =
+            |text: &str| Pcre::new(&format!("(?:{text})\\Z")).map_err(|error| Error(format!("'{text}': {error}")));
         let mut parsed = Vec::new();
         for (id, functions) in rules.iter() {
             let functions = match functions {

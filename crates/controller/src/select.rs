@@ -49,8 +49,7 @@ impl Controller {
 
     /// The grains of every target of the roster; `None` where they can't be had.
     async fn all_grains(&self, unknown: &mut Vec<(Entry, Failure)>) -> Vec<Option<Map>> {
-        let mut all: Vec<Option<Map>> =
-            self.roster.entries.iter().map(|entry| self.facts.grains(&entry.id)).collect();
+        let mut all: Vec<Option<Map>> = self.roster.entries.iter().map(|entry| self.facts.grains(&entry.id)).collect();
         let mut asking = JoinSet::new();
         for (index, entry) in self.roster.entries.iter().enumerate().filter(|(index, _)| all[*index].is_none()) {
             let (links, entry) = (Arc::clone(&self.links), entry.clone());

@@ -75,8 +75,10 @@ pub(crate) fn signal(pid: i32, signal: Signal) {
 
 /// The children of a process.
 pub(crate) fn children(pid: i32) -> Vec<i32> {
-    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    // Each thread has a list of its own: an agent starts commands from the threads of its calls.
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = tasks.map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default());
+    lists.flat_map(|list| list.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<i32>>()).collect()
 }
 
 /// Every process that has `NAME=value` in the environment that it was started with.

@@ -51,6 +51,8 @@ fn sudo_with_a_password_without_one_and_not_at_all() {
     assert_code(&outcome, exit::UNREACHED);
     assert_cause(&outcome, "h1", &["sudo"]);
 
+    // A link that stands is used whatever the roster says now: it's found by user and address.
+    assert_code(&fleet.rocksalt(&["links", "close"]).finish().expect("it ends"), exit::FINE);
     fleet.set_roster(|_, entry| sudo(entry, "deploy").set("sudo_passwd", "wrong"));
     let outcome = fleet.run_within(Duration::from_secs(30), &["h1", "test.ping"]);
     assert_code(&outcome, exit::UNREACHED);

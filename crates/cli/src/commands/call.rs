@@ -48,7 +48,8 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     let mut entry = Entry::new("local", "localhost");
     entry.transport = "local".into();
     entry.origin = "rocksalt call".into();
-    let id = options.id.or_else(|| context.config.text("id")).unwrap_or_else(|| context.environment.person.hostname.clone());
+    let id =
+        options.id.or_else(|| context.config.text("id")).unwrap_or_else(|| context.environment.person.hostname.clone());
     entry.options.insert("id", id);
     for key in ["grains", "cachedir", "saltenv", "hosts.file"] {
         if let Some(value) = context.config.get(key) {

@@ -10,11 +10,11 @@ use rocksalt_connect::link::{Answers, Upload};
 use rocksalt_controller::answers::{send, store};
 use rocksalt_controller::job::{How, Job};
 use rocksalt_controller::select::Target;
+use rocksalt_core::Value;
 use rocksalt_core::call::{Call, Problem, ProblemKind};
 use rocksalt_core::frame::Ask;
 use rocksalt_core::roster::Entry;
 use rocksalt_core::target::Kind;
-use rocksalt_core::Value;
 use tokio::sync::mpsc;
 
 use super::Context;
@@ -58,7 +58,8 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
                 return Err(Failure::usage(format!("{mixed} is on a target, and so is the place it should go to"))
                     .hint("copy it here first"));
             }
-            let sources = first.iter().map(|path| Source::read(path, options.mode.as_deref())).collect::<Result<Vec<_>, _>>()?;
+            let sources =
+                first.iter().map(|path| Source::read(path, options.mode.as_deref())).collect::<Result<Vec<_>, _>>()?;
             let session = Session::open(context).await?;
             let target = Target { kind, text: target.to_owned(), delimiter: ":".into() };
             let selection = session.select(&target).await?;
@@ -87,23 +88,26 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             let selection = session.select(&target).await?;
             let paths = Value::List(sources.iter().map(|(_, path)| Value::from(*path)).collect());
             let call = Call::new("cp.send").arg(paths);
-            let answers = move |entry: &Entry| {
-                Arc::new(Take { directory: directory.join(&entry.id) }) as Arc<dyn Answers>
-            };
+            let answers =
+                move |entry: &Entry| Arc::new(Take { directory: directory.join(&entry.id) }) as Arc<dyn Answers>;
             let job = Job { id: super::run::new_job_id(), call, targets: selection.entries, how };
             session.run_with(job, selection.unknown, printer, Some(Arc::new(answers))).await
         }
-        (Some(_), Some(_)) => Err(Failure::usage("all of these paths are on targets").hint("the last one must be a directory here")),
-        (None, None) => Err(Failure::usage("none of these paths is on a target, or not all that should be").hint("a path on targets is written TARGET:PATH, as in 'web*:/etc/motd'")),
+        (Some(_), Some(_)) => {
+            Err(Failure::usage("all of these paths are on targets").hint("the last one must be a directory here"))
+        }
+        (None, None) => Err(Failure::usage("none of these paths is on a target, or not all that should be")
+            .hint("a path on targets is written TARGET:PATH, as in 'web*:/etc/motd'")),
     }
 }
 
 /// `TARGET:PATH`, with an absolute path or one below the home directory.
 fn remote(text: &str) -> Option<(&str, &str)> {
-    let (target, path) = text.rsplit_once(":/").map(|(target, _)| (target, &text[target.len() + 1..])).or_else(|| {
-        let (target, path) = text.rsplit_once(":~")?;
-        Some((target, &text[text.len() - path.len() - 1..]))
-    })?;
+    let (target, path) =
+        text.rsplit_once(":/").map(|(target, _)| (target, &text[target.len() + 1..])).or_else(|| {
+            let (target, path) = text.rsplit_once(":~")?;
+            Some((target, &text[text.len() - path.len() - 1..]))
+        })?;
     (!target.is_empty() && !target.starts_with(['/', '.'])).then_some((target, path))
 }
 
@@ -118,13 +122,18 @@ impl Source {
     fn read(text: &str, mode: Option<&str>) -> Result<Source, Failure> {
         use std::os::unix::fs::MetadataExt;
         let path = PathBuf::from(text);
-        let metadata = std::fs::metadata(&path).map_err(|error| Failure::usage(format!("can't read {text}: {error}")))?;
+        let metadata =
+            std::fs::metadata(&path).map_err(|error| Failure::usage(format!("can't read {text}: {error}")))?;
         if !metadata.is_file() {
-            return Err(Failure::usage(format!("{text} is not a file")).hint("pack a directory with tar, or use cp.get_dir"));
+            return Err(
+                Failure::usage(format!("{text} is not a file")).hint("pack a directory with tar, or use cp.get_dir")
+            );
         }
         let mode = match mode {
             None => metadata.mode() & 0o7777,
-            Some(text) => u32::from_str_radix(text, 8).map_err(|_| Failure::usage(format!("--mode: '{text}' is not octal")))?,
+            Some(text) => {
+                u32::from_str_radix(text, 8).map_err(|_| Failure::usage(format!("--mode: '{text}' is not octal")))?
+            }
         };
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Source { path, name, size: metadata.len(), mode })
@@ -159,7 +168,9 @@ impl Answers for Give {
         let Ask::Url { url } = ask else { return Err(refused()) };
         let index = url.strip_prefix("cp://").and_then(|index| index.parse::<usize>().ok());
         let path = index.and_then(|index| self.paths.get(index)).ok_or_else(refused)?;
-        let fault = |error: std::io::Error| Problem::new(ProblemKind::Failed, format!("can't read {}: {error}", path.display()));
+        let fault = |error: std::io::Error| {
+            Problem::new(ProblemKind::Failed, format!("can't read {}: {error}", path.display()))
+        };
         let mut file = tokio::fs::File::open(path).await.map_err(fault)?;
         send(&mut file, &pieces).await
     }

@@ -25,7 +25,9 @@ pub fn run(options: &Options, common: &Common) -> Result<ExitCode, Failure> {
     if found.is_empty() {
         let known = catalog::all().map(|entry| entry.name).chain(catalog::nouns());
         let near = nearest::hint(name, known.collect::<Vec<_>>());
-        return Err(Failure::usage(format!("there is no function '{name}'{near}")).hint("`rocksalt doc` lists what there is"));
+        return Err(
+            Failure::usage(format!("there is no function '{name}'{near}")).hint("`rocksalt doc` lists what there is")
+        );
     }
     if common.json {
         println!("{}", json::pretty(&Value::Map(found)));

@@ -48,7 +48,13 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             let user = entry.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
             let port = entry.port.map(|port| format!(":{port}")).unwrap_or_default();
             let escalate = entry.escalate.as_ref().map(|wish| format!("{} to {}", wish.method.name(), wish.user));
-            [entry.id.clone(), format!("{user}{}{port}", entry.host), entry.transport.clone(), escalate.unwrap_or_default(), entry.origin.clone()]
+            [
+                entry.id.clone(),
+                format!("{user}{}{port}", entry.host),
+                entry.transport.clone(),
+                escalate.unwrap_or_default(),
+                entry.origin.clone(),
+            ]
         });
         table::print(["ID", "ADDRESS", "TRANSPORT", "BECOMES", "WRITTEN IN"], rows);
     }
@@ -111,7 +117,7 @@ async fn check(session: &Session, entries: Vec<Entry>, as_json: bool) -> Result<
 
 fn show(reached: &Reached) {
     match &reached.failure {
-        None => println!("{}: ok ({} ms)", reached.id, reached.time.as_millis()),
+        None => println!("{}: ok, the agent answers ({} ms)", reached.id, reached.time.as_millis()),
         Some(failure) => {
             let done: Vec<&str> = reached.stages.iter().map(|stage| stage.name()).collect();
             let done = if done.is_empty() { "nothing".to_owned() } else { done.join(", ") };

@@ -104,7 +104,10 @@ pub fn main(words: Vec<OsString>) -> ExitCode {
     let subcommands: Vec<String> =
         command.get_subcommands().map(|sub| sub.get_name().to_owned()).chain(["help".to_owned()]).collect();
     let takes_value = |option: &str| {
-        command.get_arguments().find(|argument| fits(argument, option)).map(|argument| argument.get_action().takes_values())
+        command
+            .get_arguments()
+            .find(|argument| fits(argument, option))
+            .map(|argument| argument.get_action().takes_values())
     };
     let words = names::short_form(names::translate(words), &subcommands, takes_value);
     let cli = match Cli::try_parse_from(words) {
@@ -124,7 +127,9 @@ pub fn main(words: Vec<OsString>) -> ExitCode {
 fn fits(argument: &clap::Arg, option: &str) -> bool {
     let long = option.strip_prefix("--");
     let short = option.strip_prefix('-').filter(|rest| rest.chars().count() == 1).and_then(|rest| rest.chars().next());
-    (long.is_some() && (argument.get_long() == long || argument.get_all_aliases().unwrap_or_default().iter().any(|alias| Some(*alias) == long)))
+    (long.is_some()
+        && (argument.get_long() == long
+            || argument.get_all_aliases().unwrap_or_default().iter().any(|alias| Some(*alias) == long)))
         || (short.is_some() && argument.get_short() == short)
 }
 

@@ -135,13 +135,15 @@ impl Targeting {
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
     // All of the command line is understood before anything is sent anywhere.
-    let (args, kwargs) = arguments::parse_except(&options.arguments, &options.no_parse).map_err(|error| Failure::caused(&error))?;
+    let (args, kwargs) =
+        arguments::parse_except(&options.arguments, &options.no_parse).map_err(|error| Failure::caused(&error))?;
     let call = Call { args, kwargs, ..Call::new(&options.function) };
     local::check(&call)?;
     let printer = options.printing.printer(&context)?;
     let batch = options.batch.as_deref().map(Batch::parse).transpose()?;
     let seconds = |number: f64, option: &str| {
-        Duration::try_from_secs_f64(number).map_err(|_| Failure::usage(format!("{option}: {number} is no length of time")))
+        Duration::try_from_secs_f64(number)
+            .map_err(|_| Failure::usage(format!("{option}: {number} is no length of time")))
     };
     let default_timeout = context.config.number("timeout")?.map(|number| number as f64);
     let timeout = options.timeout.or(default_timeout).filter(|timeout| *timeout > 0.0);
@@ -186,7 +188,9 @@ impl Batch {
             Some(share) => share.trim().parse().ok().filter(|share| *share > 0.0).map(Batch::Percent),
             None => text.trim().parse().ok().filter(|count| *count > 0).map(Batch::Count),
         };
-        parsed.ok_or_else(|| Failure::usage(format!("--batch takes a number such as 10 or a share such as 25%, not '{text}'")))
+        parsed.ok_or_else(|| {
+            Failure::usage(format!("--batch takes a number such as 10 or a share such as 25%, not '{text}'"))
+        })
     }
 
     fn size(&self, targets: usize) -> usize {

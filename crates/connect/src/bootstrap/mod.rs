@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use rocksalt_core::link::{Failure, Stage};
 use rocksalt_core::roster::{Entry, Method};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use rocksalt_core::secret::Secret;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
-use crate::agents::Agents;
+use crate::agents::{Agent, Agents};
 use crate::transport::{Program, Prompt, Session};
 use script::Words;
 use talk::{Said, Talk};
@@ -37,6 +38,7 @@ pub struct Started {
 /// Starts the agent; puts it there first if it isn't.
 pub async fn start(session: &dyn Session, settings: &Settings<'_>) -> Result<Started, Failure> {
     let mut skip = Vec::new();
+    let mut last = None;
     // doas asks for its password at a terminal only.
     let needs_tty = |entry: &Entry| {
         entry.escalate.as_ref().is_some_and(|wish| wish.method == Method::Doas && wish.password.is_some())
@@ -46,11 +48,14 @@ pub async fn start(session: &dyn Session, settings: &Settings<'_>) -> Result<Sta
         match attempt(session, settings, &skip, tty).await {
             Ok(started) => return Ok(started),
             Err(Setback::Directory { directory, failure }) => {
-                if skip.contains(&directory) || skip.len() > 4 {
+                if skip.contains(&directory) {
                     return Err(failure);
                 }
                 skip.push(directory);
+                last = Some(failure);
             }
+            // Nothing is left: what was wrong with the last one says more.
+            Err(Setback::Nowhere(failure)) => return Err(last.unwrap_or(failure)),
             Err(Setback::NeedsTty) if !tty => tty = true,
             Err(Setback::NeedsTty) => {
                 return Err(Failure::new(Stage::Escalate, "sudo wants a terminal and does not accept the one it has"));
@@ -63,8 +68,13 @@ pub async fn start(session: &dyn Session, settings: &Settings<'_>) -> Result<Sta
 /// Why an attempt did not work, and whether another might.
 enum Setback {
     /// This directory is of no use; another may be.
-    Directory { directory: String, failure: Failure },
+    Directory {
+        directory: String,
+        failure: Failure,
+    },
     NeedsTty,
+    /// No directory is left.
+    Nowhere(Failure),
     Final(Failure),
 }
 
@@ -87,22 +97,38 @@ async fn attempt(
         Some(agent) => script::plain(agent, settings.entry, &words, tty),
         None => script::command(settings.entry, &words, &hashes, skip, settings.wipe, tty),
     };
-    let program = session.exec(&command, tty).await?;
+    let Program { mut stdin, stdout, stderr } = session.exec(&command, tty).await?;
     let prompts = prompts(settings.entry, &words);
-    let mut talk = Conversation {
-        program,
-        stdout: Talk::new(&words.mark, prompts.clone()),
-        stderr: Talk::new(&words.mark, prompts),
+    let mut listener = Listener {
+        stdout,
+        stderr,
+        out: Talk::new(&words.mark, prompts.clone()),
+        err: Talk::new(&words.mark, prompts),
+        err_open: true,
         asked: 0,
     };
+    let mut early = None;
     loop {
-        match talk.next(settings).await? {
+        let said = match early.take() {
+            Some(said) => said,
+            None => listener.next(settings).await?,
+        };
+        match said {
             Said::Start => {
-                return Ok(Started { program: talk.program, first_bytes: talk.stdout.into_rest() });
+                let Listener { stdout, stderr, out, .. } = listener;
+                return Ok(Started { program: Program { stdin, stdout, stderr }, first_bytes: out.into_rest() });
             }
-            Said::Prompt => talk.answer(settings).await?,
+            Said::Prompt => {
+                listener.asked += 1;
+                answer(&mut *stdin, settings, listener.asked).await?;
+            }
             Said::Need { machine, gzip, directory } => {
-                upload(&mut talk.program, settings, &machine, gzip && !session.near(), &directory).await?;
+                let agent = agent_for(settings, &machine)?;
+                // A target whose disk is full says so and stops reading, long before all is sent.
+                tokio::select! {
+                    sent = upload(&mut *stdin, agent, gzip && !session.near(), &directory) => sent?,
+                    said = listener.next(settings) => early = Some(said?),
+                }
             }
             Said::Full { bytes, directory } => {
                 let failure = Failure::new(
@@ -115,18 +141,19 @@ async fn attempt(
             Said::NoExec { code, directory } => {
                 let failure = Failure::new(
                     Stage::Upload,
-                    format!("the agent can't be run from {directory} (exit code {code}); it is mounted noexec, most likely"),
+                    format!(
+                        "the agent can't be run from {directory} (exit code {code}); it is mounted noexec, most likely"
+                    ),
                 )
                 .hint("name a place that allows programs with `thin_dir` in the roster");
                 return Err(Setback::Directory { directory, failure });
             }
             Said::Nowhere => {
-                return Err(Failure::new(
-                    Stage::Upload,
-                    "there is no directory on the target that we own and can write to (home, /var/tmp, /dev/shm, /tmp)",
-                )
-                .hint("name one with `thin_dir` in the roster")
-                .into());
+                let text = "there is no directory on the target that we own and can write to";
+                return Err(Setback::Nowhere(
+                    Failure::new(Stage::Upload, format!("{text} (home, /var/tmp, /dev/shm, /tmp)"))
+                        .hint("name one with `thin_dir` in the roster"),
+                ));
             }
             Said::Lacks(tool) => {
                 return Err(Failure::new(Stage::Upload, format!("the target has no `{tool}`, which checks the agent"))
@@ -137,47 +164,46 @@ async fn attempt(
     }
 }
 
-struct Conversation {
-    program: Program,
-    stdout: Talk,
-    stderr: Talk,
+/// What the target says, on both of its pipes.
+struct Listener {
+    stdout: Box<dyn AsyncRead + Send + Unpin>,
+    stderr: Box<dyn AsyncRead + Send + Unpin>,
+    out: Talk,
+    err: Talk,
+    err_open: bool,
     /// How often a password was asked for.
     asked: usize,
 }
 
-impl Conversation {
+impl Listener {
     async fn next(&mut self, settings: &Settings<'_>) -> Result<Said, Setback> {
         let mut out = vec![0; 16 * 1024];
         let mut err = vec![0; 4 * 1024];
-        let mut err_open = true;
         loop {
-            if let Some(said) = self.stdout.next_said().or_else(|| self.stderr.next_said()) {
+            if let Some(said) = self.out.next_said().or_else(|| self.err.next_said()) {
                 return Ok(said);
             }
             let read = timeout(SILENCE, async {
                 tokio::select! {
-                    count = self.program.stdout.read(&mut out) => (true, count.unwrap_or(0)),
-                    count = self.program.stderr.read(&mut err), if err_open => (false, count.unwrap_or(0)),
+                    count = self.stdout.read(&mut out) => (true, count.unwrap_or(0)),
+                    count = self.stderr.read(&mut err), if self.err_open => (false, count.unwrap_or(0)),
                 }
             });
             match read.await {
                 Ok((true, 0)) => {
-                    if err_open {
-                        self.drain_stderr().await;
-                    }
-                    return Err(ended(&self.stdout.noise(), &self.stderr.noise(), settings.entry, self.asked));
+                    self.drain_stderr().await;
+                    return Err(ended(&self.out.noise(), &self.err.noise(), settings.entry, self.asked));
                 }
-                Ok((true, count)) => self.stdout.push(&out[..count]),
-                Ok((false, 0)) => err_open = false,
-                Ok((false, count)) => self.stderr.push(&err[..count]),
+                Ok((true, count)) => self.out.push(&out[..count]),
+                Ok((false, 0)) => self.err_open = false,
+                Ok((false, count)) => self.err.push(&err[..count]),
                 Err(_) => {
-                    let noise = [self.stdout.noise(), self.stderr.noise()].join(" ");
-                    return Err(Failure::new(
-                        Stage::Agent,
-                        format!("nothing came from the target for {} seconds after the login {noise}", SILENCE.as_secs()).trim_end(),
-                    )
-                    .hint("does its login shell start a program or wait for input?")
-                    .into());
+                    let noise = [self.out.noise(), self.err.noise()].join(" ");
+                    let seconds = SILENCE.as_secs();
+                    let text = format!("nothing came from the target for {seconds} seconds after the login {noise}");
+                    return Err(Failure::new(Stage::Agent, text.trim_end())
+                        .hint("does its login shell start a program or wait for input?")
+                        .into());
                 }
             }
         }
@@ -185,67 +211,75 @@ impl Conversation {
 
     async fn drain_stderr(&mut self) {
         let mut rest = Vec::new();
-        let _ = timeout(Duration::from_millis(500), (&mut self.program.stderr).take(4096).read_to_end(&mut rest)).await;
-        self.stderr.push(&rest);
-    }
-
-    /// Gives the password that sudo, su or doas asks for. Once: a second question means it was wrong.
-    async fn answer(&mut self, settings: &Settings<'_>) -> Result<(), Setback> {
-        let Some(escalate) = &settings.entry.escalate else { return Ok(()) };
-        let method = escalate.method.name();
-        self.asked += 1;
-        if self.asked > 1 {
-            return Err(Failure::new(Stage::Escalate, format!("{method} did not accept the password"))
-                .hint("check `sudo_passwd` in the roster, or leave it out to be asked")
-                .into());
-        }
-        let question = format!("{method} password for {}: ", settings.entry.id);
-        let password = match &escalate.password {
-            Some(password) => Some(password.clone()),
-            None => settings.prompt.secret(&question).await,
-        };
-        let Some(password) = password else {
-            return Err(Failure::new(Stage::Escalate, format!("{method} asks for a password and none is known"))
-                .hint("give `sudo_passwd_file` in the roster, use --ask-sudo-pass, or allow NOPASSWD in sudoers")
-                .into());
-        };
-        let mut line = password.reveal().clone().into_bytes();
-        line.push(b'\n');
-        let written = self.program.stdin.write_all(&line).await;
-        let flushed = self.program.stdin.flush().await;
-        written.and(flushed).map_err(|error| Failure::new(Stage::Escalate, format!("could not send the password: {error}")))?;
-        Ok(())
+        let mut pipe = (&mut self.stderr).take(4096);
+        let _ = timeout(Duration::from_millis(500), pipe.read_to_end(&mut rest)).await;
+        self.err.push(&rest);
     }
 }
 
-async fn upload(
-    program: &mut Program,
+/// Gives the password that sudo, su or doas asks for. Once: a second question means it was wrong.
+async fn answer(
+    stdin: &mut (dyn AsyncWrite + Send + Unpin),
     settings: &Settings<'_>,
-    machine: &str,
+    asked: usize,
+) -> Result<(), Failure> {
+    let Some(escalate) = &settings.entry.escalate else { return Ok(()) };
+    let method = escalate.method.name();
+    if asked > 1 {
+        return Err(Failure::new(Stage::Escalate, format!("{method} did not accept the password"))
+            .hint("check `sudo_passwd` in the roster, or leave it out to be asked"));
+    }
+    let question = format!("{method} password for {}: ", settings.entry.id);
+    let password = match &escalate.password {
+        Some(password) => Some(password.clone()),
+        None => settings.prompt.secret(&question).await,
+    };
+    let Some(password) = password else {
+        return Err(Failure::new(Stage::Escalate, format!("{method} asks for a password and none is known"))
+            .hint("give `sudo_passwd_file` in the roster, use --ask-sudo-pass, or allow NOPASSWD in sudoers"));
+    };
+    let line = Secret::new(format!("{}\n", password.reveal()));
+    let sent = async {
+        stdin.write_all(line.reveal().as_bytes()).await?;
+        stdin.flush().await
+    };
+    sent.await.map_err(|error| Failure::new(Stage::Escalate, format!("could not send the password: {error}")))
+}
+
+fn agent_for<'a>(settings: &Settings<'a>, machine: &str) -> Result<&'a Agent, Failure> {
+    settings.agents.get(machine).ok_or_else(|| {
+        let machines = match settings.agents.machines() {
+            none if none.is_empty() => "no machine at all".to_owned(),
+            machines => format!("{machines} only"),
+        };
+        Failure::new(
+            Stage::Upload,
+            format!("the target is a {machine} machine, and this rocksalt has agents for {machines}"),
+        )
+        .hint("build an agent for it and set ROCKSALT_AGENTS to its directory")
+    })
+}
+
+async fn upload(
+    stdin: &mut (dyn AsyncWrite + Send + Unpin),
+    agent: &Agent,
     compress: bool,
     directory: &str,
 ) -> Result<(), Failure> {
-    let Some(agent) = settings.agents.get(machine) else {
-        return Err(Failure::new(
-            Stage::Upload,
-            format!("the target is a {machine} machine, and this rocksalt has agents for {} only", settings.agents.machines()),
-        )
-        .hint("build an agent for it and set ROCKSALT_AGENTS to its directory"));
-    };
     let (format, bytes) = if compress { ("gz", agent.compressed()) } else { ("raw", agent.binary()) };
     let fault = |error: std::io::Error| {
         Failure::new(Stage::Upload, format!("the link broke while the agent was sent to {directory}: {error}"))
             .hint("try again; nothing that is incomplete is ever run")
     };
     let header = format!("{format} {} {}\n", bytes.len(), agent.hash);
-    program.stdin.write_all(header.as_bytes()).await.map_err(fault)?;
+    stdin.write_all(header.as_bytes()).await.map_err(fault)?;
     for piece in bytes.chunks(128 * 1024) {
-        match timeout(SILENCE, program.stdin.write_all(piece)).await {
+        match timeout(SILENCE, stdin.write_all(piece)).await {
             Ok(written) => written.map_err(fault)?,
             Err(_) => return Err(fault(std::io::ErrorKind::TimedOut.into())),
         }
     }
-    program.stdin.flush().await.map_err(fault)
+    stdin.flush().await.map_err(fault)
 }
 
 /// Explains an end without a word of ours.
@@ -259,12 +293,21 @@ fn ended(stdout: &str, stderr: &str, entry: &Entry, asked: usize) -> Setback {
     if entry.escalate.is_some() {
         let method = entry.escalate.as_ref().map_or("sudo", |escalate| escalate.method.name());
         let failure = |text: String| Failure::new(Stage::Escalate, text);
-        if asked > 0 && has(&["incorrect password", "Authentication failure", "Authentication failed", "Sorry, try again", "no password was provided"]) {
+        if asked > 0
+            && has(&[
+                "incorrect password",
+                "Authentication failure",
+                "Authentication failed",
+                "Sorry, try again",
+                "no password was provided",
+            ])
+        {
             return failure(format!("{method} did not accept the password: {said}"))
                 .hint("check `sudo_passwd` in the roster, or leave it out to be asked")
                 .into();
         }
-        if has(&["not in the sudoers", "is not allowed to", "may not run", "Operation not permitted", "not permitted"]) {
+        if has(&["not in the sudoers", "is not allowed to", "may not run", "Operation not permitted", "not permitted"])
+        {
             return failure(format!("{method} is not allowed for this user: {said}"))
                 .hint("add the user to sudoers, or log in as another one")
                 .into();
@@ -284,7 +327,9 @@ fn ended(stdout: &str, stderr: &str, entry: &Entry, asked: usize) -> Setback {
             .into();
     }
     if has(&["account is currently not available", "nologin"]) {
-        return Failure::new(Stage::Session, format!("the user has no login shell: {said}")).hint("log in as another user").into();
+        return Failure::new(Stage::Session, format!("the user has no login shell: {said}"))
+            .hint("log in as another user")
+            .into();
     }
     let text = match said {
         "" => "the session ended before the agent started, without a word".to_owned(),
@@ -306,4 +351,3 @@ fn prompts(entry: &Entry, words: &Words) -> Vec<String> {
         Some(Method::Su | Method::Doas) => vec!["assword: ".into(), "assword:".into()],
     }
 }
-

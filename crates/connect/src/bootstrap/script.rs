@@ -55,7 +55,10 @@ fn directories(entry: &Entry, skip: &[String]) -> String {
         };
         all.push(format!("{start}{}", quote(rest)));
     }
-    all.extend(["\"$HOME/.rocksalt\"", "/var/tmp/.rocksalt-$u", "/dev/shm/.rocksalt-$u", "/tmp/.rocksalt-$u"].map(str::to_owned));
+    all.extend(
+        ["\"$HOME/.rocksalt\"", "/var/tmp/.rocksalt-$u", "/dev/shm/.rocksalt-$u", "/tmp/.rocksalt-$u"]
+            .map(str::to_owned),
+    );
     let skip: Vec<String> = skip.iter().map(|directory| format!("{})continue;;", quote(directory))).collect();
     // The shell itself compares, since only it knows what the names come to.
     format!("{};do case $d in {}/*);;*)continue;;esac", all.join(" "), skip.join(""))

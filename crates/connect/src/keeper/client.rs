@@ -79,7 +79,12 @@ impl Kept {
             }
             _ => return Err(Refusal::Absent),
         };
-        let shared = Arc::new(Shared { messages, state: Mutex::default(), next: AtomicU32::new(1), ended: watch::Sender::new(false) });
+        let shared = Arc::new(Shared {
+            messages,
+            state: Mutex::default(),
+            next: AtomicU32::new(1),
+            ended: watch::Sender::new(false),
+        });
         tokio::spawn(listen(reader, Arc::clone(&shared), prompt));
         Ok(Kept { shared, pid })
     }
@@ -103,7 +108,8 @@ impl Shared {
 }
 
 fn gone() -> Failure {
-    Failure::new(Stage::Link, "the keeper that held the links has ended").hint("run it again: a new one will be started")
+    Failure::new(Stage::Link, "the keeper that held the links has ended")
+        .hint("run it again: a new one will be started")
 }
 
 async fn listen(

@@ -19,7 +19,8 @@ pub use server::{Settings, serve};
 /// The directory of the socket: made if it isn't there, and refused unless it is ours alone (R10).
 pub fn directory(runtime: &Path, uid: u32) -> Result<PathBuf, Failure> {
     let directory = runtime.join("rocksalt");
-    let failure = |text: String| Failure::new(Stage::Settings, text).hint("set XDG_RUNTIME_DIR to a directory of your own");
+    let failure =
+        |text: String| Failure::new(Stage::Settings, text).hint("set XDG_RUNTIME_DIR to a directory of your own");
     match fs::DirBuilder::new().mode(0o700).create(&directory) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -145,7 +145,8 @@ impl Client {
                 ToKeeper::Close { targets, wipe } => {
                     let client = Arc::clone(self);
                     tokio::spawn(async move {
-                        let which = |info: &rocksalt_core::link::Info| targets.is_empty() || targets.contains(&info.target);
+                        let which =
+                            |info: &rocksalt_core::link::Info| targets.is_empty() || targets.contains(&info.target);
                         let count = client.keeper.pool.close(which, wipe).await;
                         client.say(FromKeeper::Closed { count: count as u32 });
                     });
@@ -176,8 +177,7 @@ impl Client {
                 let _ = say.send(FromKeeper::Reached { ticket, stage });
             }
         };
-        let wish =
-            Wish { entry, prompt: self, agent_socket: agent_socket.as_deref(), wipe, progress: &progress };
+        let wish = Wish { entry, prompt: self, agent_socket: agent_socket.as_deref(), wipe, progress: &progress };
         match self.keeper.pool.link(&wish).await {
             Ok(link) => {
                 lock(&self.lines).insert(ticket, link);

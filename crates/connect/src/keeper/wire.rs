@@ -48,7 +48,8 @@ impl<R: AsyncRead + Unpin, T: for<'b> Decode<'b, ()>> Reader<R, T> {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a message is too large"));
         }
         let Some(body) = rest.get(..length) else { return Ok(None) };
-        let message = minicbor::decode(body).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+        let message =
+            minicbor::decode(body).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
         self.start += 4 + length;
         Ok(Some(message))
     }

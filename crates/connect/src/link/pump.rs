@@ -86,15 +86,20 @@ impl Pump {
     pub fn run(self, link: Weak<Link>, outgoing: mpsc::UnboundedReceiver<Frame>) {
         let Program { stdin, stdout, stderr } = self.program;
         let writer = tokio::spawn(write(stdin, outgoing));
-        let weak = Weak::clone(&link);
+        let last_words = tokio::spawn(last_words(stderr));
         tokio::spawn(async move {
-            let failure = read(stdout, self.decoder, &weak).await;
+            let mut failure = read(stdout, self.decoder, &link).await;
             writer.abort();
-            if let Some(link) = weak.upgrade() {
+            // An agent that ended by a defect says so there, and only there.
+            if let Ok(Ok(words)) = timeout(Duration::from_millis(200), last_words).await
+                && !words.is_empty()
+            {
+                failure.text = format!("{}; it said: {words}", failure.text);
+            }
+            if let Some(link) = link.upgrade() {
                 link.lose(failure);
             }
         });
-        tokio::spawn(discard(stderr));
     }
 }
 
@@ -131,8 +136,11 @@ async fn read(mut pipe: impl tokio::io::AsyncRead + Unpin, mut decoder: Decoder,
                 silent += PING;
                 let Some(link) = link.upgrade() else { return Failure::new(Stage::Link, "the link was closed") };
                 if silent >= SILENCE {
-                    return Failure::new(Stage::Link, format!("nothing was heard from the target for {} seconds", silent.as_secs()))
-                        .hint("the network is cut, or the target hangs");
+                    return Failure::new(
+                        Stage::Link,
+                        format!("nothing was heard from the target for {} seconds", silent.as_secs()),
+                    )
+                    .hint("the network is cut, or the target hangs");
                 }
                 let _ = link.frames.send(Frame::new(LINK, Message::Ping));
             }
@@ -160,8 +168,15 @@ async fn write(mut pipe: impl tokio::io::AsyncWrite + Unpin, mut frames: mpsc::U
     let _ = pipe.shutdown().await;
 }
 
-async fn discard(mut pipe: impl tokio::io::AsyncRead + Unpin) {
-    let mut buffer = [0; 512];
-    while matches!(pipe.read(&mut buffer).await, Ok(count) if count > 0) {}
+/// Reads to the end and keeps the last of it.
+async fn last_words(mut pipe: impl tokio::io::AsyncRead + Unpin) -> String {
+    let mut buffer = [0; 256];
+    let mut last: Vec<u8> = Vec::new();
+    while let Ok(count) = pipe.read(&mut buffer).await
+        && count > 0
+    {
+        last.extend_from_slice(&buffer[..count]);
+        last.drain(..last.len().saturating_sub(300));
+    }
+    String::from_utf8_lossy(&last).trim().replace('\n', " ")
 }
-

@@ -56,7 +56,11 @@ pub fn plain_key(entry: &Entry, person: &Person) -> Key {
         user: entry.user.clone().unwrap_or_else(|| person.name.clone()),
         address: entry.host.clone(),
         port: entry.port.unwrap_or(22),
-        escalated: entry.escalate.as_ref().map(|wish| format!("{}:{}", wish.method.name(), wish.user)).unwrap_or_default(),
+        escalated: entry
+            .escalate
+            .as_ref()
+            .map(|wish| format!("{}:{}", wish.method.name(), wish.user))
+            .unwrap_or_default(),
     }
 }
 

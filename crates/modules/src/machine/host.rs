@@ -36,6 +36,8 @@ impl Base {
         // Variables that are no text can't be shown or sent; commands don't get them.
         let environment =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        // By these bash takes itself for a login over SSH and runs `.bashrc` before each command.
+        let environment = environment.filter(|(name, _)| !name.starts_with("SSH_") && name != "SSH2_CLIENT");
         Base { launcher, options, environment: Mutex::new(environment.collect()), ..Base::default() }
     }
 

@@ -49,8 +49,11 @@ impl Connection {
                 let Target { key, .. } = target;
                 let channel = jump.handle.channel_open_direct_tcpip(&key.address, key.port.into(), "127.0.0.1", 0);
                 let channel = channel.await.map_err(|error| {
-                    Failure::new(Stage::Connect, format!("the jump host can't reach {}:{}: {error}", key.address, key.port))
-                        .hint("is it reachable from there, and does the jump host allow TCP forwarding?")
+                    Failure::new(
+                        Stage::Connect,
+                        format!("the jump host can't reach {}:{}: {error}", key.address, key.port),
+                    )
+                    .hint("is it reachable from there, and does the jump host allow TCP forwarding?")
                 })?;
                 (handshake(channel.into_stream(), target, &heard, caller).await?, false)
             }
@@ -134,7 +137,10 @@ async fn handshake(
         }
         Ok(Err(None)) => Err(Failure::new(
             Stage::Banner,
-            format!("{host}:{port} accepted the connection and then said nothing for {} seconds", target.timeout.as_secs()),
+            format!(
+                "{host}:{port} accepted the connection and then said nothing for {} seconds",
+                target.timeout.as_secs()
+            ),
         )
         .hint("is that an SSH server? it may hang, or be overloaded")),
         Ok(Err(Some(error))) => {
@@ -194,7 +200,10 @@ fn config(known: &host_key::Known) -> client::Config {
 fn explain(error: &russh::Error, host: &str, port: u16, heard: &Heard) -> Failure {
     let first = heard.first_line();
     if !first.starts_with("SSH-") {
-        let closed = Failure::new(Stage::Banner, format!("{host}:{port} closed the connection before it greeted{}", said(&first)));
+        let closed = Failure::new(
+            Stage::Banner,
+            format!("{host}:{port} closed the connection before it greeted{}", said(&first)),
+        );
         // This is how sshd turns people away when too many come at once.
         return closed.hint("sshd may be overloaded (see MaxStartups in its configuration)").busy();
     }
@@ -204,8 +213,10 @@ fn explain(error: &russh::Error, host: &str, port: u16, heard: &Heard) -> Failur
             format!("no {kind:?} algorithm in common with {host}; it offers {}", theirs.join(", ")),
         )
         .hint("update the SSH server there, or set `transport: openssh` and allow the old algorithm in ~/.ssh/config"),
-        russh::Error::WrongServerSig => Failure::new(Stage::HostKey, format!("{host} could not prove that it has its host key"))
-            .hint("somebody may be in the middle; do not connect"),
+        russh::Error::WrongServerSig => {
+            Failure::new(Stage::HostKey, format!("{host} could not prove that it has its host key"))
+                .hint("somebody may be in the middle; do not connect")
+        }
         russh::Error::HUP | russh::Error::Disconnect | russh::Error::IO(_) => {
             Failure::new(Stage::KeyExchange, format!("{host} closed the connection during the key exchange ({error})"))
                 .hint("look into the log of its SSH server")

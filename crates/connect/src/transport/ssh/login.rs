@@ -60,7 +60,8 @@ impl Attempt<'_, '_> {
             let certificates = self.certificates(&file);
             for certificate in certificates {
                 self.tried.push(format!("certificate of {}", file.display()));
-                let result = self.handle.authenticate_openssh_cert(&self.target.key.user, Arc::clone(&key), certificate).await;
+                let result =
+                    self.handle.authenticate_openssh_cert(&self.target.key.user, Arc::clone(&key), certificate).await;
                 if self.settled(result)? {
                     return Ok(true);
                 }
@@ -119,7 +120,8 @@ impl Attempt<'_, '_> {
 
     /// Keys of an ssh-agent, unless only named ones may be used.
     async fn agent(&mut self) -> Result<bool, Failure> {
-        if self.target.entry.identities_only || self.target.settings.identities_only || !self.may(MethodKind::PublicKey) {
+        if self.target.entry.identities_only || self.target.settings.identities_only || !self.may(MethodKind::PublicKey)
+        {
             return Ok(false);
         }
         let socket = match &self.target.settings.identity_agent {

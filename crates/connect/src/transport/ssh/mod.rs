@@ -40,9 +40,8 @@ struct Target<'a> {
 
 impl Ssh {
     pub fn new(person: &Person) -> Ssh {
-        let config = ssh_config::load(&person.home).map_err(|error| {
-            Failure::new(Stage::Settings, error.to_string()).hint("correct the ssh configuration")
-        });
+        let config = ssh_config::load(&person.home)
+            .map_err(|error| Failure::new(Stage::Settings, error.to_string()).hint("correct the ssh configuration"));
         let local = Local {
             user: person.name.clone(),
             home: person.home.clone(),
@@ -61,7 +60,10 @@ impl Ssh {
         if let Some(unhonoured) = settings.refused().next() {
             return Err(Failure::new(
                 Stage::Settings,
-                format!("{}: `{}` is something that only the system's ssh can do", unhonoured.origin, unhonoured.setting),
+                format!(
+                    "{}: `{}` is something that only the system's ssh can do",
+                    unhonoured.origin, unhonoured.setting
+                ),
             )
             .hint("set `transport: openssh` for this target in the roster"));
         }
