@@ -7,7 +7,7 @@ use std::time::Duration;
 use rocksalt_connect::link::{Answers, Request};
 use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_core::frame::Stream;
-use rocksalt_core::link::Failure;
+use rocksalt_core::link::{Failure, Stage};
 use rocksalt_core::roster::Entry;
 use rocksalt_core::{Call, Event, JobId, Value};
 use tokio::sync::{mpsc, watch};
@@ -204,11 +204,11 @@ impl Controller {
         };
         let finished = tokio::select! {
             result = request.finish(&mut output) => result,
-            () = stopper.stopped() => return self.cancel(request).await,
-            () = limit(how.timeout) => {
-                let _ = self.cancel(request).await;
-                return Outcome::Returned(timed_out(how.timeout.unwrap_or_default()));
+            () = stopper.stopped() => {
+                let may_run = || Problem::new(ProblemKind::Cancelled, "cancelled; it may still run on the target").into();
+                return Outcome::Returned(cancel(request).await.unwrap_or_else(may_run));
             }
+            () = limit(how.timeout) => return self.give_up(entry, request, how.timeout.unwrap_or_default()).await,
         };
         match finished {
             Ok(result) => {
@@ -221,16 +221,22 @@ impl Controller {
         }
     }
 
-    /// Stops a call and gives it a moment to say so itself.
-    async fn cancel(&self, mut request: Request) -> Outcome {
-        request.cancel();
-        match timeout(Duration::from_secs(3), request.finish(&mut |_, _| {})).await {
-            Ok(Ok(result)) => Outcome::Returned(result),
-            _ => Outcome::Returned(
-                Problem::new(ProblemKind::Cancelled, "cancelled; it may still run on the target").into(),
-            ),
+    /// The call took too long. A target that doesn't even answer a cancel is not there any more.
+    async fn give_up(&self, entry: &Entry, request: Request, limit: Duration) -> Outcome {
+        if cancel(request).await.is_some() {
+            return Outcome::Returned(timed_out(limit));
         }
+        // The next command shall connect anew instead of waiting for the same silence.
+        let _ = self.links.close(std::slice::from_ref(&entry.id), false).await;
+        let text = format!("no answer within {} seconds, nor to the cancel that followed", limit.as_secs_f64());
+        Outcome::Unreached(Failure::new(Stage::Link, text).hint("the network is cut, or the target hangs"))
     }
+}
+
+/// Stops a call and gives it a moment to say so itself; `None` if it says nothing.
+async fn cancel(mut request: Request) -> Option<Return> {
+    request.cancel();
+    timeout(Duration::from_secs(3), request.finish(&mut |_, _| {})).await.ok()?.ok()
 }
 
 async fn limit(time: Option<Duration>) {
