@@ -43,11 +43,15 @@ pub struct Wish<'a> {
     pub progress: &'a (dyn Fn(Stage) + Send + Sync),
 }
 
+/// Uploads of the agent at once: more would only share the same network.
+const UPLOADS: usize = 16;
+
 pub struct Pool {
     agents: Agents,
     limits: Limits,
     transports: HashMap<&'static str, Box<dyn Transport>>,
     connecting: Semaphore,
+    uploading: Semaphore,
     slots: Mutex<HashMap<Key, Arc<Slot>>>,
 }
 
@@ -61,6 +65,7 @@ impl Pool {
             agents,
             transports: transports.collect(),
             connecting: Semaphore::new(limits.connecting.max(1)),
+            uploading: Semaphore::new(UPLOADS),
             limits,
             slots: Mutex::default(),
         }
@@ -181,8 +186,13 @@ impl Pool {
             }
         };
         (wish.progress)(Stage::Session);
-        let settings =
-            bootstrap::Settings { entry: wish.entry, agents: &self.agents, prompt: wish.prompt, wipe: wish.wipe };
+        let settings = bootstrap::Settings {
+            entry: wish.entry,
+            agents: &self.agents,
+            prompt: wish.prompt,
+            wipe: wish.wipe,
+            uploading: &self.uploading,
+        };
         let started = match bootstrap::start(&*session, &settings).await {
             Ok(started) => started,
             Err(failure) => {

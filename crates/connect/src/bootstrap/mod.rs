@@ -10,6 +10,7 @@ use rocksalt_core::link::{Failure, Stage};
 use rocksalt_core::roster::{Entry, Method};
 use rocksalt_core::secret::Secret;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::agents::{Agent, Agents};
@@ -27,6 +28,8 @@ pub struct Settings<'a> {
     pub prompt: &'a dyn Prompt,
     /// Leave nothing behind: its file is removed as it starts.
     pub wipe: bool,
+    /// How many uploads may be under way: each holds its part in memory.
+    pub uploading: &'a Semaphore,
 }
 
 /// A running agent's pipes, and what it had said already.
@@ -124,6 +127,7 @@ async fn attempt(
             }
             Said::Need { machine, gzip, directory } => {
                 let agent = agent_for(settings, &machine)?;
+                let _turn = settings.uploading.acquire().await;
                 // A target whose disk is full says so and stops reading, long before all is sent.
                 tokio::select! {
                     sent = upload(&mut *stdin, agent, gzip && !session.near(), &directory) => sent?,

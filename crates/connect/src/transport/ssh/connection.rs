@@ -1,6 +1,7 @@
 //! [`Connection`]: a connection that is logged in.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,8 +22,10 @@ use crate::transport::Caller;
 /// How long the key exchange and the login may take, each.
 const HANDSHAKE: Duration = Duration::from_secs(30);
 
-/// Round trips shorter than this mean the same machine or room: compressing doesn't pay.
+/// Connecting faster than this means the same room: compressing the agent costs more than it saves.
 const NEAR: Duration = Duration::from_millis(2);
+/// On a private network a busy controller may seem slow; what is really far is slower than this.
+const NEAR_PRIVATE: Duration = Duration::from_millis(20);
 
 pub struct Connection {
     pub(super) handle: Handle<Checker>,
@@ -41,9 +44,9 @@ impl Connection {
         let heard = Heard::default();
         let (handle, near) = match &through {
             None => {
-                let (tcp, time) = connect(target, caller).await?;
+                let (tcp, near) = connect(target, caller).await?;
                 let stream = Prompt { stream: tcp, heard: heard.clone() };
-                (handshake(stream, target, &heard, caller).await?, time < NEAR)
+                (handshake(stream, target, &heard, caller).await?, near)
             }
             Some(jump) => {
                 let Target { key, .. } = target;
@@ -74,8 +77,8 @@ impl Connection {
     }
 }
 
-/// A TCP connection to the first address that answers, and how long that took.
-async fn connect(target: &Target<'_>, caller: &Caller<'_>) -> Result<(TcpStream, Duration), Failure> {
+/// A TCP connection to the first address that answers, and whether it is near.
+async fn connect(target: &Target<'_>, caller: &Caller<'_>) -> Result<(TcpStream, bool), Failure> {
     let (host, port) = (&target.key.address, target.key.port);
     let addresses = resolve(host, port).await?;
     (caller.progress)(Stage::Resolve);
@@ -86,7 +89,7 @@ async fn connect(target: &Target<'_>, caller: &Caller<'_>) -> Result<(TcpStream,
             Ok(Ok(stream)) => {
                 let _ = stream.set_nodelay(true);
                 (caller.progress)(Stage::Connect);
-                return Ok((stream, begun.elapsed()));
+                return Ok((stream, is_near(address.ip(), begun.elapsed())));
             }
             Ok(Err(error)) => last = refused(host, port, &error),
             Err(_) => {
@@ -99,6 +102,14 @@ async fn connect(target: &Target<'_>, caller: &Caller<'_>) -> Result<(TcpStream,
         }
     }
     Err(last)
+}
+
+fn is_near(address: IpAddr, time: Duration) -> bool {
+    let private = match address {
+        IpAddr::V4(address) => address.is_private() || address.is_link_local(),
+        IpAddr::V6(address) => address.is_unique_local() || address.is_unicast_link_local(),
+    };
+    address.is_loopback() || time < NEAR || (private && time < NEAR_PRIVATE)
 }
 
 fn refused(host: &str, port: u16, error: &std::io::Error) -> Failure {

@@ -86,19 +86,19 @@ impl Known {
             Verdict::Known => Ok(()),
             Verdict::Unknown { .. } if self.accept_new => self.learn(shown),
             Verdict::Unknown { fingerprint } => Err(failure(format!(
-                "the key of {host} is not known: it shows {fingerprint}"
+                "the host key of {host} is not known: it shows {fingerprint}"
             ))
             .hint(format!(
                 "check the fingerprint and add the key to {}, or set `accept_new: True` for this target in the roster",
                 self.file.as_deref().unwrap_or(Path::new("known_hosts")).display()
             ))),
             Verdict::Changed { origin, recorded, shown, .. } => Err(failure(format!(
-                "the key of {host} has changed: {origin} says {recorded}, it shows {shown}"
+                "the host key of {host} has changed: {origin} says {recorded}, it shows {shown}"
             ))
             .hint(format!(
                 "somebody may be in the middle. If the host was set up anew, remove {origin} and check the new key"
             ))),
-            Verdict::Revoked { origin } => Err(failure(format!("the key of {host} was revoked in {origin}"))
+            Verdict::Revoked { origin } => Err(failure(format!("the host key of {host} was revoked in {origin}"))
                 .hint("do not connect; the host needs a new key")),
             Verdict::CertificateBad { why } => {
                 Err(failure(format!("{host}: {why}")).hint("have the host's certificate signed anew by your authority"))
@@ -116,7 +116,7 @@ impl Known {
             return Err(failure("there is no known_hosts file to remember a key in".into()));
         };
         known_hosts::add(file, &self.host, self.port, key, self.hash_names).map_err(|error| {
-            failure(format!("the key of {} can't be remembered in {}: {error}", self.host, file.display()))
+            failure(format!("the host key of {} can't be remembered in {}: {error}", self.host, file.display()))
         })
     }
 }
