@@ -152,7 +152,10 @@ fn find(environment: &Environment) -> Option<PathBuf> {
     let here = std::env::current_dir().ok();
     let project = here.iter().flat_map(|here| here.ancestors()).find(|directory| directory.join(FILE).is_file());
     let usual = [environment.config_home.clone(), "/etc/rocksalt".into(), "/etc/salt".into()];
-    project.map(Path::to_owned).or_else(|| usual.into_iter().find(|directory| directory.is_dir()))
+    // A directory that has none of these was made for something else.
+    let ours =
+        |directory: &PathBuf| [FILE, "roster", "master", "minion"].iter().any(|name| directory.join(name).is_file());
+    project.map(Path::to_owned).or_else(|| usual.into_iter().find(ours))
 }
 
 fn load(path: &Path) -> Result<Map, Failure> {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rocksalt_connect::keeper::{self, Kept, Refusal};
+use rocksalt_connect::keeper::{self, Kept};
 use rocksalt_connect::links::{Links, Own};
 use rocksalt_connect::pool::{Limits, Pool};
 use rustix::fs::{FlockOperation, flock};
@@ -100,10 +100,7 @@ fn log(directory: &Path) -> std::path::PathBuf {
 
 async fn connect(environment: &Environment, socket: &Path) -> Option<Kept> {
     let prompt = Arc::new(Terminal::default());
-    match Kept::connect(socket, &build(), environment.agent_socket.clone(), prompt).await {
-        Ok(kept) => Some(kept),
-        Err(Refusal::Absent | Refusal::OtherBuild) => None,
-    }
+    Kept::connect(socket, &build(), environment.agent_socket.clone(), prompt).await
 }
 
 /// Starts one in the background and waits until it listens.

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 
 /// The function exists and takes such arguments.
 pub fn check(call: &Call) -> Result<(), Failure> {
-    let entry = catalog::get(&call.function).map_err(|problem| {
+    let entry = catalog::get(&call.function).map_err(|_| {
         let known: Vec<&str> = catalog::all().map(|entry| entry.name).collect();
         let near = nearest::hint(&call.function, known);
         let hint = if call.function.contains('.') {
@@ -15,11 +15,16 @@ pub fn check(call: &Call) -> Result<(), Failure> {
         } else {
             "a function is written noun.verb, as in test.ping"
         };
-        let _ = problem;
         Failure::usage(format!("there is no function '{}'{near}", call.function)).hint(hint)
     })?;
-    entry.bind(call.clone())?;
-    Ok(())
+    let bound = entry.bind(call.clone())?;
+    let schema = (entry.schema)();
+    let required = schema.get("required").and_then(|names| names.as_array()).into_iter().flatten();
+    match required.filter_map(|name| name.as_str()).find(|name| !bound.contains_key(name)) {
+        None => Ok(()),
+        Some(missing) => Err(Failure::usage(format!("{}: the argument '{missing}' is missing", call.function))
+            .hint(format!("see `rocksalt doc {}`", call.function))),
+    }
 }
 
 /// The answer of a function that needs no target: documentation is on the controller only.

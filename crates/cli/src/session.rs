@@ -59,7 +59,10 @@ impl Printing {
             (None, true) => "json".into(),
             (None, false) => context.config.text("output").unwrap_or_else(|| "nested".into()),
         };
-        let outputter = output::open_with(&name, context.config.values()).map_err(|error| Failure::caused(&error))?;
+        let outputter = output::open_with(&name, context.config.values()).map_err(|error| {
+            let names = output::names().collect::<Vec<_>>().join(", ");
+            Failure::caused(&error).hint(format!("there are: {names}"))
+        })?;
         let mut style = context.style(self.out_indent);
         let file = match &self.out_file {
             None => None,

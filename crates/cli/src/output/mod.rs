@@ -63,7 +63,7 @@ impl Style {
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    #[error("there is no outputter '{name}'{hint}; there are: {}", names().collect::<Vec<_>>().join(", "))]
+    #[error("there is no outputter '{name}'{hint}")]
     Unknown { name: String, hint: String },
     #[error("'{key}: {value}' is not a setting of the output: {expected}")]
     Setting { key: &'static str, value: String, expected: String },

@@ -47,23 +47,16 @@ struct Opening {
     stages: mpsc::UnboundedSender<Stage>,
 }
 
-/// What keeps one from using a keeper that is there.
-pub enum Refusal {
-    /// There is none.
-    Absent,
-    /// It is another build; it was told to end.
-    OtherBuild,
-}
-
 impl Kept {
-    /// Connects to a keeper that runs.
+    /// Connects to a keeper that runs. `None` if there is none, or one of another build: that one
+    /// is told to end.
     pub async fn connect(
         socket: &Path,
         build: &str,
         agent_socket: Option<PathBuf>,
         prompt: Arc<dyn Prompt>,
-    ) -> Result<Kept, Refusal> {
-        let stream = UnixStream::connect(socket).await.map_err(|_| Refusal::Absent)?;
+    ) -> Option<Kept> {
+        let stream = UnixStream::connect(socket).await.ok()?;
         let (read, write) = stream.into_split();
         let (messages, outgoing) = mpsc::unbounded_channel();
         tokio::spawn(wire::write(write, outgoing));
@@ -75,9 +68,9 @@ impl Kept {
                 let _ = messages.send(ToKeeper::Stop);
                 // It closes its end when it is about to go.
                 let _ = reader.next().await;
-                return Err(Refusal::OtherBuild);
+                return None;
             }
-            _ => return Err(Refusal::Absent),
+            _ => return None,
         };
         let shared = Arc::new(Shared {
             messages,
@@ -86,7 +79,7 @@ impl Kept {
             ended: watch::Sender::new(false),
         });
         tokio::spawn(listen(reader, Arc::clone(&shared), prompt));
-        Ok(Kept { shared, pid })
+        Some(Kept { shared, pid })
     }
 
     /// Closes all links and ends the keeper.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use rocksalt_core::link::{Failure, Stage};
 
-pub use client::{Kept, Refusal};
+pub use client::Kept;
 pub use server::{Settings, serve};
 
 /// The directory of the socket: made if it isn't there, and refused unless it is ours alone (R10).

@@ -55,7 +55,7 @@ impl Ssh {
     fn target<'a>(&self, entry: &'a Entry) -> Result<Target<'a>, Failure> {
         let config = self.config.as_ref().map_err(Clone::clone)?;
         ssh_config::is_name(&entry.host)
-            .map_err(|why| Failure::new(Stage::Settings, format!("'{}' is no name of a host: {why}", entry.host)))?;
+            .map_err(|why| Failure::new(Stage::Settings, format!("the host name '{}' {why}", entry.host)))?;
         let settings = config
             .resolve(&Query::of(entry), &self.local)
             .map_err(|error| Failure::new(Stage::Settings, error.to_string()).hint("correct the ssh configuration"))?;

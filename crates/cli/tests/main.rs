@@ -1,0 +1,103 @@
+//! The real binary in a scratch directory: what it prints, and how it ends.
+//!
+//! A case is a file in `tests/cases/command`: `== FILE name` gives a file's content, `== RUN words`
+//! a command, and below it what it prints. Lines of standard error start with `! `, and `? N` is an
+//! exit code other than 0. `UPDATE=1` writes what it prints now; read the change before you commit it.
+#![allow(clippy::unwrap_used, reason = "a test that can't go on should stop")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+#[test]
+fn commands_print_what_their_cases_say() {
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/command");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(cases).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() > 5, "the cases are not where they should be");
+    let failed: Vec<String> = files.iter().filter_map(|file| check(file)).collect();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// `None` if all is as the case says.
+fn check(file: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let scratch = Scratch::new(file);
+    let mut now = String::new();
+    let mut blocks = text.split("== ");
+    now += blocks.next().unwrap_or_default();
+    for block in blocks {
+        let (head, body) = block.split_once('\n').unwrap_or((block, ""));
+        now += &format!("== {head}\n");
+        match head.split_once(' ') {
+            Some(("FILE", name)) => {
+                scratch.write(name, body.trim_end_matches('\n'));
+                now += body;
+            }
+            Some(("RUN", words)) => now += &format!("{}\n", scratch.run(words)),
+            _ => panic!("{}: '== {head}' is neither a FILE nor a RUN", file.display()),
+        }
+    }
+    let now = format!("{}\n", now.trim_end());
+    if now == text {
+        return None;
+    }
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(file, now).unwrap();
+        return None;
+    }
+    Some(format!("{}: it prints now\n{now}", file.display()))
+}
+
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(file: &Path) -> Scratch {
+        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let directory = std::env::temp_dir().join(format!("rocksalt-cli-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(directory.join("home")).unwrap();
+        Scratch(directory)
+    }
+
+    fn write(&self, name: &str, content: &str) {
+        let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, format!("{content}\n")).unwrap();
+    }
+
+    fn run(&self, words: &str) -> String {
+        // The shell splits the words as a user's would.
+        let output = Command::new("/bin/sh")
+            .args(["-c", &format!("\"$ROCKSALT\" {words}")])
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("ROCKSALT", env!("CARGO_BIN_EXE_rocksalt"))
+            .env("HOME", self.0.join("home"))
+            .env("XDG_CACHE_HOME", self.0.join("cache"))
+            .env("XDG_RUNTIME_DIR", &self.0)
+            .current_dir(&self.0)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let place = self.0.display().to_string();
+        let clean = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&place, "DIR");
+        let mut shown = String::new();
+        for line in clean(&output.stdout).lines() {
+            shown += &format!("{line}\n");
+        }
+        for line in clean(&output.stderr).lines() {
+            shown += format!("! {line}").trim_end();
+            shown.push('\n');
+        }
+        match output.status.code() {
+            Some(0) => {}
+            code => shown += &format!("? {}\n", code.map_or("killed".into(), |code| code.to_string())),
+        }
+        shown
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
