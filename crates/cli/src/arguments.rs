@@ -169,7 +169,7 @@ mod tests {
         cases.as_list().expect("a list").iter().map(case).collect()
     }
 
-    /// `salt.json` is recorded from Salt; `ours.json` has the differences (docs/output.md has the reasons).
+    /// `salt.json` is recorded from Salt; `ours.json` has the differences (COMPATIBILITY.md lists them).
     #[test]
     fn words_are_read_as_salt_reads_them() {
         let ours = cases("ours.json");

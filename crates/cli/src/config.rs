@@ -191,3 +191,37 @@ fn check_keys(values: &Map, path: &Path) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = include_str!("../../../docs/configuration.md");
+
+    #[test]
+    fn every_key_has_its_section_with_a_default() {
+        let sections: Vec<(&str, &str)> =
+            PAGE.split("\n### ").skip(1).filter_map(|section| section.split_once('\n')).collect();
+        let mut documented: Vec<&str> = sections.iter().map(|(key, _)| *key).collect();
+        let mut known: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
+        documented.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(documented, known, "docs/configuration.md has a section of level 3 for each key");
+        for (key, text) in sections {
+            assert!(text.lines().any(|line| line.starts_with("Default: ")), "{key}: its section has no default");
+        }
+    }
+
+    /// The numbers in the page are those in the code.
+    #[test]
+    fn defaults_are_as_documented() {
+        for (key, meaning) in KEYS {
+            let Some((_, default)) = meaning.rsplit_once("default: ") else { continue };
+            if default.parse::<u64>().is_ok() {
+                let section = PAGE.split(&format!("\n### {key}\n")).nth(1).unwrap_or_default();
+                let section = section.split("\n### ").next().unwrap_or_default();
+                assert!(section.contains(&format!("Default: `{default}`")), "{key}: the default is {default}");
+            }
+        }
+    }
+}

@@ -338,7 +338,14 @@ impl Tally {
             _ => return Ok(ExitCode::SUCCESS),
         };
         if human && self.total > 1 {
-            let parts = [(self.failed, "failed"), (self.unreached, "not reached"), (self.skipped, "skipped")];
+            // Whoever presses Ctrl-C twice leaves some behind.
+            let left = self.total - self.fine - self.failed - self.unreached - self.skipped;
+            let parts = [
+                (self.failed, "failed"),
+                (self.unreached, "not reached"),
+                (self.skipped, "skipped"),
+                (left, "not waited for"),
+            ];
             let parts: Vec<String> =
                 parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
             eprintln!("{} of {} targets fine; {}", self.fine, self.total, parts.join(", "));

@@ -97,7 +97,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             Err(Failure::usage("all of these paths are on targets").hint("the last one must be a directory here"))
         }
         (None, None) => Err(Failure::usage("none of these paths is on a target, or not all that should be")
-            .hint("a path on targets is written TARGET:PATH, as in 'web*:/etc/motd'")),
+            .hint("a path on targets is written TARGET:PATH, as in 'web*:/etc/motd'; PATH begins with / or ~")),
     }
 }
 

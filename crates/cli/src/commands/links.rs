@@ -23,6 +23,7 @@ pub struct Options {
 enum Action {
     /// Close connections: those of the targets named, or all
     Close {
+        /// Their ids; none means all
         targets: Vec<String>,
 
         /// Remove the agents from the targets too
@@ -39,7 +40,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             if targets.is_empty() {
                 kept.stop().await;
             }
-            eprintln!("closed {count} connections");
+            eprintln!("closed {count} connection{}", if count == 1 { "" } else { "s" });
         }
         (Some(Action::Close { .. }), None) => eprintln!("no connection is up"),
         (None, None) if context.common.json => println!("[]"),

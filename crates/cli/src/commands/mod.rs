@@ -41,7 +41,7 @@ Examples:
   rocksalt init infra && cd infra        a small project, explained in its files
   rocksalt '*' test.ping                 who answers?
   rocksalt -G os:Debian cmd.run uptime   targets by what they are
-  rocksalt --host root@10.0.0.5 grains.items
+  rocksalt --host root@10.0.0.5 '*' grains.items
   rocksalt doc cmd.run                   what a function does and takes
   rocksalt hosts --check                 how far does one get, and what is in the way?
 
