@@ -96,7 +96,11 @@ impl Calls {
                 let _ = outlet.lock().unwrap_or_else(PoisonError::into_inner).write(stream, bytes);
             }) as Sink
         });
-        self.base.begin(running, Box::new(Controller::new(id, Arc::clone(&self.link))), sink)
+        let mut options = call.options.clone();
+        if !options.contains_key("id") {
+            options.insert("id", call.target.as_str());
+        }
+        self.base.begin(running, options, Box::new(Controller::new(id, Arc::clone(&self.link))), sink)
     }
 
     fn run(&self, id: RequestId, call: Call, host: Host) {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rocksalt_core::frame::{Decoder, Error, FIRST_ASK, Hello, LINK, Message, PROTOCOL};
-use rocksalt_core::{Map, Value};
 use rocksalt_modules::machine::Base;
 
 use crate::calls::Calls;
@@ -33,8 +32,6 @@ pub fn serve(mut input: impl Read, output: impl Write + Send + 'static, home: Op
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").into(),
         pid: std::process::id(),
-        target: String::new(),
-        options: Value::Null,
     };
     if !link.send(LINK, Message::Hello(greeting)) {
         return Ended::LinkLost;
@@ -117,16 +114,9 @@ fn base(hello: Hello) -> Result<Arc<Base>, String> {
             env!("CARGO_PKG_VERSION")
         ));
     }
-    let mut options = match hello.options {
-        Value::Map(map) => map,
-        _ => Map::new(),
-    };
-    if !options.contains_key("id") {
-        options.insert("id", hello.target);
-    }
     // By this name the program is found even after its file was removed.
     let launcher = PathBuf::from("/proc/self/exe");
-    Ok(Arc::new(Base::new(Some(launcher), options)))
+    Ok(Arc::new(Base::new(Some(launcher))))
 }
 
 /// Ends the process when the controller has vanished without closing the link.

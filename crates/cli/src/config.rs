@@ -32,6 +32,9 @@ pub const KEYS: &[(&str, &str)] = &[
     ("links_max", "Connections that may be open; default: 20000"),
     ("timeout", "Seconds that a call may take; default: as long as the connection stands"),
     ("output", "The outputter, as --out; default: nested"),
+    ("id", "This machine's id, for `rocksalt call`; default: the host name"),
+    ("state_output", "How the highstate outputter prints: full, terse, mixed, changes or filter; default: full"),
+    ("state_verbose", "Whether the highstate outputter shows what did not change; default: true"),
     ("scan_networks", "For the scan roster: addresses and networks"),
     ("scan_ports", "For the scan roster: ports; default: 22"),
 ];
@@ -46,6 +49,12 @@ pub struct Config {
 }
 
 impl Config {
+    /// What holds where nothing is said.
+    pub fn none() -> Config {
+        let persist = Duration::from_secs(600);
+        Config { directory: None, values: Map::new(), persist, connect_at_once: 64, links_max: 20_000 }
+    }
+
     /// From the directory given, or the project we are in, or the user's, or the system's.
     pub fn read(given: Option<&Path>, environment: &Environment, persist: Option<u64>) -> Result<Config, Failure> {
         let directory = match given {

@@ -13,6 +13,7 @@ use rocksalt_connect::links::{Links, Own};
 use rocksalt_connect::pool::{Limits, Pool};
 use rustix::fs::{FlockOperation, flock};
 
+use crate::say::say;
 use crate::agents;
 use crate::config::Config;
 use crate::environment::Environment;
@@ -33,7 +34,7 @@ pub async fn links(environment: &Environment, config: &Config) -> Result<Arc<dyn
     if let Some(kept) = connect(environment, &socket).await {
         return Ok(Arc::new(kept));
     }
-    start(config)?;
+    start(config, &log(&directory))?;
     match connect(environment, &socket).await {
         Some(kept) => Ok(Arc::new(kept)),
         None => Err(Failure::usage("the keeper was started but does not answer")
@@ -69,7 +70,7 @@ pub async fn serve(environment: &Environment, config: &Config) -> Result<(), Fai
         linger: config.persist.min(Duration::from_secs(30)),
     };
     // A line on standard output tells the command that started us that it can connect.
-    keeper::serve(pool(environment, config), settings, || println!("ready"))
+    keeper::serve(pool(environment, config), settings, || say!("ready"))
         .await
         .map_err(|error| Failure::usage(format!("the keeper can't listen: {error}")))
 }
@@ -104,7 +105,7 @@ async fn connect(environment: &Environment, socket: &Path) -> Option<Kept> {
 }
 
 /// Starts one in the background and waits until it listens.
-fn start(config: &Config) -> Result<(), Failure> {
+fn start(config: &Config, log: &Path) -> Result<(), Failure> {
     let fault = |error: std::io::Error| Failure::usage(format!("can't start the keeper: {error}"));
     let program = std::env::current_exe().map_err(fault)?;
     let mut command = Command::new(program);
@@ -112,10 +113,8 @@ fn start(config: &Config) -> Result<(), Failure> {
     if let Some(directory) = &config.directory {
         command.arg("--config-dir").arg(directory);
     }
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+    let errors = File::options().create(true).write(true).truncate(true).mode(0o600).open(log).map_err(fault)?;
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors)
         .current_dir("/")
         .spawn()
         .map_err(fault)?;

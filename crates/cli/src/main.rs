@@ -17,6 +17,7 @@ mod names;
 mod output;
 mod prompt;
 mod roster;
+mod say;
 mod session;
 mod table;
 

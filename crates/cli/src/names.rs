@@ -19,7 +19,11 @@ pub fn translate(mut words: Vec<OsString>) -> Vec<OsString> {
         words.insert(1, command.into());
     }
     // What they need to be told and we do anyway.
-    words.retain(|word| !matches!(word.to_str(), Some("--local" | "--no-host-keys" | "--key-deploy")));
+    let anyway = ["--local", "--key-deploy", "--retcode-passthrough", "--summary", "-W"];
+    words.retain(|word| !word.to_str().is_some_and(|word| anyway.contains(&word)));
+    if command == "cp" {
+        copy_words(&mut words);
+    }
     words
 }
 
@@ -57,6 +61,26 @@ pub fn short_form(
     words
 }
 
+/// The only word of a command that got its `run` from us: a misspelt command, most likely.
+pub fn lone_word(words: &[OsString]) -> Option<String> {
+    match words {
+        [_, run, word] if run == "run" && !word.to_string_lossy().starts_with('-') => Some(word.to_string_lossy().into_owned()),
+        _ => None,
+    }
+}
+
+/// `salt-cp TARGET FILE… DESTINATION` as `cp FILE… TARGET:DESTINATION`.
+fn copy_words(words: &mut Vec<OsString>) {
+    let places: Vec<usize> = (2..words.len()).filter(|place| !words[*place].to_string_lossy().starts_with('-')).collect();
+    if let ([first, _, ..], Some(last)) = (places.as_slice(), places.last()) {
+        let mut place = words[*first].clone();
+        place.push(":");
+        place.push(&words[*last]);
+        words[*last] = place;
+        words.remove(*first);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +114,7 @@ mod tests {
     fn salts_names_are_commands() {
         let words = ["/usr/bin/salt-call", "--local", "test.ping"].map(OsString::from).to_vec();
         assert_eq!(translate(words), ["rocksalt", "call", "test.ping"].map(OsString::from));
+        let words = ["salt-cp", "web*", "a", "b", "/etc"].map(OsString::from).to_vec();
+        assert_eq!(translate(words), ["rocksalt", "cp", "a", "b", "web*:/etc"].map(OsString::from));
     }
 }

@@ -20,6 +20,10 @@ impl Prompt for Terminal {
         let question = question.to_owned();
         tokio::task::spawn_blocking(move || ask(&question)).await.ok().flatten()
     }
+
+    async fn tell(&self, text: &str) {
+        eprintln!("{}", crate::output::clean(text));
+    }
 }
 
 /// Reads a line without showing it. `None` if there is no terminal.

@@ -14,31 +14,31 @@ use crate::failure::Failure;
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Options {
     /// The roster: a file, a directory, or a kind (flat, directory, sshconfig, ansible, scan, script)
-    #[arg(long, global = true, value_name = "PATH|KIND", help_heading = "Targets")]
+    #[arg(long, global = true, value_name = "PATH|KIND", help_heading = "Roster")]
     pub roster: Option<String>,
 
     /// The roster's file, where --roster names its kind
-    #[arg(long, global = true, value_name = "PATH", help_heading = "Targets")]
+    #[arg(long, global = true, value_name = "PATH", help_heading = "Roster")]
     pub roster_file: Option<String>,
 
     /// A target without any roster; may be given several times
-    #[arg(long, global = true, value_name = "USER@ADDRESS[:PORT]", help_heading = "Targets")]
+    #[arg(long, global = true, value_name = "USER@ADDRESS[:PORT]", help_heading = "Roster", conflicts_with_all = ["roster", "roster_file"])]
     pub host: Vec<String>,
 
     /// Ask for the login password, for all targets that have none
-    #[arg(long, visible_alias = "askpass", global = true, help_heading = "Targets")]
+    #[arg(long, visible_alias = "askpass", global = true, help_heading = "Roster")]
     pub ask_pass: bool,
 
     /// Ask for the sudo password, for all targets that have none
-    #[arg(long, global = true, help_heading = "Targets")]
+    #[arg(long, global = true, help_heading = "Roster")]
     pub ask_sudo_pass: bool,
 
     /// The private key, for all targets that have none
-    #[arg(long, global = true, value_name = "FILE", help_heading = "Targets")]
+    #[arg(long, visible_alias = "priv", global = true, value_name = "FILE", help_heading = "Roster")]
     pub private_key: Option<std::path::PathBuf>,
 
     /// Take host keys that were never seen, for the targets of --host
-    #[arg(long, global = true, help_heading = "Targets")]
+    #[arg(long, global = true, help_heading = "Roster")]
     pub accept_new: bool,
 }
 

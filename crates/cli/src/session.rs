@@ -14,14 +14,15 @@ use rocksalt_controller::job::{AnswersFor, Job, Outcome, Stopper, Update};
 use rocksalt_controller::peer::Rules;
 use rocksalt_controller::select::{Selection, Target};
 use rocksalt_controller::{Controller, Receive};
-use rocksalt_core::link::Failure as Unreached;
+use rocksalt_core::link::{Failure as Unreached, Stage};
 use rocksalt_core::roster::{Entry, Roster};
-use rocksalt_core::target::Nodegroups;
+use rocksalt_core::target::{Kind, Nodegroups};
 use rocksalt_core::{Map, Value};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::commands::Context;
-use crate::failure::{Failure, Kind};
+use crate::failure::{self, Failure};
 use crate::live::Live;
 use crate::output::{self, Outputter, Style};
 use crate::{keeper, local, roster};
@@ -182,7 +183,16 @@ impl Session {
 
     /// Whom a target means; an error that says what there is, if it is nobody.
     pub async fn select(&self, target: &Target) -> Result<Selection, Failure> {
-        let selection = self.controller.select(target).await.map_err(|error| Failure::caused(&error))?;
+        let mut selection = self.controller.select(target).await.map_err(|error| Failure::caused(&error))?;
+        if target.kind == Kind::List && !selection.entries.is_empty() {
+            let named = target.text.split(',').map(str::trim).filter(|id| !id.is_empty());
+            for id in named.filter(|id| self.controller.roster.get(id).is_none()) {
+                let ids = self.controller.roster.entries.iter().map(|entry| entry.id.as_str());
+                let near = rocksalt_core::nearest::hint(id, ids);
+                let failure = Unreached::new(Stage::Settings, format!("it is not in the roster{near}"));
+                selection.unknown.push((Entry::new(id, id), failure));
+            }
+        }
         if selection.entries.is_empty() && selection.unknown.is_empty() {
             return Err(self.nobody(target));
         }
@@ -196,6 +206,9 @@ impl Session {
         }
         let near = rocksalt_core::nearest::hint(&target.text, ids.iter().copied());
         let more = if ids.len() > 8 { format!(" and {} more", ids.len() - 8) } else { String::new() };
+        if target.kind == Kind::Glob && target.text.contains(',') {
+            return Failure::usage(format!("no target fits '{}'", target.text)).hint("a list of ids needs -L");
+        }
         Failure::usage(format!("no target fits '{}'{near}", target.text))
             .hint(format!("there are {}{more}; `rocksalt hosts` lists them", ids[..ids.len().min(8)].join(", ")))
     }
@@ -217,7 +230,10 @@ impl Session {
         let order: Vec<String> = self.controller.roster.entries.iter().map(|entry| entry.id.clone()).collect();
         for (entry, failure) in unknown {
             tally.unreached += 1;
-            let text = format!("its grains are not known, and it can't be asked: {}", failure.text);
+            let text = match failure.stage {
+                Stage::Settings => failure.text.clone(),
+                _ => format!("its grains are not known, and it can't be asked: {}", failure.text),
+            };
             printer.failure(&entry.id, failure.stage.name(), &text, failure.hint.as_deref());
         }
         let wipe = job.how.wipe.then(|| job.targets.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>());
@@ -246,6 +262,8 @@ impl Session {
             async move { controller.run(job, answers, updates, stopper).await }
         });
         let mut tick = tokio::time::interval(Duration::from_millis(100));
+        // One for the whole time: what comes between two rounds of the loop must not be lost.
+        let mut interrupts = signal(SignalKind::interrupt()).ok();
         loop {
             tokio::select! {
                 update = news.recv() => match update {
@@ -260,7 +278,7 @@ impl Session {
                     }
                 },
                 _ = tick.tick() => live.draw(),
-                _ = tokio::signal::ctrl_c() => {
+                () = interrupted(&mut interrupts) => {
                     live.clear();
                     let out = live.out();
                     if tally.interrupted {
@@ -275,6 +293,13 @@ impl Session {
             }
         }
         live.clear();
+    }
+}
+
+async fn interrupted(interrupts: &mut Option<Signal>) {
+    match interrupts {
+        Some(interrupts) => drop(interrupts.recv().await),
+        None => std::future::pending().await,
     }
 }
 
@@ -332,9 +357,9 @@ impl Tally {
 
     fn end(&self, human: bool) -> Result<ExitCode, Failure> {
         let kind = match self {
-            Tally { interrupted: true, .. } => Kind::Interrupted,
-            Tally { unreached: 1.., .. } => Kind::Unreached,
-            Tally { failed: 1.., .. } | Tally { skipped: 1.., .. } => Kind::Function,
+            Tally { interrupted: true, .. } => failure::Kind::Interrupted,
+            Tally { unreached: 1.., .. } => failure::Kind::Unreached,
+            Tally { failed: 1.., .. } | Tally { skipped: 1.., .. } => failure::Kind::Function,
             _ => return Ok(ExitCode::SUCCESS),
         };
         if human && self.total > 1 {

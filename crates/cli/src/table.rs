@@ -1,5 +1,7 @@
 //! Plain columns for lists.
 
+use crate::say::say;
+
 /// Prints rows under a heading, the last column as it is.
 pub fn print<const N: usize>(heading: [&str; N], rows: impl Iterator<Item = [String; N]>) {
     let rows: Vec<[String; N]> = rows.collect();
@@ -11,7 +13,7 @@ pub fn print<const N: usize>(heading: [&str; N], rows: impl Iterator<Item = [Str
     }
     let line = |cells: [&str; N]| {
         let cells: Vec<String> = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        println!("{}", cells.join("  ").trim_end());
+        say!("{}", cells.join("  ").trim_end());
     };
     line(heading);
     for row in &rows {

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rocksalt_core::Value;
 use rocksalt_core::link::{Failure, Info, Key, Stage};
 use rocksalt_core::roster::Entry;
 use tokio::sync::Semaphore;
@@ -201,8 +200,7 @@ impl Pool {
             }
         };
         (wish.progress)(Stage::Upload);
-        let options = Value::Map(wish.entry.options.clone());
-        let link = Link::open(key, &wish.entry.id, options, started, session).await?;
+        let link = Link::open(key, &wish.entry.id, started, session).await?;
         (wish.progress)(Stage::Agent);
         Ok(link)
     }

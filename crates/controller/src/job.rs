@@ -184,7 +184,9 @@ impl Controller {
 
     /// One call on one target.
     pub(crate) async fn call(&self, entry: &Entry, work: Work<'_>) -> Outcome {
-        let Work { call, how, answers, updates, stopper } = work;
+        let Work { mut call, how, answers, updates, stopper } = work;
+        call.target.clone_from(&entry.id);
+        call.options.clone_from(&entry.options);
         let user = format!("{} {}", self.user, call.function);
         let opening = async {
             let line = self.links.open(entry, how.wipe, None).await?;

@@ -56,7 +56,8 @@ impl Controller {
             asking.spawn(async move {
                 let grains = async {
                     let line = links.open(&entry, false, None).await?;
-                    let call = Call::new("grains.items");
+                    let (target, options) = (entry.id.clone(), entry.options.clone());
+                    let call = Call { target, options, ..Call::new("grains.items") };
                     let mut request = Request::start(line.port("targeting")?, call, Arc::new(NoAnswers));
                     request.finish(&mut |_, _| {}).await
                 };

@@ -20,11 +20,25 @@ pub struct Call {
     /// Send the output of commands as it comes, besides the result.
     #[n(4)]
     pub stream: bool,
+    /// Under which id the caller knows the target; two ids may share one link.
+    #[n(5)]
+    pub target: String,
+    /// The target's configuration (Salt's `minion_opts`).
+    #[n(6)]
+    pub options: Map,
 }
 
 impl Call {
     pub fn new(function: impl Into<String>) -> Call {
-        Call { function: function.into(), args: Vec::new(), kwargs: Map::new(), job: None, stream: false }
+        Call {
+            function: function.into(),
+            args: Vec::new(),
+            kwargs: Map::new(),
+            job: None,
+            stream: false,
+            target: String::new(),
+            options: Map::new(),
+        }
     }
 
     #[must_use]

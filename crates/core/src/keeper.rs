@@ -140,6 +140,12 @@ pub enum FromKeeper {
         #[n(0)]
         count: u32,
     },
+    /// Tell the person at the terminal.
+    #[n(9)]
+    Notice {
+        #[n(0)]
+        text: String,
+    },
     /// Ask the person at the terminal.
     #[n(8)]
     Question {

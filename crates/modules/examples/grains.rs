@@ -12,7 +12,7 @@ use rocksalt_modules::{catalog, grains};
 
 fn main() {
     let running = Running { job: None, function: "grains.items".into(), args: Vec::new(), since: 0.0 };
-    let host = Arc::new(Base::new(None, Map::new())).begin(running, Box::new(NoController), None);
+    let host = Arc::new(Base::new(None)).begin(running, Map::new(), Box::new(NoController), None);
     let mut words = std::env::args().skip(1);
     let Some(function) = words.next() else {
         let start = Instant::now();

@@ -25,7 +25,10 @@ impl Roots {
         match self.0.iter().find(|(name, _)| name == environment) {
             Some((_, directories)) => Ok(directories),
             None => {
-                let hint = nearest::hint(environment, self.0.iter().map(|(name, _)| name.as_str()));
+                let hint = match self.0.is_empty() {
+                    true => ": `file_roots` is not set in the configuration".to_owned(),
+                    false => nearest::hint(environment, self.0.iter().map(|(name, _)| name.as_str())),
+                };
                 Err(Error::NoEnvironment { name: environment.to_owned(), hint })
             }
         }

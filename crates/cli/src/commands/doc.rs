@@ -7,6 +7,7 @@ use rocksalt_core::{Value, json, nearest};
 use rocksalt_modules::{catalog, docs};
 
 use super::Common;
+use crate::say::say;
 use crate::failure::Failure;
 
 /// Shows what functions do and take; without a name, which there are.
@@ -30,14 +31,14 @@ pub fn run(options: &Options, common: &Common) -> Result<ExitCode, Failure> {
         );
     }
     if common.json {
-        println!("{}", json::pretty(&Value::Map(found)));
+        say!("{}", json::pretty(&Value::Map(found)));
     } else {
         for (name, text) in found.iter() {
-            println!("{name}\n");
+            say!("{name}\n");
             for line in text.to_string().trim_end().lines() {
-                println!("{}", format!("    {line}").trim_end());
+                say!("{}", format!("    {line}").trim_end());
             }
-            println!();
+            say!("");
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -47,7 +48,7 @@ pub fn run(options: &Options, common: &Common) -> Result<ExitCode, Failure> {
 fn list(as_json: bool) {
     if as_json {
         let names = catalog::all().map(|entry| entry.name.into()).collect();
-        println!("{}", json::pretty(&Value::List(names)));
+        say!("{}", json::pretty(&Value::List(names)));
         return;
     }
     let width = crate::environment::width().min(100);
@@ -56,12 +57,12 @@ fn list(as_json: bool) {
         let mut line = format!("{noun:10}");
         for verb in verbs {
             if line.chars().count() + verb.len() + 1 > width {
-                println!("{line}");
+                say!("{line}");
                 line = " ".repeat(10);
             }
             line += &format!(" {verb}");
         }
-        println!("{line}");
+        say!("{line}");
     }
-    println!("\n`rocksalt doc NOUN` or `rocksalt doc NOUN.VERB` tells more.");
+    say!("\n`rocksalt doc NOUN` or `rocksalt doc NOUN.VERB` tells more.");
 }

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use super::Context;
 use super::run::Targeting;
+use crate::say::say;
 use crate::failure::{Failure, Kind};
 use crate::session::Session;
 use crate::table;
@@ -42,7 +43,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     }
     if as_json {
         let all = entries.iter().map(|entry| (entry.id.as_str().into(), describe(entry)));
-        println!("{}", json::pretty(&Value::Map(all.collect::<Map>())));
+        say!("{}", json::pretty(&Value::Map(all.collect::<Map>())));
     } else {
         let rows = entries.iter().map(|entry| {
             let user = entry.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
@@ -105,7 +106,7 @@ async fn check(session: &Session, entries: Vec<Entry>, as_json: bool) -> Result<
     let bad = all.iter().filter(|reached| reached.failure.is_some()).count();
     if as_json {
         let all = all.iter().map(|reached| (reached.id.as_str().into(), as_value(reached)));
-        println!("{}", json::pretty(&Value::Map(all.collect::<Map>())));
+        say!("{}", json::pretty(&Value::Map(all.collect::<Map>())));
     } else {
         for reached in &all {
             show(reached);
@@ -117,15 +118,15 @@ async fn check(session: &Session, entries: Vec<Entry>, as_json: bool) -> Result<
 
 fn show(reached: &Reached) {
     match &reached.failure {
-        None => println!("{}: ok, the agent answers ({} ms)", reached.id, reached.time.as_millis()),
+        None => say!("{}: ok, the agent answers ({} ms)", reached.id, reached.time.as_millis()),
         Some(failure) => {
             let done: Vec<&str> = reached.stages.iter().map(|stage| stage.name()).collect();
             let done = if done.is_empty() { "nothing".to_owned() } else { done.join(", ") };
-            println!("{}: stopped at {}", reached.id, failure.stage.name());
-            println!("    done: {done}");
-            println!("    {}", failure.text);
+            say!("{}: stopped at {}", reached.id, failure.stage.name());
+            say!("    done: {done}");
+            say!("    {}", failure.text);
             if let Some(hint) = &failure.hint {
-                println!("    hint: {hint}");
+                say!("    hint: {hint}");
             }
         }
     }

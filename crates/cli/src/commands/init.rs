@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use crate::say::say;
 use crate::config::{FILE, KEYS};
 use crate::failure::Failure;
 
@@ -37,14 +38,14 @@ pub fn run(options: &Options) -> Result<ExitCode, Failure> {
         write(&directory.join(name), text)?;
     }
     let place = directory.display();
-    println!("A project is in {place}: {}.", files.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "));
-    println!("Next:");
+    say!("A project is in {place}: {}.", files.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "));
+    say!("Next:");
     if directory != Path::new(".") {
-        println!("  cd {place}");
+        say!("  cd {place}");
     }
-    println!("  put your machines into roster");
-    println!("  rocksalt hosts --check");
-    println!("  rocksalt '*' test.ping");
+    say!("  put your machines into roster");
+    say!("  rocksalt hosts --check");
+    say!("  rocksalt '*' test.ping");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -96,7 +97,7 @@ here:
 ";
 
 const STATE_TOP: &str = "\
-# Which states belong to which targets.
+# Which states belong to which targets. (This version has no states yet: see the README.)
 base:
   '*':
     - motd

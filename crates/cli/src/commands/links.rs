@@ -9,6 +9,7 @@ use rocksalt_core::value::Map;
 use rocksalt_core::{Value, json};
 
 use super::Context;
+use crate::say::say;
 use crate::failure::Failure;
 use crate::keeper;
 
@@ -43,7 +44,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             eprintln!("closed {count} connection{}", if count == 1 { "" } else { "s" });
         }
         (Some(Action::Close { .. }), None) => eprintln!("no connection is up"),
-        (None, None) if context.common.json => println!("[]"),
+        (None, None) if context.common.json => say!("[]"),
         (None, None) => eprintln!("no connection is up"),
         (None, Some(kept)) => show(&kept.list().await?, context.common.json),
     }
@@ -64,7 +65,7 @@ fn show(links: &[rocksalt_core::link::Info], as_json: bool) {
             map.insert("agent_pid", link.agent_pid);
             Value::Map(map)
         });
-        println!("{}", json::pretty(&Value::List(all.collect())));
+        say!("{}", json::pretty(&Value::List(all.collect())));
         return;
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());

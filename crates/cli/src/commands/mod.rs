@@ -110,6 +110,12 @@ pub fn main(words: Vec<OsString>) -> ExitCode {
             .map(|argument| argument.get_action().takes_values())
     };
     let words = names::short_form(names::translate(words), &subcommands, takes_value);
+    if let Some(unknown) = names::lone_word(&words) {
+        let near = rocksalt_core::nearest::hint(&unknown, subcommands.iter().map(String::as_str));
+        return Failure::usage(format!("'{unknown}' is no command{near}"))
+            .hint(format!("as a target it needs a function: rocksalt '{unknown}' test.ping"))
+            .report();
+    }
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => {
@@ -150,7 +156,9 @@ fn perform(cli: Cli) -> Result<ExitCode, Failure> {
         _ => {}
     }
     let environment = Environment::read();
-    let config = Config::read(cli.common.config_dir.as_deref(), &environment, cli.common.persist)?;
+    let config = Config::read(cli.common.config_dir.as_deref(), &environment, cli.common.persist);
+    // Links can be looked at and closed whatever the configuration looks like.
+    let config = if matches!(cli.command, Command::Links(_)) { config.unwrap_or_else(|_| Config::none()) } else { config? };
     let context = Context { common: cli.common, environment, config };
     let is_keeper = matches!(cli.command, Command::Keeper);
     if is_keeper {

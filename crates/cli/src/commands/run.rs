@@ -11,6 +11,7 @@ use rocksalt_core::target::Kind;
 use rocksalt_core::{Call, JobId};
 
 use super::Context;
+use crate::say::say;
 use crate::failure::Failure;
 use crate::session::{Printing, Session};
 use crate::{arguments, local};
@@ -67,6 +68,18 @@ pub struct Options {
     /// Show what commands print as they print it
     #[arg(long, help_heading = "Output")]
     stream: bool,
+
+    /// Run the words as a shell command, as `salt-ssh -r` does
+    #[arg(short = 'r', long = "raw", visible_alias = "raw-shell", help_heading = "How it runs")]
+    raw: bool,
+
+    /// Salt's level of logs: there are none here, so it changes nothing
+    #[arg(short = 'l', long, value_name = "LEVEL", hide = true)]
+    log_level: Option<String>,
+
+    /// Salt-ssh's way to ignore host keys, which does not exist here
+    #[arg(short = 'i', long, hide = true)]
+    ignore_host_keys: bool,
 
     /// The id of the job, for `saltutil.find_job`
     #[arg(long, value_name = "JOB", hide = true)]
@@ -134,10 +147,18 @@ impl Targeting {
 }
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
+    let _ = &options.log_level;
+    if options.ignore_host_keys {
+        return Err(Failure::usage("host keys are never ignored")
+            .hint("`accept_new: True` in the roster takes a key at the first contact and remembers it"));
+    }
     // All of the command line is understood before anything is sent anywhere.
     let (args, kwargs) =
         arguments::parse_except(&options.arguments, &options.no_parse).map_err(|error| Failure::caused(&error))?;
-    let call = Call { args, kwargs, ..Call::new(&options.function) };
+    let call = match options.raw {
+        true => Call::new("cmd.run").arg([options.function.clone()].into_iter().chain(options.arguments.clone()).collect::<Vec<_>>().join(" ")),
+        false => Call { args, kwargs, ..Call::new(&options.function) },
+    };
     local::check(&call)?;
     let printer = options.printing.printer(&context)?;
     let batch = options.batch.as_deref().map(Batch::parse).transpose()?;
@@ -158,6 +179,9 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     let session = Session::open(context).await?;
     let selection = session.select(&target).await?;
     let mut targets = selection.entries;
+    if options.subset == Some(0) {
+        return Err(Failure::usage("--subset 0 would run nothing"));
+    }
     if let Some(count) = options.subset {
         pick(&mut targets, count);
     }
@@ -233,7 +257,7 @@ fn background(context: &Context, id: JobId) -> Result<ExitCode, Failure> {
     command.stdin(null()).stdout(null()).stderr(null());
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.spawn().map_err(fault)?;
-    println!("{id}");
+    say!("{id}");
     eprintln!("results will be in {}", file.display());
     Ok(ExitCode::SUCCESS)
 }

@@ -147,6 +147,10 @@ async fn listen(
                     let _ = state.closes.remove(0).send(count as usize);
                 }
             }
+            FromKeeper::Notice { text } => {
+                let prompt = Arc::clone(&prompt);
+                tokio::spawn(async move { prompt.tell(&text).await });
+            }
             FromKeeper::Question { question, text } => {
                 let (messages, prompt) = (shared.messages.clone(), Arc::clone(&prompt));
                 tokio::spawn(async move {

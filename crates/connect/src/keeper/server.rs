@@ -242,4 +242,8 @@ impl Prompt for Client {
         self.say(FromKeeper::Question { question, text: text.to_owned() });
         answer.await.ok().flatten()
     }
+
+    async fn tell(&self, text: &str) {
+        self.say(FromKeeper::Notice { text: text.to_owned() });
+    }
 }

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use rocksalt_core::Value;
 use rocksalt_core::frame::{Frame, Hello, LINK, Message, PROTOCOL, RequestId};
 use rocksalt_core::link::{Failure, Info, Key, Stage};
 use tokio::sync::mpsc;
@@ -56,7 +55,6 @@ impl Link {
     pub async fn open(
         key: Key,
         target: &str,
-        options: Value,
         started: Started,
         session: Box<dyn Session>,
     ) -> Result<Arc<Link>, Failure> {
@@ -65,8 +63,6 @@ impl Link {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").into(),
             pid: 0,
-            target: target.to_owned(),
-            options,
         };
         let (hello, pump) = pump::greet(program, first_bytes, greeting).await?;
         let (frames, outgoing) = mpsc::unbounded_channel();

@@ -96,6 +96,9 @@ pub struct Program {
 pub trait Prompt: Send + Sync {
     /// `None` if nobody can be asked or nobody answered.
     async fn secret(&self, question: &str) -> Option<Secret>;
+
+    /// Tells them something that they should know.
+    async fn tell(&self, _: &str) {}
 }
 
 /// For where nobody can be asked.

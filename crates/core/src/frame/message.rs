@@ -53,12 +53,6 @@ pub struct Hello {
     /// The agent's process id; 0 from the controller.
     #[n(2)]
     pub pid: u32,
-    /// The id under which the controller knows the target; empty from the agent.
-    #[n(3)]
-    pub target: String,
-    /// The target's configuration (Salt's `minion_opts`); null from the agent.
-    #[n(4)]
-    pub options: Value,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

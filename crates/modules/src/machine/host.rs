@@ -19,9 +19,9 @@ use crate::{Error, Result};
 pub struct Base {
     /// The program that can become another user; it knows [`super::EXEC_AS`].
     launcher: Option<PathBuf>,
-    options: Map,
     environment: Mutex<BTreeMap<String, String>>,
-    grains: Mutex<Option<Arc<Map>>>,
+    /// With the options that they were gathered under.
+    grains: Mutex<Option<(Map, Arc<Map>)>>,
     calls: Mutex<Calls>,
 }
 
@@ -32,35 +32,49 @@ struct Calls {
 }
 
 impl Base {
-    pub fn new(launcher: Option<PathBuf>, options: Map) -> Base {
+    pub fn new(launcher: Option<PathBuf>) -> Base {
         // Variables that are no text can't be shown or sent; commands don't get them.
         let environment =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         // By these bash takes itself for a login over SSH and runs `.bashrc` before each command.
         let environment = environment.filter(|(name, _)| !name.starts_with("SSH_") && name != "SSH2_CLIENT");
-        Base { launcher, options, environment: Mutex::new(environment.collect()), ..Base::default() }
+        Base { launcher, environment: Mutex::new(environment.collect()), ..Base::default() }
     }
 
     /// A call begins; it counts as running until the host is dropped.
     ///
     /// `sink` sees the output of the commands that it runs.
-    pub fn begin(self: &Arc<Base>, running: Running, upward: Box<dyn Upward>, sink: Option<Sink>) -> Host {
+    pub fn begin(
+        self: &Arc<Base>,
+        running: Running,
+        options: Map,
+        upward: Box<dyn Upward>,
+        sink: Option<Sink>,
+    ) -> Host {
         let signal = Arc::new(Signal::default());
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls.next += 1;
         let number = calls.next;
         calls.running.insert(number, (running, Arc::clone(&signal)));
-        Host { base: Arc::clone(self), signal, upward, sink, number }
+        Host { base: Arc::clone(self), options, signal, upward, sink, number }
     }
 
     fn grains(&self, machine: &dyn Probe) -> Arc<Map> {
-        let mut grains = self.grains.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(grains.get_or_insert_with(|| Arc::new(crate::grains::gather(machine))))
+        let mut known = self.grains.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some((options, grains)) if options == machine.options() => Arc::clone(grains),
+            _ => {
+                let grains = Arc::new(crate::grains::gather(machine));
+                *known = Some((machine.options().clone(), Arc::clone(&grains)));
+                grains
+            }
+        }
     }
 }
 
 pub struct Host {
     base: Arc<Base>,
+    options: Map,
     signal: Arc<Signal>,
     upward: Box<dyn Upward>,
     sink: Option<Sink>,
@@ -149,7 +163,7 @@ impl Probe for Host {
     }
 
     fn options(&self) -> &Map {
-        &self.base.options
+        &self.options
     }
 
     fn now(&self) -> f64 {

@@ -129,8 +129,8 @@ async fn handshake(
     caller: &Caller<'_>,
 ) -> Result<Handle<Checker>, Failure> {
     let known = host_key::Known::read(target);
-    let verdict = Arc::new(Mutex::new(None));
-    let checker = Checker::new(known.clone(), Arc::clone(&verdict));
+    let found = Arc::new(Mutex::new(host_key::Found::default()));
+    let checker = Checker::new(known.clone(), Arc::clone(&found));
     let config = Arc::new(config(&known));
     let limit = target.timeout.max(HANDSHAKE);
     let connecting = async {
@@ -144,6 +144,10 @@ async fn handshake(
     match timeout(limit, connecting).await {
         Ok(Ok(handle)) => {
             (caller.progress)(Stage::HostKey);
+            let learnt = found.lock().unwrap_or_else(PoisonError::into_inner).learnt.take();
+            if let Some(text) = learnt {
+                caller.prompt.tell(&text).await;
+            }
             Ok(handle)
         }
         Ok(Err(None)) => Err(Failure::new(
@@ -155,7 +159,7 @@ async fn handshake(
         )
         .hint("is that an SSH server? it may hang, or be overloaded")),
         Ok(Err(Some(error))) => {
-            if let Some(failure) = verdict.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            if let Some(failure) = found.lock().unwrap_or_else(PoisonError::into_inner).failure.take() {
                 return Err(failure);
             }
             Err(explain(&error, host, port, heard))

@@ -78,18 +78,22 @@ impl Known {
         self.types.certificates
     }
 
-    fn judge(&self, shown: &PublicKeyOrCertificate) -> Result<(), Failure> {
+    /// What to tell the person, if there is something.
+    fn judge(&self, shown: &PublicKeyOrCertificate) -> Result<Option<String>, Failure> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         let failure = |text: String| Failure::new(Stage::HostKey, text);
         let host = &self.host;
         match known_hosts::check(&self.known.entries, host, self.port, shown, now) {
-            Verdict::Known => Ok(()),
-            Verdict::Unknown { .. } if self.accept_new => self.learn(shown),
+            Verdict::Known => Ok(None),
+            Verdict::Unknown { fingerprint } if self.accept_new => {
+                self.learn(shown)?;
+                Ok(Some(format!("the host key of {host} was new and is remembered now: {fingerprint}")))
+            }
             Verdict::Unknown { fingerprint } => Err(failure(format!(
                 "the host key of {host} is not known: it shows {fingerprint}"
             ))
             .hint(format!(
-                "check the fingerprint and add the key to {}, or set `accept_new: True` for this target in the roster",
+                "check the fingerprint and add the key to {}, or set `accept_new: True` for this target in the roster (--accept-new with --host)",
                 self.file.as_deref().unwrap_or(Path::new("known_hosts")).display()
             ))),
             Verdict::Changed { origin, recorded, shown, .. } => Err(failure(format!(
@@ -121,15 +125,23 @@ impl Known {
     }
 }
 
-/// Judges the key during the key exchange; what it found wrong is left in `failure`.
+/// Judges the key during the key exchange; what it found is left in `found`.
 pub struct Checker {
     known: Known,
-    failure: Arc<Mutex<Option<Failure>>>,
+    found: Arc<Mutex<Found>>,
+}
+
+/// What came of it.
+#[derive(Default)]
+pub struct Found {
+    pub failure: Option<Failure>,
+    /// A key that was taken without having been seen before; the person must hear of it.
+    pub learnt: Option<String>,
 }
 
 impl Checker {
-    pub fn new(known: Known, failure: Arc<Mutex<Option<Failure>>>) -> Checker {
-        Checker { known, failure }
+    pub fn new(known: Known, found: Arc<Mutex<Found>>) -> Checker {
+        Checker { known, found }
     }
 }
 
@@ -137,10 +149,15 @@ impl client::Handler for Checker {
     type Error = russh::Error;
 
     async fn check_server_key(&mut self, shown: &PublicKeyOrCertificate) -> Result<bool, russh::Error> {
-        match self.known.judge(shown) {
-            Ok(()) => Ok(true),
+        let judged = self.known.judge(shown);
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        match judged {
+            Ok(learnt) => {
+                found.learnt = learnt;
+                Ok(true)
+            }
             Err(failure) => {
-                *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+                found.failure = Some(failure);
                 Ok(false)
             }
         }

@@ -244,7 +244,13 @@ impl Attempt<'_, '_> {
             Stage::Login,
             format!("{} would not let {} in: {tried}{}", key.address, key.user, wants.unwrap_or_default()),
         )
-        .hint(format!("is the public key in {}'s authorized_keys there? `priv`, `user` and `passwd_file` can be set in the roster", key.user))
+        .hint(match self.tried.iter().any(|tried| tried.starts_with("a password")) {
+            true => "check the password: `passwd_file` in the roster, or --ask-pass".to_owned(),
+            false => format!(
+                "is the public key in {}'s authorized_keys there? `priv`, `user` and `passwd_file` can be set in the roster",
+                key.user
+            ),
+        })
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{Error, Result};
 /// Takes files that the caller gives; `rocksalt cp FILE… TARGET:PATH` calls it.
 ///
 /// ```text
-/// rocksalt cp motd 'web*:/etc/motd'
+/// rocksalt '*' cp.receive '[{source: "cp://0", name: motd, size: 3, mode: 420}]' /etc/motd
 /// ```
 #[derive(Deserialize)]
 #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
@@ -70,7 +70,7 @@ impl Function for Receive {
 /// Gives files to the caller; `rocksalt cp TARGET:PATH… DIRECTORY` calls it.
 ///
 /// ```text
-/// rocksalt cp 'web*:/var/log/syslog' logs
+/// rocksalt '*' cp.send /var/log/syslog
 /// ```
 #[derive(Deserialize)]
 #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
