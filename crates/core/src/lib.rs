@@ -18,6 +18,7 @@ pub mod roster;
 pub mod target;
 
 pub mod nearest;
+pub mod pattern;
 pub mod secret;
 
 pub use call::{Call, Problem, Return};

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use rocksalt_core::{Problem, call::ProblemKind};
+use rocksalt_core::{Problem, call::ProblemKind, pattern};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -59,6 +59,15 @@ pub fn reason(error: &io::Error) -> String {
 impl From<Problem> for Error {
     fn from(problem: Problem) -> Error {
         Error(Box::new(problem))
+    }
+}
+
+impl From<pattern::Error> for Error {
+    fn from(error: pattern::Error) -> Error {
+        match error {
+            pattern::Error::TooLong => Error::failed(error.to_string()),
+            pattern::Error::Malformed { .. } | pattern::Error::Template { .. } => Error::arguments(error.to_string()),
+        }
     }
 }
 

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::data::{Comparison, DELIMITER, Test};
-use super::glob::Glob;
 use super::range::Range;
 use super::{Error, Kind, Network, Pcre, Subject};
+use crate::pattern::glob::Glob;
 
 /// Each with its text, as it was written.
 #[derive(Clone, Debug)]

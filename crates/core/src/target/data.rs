@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Error, glob, pcre::Pcre};
+use super::{Error, pcre::Pcre};
+use crate::pattern::glob;
 use crate::value::{Map, Value};
 
 /// What Salt calls the default delimiter, also for what lies below a custom one.

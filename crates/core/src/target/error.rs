@@ -1,5 +1,7 @@
 //! What may be wrong with a target expression.
 
+use crate::pattern;
+
 /// Nothing was matched; the text has to be changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -41,8 +43,8 @@ pub enum Error {
     NoDelimiter { text: String, delimiter: String },
     #[error("a delimiter can't be empty")]
     EmptyDelimiter,
-    #[error("'{pattern}' is not a regular expression{}: {reason}", at(*position))]
-    BadRegex { pattern: String, position: Option<usize>, reason: String },
+    #[error(transparent)]
+    BadRegex(#[from] pattern::Error),
     #[error("'{text}' is not an address or a network: {reason}")]
     BadNetwork { text: String, reason: String },
     #[error("'{text}' is not a range: {reason}")]
@@ -53,8 +55,4 @@ pub enum Error {
     RangeCluster { text: String, cluster: String },
     #[error("nodegroup '{name}' is {kind}; it must be a text or a list of words")]
     BadNodegroup { name: String, kind: &'static str },
-}
-
-fn at(position: Option<usize>) -> String {
-    position.map_or_else(String::new, |position| format!(" (at character {})", position + 1))
 }

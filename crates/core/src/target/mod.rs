@@ -7,7 +7,6 @@ mod compound;
 mod condition;
 mod data;
 mod error;
-pub mod glob;
 mod kind;
 pub mod network;
 mod nodegroups;
@@ -28,6 +27,7 @@ pub use kind::Kind;
 pub use network::Network;
 pub use nodegroups::Nodegroups;
 pub use pcre::Pcre;
+
 pub use subject::{Subject, address, addresses_in};
 
 /// A target expression, read and ready to be matched many times.

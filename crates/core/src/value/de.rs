@@ -6,26 +6,45 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::value::{MapDeserializer, SeqDeserializer};
-use serde::de::{self, DeserializeOwned, Deserializer, EnumAccess, IntoDeserializer, VariantAccess, Visitor};
+use serde::de::{
+    self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Expected, MapAccess, SeqAccess, Unexpected,
+    VariantAccess, Visitor,
+};
 use serde::forward_to_deserialize_any;
 
+use super::fields::Fields;
 use super::{Map, Value};
 
+/// A struct's field may be absent only if it is `#[serde(default)]`.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
     T::deserialize(value)
 }
 
-/// The names of a struct's fields in their order, which is the order of positional arguments.
-pub fn fields_of<T: DeserializeOwned>() -> &'static [&'static str] {
-    let mut found: &'static [&'static str] = &[];
-    // The field reader always fails; what it was asked for is all we want.
-    let _ = T::deserialize(FieldReader(&mut found));
-    found
-}
-
+/// Why a value doesn't fit a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Error(String);
+pub struct Error(Box<str>);
+
+impl Error {
+    // Out of line: every reader of every type can fail.
+    #[cold]
+    #[inline(never)]
+    fn new(message: fmt::Arguments<'_>) -> Error {
+        Error(message.to_string().into())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn mismatch(found: &Value, expected: &dyn Expected) -> Error {
+        Error::new(format_args!("invalid type: {}, expected {expected}", unexpected(found)))
+    }
+
+    /// The same, with the name of the field whose value it was.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn of(self, field: &str) -> Error {
+        Error::new(format_args!("argument '{field}': {self}"))
+    }
+}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,11 +55,47 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl de::Error for Error {
+    #[cold]
     fn custom<T: fmt::Display>(message: T) -> Error {
-        Error(message.to_string())
+        Error::new(format_args!("{message}"))
+    }
+
+    // What serde does by itself is written once for each place that can fail.
+    #[cold]
+    #[inline(never)]
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Error {
+        Error::new(format_args!("invalid type: {found}, expected {expected}"))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Error {
+        Error::new(format_args!("invalid value: {found}, expected {expected}"))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn invalid_length(length: usize, expected: &dyn Expected) -> Error {
+        Error::new(format_args!("invalid length {length}, expected {expected}"))
     }
 }
 
+fn unexpected(value: &Value) -> Unexpected<'_> {
+    match value {
+        Value::Null => Unexpected::Unit,
+        Value::Bool(flag) => Unexpected::Bool(*flag),
+        Value::Int(number) => Unexpected::Signed(*number),
+        Value::BigInt(_) => Unexpected::Other("an integer beyond 64 bits"),
+        Value::Float(number) => Unexpected::Float(*number),
+        Value::String(text) => Unexpected::Str(text),
+        Value::Bytes(bytes) => Unexpected::Bytes(bytes),
+        Value::List(_) => Unexpected::Seq,
+        Value::Map(_) => Unexpected::Map,
+    }
+}
+
+/// Each hint takes only what can fit it: a visitor's other methods then needn't be compiled, which halves
+/// the agent.
 impl<'de> Deserializer<'de> for Value {
     type Error = Error;
 
@@ -53,8 +108,8 @@ impl<'de> Deserializer<'de> for Value {
             Value::Float(number) => visitor.visit_f64(number),
             Value::String(text) => visitor.visit_string(text),
             Value::Bytes(bytes) => visitor.visit_byte_buf(bytes),
-            Value::List(items) => visitor.visit_seq(SeqDeserializer::new(items.into_iter())),
-            Value::Map(map) => visitor.visit_map(MapDeserializer::new(map.into_iter())),
+            Value::List(items) => visitor.visit_seq(Items(items.into_iter())),
+            Value::Map(map) => visitor.visit_map(Pairs { pairs: map.into_iter(), value: Value::Null }),
         }
     }
 
@@ -65,12 +120,21 @@ impl<'de> Deserializer<'de> for Value {
         }
     }
 
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Value::Bool(flag) => visitor.visit_bool(flag),
+            other => Err(Error::mismatch(&other, &visitor)),
+        }
+    }
+
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self {
+            Value::String(text) => visitor.visit_string(text),
+            Value::Bytes(bytes) => visitor.visit_byte_buf(bytes),
             Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
                 visitor.visit_string(self.to_string())
             }
-            other => other.deserialize_any(visitor),
+            other => Err(Error::mismatch(&other, &visitor)),
         }
     }
 
@@ -79,20 +143,41 @@ impl<'de> Deserializer<'de> for Value {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        let items = match self {
+            Value::List(items) => items,
+            Value::Null => Vec::new(),
+            single => vec![single],
+        };
+        visitor.visit_seq(Items(items.into_iter()))
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self {
-            Value::List(_) => self.deserialize_any(visitor),
-            Value::Null => visitor.visit_seq(SeqDeserializer::new(std::iter::empty::<Value>())),
-            single => visitor.visit_seq(SeqDeserializer::new(std::iter::once(single))),
+            Value::Map(map) => visitor.visit_map(Pairs { pairs: map.into_iter(), value: Value::Null }),
+            other => Err(Error::mismatch(&other, &visitor)),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match self {
+            Value::Map(map) => {
+                let mut fields = Fields::new(fields, map);
+                // By position, which needs far less code than by name.
+                visitor.visit_seq(&mut fields).map_err(|error| fields.explain(error))
+            }
+            other => Err(Error::mismatch(&other, &visitor)),
         }
     }
 
     fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self {
-            Value::String(text) => match text.trim().parse::<i64>() {
-                Ok(number) => visitor.visit_i64(number),
-                Err(_) => visitor.visit_string(text),
-            },
-            other => other.deserialize_any(visitor),
+        match integer(self) {
+            Ok(number) => visitor.visit_i64(number),
+            Err(other) => Err(Error::mismatch(&other, &visitor)),
         }
     }
 
@@ -109,12 +194,15 @@ impl<'de> Deserializer<'de> for Value {
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self {
-            Value::String(text) => match text.trim().parse::<f64>() {
-                Ok(number) => visitor.visit_f64(number),
-                Err(_) => visitor.visit_string(text),
-            },
-            other => other.deserialize_any(visitor),
+        let number = match &self {
+            Value::Float(number) => Some(*number),
+            Value::Int(number) => return visitor.visit_i64(*number),
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
+        };
+        match number {
+            Some(number) => visitor.visit_f64(number),
+            None => Err(Error::mismatch(&self, &visitor)),
         }
     }
 
@@ -139,16 +227,51 @@ impl<'de> Deserializer<'de> for Value {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i128 u8 u16 u128 f32 char bytes byte_buf unit unit_struct
-        tuple tuple_struct map struct identifier ignored_any
+        i8 i16 i128 u8 u16 u128 f32 char bytes byte_buf unit unit_struct
+        tuple tuple_struct identifier ignored_any
     }
 }
 
-impl IntoDeserializer<'_, Error> for Value {
-    type Deserializer = Value;
+/// A number, or one in quotes; else the value comes back.
+fn integer(value: Value) -> Result<i64, Value> {
+    match &value {
+        Value::Int(number) => Ok(*number),
+        Value::String(text) => text.trim().parse().map_err(|_| value),
+        _ => Err(value),
+    }
+}
 
-    fn into_deserializer(self) -> Value {
-        self
+struct Items(std::vec::IntoIter<Value>);
+
+impl<'de> SeqAccess<'de> for Items {
+    type Error = Error;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
+        self.0.next().map(|item| seed.deserialize(item)).transpose()
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+struct Pairs {
+    pairs: indexmap::map::IntoIter<Value, Value>,
+    /// Of the key that was given out last.
+    value: Value,
+}
+
+impl<'de> MapAccess<'de> for Pairs {
+    type Error = Error;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
+        let Some((key, value)) = self.pairs.next() else { return Ok(None) };
+        self.value = value;
+        seed.deserialize(key).map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Error> {
+        seed.deserialize(std::mem::take(&mut self.value))
     }
 }
 
@@ -223,7 +346,7 @@ impl<'de> Visitor<'de> for Any {
         Value::integer(&digits).ok_or_else(|| de::Error::custom("not an integer"))
     }
 
-    fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = seq.next_element()? {
             items.push(item);
@@ -231,7 +354,7 @@ impl<'de> Visitor<'de> for Any {
         Ok(Value::List(items))
     }
 
-    fn visit_map<A: de::MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some((key, value)) = access.next_entry::<Value, Value>()? {
             map.insert(key, value);
@@ -264,7 +387,7 @@ impl<'de> EnumAccess<'de> for Variant {
     type Error = Error;
     type Variant = Content;
 
-    fn variant_seed<S: de::DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Content), Error> {
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Content), Error> {
         Ok((seed.deserialize(self.name)?, Content(self.content)))
     }
 }
@@ -278,7 +401,7 @@ impl<'de> VariantAccess<'de> for Content {
         Ok(())
     }
 
-    fn newtype_variant_seed<S: de::DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Error> {
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Error> {
         seed.deserialize(self.0)
     }
 
@@ -288,32 +411,6 @@ impl<'de> VariantAccess<'de> for Content {
 
     fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
         self.0.deserialize_any(visitor)
-    }
-}
-
-/// Notes the field names that a struct's `Deserialize` asks for, and stops.
-struct FieldReader<'a>(&'a mut &'static [&'static str]);
-
-impl<'de> Deserializer<'de> for FieldReader<'_> {
-    type Error = Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-        Err(de::Error::custom("only structs have fields"))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        fields: &'static [&'static str],
-        _: V,
-    ) -> Result<V::Value, Error> {
-        *self.0 = fields;
-        Err(de::Error::custom("fields noted"))
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
-        unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
     }
 }
 
@@ -350,7 +447,23 @@ mod tests {
     }
 
     #[test]
-    fn field_names_come_in_order() {
-        assert_eq!(fields_of::<Arguments>(), ["name", "count", "items", "any"]);
+    fn what_does_not_fit_is_named() {
+        let cases = [
+            (vec![("count", Value::Int(1))], "argument 'name' is missing"),
+            (
+                vec![("name", "x".into()), ("count", "y".into())],
+                "argument 'count': invalid type: string \"y\", expected u32",
+            ),
+            (
+                vec![("name", "x".into()), ("count", Value::Int(-1))],
+                "argument 'count': invalid value: integer `-1`, expected u32",
+            ),
+            (vec![("name", Value::List(Vec::new()))], "argument 'name': invalid type: sequence, expected a string"),
+        ];
+        for (pairs, expected) in cases {
+            let map: Map = pairs.into_iter().map(|(name, value)| (Value::from(name), value)).collect();
+            let error = from_value::<Arguments>(Value::Map(map)).expect_err(expected);
+            assert_eq!(error.to_string(), expected);
+        }
     }
 }

@@ -49,6 +49,11 @@ impl Map {
         self.0.shift_remove(&Text(key))
     }
 
+    /// Takes a value out in constant time: the last one gets its place.
+    pub(super) fn take(&mut self, key: &str) -> Option<Value> {
+        self.0.swap_remove(&Text(key))
+    }
+
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &Value> {
         self.0.keys()
     }

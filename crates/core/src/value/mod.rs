@@ -2,6 +2,7 @@
 
 mod cbor;
 mod de;
+mod fields;
 mod map;
 mod print;
 #[cfg(feature = "docs")]
@@ -10,7 +11,8 @@ mod ser;
 
 use std::hash::{Hash, Hasher};
 
-pub use de::{Error as FromValueError, fields_of, from_value};
+pub use de::{Error as FromValueError, from_value};
+pub use fields::fields_of;
 pub use map::Map;
 pub use ser::to_value;
 

@@ -7,6 +7,8 @@ use serde::ser::{self, Impossible, Serialize, Serializer};
 use super::{Map, Value};
 
 /// Fails only if a type's own `Serialize` does, or on a map whose key is no scalar.
+// Once for each type: inlined, it would be there once for each function that gives it.
+#[inline(never)]
 pub fn to_value<T: Serialize + ?Sized>(data: &T) -> Result<Value, Error> {
     data.serialize(ToValue)
 }
@@ -23,6 +25,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl ser::Error for Error {
+    #[cold]
     fn custom<T: fmt::Display>(message: T) -> Error {
         Error(message.to_string())
     }

@@ -30,9 +30,9 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 fn call() -> impl Strategy<Value = Call> {
-    (".{0,12}", vec(value(), 0..3), map_of(value()), proptest::option::of(any::<u32>())).prop_map(
-        |(function, args, kwargs, job)| Call { function, args, kwargs, job: job.map(|at| JobId::at(u64::from(at))) },
-    )
+    let job = proptest::option::of(any::<u32>().prop_map(|at| JobId::at(u64::from(at))));
+    (".{0,12}", vec(value(), 0..3), map_of(value()), job, any::<bool>())
+        .prop_map(|(function, args, kwargs, job, stream)| Call { function, args, kwargs, job, stream })
 }
 
 fn problem() -> impl Strategy<Value = Problem> {
@@ -80,7 +80,7 @@ fn message() -> impl Strategy<Value = Message> {
         problem().prop_map(|problem| Message::Answer(Answer::Problem(problem))),
         Just(Message::Ping),
         Just(Message::Pong),
-        Just(Message::Bye),
+        any::<bool>().prop_map(|wipe| Message::Bye { wipe }),
     ]
 }
 

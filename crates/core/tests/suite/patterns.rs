@@ -1,7 +1,8 @@
 //! Runs `cases/patterns.json`: globs and regular expressions, as Python answered.
 
 use rocksalt_core::json;
-use rocksalt_core::target::{Pcre, glob};
+use rocksalt_core::pattern::glob;
+use rocksalt_core::target::Pcre;
 use rocksalt_core::value::Value;
 
 #[test]

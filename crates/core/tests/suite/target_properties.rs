@@ -1,7 +1,8 @@
 //! What must hold of every target, whatever its text.
 
 use proptest::prelude::*;
-use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, glob};
+use rocksalt_core::pattern::glob;
+use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups};
 use rocksalt_core::value::{Map, Value};
 
 use super::target_cases::Machine;

@@ -88,8 +88,8 @@ impl Entry {
 }
 
 fn run<F: Function>(call: Call, machine: &dyn System) -> std::result::Result<Outcome, Problem> {
-    let arguments = bind(fields_of::<F>(), F::REST, call)?;
-    let function: F = from_value(Value::Map(arguments)).map_err(|error| misfit(F::NAME, &error))?;
+    let arguments = Value::Map(bind(fields_of::<F>(), F::REST, call)?);
+    let function: F = from_value(arguments).map_err(|error| misfit(F::NAME, &error))?;
     let output = function.call(machine).map_err(crate::Error::problem)?;
     let retcode = F::retcode(&output);
     let value = to_value(&output).map_err(|error| unshowable(&error))?;

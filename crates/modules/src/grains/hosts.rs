@@ -62,11 +62,36 @@ pub fn resolve(machine: &dyn Probe, name: &str, patience: Duration) -> Answer {
     if name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace) {
         return Answer::default();
     }
-    let command = Command { timeout: Some(patience), ..Command::new(["getent", "ahosts", name]) };
-    match machine.query(&command) {
-        Ok(output) if output.success() => parse_getent(&output.text()),
-        _ => Answer::default(),
+    // Never by the C library: ours is static, and can't load the name services that a target is set up for.
+    let ask = |words: &[&str], parse: fn(&str) -> Answer| {
+        let command = Command { timeout: Some(patience), ..Command::new(words.iter().copied()) };
+        let output = machine.query(&command).ok().filter(|output| output.success());
+        output.map_or_else(Answer::default, |output| parse(&output.text()))
+    };
+    // Busybox has no `getent`; its `nslookup` knows DNS, if nothing else.
+    match look::program(machine, "getent").is_none() && look::program(machine, "nslookup").is_some() {
+        true => ask(&["nslookup", name], parse_nslookup),
+        false => ask(&["getent", "ahosts", name], parse_getent),
     }
+}
+
+/// Behind a line `Name: …` lines such as `Address: 192.0.2.7`, in older ones `Address 1: 192.0.2.7 web01`.
+/// Those before it are the server's.
+fn parse_nslookup(text: &str) -> Answer {
+    let mut answer = Answer::default();
+    for (label, rest) in text.lines().filter_map(|line| line.split_once(':')) {
+        let word = rest.split_whitespace().next();
+        if label == "Name" {
+            answer.canonical = answer.canonical.or_else(|| word.map(str::to_owned));
+        } else if label.starts_with("Address")
+            && answer.canonical.is_some()
+            && let Some(address) = word.and_then(|word| word.parse().ok())
+            && !answer.addresses.contains(&address)
+        {
+            answer.addresses.push(address);
+        }
+    }
+    answer
 }
 
 /// Lines such as `192.0.2.7 STREAM web01.example.test`.
@@ -109,5 +134,22 @@ mod tests {
         let answer = resolve(&machine, "web01", Duration::ZERO);
         assert_eq!((answer.canonical.as_deref(), answer.addresses.len()), (Some("web01.example.test"), 2));
         assert_eq!(resolve(&machine, "--help", Duration::ZERO), Answer::default());
+    }
+
+    #[test]
+    fn busyboxs_answers_are_read() {
+        let new = "Server:\t\t192.0.2.53\nAddress:\t192.0.2.53:53\n\nNon-authoritative answer:\nName:\tweb01.example.test\n\
+                   Address: 192.0.2.7\nAddress: 2001:db8::7\n";
+        let old = "Server:    192.0.2.53\nAddress 1: 192.0.2.53 ns\n\nName:      web01.example.test\n\
+                   Address 1: 192.0.2.7 web01\nAddress 2: 2001:db8::7 web01\n";
+        for text in [new, old] {
+            let answer = parse_nslookup(text);
+            assert_eq!(answer.canonical.as_deref(), Some("web01.example.test"));
+            assert_eq!(
+                answer.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                ["192.0.2.7", "2001:db8::7"]
+            );
+        }
+        assert_eq!(parse_nslookup("Server: 192.0.2.53\nAddress: 192.0.2.53\n"), Answer::default());
     }
 }

@@ -3,5 +3,4 @@
 pub mod diff;
 pub mod digest;
 pub mod glob;
-pub mod pattern;
 pub mod words;

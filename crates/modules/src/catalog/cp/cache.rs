@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use rocksalt_core::Value;
+use rocksalt_core::pattern::{Flags, Pattern};
 use serde::Deserialize;
 
 use super::Function;
@@ -308,9 +309,11 @@ fn make_private(machine: &dyn System, path: &Path) -> Result<()> {
 }
 
 fn selected(name: &str, include: Option<&str>, exclude: Option<&str>) -> Result<bool> {
-    let fits = |pattern: &str| match pattern.strip_prefix("E@") {
-        Some(expression) => crate::text::pattern::Pattern::new(expression, Default::default())?.search(name),
-        None => Ok(glob::matches(pattern, name)),
+    let fits = |pattern: &str| -> Result<bool> {
+        match pattern.strip_prefix("E@") {
+            Some(expression) => Ok(Pattern::new(expression, Flags::NONE)?.matches(name)?),
+            None => Ok(glob::matches(pattern, name)),
+        }
     };
     Ok(include.map_or(Ok(true), fits)? && !exclude.map_or(Ok(false), fits)?)
 }

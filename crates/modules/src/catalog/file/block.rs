@@ -1,6 +1,7 @@
 //! A block between two markers.
 
 use rocksalt_core::Value;
+use rocksalt_core::pattern::{Flags, Pattern};
 use serde::Deserialize;
 
 use super::Function;
@@ -8,7 +9,6 @@ use super::content::{self, backup_ending, default_backup};
 use super::path::{absolute, kind};
 use crate::machine::{Kind, System};
 use crate::text::diff;
-use crate::text::pattern::{Flags, Pattern};
 use crate::{Error, Result};
 
 /// Replaces what stands between two markers in a file, and gives the difference.
@@ -131,10 +131,10 @@ impl Blockreplace {
                         .hint("append_if_not_found=True adds them"));
                 }
             };
-            let pattern = Pattern::new(expression, Flags::default())?;
+            let pattern = Pattern::new(expression, Flags::NONE)?;
             let mut found = None;
             for (index, line) in lines.iter().enumerate() {
-                if pattern.search(line)? {
+                if pattern.matches(line)? {
                     found = Some(index + shift);
                     break;
                 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use rocksalt_core::Value;
+use rocksalt_core::pattern::{Flags, Pattern};
 
 use super::owner::owner;
 use crate::machine::{Kind, Probe, Stat, System};
 use crate::text::glob;
-use crate::text::pattern::{Flags, Pattern};
 use crate::{Error, Result};
 
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl Criteria {
     pub fn regex(&mut self, regex: Option<&str>, lower: Option<&str>) -> Result<()> {
         for (text, ignore_case) in [(regex, false), (lower, true)] {
             if let Some(text) = text {
-                self.patterns.push(Pattern::new(text, Flags { ignore_case, ..Flags::default() })?);
+                self.patterns.push(Pattern::at_start(text, Flags { ignore_case, ..Flags::NONE })?);
             }
         }
         Ok(())
@@ -103,7 +103,7 @@ impl Criteria {
     }
 
     pub fn grep(&mut self, text: Option<&str>) -> Result<()> {
-        self.grep = text.map(|text| Pattern::new(text, Flags::default())).transpose()?;
+        self.grep = text.map(|text| Pattern::new(text, Flags::NONE)).transpose()?;
         Ok(())
     }
 
@@ -115,7 +115,7 @@ impl Criteria {
             return Ok(false);
         }
         for pattern in &self.patterns {
-            if !pattern.matches_start(&name)? {
+            if !pattern.matches(&name)? {
                 return Ok(false);
             }
         }
@@ -139,7 +139,7 @@ impl Criteria {
         }
         let content = machine.read(path).unwrap_or_default();
         for line in String::from_utf8_lossy(&content).lines() {
-            if pattern.search(line)? {
+            if pattern.matches(line)? {
                 return Ok(true);
             }
         }

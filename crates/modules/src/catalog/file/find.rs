@@ -105,7 +105,7 @@ impl Function for Find {
         }
 
         let top = expand(machine, &self.path);
-        let tops = match glob::has_magic(&self.path) && matches!(machine.stat(&top, false), Ok(None)) {
+        let tops = match glob::is_pattern(&self.path) && matches!(machine.stat(&top, false), Ok(None)) {
             true => glob::paths(machine, &top.to_string_lossy()),
             false => vec![top],
         };

@@ -1,6 +1,7 @@
 //! One line of a file: there, gone, or another one.
 
 use rocksalt_core::Value;
+use rocksalt_core::pattern::{Flags, Pattern};
 use serde::Deserialize;
 
 use super::Function;
@@ -8,7 +9,6 @@ use super::content::{self, backup_ending};
 use super::path::{absolute, kind};
 use crate::machine::{Kind, System};
 use crate::text::diff;
-use crate::text::pattern::{Flags, Pattern};
 use crate::{Error, Result};
 
 /// Puts a line into a file, replaces it or removes it, and gives the difference; `False` if nothing changes.
@@ -215,14 +215,14 @@ struct Finder<'a>(&'a str, Option<Pattern>);
 impl<'a> Finder<'a> {
     fn new(text: &'a str) -> Result<Finder<'a>> {
         // What is no regular expression may still be a text to look for.
-        Ok(Finder(text, Pattern::new(text, Flags::default()).ok()))
+        Ok(Finder(text, Pattern::new(text, Flags::NONE).ok()))
     }
 
     fn fits(&self, line: &str) -> Result<bool> {
         if self.0.is_empty() {
             return Ok(false);
         }
-        Ok(line.contains(self.0) || self.1.as_ref().map_or(Ok(false), |pattern| pattern.search(line))?)
+        Ok(line.contains(self.0) || self.1.as_ref().map_or(Ok(false), |pattern| pattern.matches(line))?)
     }
 
     fn first(&self, lines: &[&str]) -> Result<Option<usize>> {

@@ -1,8 +1,8 @@
 //! The `flags` of functions that take a regular expression.
 
 use rocksalt_core::Value;
+use rocksalt_core::pattern::Flags;
 
-use crate::text::pattern::Flags;
 use crate::{Error, Result};
 
 /// Python's `MULTILINE`, as Salt has it.
@@ -15,15 +15,23 @@ pub fn read(value: &Value) -> Result<Flags> {
         Value::Null => Ok(Flags::MULTI_LINE),
         Value::Int(bits) => Ok(Flags::from_bits(*bits)),
         Value::String(names) => {
-            let mut flags = Flags::default();
-            names.split(['|', ',']).try_for_each(|name| flags.add(name.trim().trim_start_matches("re.")))?;
+            let mut flags = Flags::NONE;
+            names.split(['|', ',']).try_for_each(|name| add(&mut flags, name.trim().trim_start_matches("re.")))?;
             Ok(flags)
         }
         Value::List(names) => {
-            let mut flags = Flags::default();
-            names.iter().try_for_each(|name| flags.add(&name.to_string()))?;
+            let mut flags = Flags::NONE;
+            names.iter().try_for_each(|name| add(&mut flags, &name.to_string()))?;
             Ok(flags)
         }
         other => Err(Error::arguments(format!("flags: expected names of flags, found {}", other.kind()))),
     }
+}
+
+fn add(flags: &mut Flags, name: &str) -> Result<()> {
+    if flags.add(name) {
+        return Ok(());
+    }
+    Err(Error::arguments(format!("Invalid re flag given: {name}"))
+        .hint("known are IGNORECASE, MULTILINE, DOTALL and VERBOSE"))
 }

@@ -1,5 +1,6 @@
 //! What is in a file.
 
+use rocksalt_core::pattern::{Flags, Pattern};
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
@@ -8,7 +9,6 @@ use super::content::{bytes, sum_of, text_or_bytes};
 use super::path::{expand, kind};
 use super::pattern_flags;
 use crate::machine::{Command, Kind, System};
-use crate::text::pattern::{Flags, Pattern};
 use crate::text::{diff, digest, glob};
 use crate::{Error, Result};
 
@@ -110,10 +110,10 @@ impl Function for ContainsRegex {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let pattern = Pattern::new(&self.regex, Flags::default())?;
+        let pattern = Pattern::new(&self.regex, Flags::NONE)?;
         let content = machine.read(&expand(machine, &self.path)).unwrap_or_default();
         for line in String::from_utf8_lossy(&content).split_inclusive('\n') {
-            if pattern.search(line.trim_start_matches(|letter| self.lchar.contains(letter)))? {
+            if pattern.matches(line.trim_start_matches(|letter| self.lchar.contains(letter)))? {
                 return Ok(true);
             }
         }
@@ -183,7 +183,7 @@ impl Function for Search {
         }
         let mut flags = pattern_flags::read(&self.flags)?;
         flags.multi_line |= self.multiline;
-        Pattern::new(&self.pattern, flags)?.search(&String::from_utf8_lossy(&bytes(machine, &path)?))
+        Ok(Pattern::new(&self.pattern, flags)?.matches(&String::from_utf8_lossy(&bytes(machine, &path)?))?)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Changing what a regular expression matches.
 
 use rocksalt_core::Value;
+use rocksalt_core::pattern::{Flags, Pattern, Template};
 use serde::Deserialize;
 
 use super::Function;
@@ -9,7 +10,6 @@ use super::path::{absolute, kind};
 use super::pattern_flags;
 use crate::machine::{Kind, System};
 use crate::text::diff;
-use crate::text::pattern::{Flags, Pattern, Template};
 use crate::{Error, Result};
 
 fn yes() -> bool {
@@ -105,10 +105,13 @@ impl Function for Replace {
         let old = content::text(machine, &path)?;
         let pattern = Pattern::new(&self.pattern, pattern_flags::read(&self.flags)?)?;
         if self.search_only {
-            return pattern.search(&old).map(Value::Bool);
+            return Ok(Value::Bool(pattern.matches(&old)?));
         }
-        let template =
-            if self.backslash_literal { Template::literal(&self.repl) } else { Template::parse(&self.repl)? };
+        let template = match self.backslash_literal {
+            true => Template::literal(&self.repl),
+            false => Template::parse(&self.repl)
+                .map_err(|error| Error::from(error).hint("backslash_literal=True takes the text as it stands"))?,
+        };
         let (mut new, count) = pattern.replace(&old, &template, usize::try_from(self.count).unwrap_or(0))?;
         if count == 0 && (self.append_if_not_found || self.prepend_if_not_found) {
             new = self.with_content(&old);
@@ -244,15 +247,15 @@ fn comment(machine: &dyn System, path: &str, regex: &str, sign: &str, out: bool,
     let quoted = quoted(sign);
     // Anchors stand for the line; the comment sign before it is no part of it.
     let whole = if out {
-        Pattern::new(&format!("^(?!{quoted})({start}{bare}{end})$"), Flags::default())?
+        Pattern::new(&format!("^(?!{quoted})({start}{bare}{end})$"), Flags::NONE)?
     } else {
-        Pattern::new(&format!("^{quoted}({start}{bare}{end})$"), Flags::default())?
+        Pattern::new(&format!("^{quoted}({start}{bare}{end})$"), Flags::NONE)?
     };
     let mut new = String::with_capacity(old.len());
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for line in old.split_inclusive('\n') {
         let text = line.trim_end_matches(['\n', '\r']);
-        let changed = match whole.search(text)? {
+        let changed = match whole.matches(text)? {
             true if out => format!("{sign}{line}"),
             true => line.strip_prefix(sign).unwrap_or(line).to_owned(),
             false => line.to_owned(),

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::lookup;
 use crate::catalog::Function;
 use crate::machine::System;
+use crate::text::glob;
 use crate::{Error, Result};
 
 /// Picks the entry of a table that fits a grain, and merges others with it.
@@ -55,7 +56,7 @@ fn filter_by(table: &Map, wanted: &Value, merge: Value, default: &Value, base: &
     let single = std::slice::from_ref(wanted);
     let fitting = wanted.as_list().unwrap_or(single).iter().find_map(|wanted| {
         let wanted = wanted.to_string();
-        let entry = table.iter().find(|(key, _)| matches(&key.to_string(), &wanted));
+        let entry = table.iter().find(|(key, _)| glob::matches(&key.to_string(), &wanted));
         entry.map(|(_, value)| value).filter(|value| !value.is_null())
     });
     let mut found = fitting.or_else(|| table.get_value(default)).cloned().unwrap_or_default();
@@ -98,63 +99,6 @@ fn update(map: &mut Map, with: Map) {
     }
 }
 
-/// Shell patterns: `*`, `?`, `[abc]`, `[a-z]`, `[!a]`. Letters count as they are written.
-pub(in crate::catalog) fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
-    let (mut p, mut t) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match step(&pattern[p..], text[t]) {
-            Some(0) => {
-                star = Some((p + 1, t));
-                p += 1;
-            }
-            Some(length) => {
-                p += length;
-                t += 1;
-            }
-            None => match &mut star {
-                Some((after, from)) => {
-                    *from += 1;
-                    (p, t) = (*after, *from);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|c| *c == '*')
-}
-
-/// How much of the pattern fits one letter; 0 is a star.
-fn step(pattern: &[char], c: char) -> Option<usize> {
-    match pattern.first()? {
-        '*' => Some(0),
-        '?' => Some(1),
-        '[' => {
-            let negated = pattern.get(1) == Some(&'!');
-            let start = if negated { 2 } else { 1 };
-            let Some(end) = pattern.iter().skip(start + 1).position(|c| *c == ']').map(|at| at + start + 1) else {
-                return (c == '[').then_some(1);
-            };
-            let (set, mut at, mut inside) = (&pattern[start..end], 0, false);
-            while at < set.len() {
-                match (set.get(at + 1), set.get(at + 2)) {
-                    (Some('-'), Some(last)) => {
-                        inside |= (set[at]..=*last).contains(&c);
-                        at += 3;
-                    }
-                    _ => {
-                        inside |= set[at] == c;
-                        at += 1;
-                    }
-                }
-            }
-            (inside != negated).then_some(end + 1)
-        }
-        other => (*other == c).then_some(1),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use rocksalt_core::yaml;
@@ -182,24 +126,6 @@ mod tests {
             let [table, wanted, merge, default, base] = case.as_list().expect("a list") else { panic!("five parts") };
             let found = filter_by(table.as_map().expect("a map"), wanted, merge.clone(), default, base);
             assert_eq!(found.expect("it fits").to_string(), expected);
-        }
-    }
-
-    #[test]
-    fn patterns_are_a_shells() {
-        let cases = [
-            ("web*", "web01", true),
-            ("*01", "web01", true),
-            ("w*b?1", "web01", true),
-            ("[!a-v]eb*", "web", true),
-            ("[x]eb", "web", false),
-            ("Debian", "debian", false),
-            ("*a*b", "xaxbx", false),
-            ("[", "[", true),
-            ("", "", true),
-        ];
-        for (pattern, text, expected) in cases {
-            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Reaching others.
 
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 
 use rocksalt_core::{Map, Value};
@@ -122,13 +122,7 @@ fn addresses(machine: &dyn Probe, host: &str) -> Vec<IpAddr> {
     if let Ok(ip) = host.parse() {
         return vec![ip];
     }
-    let found = hosts::resolve(machine, host, Duration::from_secs(10)).addresses;
-    if !found.is_empty() || look::program(machine, "getent").is_some() {
-        return found;
-    }
-    // Busybox has no `getent`; our own resolver knows DNS, if nothing else.
-    let found = (host, 0).to_socket_addrs().map(|found| found.map(|address| address.ip()).collect());
-    found.unwrap_or_default()
+    hosts::resolve(machine, host, Duration::from_secs(10)).addresses
 }
 
 /// Whether a port could be reached.

@@ -1,5 +1,6 @@
 //! Finding processes, and ending them.
 
+use rocksalt_core::pattern::{Flags, Pattern as Regex};
 use rocksalt_core::{Map, Value};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
@@ -31,7 +32,7 @@ impl Function for GetPidList {
 /// Fits a process's name, or its whole command line.
 struct Pattern {
     text: String,
-    expression: Option<fancy_regex::Regex>,
+    expression: Option<Regex>,
     user: Option<String>,
     full: bool,
 }
@@ -46,7 +47,7 @@ impl Pattern {
                 _ => process.name.clone(),
             };
             let named = match &self.expression {
-                Some(expression) => expression.is_match(&text).unwrap_or(false),
+                Some(expression) => expression.matches(&text).unwrap_or(false),
                 None => text.contains(&self.text),
             };
             named && self.user.as_ref().is_none_or(|user| owners.of(machine, process.pid) == *user)
@@ -83,15 +84,10 @@ impl Function for Pgrep {
     type Output = Option<Vec<u32>>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Vec<u32>>> {
-        let expression =
-            if self.pattern_is_regex {
-                let expression = fancy_regex::Regex::new(&self.pattern);
-                Some(expression.map_err(|error| {
-                    Error::arguments(format!("'{}' is no regular expression: {error}", self.pattern))
-                })?)
-            } else {
-                None
-            };
+        let expression = match self.pattern_is_regex {
+            true => Some(Regex::new(&self.pattern, Flags::NONE)?),
+            false => None,
+        };
         let pattern = Pattern { text: self.pattern, expression, user: self.user, full: self.full };
         let found: Vec<u32> = pattern.found(machine).iter().map(|process| process.pid).collect();
         Ok(Some(found).filter(|found| !found.is_empty()))

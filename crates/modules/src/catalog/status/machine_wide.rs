@@ -3,11 +3,11 @@
 use rocksalt_core::{Call, Map, Value};
 use serde::Deserialize;
 
-use crate::catalog::grains::filter::matches;
 use crate::catalog::ps::process::{self, Owners};
 use crate::catalog::{Function, disk, ps::users};
 use crate::grains::look;
 use crate::machine::{Command, System};
+use crate::text::glob;
 use crate::{Error, Result};
 
 /// All that the other functions of this group say, at once.
@@ -95,7 +95,7 @@ impl Function for Diskusage {
                 || self
                     .args
                     .iter()
-                    .any(|arg| matches(arg, if arg.starts_with('/') { &mount.point } else { &mount.kind }))
+                    .any(|arg| glob::matches(arg, if arg.starts_with('/') { &mount.point } else { &mount.kind }))
         };
         let mut result = Map::new();
         for mount in disk::mounts(machine).into_iter().filter(wanted) {

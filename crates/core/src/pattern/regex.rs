@@ -1,0 +1,223 @@
+//! [`Pattern`]: a regular expression as Python's `re` reads it.
+
+use fancy_regex::{Regex, RegexBuilder};
+
+use super::python::Translator;
+use super::{Error, Flags, Template};
+
+/// Where a match may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Start,
+    Anywhere,
+}
+
+impl Place {
+    /// Steps that a match may take, so that no pattern and no text can stop us. A search goes a step
+    /// for each letter of what may be a large file.
+    fn steps(self) -> usize {
+        match self {
+            Place::Start => 100_000,
+            Place::Anywhere => 10_000_000,
+        }
+    }
+
+    /// Bytes of a compiled pattern. What a target is matched with must not take seconds to build; a file's
+    /// pattern has what the engine allows by itself, which `\w{1,300}` needs.
+    fn size(self) -> usize {
+        match self {
+            Place::Start => 2 * 1024 * 1024,
+            Place::Anywhere => 10 * 1024 * 1024,
+        }
+    }
+}
+
+/// A regular expression, ready to be matched many times.
+#[derive(Clone, Debug)]
+pub struct Pattern(Regex);
+
+impl Pattern {
+    /// Matches anywhere in a text, as with `re.search`.
+    pub fn new(pattern: &str, flags: Flags) -> Result<Pattern, Error> {
+        build(pattern, flags, Place::Anywhere)
+    }
+
+    /// Matches from the start of a text, not necessarily to its end, as with `re.match`.
+    pub fn at_start(pattern: &str, flags: Flags) -> Result<Pattern, Error> {
+        build(pattern, flags, Place::Start)
+    }
+
+    pub fn matches(&self, text: &str) -> Result<bool, Error> {
+        self.0.is_match(text).map_err(|_| Error::TooLong)
+    }
+
+    /// Replaces as `re.subn` does; a count of 0 means all. Also how many were replaced.
+    pub fn replace(&self, text: &str, template: &Template, count: usize) -> Result<(String, usize), Error> {
+        template.check(&self.0)?;
+        let mut out = String::with_capacity(text.len());
+        let mut done = 0;
+        let mut last = 0;
+        for captures in self.0.captures_iter(text) {
+            if count > 0 && done == count {
+                break;
+            }
+            let captures = captures.map_err(|_| Error::TooLong)?;
+            let Some(whole) = captures.get(0) else { continue };
+            out.push_str(&text[last..whole.start()]);
+            template.expand(&captures, &mut out);
+            last = whole.end();
+            done += 1;
+        }
+        out.push_str(&text[last..]);
+        Ok((out, done))
+    }
+}
+
+fn build(pattern: &str, flags: Flags, place: Place) -> Result<Pattern, Error> {
+    let bad = |position, reason: String| Error::Malformed { pattern: pattern.to_owned(), position, reason };
+    let mut translator = Translator::new(pattern, flags);
+    translator.run().map_err(|reason| bad(Some(translator.position()), reason))?;
+    let anchor = if place == Place::Start { "\\A" } else { "" };
+    let prefix = format!("{anchor}(?{}:", flags.letters());
+    // A comment in a verbose pattern may run to the end: the parenthesis must not be part of it.
+    let close = if translator.verbose { "\n)" } else { ")" };
+    RegexBuilder::new(&format!("{prefix}{}{close}", translator.output))
+        .backtrack_limit(place.steps())
+        .delegate_size_limit(place.size())
+        .delegate_dfa_size_limit(place.size())
+        .build()
+        .map(Pattern)
+        .map_err(|error| {
+            let position = match &error {
+                fancy_regex::Error::ParseError(at, _) => Some(translator.origin(at.saturating_sub(prefix.len()))),
+                _ => None,
+            };
+            bad(position, reason(&error))
+        })
+}
+
+/// The last line says it; what comes before draws the translated pattern, which nobody wrote.
+fn reason(error: &fancy_regex::Error) -> String {
+    let text = match error {
+        fancy_regex::Error::ParseError(_, kind) => kind.to_string(),
+        other => other.to_string(),
+    };
+    let last = text.trim_end().lines().last().unwrap_or_default();
+    let last = last.strip_prefix("error: ").unwrap_or(last);
+    last.strip_prefix("Parsing error at position")
+        .map_or(last, |rest| rest.split_once(": ").map_or(rest, |(_, text)| text))
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at_start(pattern: &str) -> Pattern {
+        Pattern::at_start(pattern, Flags::NONE).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn patterns_are_pythons_from_the_start() {
+        let cases = [
+            ("web", "web1", true),
+            ("eb", "web1", false),
+            ("web$", "web1", false),
+            ("web$", "web\n", true),
+            (r"web\Z", "web\n", false),
+            (r"(?P<a>x)(?P=a)", "xx", true),
+            (r"(a)\1", "aa", true),
+            (r"(a)\1{2}$", "aaa", true),
+            (r"(?i)WEB", "web", true),
+            (r"a{,2}b", "aab", true),
+            (r"a{,2}b", "aaab", false),
+            (r"{x}", "{x}", true),
+            (r"a{", "a{", true),
+            (r"[[]x", "[x", true),
+            (r"[]x]", "]", true),
+            (r"[a&&b]", "&", true),
+            (r"[+--]", "-", true),
+            (r"[\b]", "\u{8}", true),
+            (r"[^\]]", "]", false),
+            (r"\<a\>", "<a>", true),
+            (r"\x41\u0042\0", "AB\0", true),
+            (r"(?x) a b # c", "ab", true),
+            (r"(?#text)a", "a", true),
+            (r"(?a)\w", "x", true),
+            (r"(?m)a$", "a\nb", true),
+            (r"(?<=a)b", "ab", false),
+            (r"a(?<=a)b", "ab", true),
+            (r"a|b", "b", true),
+            (r"web\d+\.(?!db)", "web12.x", true),
+            (r"", "anything", true),
+        ];
+        for (pattern, text, expected) in cases {
+            assert_eq!(at_start(pattern).matches(text), Ok(expected), "{pattern} on {text:?}");
+        }
+        let ignoring = Pattern::at_start(r"\D+x", Flags::IGNORE_CASE).expect("it is a pattern");
+        assert_eq!(ignoring.matches("ABX"), Ok(true));
+    }
+
+    #[test]
+    fn patterns_are_pythons_anywhere() {
+        let multi = Flags::MULTI_LINE;
+        let none = Flags::NONE;
+        let cases = [
+            ("two$", none, "two\n", true),
+            ("two$", none, "two\nthree", false),
+            ("two$", multi, "two\nthree", true),
+            (r"two\Z", multi, "two\n", false),
+            ("server {", none, "server {", true),
+            ("a{2}", none, "aa", true),
+            ("^a{,2}$", none, "aa", true),
+            ("^a{,2}$", none, "aaa", false),
+            ("x{a}", none, "x{a}", true),
+            (r"[[]", none, "[", true),
+            (r"[^]]", none, "]", false),
+            (r"[a&&b]", none, "&", true),
+            (r"\<html\>", none, "<html>", true),
+            (r"(?P<x>a)(?P=x)", none, "aa", true),
+            (r"(a)\1", none, "aa", true),
+            (r"a(?!b)", none, "ab", false),
+            (r"(?<=a)b", none, "ab", true),
+            (r"(?i)TWO", none, "two", true),
+            ("a.b", none, "a\nb", false),
+            (r"\bfoo\b", none, "a foo b", true),
+            (r"path\/to\-\'\ x", none, "path/to-' x", true),
+        ];
+        for (pattern, flags, text, expected) in cases {
+            let found = Pattern::new(pattern, flags).expect(pattern).matches(text);
+            assert_eq!(found, Ok(expected), "{pattern} on {text:?}");
+        }
+    }
+
+    #[test]
+    fn faults_have_a_place() {
+        for (pattern, position) in
+            [("a(b", None), ("ab[c", Some(4)), (r"ab\q", Some(2)), ("a\\", Some(1)), ("(?<n>a)", Some(0))]
+        {
+            match Pattern::new(pattern, Flags::NONE) {
+                Err(Error::Malformed { position: at, reason, .. }) => {
+                    assert!(!reason.is_empty() && !reason.contains("(?:"), "{reason}");
+                    assert!(position.is_none() || at == position, "{pattern}: {at:?}");
+                }
+                other => panic!("{pattern}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_hostile_pattern_ends() {
+        let text = "a".repeat(200);
+        assert_ne!(at_start(r"(?:(a+)+)+\1(?=b)").matches(&text), Ok(true));
+        assert_eq!(at_start(r"(([a-z])+.)+\2[A-Z]").matches(&text), Err(Error::TooLong));
+        assert!(Pattern::new("((a{1000}){1000}){1000}", Flags::NONE).is_err());
+    }
+
+    #[test]
+    fn a_large_text_is_searched_to_its_end() {
+        let text = format!("{}needle", "a line of a file\n".repeat(100_000));
+        let pattern = Pattern::new("need(?=le)", Flags::NONE).expect("it is a pattern");
+        assert_eq!(pattern.matches(&text), Ok(true));
+    }
+}
