@@ -13,12 +13,12 @@ use rocksalt_connect::links::{Links, Own};
 use rocksalt_connect::pool::{Limits, Pool};
 use rustix::fs::{FlockOperation, flock};
 
-use crate::say::say;
 use crate::agents;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::prompt::Terminal;
+use crate::say::say;
 
 /// Links that outlive this command, or only live with it if the configuration says so.
 pub async fn links(environment: &Environment, config: &Config) -> Result<Arc<dyn Links>, Failure> {
@@ -114,10 +114,8 @@ fn start(config: &Config, log: &Path) -> Result<(), Failure> {
         command.arg("--config-dir").arg(directory);
     }
     let errors = File::options().create(true).write(true).truncate(true).mode(0o600).open(log).map_err(fault)?;
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors)
-        .current_dir("/")
-        .spawn()
-        .map_err(fault)?;
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).current_dir("/").spawn().map_err(fault)?;
     let mut ready = [0; 6];
     if let Some(stdout) = &mut child.stdout {
         // It ends without a word if another one was faster; that one will do as well.

@@ -17,14 +17,7 @@ pub fn check(call: &Call) -> Result<(), Failure> {
         };
         Failure::usage(format!("there is no function '{}'{near}", call.function)).hint(hint)
     })?;
-    let bound = entry.bind(call.clone())?;
-    let schema = (entry.schema)();
-    let required = schema.get("required").and_then(|names| names.as_array()).into_iter().flatten();
-    match required.filter_map(|name| name.as_str()).find(|name| !bound.contains_key(name)) {
-        None => Ok(()),
-        Some(missing) => Err(Failure::usage(format!("{}: the argument '{missing}' is missing", call.function))
-            .hint(format!("see `rocksalt doc {}`", call.function))),
-    }
+    Ok((entry.check)(call.clone())?)
 }
 
 /// The answer of a function that needs no target: documentation is on the controller only.

@@ -64,14 +64,17 @@ pub fn short_form(
 /// The only word of a command that got its `run` from us: a misspelt command, most likely.
 pub fn lone_word(words: &[OsString]) -> Option<String> {
     match words {
-        [_, run, word] if run == "run" && !word.to_string_lossy().starts_with('-') => Some(word.to_string_lossy().into_owned()),
+        [_, run, word] if run == "run" && !word.to_string_lossy().starts_with('-') => {
+            Some(word.to_string_lossy().into_owned())
+        }
         _ => None,
     }
 }
 
 /// `salt-cp TARGET FILE… DESTINATION` as `cp FILE… TARGET:DESTINATION`.
 fn copy_words(words: &mut Vec<OsString>) {
-    let places: Vec<usize> = (2..words.len()).filter(|place| !words[*place].to_string_lossy().starts_with('-')).collect();
+    let places: Vec<usize> =
+        (2..words.len()).filter(|place| !words[*place].to_string_lossy().starts_with('-')).collect();
     if let ([first, _, ..], Some(last)) = (places.as_slice(), places.last()) {
         let mut place = words[*first].clone();
         place.push(":");

@@ -7,8 +7,8 @@ use rocksalt_core::{Value, json, nearest};
 use rocksalt_modules::{catalog, docs};
 
 use super::Common;
-use crate::say::say;
 use crate::failure::Failure;
+use crate::say::say;
 
 /// Shows what functions do and take; without a name, which there are.
 #[derive(Args)]

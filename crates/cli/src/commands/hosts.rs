@@ -13,8 +13,8 @@ use tokio::task::JoinSet;
 
 use super::Context;
 use super::run::Targeting;
-use crate::say::say;
 use crate::failure::{Failure, Kind};
+use crate::say::say;
 use crate::session::Session;
 use crate::table;
 

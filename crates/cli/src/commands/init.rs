@@ -7,9 +7,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::say::say;
 use crate::config::{FILE, KEYS};
 use crate::failure::Failure;
+use crate::say::say;
 
 /// Writes a configuration with every key explained, a roster, a state and a pillar.
 #[derive(Args)]

@@ -9,9 +9,9 @@ use rocksalt_core::value::Map;
 use rocksalt_core::{Value, json};
 
 use super::Context;
-use crate::say::say;
 use crate::failure::Failure;
 use crate::keeper;
+use crate::say::say;
 
 /// Shows the connections that are up between commands, since when, and who uses them.
 #[derive(Args)]

@@ -158,7 +158,8 @@ fn perform(cli: Cli) -> Result<ExitCode, Failure> {
     let environment = Environment::read();
     let config = Config::read(cli.common.config_dir.as_deref(), &environment, cli.common.persist);
     // Links can be looked at and closed whatever the configuration looks like.
-    let config = if matches!(cli.command, Command::Links(_)) { config.unwrap_or_else(|_| Config::none()) } else { config? };
+    let config =
+        if matches!(cli.command, Command::Links(_)) { config.unwrap_or_else(|_| Config::none()) } else { config? };
     let context = Context { common: cli.common, environment, config };
     let is_keeper = matches!(cli.command, Command::Keeper);
     if is_keeper {

@@ -11,8 +11,8 @@ use rocksalt_core::target::Kind;
 use rocksalt_core::{Call, JobId};
 
 use super::Context;
-use crate::say::say;
 use crate::failure::Failure;
+use crate::say::say;
 use crate::session::{Printing, Session};
 use crate::{arguments, local};
 
@@ -156,7 +156,8 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     let (args, kwargs) =
         arguments::parse_except(&options.arguments, &options.no_parse).map_err(|error| Failure::caused(&error))?;
     let call = match options.raw {
-        true => Call::new("cmd.run").arg([options.function.clone()].into_iter().chain(options.arguments.clone()).collect::<Vec<_>>().join(" ")),
+        true => Call::new("cmd.run")
+            .arg([options.function.clone()].into_iter().chain(options.arguments.clone()).collect::<Vec<_>>().join(" ")),
         false => Call { args, kwargs, ..Call::new(&options.function) },
     };
     local::check(&call)?;

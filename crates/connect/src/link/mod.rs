@@ -59,11 +59,7 @@ impl Link {
         session: Box<dyn Session>,
     ) -> Result<Arc<Link>, Failure> {
         let Started { program, first_bytes } = started;
-        let greeting = Hello {
-            protocol: PROTOCOL,
-            version: env!("CARGO_PKG_VERSION").into(),
-            pid: 0,
-        };
+        let greeting = Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into(), pid: 0 };
         let (hello, pump) = pump::greet(program, first_bytes, greeting).await?;
         let (frames, outgoing) = mpsc::unbounded_channel();
         let link = Arc::new(Link {

@@ -35,7 +35,7 @@ impl Error {
     #[cold]
     #[inline(never)]
     fn mismatch(found: &Value, expected: &dyn Expected) -> Error {
-        Error::new(format_args!("invalid type: {}, expected {expected}", unexpected(found)))
+        Error::new(format_args!("expected {}, found {}", in_words(expected), unexpected(found)))
     }
 
     /// The same, with the name of the field whose value it was.
@@ -64,19 +64,37 @@ impl de::Error for Error {
     #[cold]
     #[inline(never)]
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Error {
-        Error::new(format_args!("invalid type: {found}, expected {expected}"))
+        Error::new(format_args!("expected {}, found {found}", in_words(expected)))
     }
 
     #[cold]
     #[inline(never)]
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Error {
-        Error::new(format_args!("invalid value: {found}, expected {expected}"))
+        Error::new(format_args!("expected {}, found {found}", in_words(expected)))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn missing_field(field: &'static str) -> Error {
+        Error::new(format_args!("the argument '{field}' is missing"))
     }
 
     #[cold]
     #[inline(never)]
     fn invalid_length(length: usize, expected: &dyn Expected) -> Error {
         Error::new(format_args!("invalid length {length}, expected {expected}"))
+    }
+}
+
+/// Rust's names of types mean nothing to a user.
+fn in_words(expected: &dyn Expected) -> String {
+    let text = expected.to_string();
+    match text.as_str() {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, not negative".to_owned(),
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number".to_owned(),
+        "f32" | "f64" => "a number".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        _ => text,
     }
 }
 
@@ -452,13 +470,13 @@ mod tests {
             (vec![("count", Value::Int(1))], "argument 'name' is missing"),
             (
                 vec![("name", "x".into()), ("count", "y".into())],
-                "argument 'count': invalid type: string \"y\", expected u32",
+                "argument 'count': expected a whole number, not negative, found string \"y\"",
             ),
             (
                 vec![("name", "x".into()), ("count", Value::Int(-1))],
-                "argument 'count': invalid value: integer `-1`, expected u32",
+                "argument 'count': expected a whole number, not negative, found integer `-1`",
             ),
-            (vec![("name", Value::List(Vec::new()))], "argument 'name': invalid type: sequence, expected a string"),
+            (vec![("name", Value::List(Vec::new()))], "argument 'name': expected a string, found sequence"),
         ];
         for (pairs, expected) in cases {
             let map: Map = pairs.into_iter().map(|(name, value)| (Value::from(name), value)).collect();

@@ -31,8 +31,17 @@ fn value() -> impl Strategy<Value = Value> {
 
 fn call() -> impl Strategy<Value = Call> {
     let job = proptest::option::of(any::<u32>().prop_map(|at| JobId::at(u64::from(at))));
-    (".{0,12}", vec(value(), 0..3), map_of(value()), job, any::<bool>())
-        .prop_map(|(function, args, kwargs, job, stream)| Call { function, args, kwargs, job, stream })
+    (".{0,12}", vec(value(), 0..3), map_of(value()), job, any::<bool>(), ".{0,9}", map_of(value())).prop_map(
+        |(function, args, kwargs, job, stream, target, options)| Call {
+            function,
+            args,
+            kwargs,
+            job,
+            stream,
+            target,
+            options,
+        },
+    )
 }
 
 fn problem() -> impl Strategy<Value = Problem> {
@@ -62,11 +71,11 @@ fn ask() -> impl Strategy<Value = Ask> {
 
 fn message() -> impl Strategy<Value = Message> {
     prop_oneof![
-        (any::<u32>(), ".{0,9}", any::<u32>(), ".{0,9}", value()).prop_map(
-            |(protocol, version, pid, target, options)| {
-                Message::Hello(Hello { protocol, version, pid, target, options })
-            }
-        ),
+        (any::<u32>(), ".{0,9}", any::<u32>()).prop_map(|(protocol, version, pid)| Message::Hello(Hello {
+            protocol,
+            version,
+            pid
+        })),
         call().prop_map(Message::Call),
         Just(Message::Cancel),
         (value(), any::<i32>(), proptest::option::of(problem()))

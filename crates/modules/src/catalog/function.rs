@@ -51,6 +51,9 @@ pub struct Entry {
     /// The one of them that takes all further positional ones, as in [`Function::REST`].
     pub rest: &'static str,
     pub call: fn(Call, &dyn System) -> std::result::Result<Outcome, Problem>,
+    /// Whether a call's arguments are all there and of the right kind, without calling anything.
+    #[cfg(feature = "docs")]
+    pub check: fn(Call) -> std::result::Result<(), Problem>,
     #[cfg(feature = "docs")]
     pub schema: fn() -> schemars::Schema,
 }
@@ -69,6 +72,11 @@ pub const fn entry<F: Function>() -> Entry {
         arguments: fields_of::<F>,
         rest: F::REST,
         call: run::<F>,
+        #[cfg(feature = "docs")]
+        check: |call| {
+            let arguments = Value::Map(bind(fields_of::<F>(), F::REST, call)?);
+            from_value::<F>(arguments).map(drop).map_err(|error| misfit(F::NAME, &error))
+        },
         #[cfg(feature = "docs")]
         schema: || schemars::schema_for!(F),
     }

@@ -28,9 +28,9 @@ fn machine() -> Machine {
     let launcher = place.path().join("launcher");
     std::fs::write(&launcher, LAUNCHER).expect("it is ours");
     std::fs::set_permissions(&launcher, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
-    let base = Arc::new(Base::new(Some(launcher), Map::new()));
+    let base = Arc::new(Base::new(Some(launcher)));
     let running = Running { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
-    Machine { host: base.begin(running, Box::new(NoController), None), place }
+    Machine { host: base.begin(running, Map::new(), Box::new(NoController), None), place }
 }
 
 impl Machine {
