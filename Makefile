@@ -6,8 +6,9 @@ TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p')
 ARCH = $(firstword $(subst -, ,$(TRIPLE)))
 AGENT = $(TARGET)/agents/rocksalt-agent-$(ARCH)
 TESTBED = $(TARGET)/debug/rocksalt-testbed
-# The agent is static: it runs on any Linux, whatever C library it has, or none.
-STATIC = CARGO_TARGET_$(shell echo '$(TRIPLE)' | tr a-z- A-Z_)_RUSTFLAGS='-C target-feature=+crt-static -C force-unwind-tables=no -C link-arg=-Wl,-z,pack-relative-relocs'
+# The agent and the released binary are static: they run on any Linux, whatever C library it has, or none.
+FLAGS = CARGO_TARGET_$(shell echo '$(TRIPLE)' | tr a-z- A-Z_)_RUSTFLAGS
+STATIC = -C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs
 
 # All cargo runs share one target directory, and see the same agents: a change of either would build all anew.
 export CARGO_TARGET_DIR := $(TARGET)
@@ -35,7 +36,9 @@ test: forget-skipped tools agent check unit hosts e2e
 	@scripts/skipped
 
 build: tools agent
-	$(CARGO) build --locked --release --package rocksalt
+	$(FLAGS)='$(STATIC)' $(CARGO) build --locked --release --package rocksalt --target $(TRIPLE)
+	@mkdir -p $(TARGET)/release
+	@cp $(TARGET)/$(TRIPLE)/release/rocksalt $(TARGET)/release/rocksalt
 	@ls -l $(TARGET)/release/rocksalt
 
 bench: build
@@ -59,7 +62,7 @@ tools:
 	@scripts/install
 
 agent:
-	$(STATIC) $(CARGO) build --locked --profile agent --package rocksalt-agent --target $(TRIPLE)
+	$(FLAGS)='$(STATIC) -C force-unwind-tables=no' $(CARGO) build --locked --profile agent --package rocksalt-agent --target $(TRIPLE)
 	@mkdir -p $(TARGET)/agents
 	@cmp -s $(TARGET)/$(TRIPLE)/agent/rocksalt-agent $(AGENT) || cp $(TARGET)/$(TRIPLE)/agent/rocksalt-agent $(AGENT)
 

@@ -277,7 +277,7 @@ fn destination(machine: &dyn Probe, source: &Source) -> Result<PathBuf> {
     Ok(match source {
         Source::Tree { path, saltenv } => place.join("files").join(saltenv).join(path),
         // An address may hold anything; its checksum can't lead anywhere else.
-        Source::Url(url) => {
+        Source::Url(url) | Source::Given(url) => {
             let name = digest::of(digest::Kind::Sha256, url.as_bytes());
             place.join("extrn_files").join(&name[..32]).join(safe(&source.name()))
         }

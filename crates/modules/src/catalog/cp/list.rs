@@ -122,7 +122,7 @@ impl Function for HashFile {
                 Ok(Some(_)) => Some(sum_of(machine, &path, digest::Kind::Sha256)?),
                 _ => None,
             },
-            Source::Url(url) => {
+            Source::Url(url) | Source::Given(url) => {
                 return Err(Error::arguments(format!("the checksum of {url} is only known once it is fetched"))
                     .hint("`cp.cache_file` fetches it, `file.get_hash` gives the checksum of the copy"));
             }

@@ -6,6 +6,7 @@ mod list;
 mod push;
 pub mod source;
 mod transfer;
+mod url;
 
 pub use cache::directory;
 

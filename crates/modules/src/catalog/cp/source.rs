@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{Problem, Value, call::ProblemKind};
 
+use super::url;
 use crate::machine::{Probe, System};
 use crate::text::digest::{Kind, Sum};
 use crate::{Error, Result};
@@ -16,8 +17,11 @@ use crate::{Error, Result};
 pub enum Source {
     /// A file of the controller's tree: a relative path without `..`, and the environment.
     Tree { path: String, saltenv: String },
-    /// `http://` or `https://`; the controller fetches it, since it may reach more than a target.
+    /// `http://` or `https://`; the target fetches it with its own `curl` or `wget`. Not the
+    /// controller: a target must not make it reach what only the controller can (rule R4).
     Url(String),
+    /// What the caller of `rocksalt cp` gives.
+    Given(String),
     /// A file of this machine.
     Local(PathBuf),
 }
@@ -83,6 +87,9 @@ pub fn content(machine: &dyn System, source: &str, saltenv: Option<&str>) -> Res
             Err(error) => Err(Error::io("read", path, &error)),
         };
     }
+    if let Source::Url(url) = &source {
+        return url::content(machine, url).map(Some);
+    }
     let Some(expected) = expected_sum(machine, &source)? else { return Ok(None) };
     let Some(ask) = source.ask() else { return Ok(None) };
     let mut content = Vec::new();
@@ -101,8 +108,11 @@ pub fn content(machine: &dyn System, source: &str, saltenv: Option<&str>) -> Res
 pub fn download(machine: &dyn System, source: &Source, path: &Path, mode: Option<u32>) -> Result<bool> {
     let Some(expected) = expected_sum(machine, source)? else { return Ok(false) };
     let Some(ask) = source.ask() else {
-        let Source::Local(from) = source else { return Ok(false) };
-        return copy(machine, from, path, mode);
+        return match source {
+            Source::Local(from) => copy(machine, from, path, mode),
+            Source::Url(url) => url::download(machine, url, path, mode).map(|()| true),
+            Source::Tree { .. } | Source::Given(_) => Ok(false),
+        };
     };
     std::thread::scope(|scope| {
         // The one side pushes, the other pulls; few pieces wait between them.
@@ -139,7 +149,7 @@ pub fn tree_sum(machine: &dyn Probe, path: &str, saltenv: &str) -> Result<Option
 fn expected_sum(machine: &dyn System, source: &Source) -> Result<Option<String>> {
     match source {
         Source::Tree { path, saltenv } => tree_sum(machine, path, saltenv),
-        Source::Url(_) | Source::Local(_) => Ok(Some(String::new())),
+        Source::Url(_) | Source::Given(_) | Source::Local(_) => Ok(Some(String::new())),
     }
 }
 
@@ -175,8 +185,8 @@ impl Source {
     fn ask(&self) -> Option<Ask> {
         match self {
             Source::Tree { path, saltenv } => Some(Ask::File { path: path.clone(), saltenv: saltenv.clone() }),
-            Source::Url(url) => Some(Ask::Url { url: url.clone() }),
-            Source::Local(_) => None,
+            Source::Given(url) => Some(Ask::Url { url: url.clone() }),
+            Source::Url(_) | Source::Local(_) => None,
         }
     }
 
@@ -184,7 +194,7 @@ impl Source {
     pub fn name(&self) -> String {
         let path = match self {
             Source::Tree { path, .. } => path.as_str(),
-            Source::Url(url) => url.split(['?', '#']).next().unwrap_or_default(),
+            Source::Url(url) | Source::Given(url) => url.split(['?', '#']).next().unwrap_or_default(),
             Source::Local(path) => return path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         };
         path.rsplit('/').next().unwrap_or_default().to_owned()
@@ -195,7 +205,7 @@ impl std::fmt::Display for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Source::Tree { path, .. } => write!(f, "salt://{path}"),
-            Source::Url(url) => f.write_str(url),
+            Source::Url(url) | Source::Given(url) => f.write_str(url),
             Source::Local(path) => path.display().fmt(f),
         }
     }

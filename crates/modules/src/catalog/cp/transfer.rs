@@ -56,7 +56,7 @@ impl Function for Receive {
             // A name is one part of a path, whatever the caller says.
             let name = Path::new(&given.name).file_name().unwrap_or_default();
             let path: PathBuf = if into { destination.join(name) } else { destination.clone() };
-            source::download(machine, &Source::Url(given.source), &path, Some(given.mode & 0o7777))?;
+            source::download(machine, &Source::Given(given.source), &path, Some(given.mode & 0o7777))?;
             let size = machine.stat(&path, true).ok().flatten().map(|stat| stat.size);
             if size != Some(given.size) {
                 return Err(Error::failed(format!("{} changed while it was copied", given.name)).hint("copy it again"));

@@ -1,0 +1,49 @@
+//! What is behind `http://` and `https://`, fetched with the target's own tools.
+
+use std::path::Path;
+
+use crate::machine::{Command, System};
+use crate::{Error, Result};
+
+/// The content as a whole, for texts.
+pub fn content(machine: &dyn System, url: &str) -> Result<Vec<u8>> {
+    let output = fetch(machine, url, "-")?;
+    Ok(output)
+}
+
+/// Into a file, which keeps what it has until the new content is complete.
+pub fn download(machine: &dyn System, url: &str, path: &Path, mode: Option<u32>) -> Result<()> {
+    let beside = path.with_file_name(format!(".{}.download", path.file_name().unwrap_or_default().to_string_lossy()));
+    let fetched = fetch(machine, url, &beside.to_string_lossy());
+    let stored = fetched.and_then(|_| {
+        let mut offset = 0;
+        machine.write_stream(path, mode, &mut || {
+            let piece =
+                machine.read_at(&beside, offset, 256 * 1024).map_err(|error| Error::io("read", &beside, &error))?;
+            offset += piece.len() as u64;
+            Ok(piece)
+        })
+    });
+    let _ = machine.remove(&beside);
+    stored
+}
+
+/// What the tool printed; nothing if it wrote to a file.
+fn fetch(machine: &dyn System, url: &str, place: &str) -> Result<Vec<u8>> {
+    let tools: [&[&str]; 2] = [
+        &["curl", "--fail", "--silent", "--show-error", "--location", "--proto", "=http,https", "--output", place, "--"],
+        &["wget", "-q", "-O", place, "--"],
+    ];
+    for tool in tools {
+        let mut argv: Vec<&str> = tool.to_vec();
+        argv.push(url);
+        // A tool that isn't there can't be started; the next one may be.
+        let Ok(output) = machine.run(&Command::new(argv)) else { continue };
+        if output.success() {
+            return Ok(output.stdout);
+        }
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(Error::failed(format!("{} could not fetch {url} (exit code {}): {said}", tool[0], output.code)));
+    }
+    Err(Error::failed(format!("{url} can't be fetched: the target has neither curl nor wget")).hint("install one of them there"))
+}
