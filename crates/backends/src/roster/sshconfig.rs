@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::pattern::glob;
+use rocksalt_core::roster::{Entry, Roster};
 
 use super::entry::Builder;
 use super::{Error, File, Report, Settings, Source, names, read_text, ssh_options};
