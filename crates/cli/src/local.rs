@@ -17,7 +17,7 @@ pub fn check(call: &Call) -> Result<(), Failure> {
         };
         Failure::usage(format!("there is no function '{}'{near}", call.function)).hint(hint)
     })?;
-    Ok((entry.check)(call.clone())?)
+    Ok(entry.check(call.clone())?)
 }
 
 /// The answer of a function that needs no target: documentation is on the controller only.

@@ -5,8 +5,8 @@ use crate::tree::Tree;
 /// Crates linked into the agent, itself included. Raising it wants a reason in the commit.
 const AGENT_CRATES: usize = 50;
 
-/// Bytes of one static agent, stripped.
-const AGENT_BYTES: u64 = 3_000_000;
+/// Bytes of one static agent, stripped: what it has, and a tenth more.
+const AGENT_BYTES: u64 = 3_600_000;
 
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut findings = Vec::new();

@@ -5,8 +5,8 @@ use rocksalt_core::{Call, Map, Problem, Value, call::ProblemKind, nearest};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Result;
 use crate::machine::System;
+use crate::{Error, Result};
 
 /// A function that users call by name.
 ///
@@ -50,10 +50,11 @@ pub struct Entry {
     pub arguments: fn() -> &'static [&'static str],
     /// The one of them that takes all further positional ones, as in [`Function::REST`].
     pub rest: &'static str,
-    pub call: fn(Call, &dyn System) -> std::result::Result<Outcome, Problem>,
-    /// Whether a call's arguments are all there and of the right kind, without calling anything.
+    /// Given all arguments under their names.
+    work: fn(Value, &dyn System) -> Result<Outcome>,
+    /// Only reads the arguments.
     #[cfg(feature = "docs")]
-    pub check: fn(Call) -> std::result::Result<(), Problem>,
+    read: fn(Value) -> Result<()>,
     #[cfg(feature = "docs")]
     pub schema: fn() -> schemars::Schema,
 }
@@ -71,12 +72,9 @@ pub const fn entry<F: Function>() -> Entry {
         aliases: &[],
         arguments: fields_of::<F>,
         rest: F::REST,
-        call: run::<F>,
+        work: work::<F>,
         #[cfg(feature = "docs")]
-        check: |call| {
-            let arguments = Value::Map(bind(fields_of::<F>(), F::REST, call)?);
-            from_value::<F>(arguments).map(drop).map_err(|error| misfit(F::NAME, &error))
-        },
+        read: |arguments| from_value::<F>(arguments).map(drop).map_err(|error| misfit(F::NAME, &error)),
         #[cfg(feature = "docs")]
         schema: || schemars::schema_for!(F),
     }
@@ -88,6 +86,18 @@ impl Entry {
         bind((self.arguments)(), self.rest, call)
     }
 
+    pub fn call(&self, call: Call, machine: &dyn System) -> std::result::Result<Outcome, Problem> {
+        let arguments = self.bind(call)?;
+        (self.work)(Value::Map(arguments), machine).map_err(Error::problem)
+    }
+
+    /// Whether a call's arguments are all there and of the right kind; nothing is called.
+    #[cfg(feature = "docs")]
+    pub fn check(&self, call: Call) -> std::result::Result<(), Problem> {
+        let arguments = self.bind(call)?;
+        (self.read)(Value::Map(arguments)).map_err(Error::problem)
+    }
+
     #[must_use]
     pub const fn also(mut self, aliases: &'static [&'static str]) -> Entry {
         self.aliases = aliases;
@@ -95,26 +105,25 @@ impl Entry {
     }
 }
 
-fn run<F: Function>(call: Call, machine: &dyn System) -> std::result::Result<Outcome, Problem> {
-    let arguments = Value::Map(bind(fields_of::<F>(), F::REST, call)?);
+// The agent carries this once for each function: what can be said without the type is said elsewhere.
+fn work<F: Function>(arguments: Value, machine: &dyn System) -> Result<Outcome> {
     let function: F = from_value(arguments).map_err(|error| misfit(F::NAME, &error))?;
-    let output = function.call(machine).map_err(crate::Error::problem)?;
+    let output = function.call(machine)?;
     let retcode = F::retcode(&output);
     let value = to_value(&output).map_err(|error| unshowable(&error))?;
     Ok(Outcome { value, retcode })
 }
 
-// Apart from `run`, which the agent carries once for each function.
 #[cold]
 #[inline(never)]
-fn misfit(function: &str, error: &FromValueError) -> Problem {
-    Problem::new(ProblemKind::Arguments, format!("{function}: {error}")).hint(usage(function))
+fn misfit(function: &str, error: &FromValueError) -> Error {
+    Error::arguments(format!("{function}: {error}")).hint(usage(function))
 }
 
 #[cold]
 #[inline(never)]
-fn unshowable(error: &dyn std::fmt::Display) -> Problem {
-    Problem::new(ProblemKind::Failed, error.to_string())
+fn unshowable(error: &dyn std::fmt::Display) -> Error {
+    Error::failed(error.to_string())
 }
 
 /// The field that takes all further named arguments as a map.

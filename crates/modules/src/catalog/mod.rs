@@ -89,7 +89,7 @@ pub fn get(name: &str) -> Result<&'static Entry, Problem> {
 
 /// Runs a call on a machine.
 pub fn call(call: Call, machine: &dyn System) -> Return {
-    match get(&call.function).and_then(|entry| (entry.call)(call, machine)) {
+    match get(&call.function).and_then(|entry| entry.call(call, machine)) {
         Ok(outcome) => Return { value: outcome.value, retcode: outcome.retcode, problem: None },
         Err(problem) => problem.into(),
     }

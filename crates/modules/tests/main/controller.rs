@@ -17,7 +17,6 @@ fn tree() -> FakeController {
     let files = [("d/x", "hello, hello\n"), ("d/init.sls", "s\n"), ("d/e/y", "y\n"), ("top.sls", "t\n")];
     FakeController {
         files: files.map(|(name, content)| (name.to_owned(), content.as_bytes().to_vec())).into(),
-        urls: [("https://example.com/a?b".to_owned(), b"page".to_vec())].into(),
         ..FakeController::default()
     }
 }
@@ -47,9 +46,6 @@ fn files_come_from_the_tree() {
     let names = ["/srv/dest/d/e/y", "/srv/dest/d/init.sls", "/srv/dest/d/x"].map(Value::from).to_vec();
     assert_eq!(got, names.into());
     assert_eq!(text(&machine, "/srv/dest/d/e/y").as_deref(), Some("y\n"));
-    assert_eq!(call(&machine, "cp.get_url", &["https://example.com/a?b", "/srv/a"]).value, "/srv/a".into());
-    assert_eq!(text(&machine, "/srv/a").as_deref(), Some("page"));
-    assert_eq!(call(&machine, "cp.get_url", &["https://example.com/a?b", "None"]).value, "page".into());
     for wrong in ["salt://../etc/passwd", "salt://d/../../x", "ftp://x/y"] {
         assert!(call(&machine, "cp.get_file", &[wrong, "/srv/x"]).problem.is_some(), "{wrong}");
     }

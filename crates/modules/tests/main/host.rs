@@ -53,6 +53,38 @@ fn shown(answer: &Return) -> String {
 }
 
 #[test]
+fn an_address_is_fetched_by_the_targets_own_tool() {
+    let tool = |name: &str| std::process::Command::new(name).arg("--version").output().is_ok();
+    if !tool("curl") && !tool("wget") {
+        eprintln!("skipped: there is neither curl nor wget");
+        return;
+    }
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = server.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for stream in server.incoming().take(3).flatten() {
+            let mut reader = std::io::BufReader::new(&stream);
+            let mut request = String::new();
+            let _ = std::io::BufRead::read_line(&mut reader, &mut request);
+            let status = if request.contains("/page") { "200 OK" } else { "404 Not Found" };
+            let answer = format!("HTTP/1.0 {status}\r\nContent-Length: 4\r\n\r\npage");
+            let _ = std::io::Write::write_all(&mut &stream, answer.as_bytes());
+        }
+    });
+    let machine = machine();
+    let page = format!("http://{address}/page");
+    assert_eq!(shown(&machine.call("cp.get_url", &[&page, "None"], "")), "\"page\"");
+    let stored = machine.call("cp.get_url", &[&page, "@/stored"], "");
+    assert!(stored.problem.is_none(), "{stored:?}");
+    assert_eq!(std::fs::read(machine.path("stored")).expect("it is there"), b"page");
+    let missing = machine.call("cp.get_url", &[&format!("http://{address}/none"), "@/stored"], "");
+    assert!(missing.problem.is_some_and(|problem| problem.text.contains("could not fetch")));
+    assert_eq!(std::fs::read(machine.path("stored")).expect("it is still there"), b"page");
+    let left: Vec<_> = std::fs::read_dir(machine.place.path()).expect("it is ours").flatten().collect();
+    assert_eq!(left.len(), 2, "nothing is left but the launcher and the file: {left:?}");
+}
+
+#[test]
 fn commands_give_what_salt_gives() {
     let machine = machine();
     // Function, command, further arguments, result, exit code.

@@ -255,7 +255,7 @@ impl Function for CrossTest {
         }
         let call = Call { args: self.args, kwargs: self.kwargs, ..Call::new(self.func) };
         let entry = super::get(&call.function)?;
-        let outcome: std::result::Result<_, Problem> = (entry.call)(call, machine);
+        let outcome: std::result::Result<_, Problem> = entry.call(call, machine);
         Ok(outcome?.value)
     }
 }
