@@ -73,10 +73,6 @@ pub struct Options {
     #[arg(short = 'r', long = "raw", visible_alias = "raw-shell", help_heading = "How it runs")]
     raw: bool,
 
-    /// Salt's level of logs: there are none here, so it changes nothing
-    #[arg(short = 'l', long, value_name = "LEVEL", hide = true)]
-    log_level: Option<String>,
-
     /// Salt-ssh's way to ignore host keys, which does not exist here
     #[arg(short = 'i', long, hide = true)]
     ignore_host_keys: bool,
@@ -147,7 +143,6 @@ impl Targeting {
 }
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
-    let _ = &options.log_level;
     if options.ignore_host_keys {
         return Err(Failure::usage("host keys are never ignored")
             .hint("`accept_new: True` in the roster takes a key at the first contact and remembers it"));

@@ -10,7 +10,6 @@ use russh::keys::{Algorithm, EcdsaCurve, HashAlg, PublicKeyOrCertificate};
 
 use super::Target;
 use crate::known_hosts::{self, KeyTypes, KnownHosts, Verdict};
-use crate::ssh_config::StrictHostKeyChecking;
 
 /// What host keys we ask for, best first.
 pub const ALGORITHMS: [Algorithm; 6] = [
@@ -49,14 +48,13 @@ impl Known {
             None => (target.key.address.clone(), target.key.port),
         };
         let types = known_hosts::key_types(&known.entries, &host, port);
-        let accept_new =
-            target.entry.accept_new || settings.strict_host_key_checking == StrictHostKeyChecking::AcceptNew;
         Known {
             known: Arc::new(known),
             host,
             port,
             types,
-            accept_new,
+            // Only where the roster names the target: ssh's own configuration can make nothing laxer.
+            accept_new: target.entry.accept_new,
             hash_names: settings.hash_known_hosts,
             file: files.into_iter().next(),
         }

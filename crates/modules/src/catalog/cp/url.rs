@@ -31,7 +31,18 @@ pub fn download(machine: &dyn System, url: &str, path: &Path, mode: Option<u32>)
 /// What the tool printed; nothing if it wrote to a file.
 fn fetch(machine: &dyn System, url: &str, place: &str) -> Result<Vec<u8>> {
     let tools: [&[&str]; 2] = [
-        &["curl", "--fail", "--silent", "--show-error", "--location", "--proto", "=http,https", "--output", place, "--"],
+        &[
+            "curl",
+            "--fail",
+            "--silent",
+            "--show-error",
+            "--location",
+            "--proto",
+            "=http,https",
+            "--output",
+            place,
+            "--",
+        ],
         &["wget", "-q", "-O", place, "--"],
     ];
     for tool in tools {
@@ -45,5 +56,6 @@ fn fetch(machine: &dyn System, url: &str, place: &str) -> Result<Vec<u8>> {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(Error::failed(format!("{} could not fetch {url} (exit code {}): {said}", tool[0], output.code)));
     }
-    Err(Error::failed(format!("{url} can't be fetched: the target has neither curl nor wget")).hint("install one of them there"))
+    Err(Error::failed(format!("{url} can't be fetched: the target has neither curl nor wget"))
+        .hint("install one of them there"))
 }
