@@ -1,8 +1,9 @@
 //! The one command that starts an agent, and first takes it in where it isn't there yet.
 //!
 //! It must run under any POSIX shell, with nothing but what busybox has, and in one go: each
-//! further round trip is paid by every target. It never runs a file whose hash it didn't check, and
-//! runs it through the very descriptor that was checked (rule R10).
+//! further round trip is paid by every target. It never runs a file whose hash wasn't checked, and
+//! runs it through the very descriptor that was checked (rule R10). A check is remembered with the
+//! file's inode, size and times of change: hashing at each start would be most of a login's cost.
 
 use rocksalt_core::roster::{Entry, Escalate, Method};
 
@@ -72,14 +73,16 @@ pub fn quote(text: &str) -> String {
 const SCRIPT: &str = r#"umask 077;LC_ALL=C;export LC_ALL
 u=$(id -u 2>/dev/null);w=@WIPE@
 s(){ printf '\n@MARK@ %s\n' "$*";}
-g(){ if [ $w = 1 ];then rm -f "$f";rmdir "$d" 2>/dev/null;fi;s start "$d"
+i(){ stat -Lc '%d %i %s %y %z' /proc/self/fd/9 2>/dev/null;}
+v(){ [ -O "$f.ok" ]&&read -r k<"$f.ok"&&[ "$k" ]&&[ "$k" = "$(i)" ]&&return
+set -- $(sha256sum <&9);[ "$1" = "$h" ]&&i >"$f.ok";[ "$1" = "$h" ];}
+g(){ if [ $w = 1 ];then rm -f "$f" "$f.ok";rmdir "$d" 2>/dev/null;fi;s start "$d"
 [ -e /proc/self/fd/9 ]&&exec /proc/self/fd/9 agent 9 "$d"
 exec "$f" agent 9 "$d";}
 for d in @DIRS@
 for h in @HASHES@;do f=$d/rocksalt-agent-$h
-if [ -f "$f" ]&&[ ! -L "$f" ]&&[ -O "$f" ]&&exec 9<"$f";then set -- $(sha256sum <&9)
-[ "$1" = "$h" ]&&g
-exec 9<&-;rm -f "$f";fi
+if [ -f "$f" ]&&[ ! -L "$f" ]&&[ -O "$f" ]&&exec 9<"$f";then v&&g
+exec 9<&-;rm -f "$f" "$f.ok";fi
 done;done
 command -v sha256sum >/dev/null||{ s lacks sha256sum;exit 3;}
 o=
@@ -99,7 +102,7 @@ exec 9<"$f";set -- $(sha256sum <&9)
 [ "$1" = "$h" ]||{ s full "$(wc -c <"$f")" "$d";exit 3;}
 chmod 700 "$f"
 "$f" probe </dev/null >/dev/null 2>&1||{ s noexec $? "$d";exit 3;}
-[ $w = 1 ]||{ mv -f "$f" "$d/rocksalt-agent-$h"&&f=$d/rocksalt-agent-$h;}
+[ $w = 1 ]||{ mv -f "$f" "$d/rocksalt-agent-$h"&&f=$d/rocksalt-agent-$h&&i >"$f.ok";}
 trap - 0
 g"#;
 
