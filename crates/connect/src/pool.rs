@@ -43,7 +43,7 @@ pub struct Wish<'a> {
 }
 
 /// Uploads of the agent at once: more would only share the same network.
-const UPLOADS: usize = 32;
+const UPLOADS: usize = 24;
 
 pub struct Pool {
     agents: Agents,

@@ -25,8 +25,8 @@ const SILENCE: Duration = Duration::from_secs(30);
 ///
 /// sshd's buffer for what a command hasn't read yet grows in small steps, each of which copies all
 /// of it: three megabytes at full speed cost it 57 ms of processor time, so paced they cost 7.
-const PIECE: usize = 256 * 1024;
-const BREATH: Duration = Duration::from_millis(2);
+const PIECE: usize = 128 * 1024;
+const BREATH: Duration = Duration::from_millis(1);
 
 /// How to start an agent.
 pub struct Settings<'a> {
