@@ -47,7 +47,7 @@ build: tools agent
 bench: build
 	@test -x bench/run || { echo 'bench/run is missing in this checkout' >&2; exit 1; }
 	$(CARGO) build --locked --package rocksalt-testkit
-	TARGET='$(TARGET)' bench/run
+	TARGET='$(TARGET)' bench/run --install --write
 
 fuzz: tools
 	@TARGET='$(TARGET)' scripts/fuzz
@@ -77,6 +77,7 @@ check:
 
 unit:
 	$(CARGO) test --locked --workspace --exclude e2e --exclude rocksalt-testkit
+	@scripts/with bench python3 -B -m unittest discover -s bench/tests
 
 hosts:
 	$(CARGO) test --locked --package rocksalt-testkit

@@ -46,7 +46,14 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
         (Some(Action::Close { .. }), None) => eprintln!("no connection is up"),
         (None, None) if context.common.json => say!("[]"),
         (None, None) => eprintln!("no connection is up"),
-        (None, Some(kept)) => show(&kept.list().await?, context.common.json),
+        (None, Some(kept)) => {
+            let links = kept.list().await?;
+            if links.is_empty() && !context.common.json {
+                eprintln!("no connection is up");
+            } else {
+                show(&links, context.common.json);
+            }
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
