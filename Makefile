@@ -77,7 +77,7 @@ check:
 
 unit:
 	$(CARGO) test --locked --workspace --exclude e2e --exclude rocksalt-testkit
-	@scripts/with bench python3 -B -m unittest discover -s bench/tests
+	python3 -B -m unittest discover -s bench/tests
 
 hosts:
 	$(CARGO) test --locked --package rocksalt-testkit
