@@ -81,7 +81,7 @@ fn take_in(
             (Message::Ping, _) => drop(link.send(LINK, Message::Pong)),
             (Message::Bye { wipe }, _) => return Ok(Some(Farewell { wipe })),
             (Message::Call(call), Some(calls)) if frame.id != LINK && frame.id < FIRST_ASK => {
-                calls.start(frame.id, call)
+                calls.start(frame.id, *call);
             }
             (Message::Cancel, Some(calls)) => calls.cancel(frame.id),
             (message @ (Message::Answer(_) | Message::Data(_) | Message::Credit(_)), Some(_)) => {

@@ -64,7 +64,7 @@ impl Answers for Serving {
                 Err(error) => Err(failed(&error)),
             },
             Ask::Publish { target, target_type, call, timeout } => {
-                self.publish(target, &target_type, call, timeout).await
+                self.publish(target, &target_type, *call, timeout).await
             }
             Ask::Event(event) => self.event(event),
             Ask::File { .. } | Ask::Url { .. } | Ask::Push { .. } => {

@@ -80,7 +80,7 @@ enum Asked {
 impl Request {
     /// Sends the call. Dropping the request cancels it.
     pub fn start(port: Port, call: Call, answers: Arc<dyn Answers>) -> Request {
-        port.send(Message::Call(call));
+        port.send(Message::Call(Box::new(call)));
         let (say, said) = mpsc::unbounded_channel();
         Request { port, answers, asks: HashMap::new(), say, said }
     }

@@ -14,7 +14,7 @@ pub enum Message {
     Hello(#[n(0)] Hello),
     /// Run this function; ends with a `Return` under the same id.
     #[n(1)]
-    Call(#[n(0)] Call),
+    Call(#[n(0)] Box<Call>),
     /// Stop a call; it still ends with a `Return`.
     #[n(2)]
     Cancel,
@@ -127,7 +127,7 @@ pub enum Ask {
         #[n(1)]
         target_type: String,
         #[n(2)]
-        call: Call,
+        call: Box<Call>,
         /// In seconds.
         #[n(3)]
         timeout: u32,

@@ -62,7 +62,7 @@ fn ask() -> impl Strategy<Value = Ask> {
         (".{0,9}", ".{0,9}", call(), any::<u32>()).prop_map(|(target, target_type, call, timeout)| Ask::Publish {
             target,
             target_type,
-            call,
+            call: Box::new(call),
             timeout
         }),
         (".{0,9}", map_of(value())).prop_map(|(tag, data)| Ask::Event(Event { tag, data })),
@@ -76,7 +76,7 @@ fn message() -> impl Strategy<Value = Message> {
             version,
             pid
         })),
-        call().prop_map(Message::Call),
+        call().prop_map(|call| Message::Call(Box::new(call))),
         Just(Message::Cancel),
         (value(), any::<i32>(), proptest::option::of(problem()))
             .prop_map(|(value, retcode, problem)| Message::Return(Box::new(Return { value, retcode, problem }))),
@@ -151,7 +151,9 @@ proptest! {
         decoder.push(&bytes);
         while let Ok(Some(frame)) = decoder.next_frame() {
             prop_assert!(encode(&frame, &mut Vec::new()).is_ok());
-            if let Message::Call(Call { job: Some(job), .. }) = frame.message {
+            if let Message::Call(call) = frame.message
+                && let Call { job: Some(job), .. } = *call
+            {
                 prop_assert!(job.as_str().bytes().all(|b| b.is_ascii_digit()));
                 prop_assert!(!job.start_time().is_empty());
             }

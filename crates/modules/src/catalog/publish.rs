@@ -140,7 +140,7 @@ fn ask(
     timeout: u32,
 ) -> Result<Map> {
     let call = call(function, args)?;
-    match machine.controller().ask(Ask::Publish { target, target_type, call, timeout })? {
+    match machine.controller().ask(Ask::Publish { target, target_type, call: Box::new(call), timeout })? {
         Value::Map(answers) => Ok(answers),
         Value::Null => Ok(Map::new()),
         other => Err(Error::failed(format!("the controller answered with {} instead of a map", other.kind()))),

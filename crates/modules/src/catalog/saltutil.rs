@@ -466,7 +466,12 @@ impl Function for Cmd {
         let mut call = publish::call(&self.fun, &self.arg)?;
         call.kwargs.extend(self.kwarg.unwrap_or_default());
         let timeout = self.timeout.unwrap_or(publish::PATIENCE);
-        machine.controller().ask(Ask::Publish { target: self.tgt, target_type: self.tgt_type, call, timeout })
+        machine.controller().ask(Ask::Publish {
+            target: self.tgt,
+            target_type: self.tgt_type,
+            call: Box::new(call),
+            timeout,
+        })
     }
 }
 
