@@ -60,6 +60,40 @@ fn sudo_with_a_password_without_one_and_not_at_all() {
 }
 
 #[test]
+fn su_and_doas_become_somebody_else_too() {
+    let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
+    let by = |entry: Entry, user: &str, way: &str| entry.set("user", user).set("become", way);
+    let with_password = |entry: Entry| entry.set("sudo_passwd", password_of("deploy"));
+    assert_eq!(who(&fleet, |entry| with_password(by(entry, "ops", "{method: su, user: deploy}"))), "deploy");
+    assert_eq!(who(&fleet, |entry| by(entry, "ops", "doas")), "root", "doas asks ops for nothing");
+    assert_eq!(who(&fleet, |entry| with_password(by(entry, "deploy", "doas"))), "root", "doas asks at a terminal");
+}
+
+#[test]
+fn an_ssh_agent_opens_without_a_key_file() {
+    let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
+    let socket = std::env::temp_dir().join(format!("rocksalt-e2e-agent-{}", std::process::id()));
+    let mut agent =
+        std::process::Command::new("ssh-agent").arg("-D").arg("-a").arg(&socket).spawn().expect("it starts");
+    e2e::wait_until("the agent listens", || socket.exists());
+    let add = std::process::Command::new("ssh-add")
+        .arg("-q")
+        .arg(fleet.bed.user_key())
+        .env("SSH_AUTH_SOCK", &socket)
+        .status();
+    assert!(add.is_ok_and(|status| status.success()), "the key is added");
+    fleet.set_roster(|_, entry| entry.without("priv"));
+    let arguments = ["h1", "test.ping", "--out", "json", "--static"];
+    let outcome = fleet.rocksalt(&arguments).env("SSH_AUTH_SOCK", &socket).finish().expect("it ends");
+    let without = fleet.rocksalt(&["links", "close"]).finish().and_then(|_| fleet.rocksalt(&arguments).finish());
+    let _ = agent.kill();
+    let _ = agent.wait();
+    let _ = std::fs::remove_file(&socket);
+    assert_code(&outcome, exit::FINE);
+    assert_code(&without.expect("it ends"), exit::UNREACHED);
+}
+
+#[test]
 fn a_user_certificate_opens_and_its_key_alone_does_not() {
     let Some(fleet) = Fleet::start(&[Spec::debian().with(Quirk::UserCertificate)]) else { return };
     let key = fleet.bed.certified_key().display().to_string();
