@@ -91,8 +91,6 @@ pub enum FromKeeper {
     Hello {
         #[n(0)]
         build: String,
-        #[n(1)]
-        pid: u32,
     },
     #[n(1)]
     Opened {

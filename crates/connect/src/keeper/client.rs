@@ -21,8 +21,6 @@ use crate::transport::Prompt;
 /// The keeper's links.
 pub struct Kept {
     shared: Arc<Shared>,
-    /// The keeper's process.
-    pub pid: u32,
 }
 
 struct Shared {
@@ -62,8 +60,8 @@ impl Kept {
         tokio::spawn(wire::write(write, outgoing));
         let _ = messages.send(ToKeeper::Hello { build: build.to_owned(), agent_socket });
         let mut reader = Reader::new(read);
-        let pid = match reader.next().await {
-            Ok(Some(FromKeeper::Hello { build: other, pid })) if other == build => pid,
+        match reader.next().await {
+            Ok(Some(FromKeeper::Hello { build: other })) if other == build => {}
             Ok(Some(_)) => {
                 let _ = messages.send(ToKeeper::Stop);
                 // It closes its end when it is about to go.
@@ -71,7 +69,7 @@ impl Kept {
                 return None;
             }
             _ => return None,
-        };
+        }
         let shared = Arc::new(Shared {
             messages,
             state: Mutex::default(),
@@ -79,7 +77,7 @@ impl Kept {
             ended: watch::Sender::new(false),
         });
         tokio::spawn(listen(reader, Arc::clone(&shared), prompt));
-        Some(Kept { shared, pid })
+        Some(Kept { shared })
     }
 
     /// Closes all links and ends the keeper.

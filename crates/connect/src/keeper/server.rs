@@ -127,7 +127,7 @@ impl Client {
                 ToKeeper::Hello { agent_socket, .. } => {
                     *lock(&self.agent_socket) = agent_socket;
                     let build = self.keeper.settings.build.clone();
-                    self.say(FromKeeper::Hello { build, pid: std::process::id() });
+                    self.say(FromKeeper::Hello { build });
                 }
                 ToKeeper::Open { ticket, entry, wipe, verbose } => {
                     let client = Arc::clone(self);

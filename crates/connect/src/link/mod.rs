@@ -41,7 +41,6 @@ struct State {
     /// Why the link is no more.
     lost: Option<Failure>,
     last_use: Option<Instant>,
-    last_heard: Option<Instant>,
 }
 
 struct Open {
@@ -162,7 +161,6 @@ impl Link {
     /// Brings a frame of the agent to whom it belongs. What nobody waits for is dropped.
     fn route(&self, frame: Frame) {
         let mut state = self.lock();
-        state.last_heard = Some(Instant::now());
         let (request, id) = match &frame.message {
             Message::Ask(parent, _) => {
                 let parent = *parent;

@@ -52,6 +52,21 @@ fn files_come_from_the_tree() {
 }
 
 #[test]
+fn a_file_that_the_caller_gives_is_taken() {
+    let urls = [("cp://0".to_owned(), b"hi\n".to_vec())].into();
+    let (machine, _) = setup(FakeController { urls, ..FakeController::default() });
+    let given = |size: i64| {
+        let file =
+            [("source", "cp://0".into()), ("name", "../motd".into()), ("size", size.into()), ("mode", 0o600i64.into())];
+        Value::List(vec![Map::from_iter(file.map(|(name, value): (&str, Value)| (name.into(), value))).into()])
+    };
+    let receive = |size: i64| catalog::call(Call::new("cp.receive").arg(given(size)).arg("/etc/"), &machine);
+    assert_eq!(receive(3).value, Value::List(vec!["/etc/motd".into()]), "a name can't lead elsewhere");
+    assert_eq!(text(&machine, "/etc/motd").as_deref(), Some("hi\n"));
+    assert!(receive(4).problem.is_some_and(|problem| problem.text.contains("changed while")));
+}
+
+#[test]
 fn a_damaged_file_changes_nothing() {
     let (machine, _) = setup(FakeController { damages: true, ..tree() });
     let machine = machine.file("/srv/x", "old");
