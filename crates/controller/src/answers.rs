@@ -67,6 +67,9 @@ impl Answers for Serving {
                 self.publish(target, &target_type, *call, timeout).await
             }
             Ask::Event(event) => self.event(event),
+            Ask::Pillar { .. } | Ask::Tree | Ask::Files { .. } => {
+                Err(Problem::new(ProblemKind::Refused, "this controller keeps no states yet"))
+            }
             Ask::File { .. } | Ask::Url { .. } | Ask::Push { .. } => {
                 Err(Problem::new(ProblemKind::Failed, "that comes as a stream"))
             }

@@ -5,7 +5,7 @@ use minicbor::{Decode, Encode};
 use super::RequestId;
 use crate::call::{Call, Problem, Return};
 use crate::event::Event;
-use crate::value::Value;
+use crate::value::{Map, Value};
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Message {
@@ -135,6 +135,32 @@ pub enum Ask {
     /// Put an event on the controller's bus.
     #[n(6)]
     Event(#[n(0)] Event),
+    /// This target's pillar: `{"data": {...}, "errors": [...]}`. The target says what its grains are,
+    /// who it is the controller knows by its link.
+    #[n(7)]
+    Pillar {
+        #[n(0)]
+        grains: Map,
+        #[n(1)]
+        saltenv: String,
+        /// Empty: as configured.
+        #[n(2)]
+        pillarenv: String,
+        /// Merged over the rest, and visible while the rest renders.
+        #[n(3)]
+        given: Map,
+    },
+    /// The controller's tree: `{environment: [[path, "f", size, mode] | [path, "d"] | [path, "l", target], ...]}`.
+    #[n(8)]
+    Tree,
+    /// Many small files at once, in the order of their names: a list of bytes, null for one that isn't there.
+    #[n(9)]
+    Files {
+        #[n(0)]
+        saltenv: String,
+        #[n(1)]
+        paths: Vec<String>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

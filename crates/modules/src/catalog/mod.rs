@@ -3,6 +3,9 @@
 //! To add a noun: write `noun.rs` with a `FUNCTIONS` list, and put one line here in each place.
 
 mod function;
+mod state;
+mod touches;
+mod verdict;
 
 mod cmd;
 mod config;
@@ -22,6 +25,9 @@ mod system;
 mod test;
 
 pub use function::{Entry, Function, NAMED, Outcome, entry};
+pub use state::{Bound, Decision, Described, State, StateEntry, Step, state};
+pub use touches::{Thing, Touches};
+pub use verdict::Verdict;
 
 use rocksalt_core::{Call, Problem, Return, call::ProblemKind, nearest};
 
@@ -51,6 +57,20 @@ const NOUNS: &[(&str, &[Entry])] = &[
 /// Every function there is.
 pub fn all() -> impl Iterator<Item = &'static Entry> {
     NOUNS.iter().flat_map(|(_, functions)| functions.iter())
+}
+
+/// Alphabetical by noun; a noun's states are beside its functions.
+const STATES: &[(&str, &[StateEntry])] = &[];
+
+/// Every state there is.
+pub fn states() -> impl Iterator<Item = &'static StateEntry> {
+    STATES.iter().flat_map(|(_, states)| states.iter())
+}
+
+pub fn find_state(name: &str) -> Option<&'static StateEntry> {
+    let (noun, _) = name.split_once('.')?;
+    let (_, states) = STATES.iter().find(|(known, _)| *known == noun)?;
+    states.iter().find(|entry| entry.name == name)
 }
 
 /// The nouns: `test`, `cmd`, …

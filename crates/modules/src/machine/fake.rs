@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rocksalt_core::{JobId, Map};
 
-use super::{Command, FakeController, Kind, NoController, Output, Probe, Running, Stat, Stop, System, Upward};
+use super::{
+    Command, FakeController, FakeTree, Kind, NoController, Output, Probe, Running, Stat, Stop, System, Tree, Upward,
+};
 use crate::{Error, Result};
 
 /// Files and directories in a map, and answers to commands that a test wrote down.
@@ -19,6 +21,7 @@ pub struct Fake {
     grains: Arc<Map>,
     options: Map,
     controller: Option<Arc<FakeController>>,
+    tree: FakeTree,
     running: Vec<Running>,
 }
 
@@ -72,6 +75,11 @@ impl Fake {
     }
 
     #[must_use]
+    pub fn with_tree(mut self, tree: FakeTree) -> Fake {
+        self.tree = tree;
+        self
+    }
+
     pub fn with_controller(mut self, controller: Arc<FakeController>) -> Fake {
         self.controller = Some(controller);
         self
@@ -252,6 +260,10 @@ impl Probe for Fake {
 
     fn sleep(&self, _: f64) -> Result<()> {
         Ok(())
+    }
+
+    fn tree(&self) -> &dyn Tree {
+        &self.tree
     }
 
     fn controller(&self) -> &dyn Upward {

@@ -5,13 +5,13 @@ use std::fs;
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rocksalt_core::{JobId, Map};
 
 use super::signal::Signal;
-use super::{Command, Kind, Output, Probe, Running, Sink, Stat, Stop, System, Upward, launch, process};
+use super::{Command, Kind, NoTree, Output, Probe, Running, Sink, Stat, Stop, System, Tree, Upward, launch, process};
 use crate::{Error, Result};
 
 /// What all calls on one machine share.
@@ -56,7 +56,7 @@ impl Base {
         calls.next += 1;
         let number = calls.next;
         calls.running.insert(number, (running, Arc::clone(&signal)));
-        Host { base: Arc::clone(self), options, signal, upward, sink, number }
+        Host { base: Arc::clone(self), options, signal, upward, tree: OnceLock::new(), sink, number }
     }
 
     fn grains(&self, machine: &dyn Probe) -> Arc<Map> {
@@ -77,6 +77,7 @@ pub struct Host {
     options: Map,
     signal: Arc<Signal>,
     upward: Box<dyn Upward>,
+    tree: OnceLock<Box<dyn Tree>>,
     sink: Option<Sink>,
     number: u64,
 }
@@ -85,6 +86,12 @@ impl Host {
     /// How somebody else stops this call.
     pub fn signal(&self) -> Arc<Signal> {
         Arc::clone(&self.signal)
+    }
+
+    /// Gives it the controller's files and pillar. After the call began, since templates of the
+    /// tree call functions on this very host.
+    pub fn set_tree(&self, tree: Box<dyn Tree>) {
+        let _ = self.tree.set(tree);
     }
 
     fn execute(&self, command: &Command, sink: Option<&Sink>) -> Result<Output> {
@@ -182,6 +189,10 @@ impl Probe for Host {
 
     fn controller(&self) -> &dyn Upward {
         &*self.upward
+    }
+
+    fn tree(&self) -> &dyn Tree {
+        &**self.tree.get_or_init(|| Box::new(NoTree::default()))
     }
 
     fn running(&self) -> Vec<Running> {

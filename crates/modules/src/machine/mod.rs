@@ -8,10 +8,12 @@ pub mod accounts;
 mod command;
 mod fake;
 mod fake_controller;
+mod fake_tree;
 mod host;
 mod launch;
 mod process;
 mod signal;
+mod tree;
 mod upward;
 
 use std::io;
@@ -22,9 +24,11 @@ use rocksalt_core::{JobId, Map};
 pub use command::{Command, Output, Pipe, Sink};
 pub use fake::Fake;
 pub use fake_controller::FakeController;
+pub use fake_tree::FakeTree;
 pub use host::{Base, Host};
 pub use launch::{EXEC_AS, exec_as};
 pub use signal::Signal;
+pub use tree::{EntryKind, NoTree, Template, Tree, TreeEntry};
 pub use upward::{NoController, Upward};
 
 use crate::Result;
@@ -70,6 +74,9 @@ pub trait Probe: Send + Sync {
 
     /// The controller, for files, other targets and events.
     fn controller(&self) -> &dyn Upward;
+
+    /// The controller's files and this target's pillar.
+    fn tree(&self) -> &dyn Tree;
 
     /// The calls that run on this machine at this moment, this one included.
     fn running(&self) -> Vec<Running>;

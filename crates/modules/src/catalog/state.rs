@@ -1,0 +1,170 @@
+//! [`State`]: the contract of a state, in which looking and changing are two things (decision D8).
+
+use rocksalt_core::value::{fields_of, from_value};
+use rocksalt_core::{Map, Value, nearest};
+use serde::de::DeserializeOwned;
+
+use super::NAMED;
+use super::touches::Touches;
+use super::verdict::Verdict;
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+/// How something shall be, with the arguments that users write below it.
+///
+/// The struct's fields are its arguments; its doc comment is the state's documentation. What all
+/// states take (`require`, `unless`, `retry` …) never arrives here. An argument that may be left
+/// out is `#[serde(default)]`; a field `kwargs: Map` takes those that have no field of their own.
+pub trait State: Described {
+    const NAME: &'static str;
+
+    /// The arguments that must be given, besides `name`, which there always is.
+    const REQUIRED: &'static [&'static str] = &[];
+
+    /// Whether a `watch` on something that changed makes it act ([`State::watched`]).
+    const WATCHES: bool = false;
+
+    /// What is to be done, found by looking.
+    type Plan;
+
+    /// Looks, and decides. There is no way to change anything here: a dry run ends with it.
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>>;
+
+    /// Does what was planned, and says what was changed.
+    fn apply(&self, plan: Self::Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict>;
+
+    /// The plan when something that it watches has changed (Salt's `mod_watch`).
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {
+        self.plan(machine, step)
+    }
+
+    /// What it reads and writes, so that steps that have nothing to do with each other may overlap.
+    fn touches(&self) -> Touches {
+        Touches::everything()
+    }
+}
+
+/// Types that can be read from arguments, and described where there is documentation.
+#[cfg(feature = "docs")]
+pub trait Described: DeserializeOwned + schemars::JsonSchema {}
+#[cfg(feature = "docs")]
+impl<T: DeserializeOwned + schemars::JsonSchema> Described for T {}
+
+/// Types that can be read from arguments.
+#[cfg(not(feature = "docs"))]
+pub trait Described: DeserializeOwned {}
+#[cfg(not(feature = "docs"))]
+impl<T: DeserializeOwned> Described for T {}
+
+/// What looking has shown.
+pub enum Decision<P> {
+    /// There is nothing to do, or nothing can be done: this is the result in every mode.
+    Settled(Verdict),
+    /// The plan, and what a dry run reports of it.
+    Change(P, Verdict),
+}
+
+impl<P> Decision<P> {
+    pub fn map<Q>(self, with: impl FnOnce(P) -> Q) -> Decision<Q> {
+        match self {
+            Decision::Settled(verdict) => Decision::Settled(verdict),
+            Decision::Change(plan, verdict) => Decision::Change(with(plan), verdict),
+        }
+    }
+}
+
+/// The step of a run that a state is called for.
+pub struct Step<'a> {
+    pub id: &'a str,
+    pub name: &'a str,
+    pub sls: &'a str,
+    pub saltenv: &'a str,
+    /// The step as `state show-low` prints it, with what all states take.
+    pub low: &'a Map,
+    /// A dry run: only [`State::plan`] is called.
+    pub test: bool,
+}
+
+/// A state in the list.
+pub struct StateEntry {
+    pub name: &'static str,
+    /// The names of its arguments in their order.
+    pub arguments: fn() -> &'static [&'static str],
+    pub required: &'static [&'static str],
+    pub watches: bool,
+    work: fn(Value, &dyn System, &Step<'_>, bool) -> Result<Verdict>,
+    touches: fn(Value) -> Touches,
+    #[cfg(feature = "docs")]
+    pub schema: fn() -> schemars::Schema,
+}
+
+/// The list entry of a state.
+pub const fn state<S: State>() -> StateEntry {
+    StateEntry {
+        name: S::NAME,
+        arguments: fields_of::<S>,
+        required: S::REQUIRED,
+        watches: S::WATCHES,
+        work: work::<S>,
+        touches: |arguments| from_value::<S>(arguments).map_or_else(|_| Touches::everything(), |state| state.touches()),
+        #[cfg(feature = "docs")]
+        schema: || schemars::schema_for!(S),
+    }
+}
+
+/// Arguments as a state takes them.
+pub struct Bound {
+    arguments: Map,
+    /// Those that nobody takes, with the nearest right spelling. Salt ignores most of them silently.
+    pub strange: Vec<String>,
+}
+
+impl StateEntry {
+    /// Sorts a step's own arguments (`name` among them) into the state's fields.
+    pub fn bind(&self, given: Map) -> Bound {
+        let fields = (self.arguments)();
+        let takes_named = fields.contains(&NAMED);
+        let (mut arguments, mut named, mut strange) = (Map::new(), Map::new(), Vec::new());
+        for (key, value) in given {
+            let name = key.as_str().unwrap_or_default();
+            if name != NAMED && fields.contains(&name) {
+                arguments.insert(key, value);
+            } else if takes_named {
+                named.insert(key, value);
+            } else if !name.starts_with("__") && name != "name" {
+                strange.push(format!(
+                    "{}: no argument '{key}'{}",
+                    self.name,
+                    nearest::hint(name, fields.iter().copied())
+                ));
+            }
+        }
+        if takes_named {
+            arguments.insert(NAMED, named);
+        }
+        Bound { arguments, strange }
+    }
+
+    /// Brings the machine into this state, or (in a dry run) only says what that would mean.
+    ///
+    /// `watched`: something that it watches has changed.
+    pub fn call(&self, bound: Bound, machine: &dyn System, step: &Step<'_>, watched: bool) -> Result<Verdict> {
+        (self.work)(Value::Map(bound.arguments), machine, step, watched)
+    }
+
+    pub fn touches(&self, bound: Bound) -> Touches {
+        (self.touches)(Value::Map(bound.arguments))
+    }
+}
+
+fn work<S: State>(arguments: Value, machine: &dyn System, step: &Step<'_>, watched: bool) -> Result<Verdict> {
+    let state: S = from_value(arguments).map_err(|error| {
+        Error::arguments(format!("{}: {error}", S::NAME)).hint(format!("see `rocksalt doc {}`", S::NAME))
+    })?;
+    let decision = if watched { state.watched(machine, step)? } else { state.plan(machine, step)? };
+    match decision {
+        Decision::Settled(verdict) => Ok(verdict),
+        Decision::Change(_, verdict) if step.test => Ok(verdict),
+        Decision::Change(plan, _) => state.apply(plan, machine, step),
+    }
+}

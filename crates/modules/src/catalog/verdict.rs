@@ -1,0 +1,58 @@
+//! [`Verdict`]: how a state's step ended.
+
+use rocksalt_core::{Map, Value};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// `None`: a dry run that would change something.
+    pub result: Option<bool>,
+    /// Salt's words, which people and scripts search for.
+    pub comment: String,
+    /// What was changed, or (in a dry run) would be; empty if nothing.
+    pub changes: Map,
+    /// What later steps may use besides the changes: `stdout`, `path`, `hash` … (decision D10).
+    pub outputs: Map,
+    pub warnings: Vec<String>,
+    /// Further keys of the result as Salt gives them (`skip_watch`, `pchanges` …).
+    pub further: Map,
+}
+
+impl Verdict {
+    /// All is well; with no changes it was so before.
+    pub fn good(comment: impl Into<String>) -> Verdict {
+        Verdict { result: Some(true), comment: comment.into(), ..Verdict::default() }
+    }
+
+    pub fn bad(comment: impl Into<String>) -> Verdict {
+        Verdict { result: Some(false), comment: comment.into(), ..Verdict::default() }
+    }
+
+    /// A dry run that would change something.
+    pub fn would(comment: impl Into<String>) -> Verdict {
+        Verdict { result: None, comment: comment.into(), ..Verdict::default() }
+    }
+
+    #[must_use]
+    pub fn change(mut self, key: impl Into<Value>, value: impl Into<Value>) -> Verdict {
+        self.changes.insert(key, value);
+        self
+    }
+
+    #[must_use]
+    pub fn changes(mut self, changes: Map) -> Verdict {
+        self.changes = changes;
+        self
+    }
+
+    #[must_use]
+    pub fn output(mut self, key: &str, value: impl Into<Value>) -> Verdict {
+        self.outputs.insert(key, value);
+        self
+    }
+
+    #[must_use]
+    pub fn warning(mut self, text: impl Into<String>) -> Verdict {
+        self.warnings.push(text.into());
+        self
+    }
+}

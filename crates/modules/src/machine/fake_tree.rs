@@ -1,0 +1,86 @@
+//! [`FakeTree`]: files and pillar in memory, for tests.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use rocksalt_core::Map;
+
+use super::{EntryKind, Template, Tree, TreeEntry};
+use crate::text::digest;
+use crate::{Error, Result};
+
+type Renderer = Box<dyn Fn(&Template<'_>) -> Result<String> + Send + Sync>;
+
+#[derive(Default)]
+pub struct FakeTree {
+    pillar: Arc<Map>,
+    files: BTreeMap<(String, String), Arc<[u8]>>,
+    renderer: Option<Renderer>,
+    notes: Mutex<Map>,
+}
+
+impl FakeTree {
+    #[must_use]
+    pub fn with_pillar(mut self, pillar: Map) -> FakeTree {
+        self.pillar = Arc::new(pillar);
+        self
+    }
+
+    /// A file of environment `base`.
+    #[must_use]
+    pub fn with_file(mut self, path: &str, content: impl AsRef<[u8]>) -> FakeTree {
+        self.files.insert(("base".into(), path.into()), content.as_ref().into());
+        self
+    }
+
+    #[must_use]
+    pub fn with_renderer(
+        mut self,
+        renderer: impl Fn(&Template<'_>) -> Result<String> + Send + Sync + 'static,
+    ) -> FakeTree {
+        self.renderer = Some(Box::new(renderer));
+        self
+    }
+}
+
+impl Tree for FakeTree {
+    fn pillar(&self) -> Result<Arc<Map>> {
+        Ok(Arc::clone(&self.pillar))
+    }
+
+    fn refresh_pillar(&self) {}
+
+    fn environments(&self) -> Result<Vec<String>> {
+        let mut names: Vec<String> = self.files.keys().map(|(saltenv, _)| saltenv.clone()).collect();
+        names.dedup();
+        Ok(names)
+    }
+
+    fn entries(&self, saltenv: &str) -> Result<Arc<Vec<TreeEntry>>> {
+        let here = self.files.iter().filter(|((of, _), _)| of == saltenv);
+        let entry = |((_, path), content): (&(String, String), &Arc<[u8]>)| TreeEntry {
+            path: path.clone(),
+            kind: EntryKind::File { size: content.len() as u64, mode: 0o644 },
+        };
+        Ok(Arc::new(here.map(entry).collect()))
+    }
+
+    fn read(&self, saltenv: &str, path: &str) -> Result<Option<Arc<[u8]>>> {
+        Ok(self.files.get(&(saltenv.to_owned(), path.to_owned())).cloned())
+    }
+
+    fn hash(&self, saltenv: &str, path: &str) -> Result<Option<String>> {
+        Ok(self.read(saltenv, path)?.map(|content| digest::of(digest::Kind::Sha256, &content)))
+    }
+
+    fn render(&self, template: &Template<'_>) -> Result<String> {
+        match &self.renderer {
+            Some(render) => render(template),
+            None => Err(Error::failed("this tree renders nothing")),
+        }
+    }
+
+    fn notes(&self) -> &Mutex<Map> {
+        &self.notes
+    }
+}
