@@ -100,7 +100,8 @@ impl Calls {
         if !options.contains_key("id") {
             options.insert("id", call.target.as_str());
         }
-        self.base.begin(running, options, Box::new(Controller::new(id, Arc::clone(&self.link))), sink)
+        let controller = Box::new(Controller::new(id, Arc::clone(&self.link)));
+        self.base.begin(running, options, controller, sink).with_grains(call.grains.clone())
     }
 
     fn run(&self, id: RequestId, call: Call, host: Host) {

@@ -26,6 +26,9 @@ pub struct Call {
     /// The target's configuration (Salt's `minion_opts`).
     #[n(6)]
     pub options: Map,
+    /// Take these for the machine's grains, instead of gathering them.
+    #[n(7)]
+    pub grains: Option<Map>,
 }
 
 impl Call {
@@ -38,6 +41,7 @@ impl Call {
             stream: false,
             target: String::new(),
             options: Map::new(),
+            grains: None,
         }
     }
 

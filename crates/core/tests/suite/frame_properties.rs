@@ -31,8 +31,9 @@ fn value() -> impl Strategy<Value = Value> {
 
 fn call() -> impl Strategy<Value = Call> {
     let job = proptest::option::of(any::<u32>().prop_map(|at| JobId::at(u64::from(at))));
-    (".{0,12}", vec(value(), 0..3), map_of(value()), job, any::<bool>(), ".{0,9}", map_of(value())).prop_map(
-        |(function, args, kwargs, job, stream, target, options)| Call {
+    let grains = proptest::option::of(map_of(value()));
+    (".{0,12}", vec(value(), 0..3), map_of(value()), job, any::<bool>(), ".{0,9}", map_of(value()), grains).prop_map(
+        |(function, args, kwargs, job, stream, target, options, grains)| Call {
             function,
             args,
             kwargs,
@@ -40,6 +41,7 @@ fn call() -> impl Strategy<Value = Call> {
             stream,
             target,
             options,
+            grains,
         },
     )
 }
@@ -56,6 +58,10 @@ fn ask() -> impl Strategy<Value = Ask> {
     prop_oneof![
         (".{0,9}", ".{0,9}").prop_map(|(path, saltenv)| Ask::File { path, saltenv }),
         (".{0,9}", ".{0,9}").prop_map(|(saltenv, prefix)| Ask::ListFiles { saltenv, prefix }),
+        (map_of(value()), ".{0,9}", ".{0,9}", map_of(value()))
+            .prop_map(|(grains, saltenv, pillarenv, given)| Ask::Pillar { grains, saltenv, pillarenv, given }),
+        Just(Ask::Tree),
+        (".{0,9}", vec(".{0,9}", 0..3)).prop_map(|(saltenv, paths)| Ask::Files { saltenv, paths }),
         (".{0,9}", ".{0,9}").prop_map(|(path, saltenv)| Ask::HashFile { path, saltenv }),
         (".{0,9}", any::<u64>()).prop_map(|(path, size)| Ask::Push { path, size }),
         ".{0,9}".prop_map(|url| Ask::Url { url }),

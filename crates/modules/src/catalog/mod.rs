@@ -19,6 +19,7 @@ mod network;
 mod ps;
 mod publish;
 mod saltutil;
+mod states;
 mod status;
 mod sys;
 mod system;
@@ -48,6 +49,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("ps", ps::FUNCTIONS),
     ("publish", publish::FUNCTIONS),
     ("saltutil", saltutil::FUNCTIONS),
+    ("state", states::FUNCTIONS),
     ("status", status::FUNCTIONS),
     ("sys", sys::FUNCTIONS),
     ("system", system::FUNCTIONS),

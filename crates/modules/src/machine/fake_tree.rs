@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use rocksalt_core::Map;
+use rocksalt_core::{Map, Value, yaml};
 
-use super::{EntryKind, Template, Tree, TreeEntry};
+use super::{EntryKind, StateWish, Template, Tree, TreeEntry};
+use crate::catalog::Outcome;
 use crate::text::digest;
 use crate::{Error, Result};
 
@@ -78,6 +79,14 @@ impl Tree for FakeTree {
             Some(render) => render(template),
             None => Err(Error::failed("this tree renders nothing")),
         }
+    }
+
+    fn render_data(&self, template: &Template<'_>) -> Result<Value> {
+        yaml::parse(&self.render(template)?).map_err(|error| Error::failed(error.to_string()))
+    }
+
+    fn states(&self, _: StateWish) -> Result<Outcome> {
+        Err(Error::failed("this tree has no states"))
     }
 
     fn notes(&self) -> &Mutex<Map> {

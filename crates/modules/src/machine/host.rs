@@ -56,7 +56,7 @@ impl Base {
         calls.next += 1;
         let number = calls.next;
         calls.running.insert(number, (running, Arc::clone(&signal)));
-        Host { base: Arc::clone(self), options, signal, upward, tree: OnceLock::new(), sink, number }
+        Host { base: Arc::clone(self), options, signal, upward, tree: OnceLock::new(), grains: None, sink, number }
     }
 
     fn grains(&self, machine: &dyn Probe) -> Arc<Map> {
@@ -78,6 +78,8 @@ pub struct Host {
     signal: Arc<Signal>,
     upward: Box<dyn Upward>,
     tree: OnceLock<Box<dyn Tree>>,
+    /// Instead of the machine's own.
+    grains: Option<Arc<Map>>,
     sink: Option<Sink>,
     number: u64,
 }
@@ -86,6 +88,13 @@ impl Host {
     /// How somebody else stops this call.
     pub fn signal(&self) -> Arc<Signal> {
         Arc::clone(&self.signal)
+    }
+
+    /// The machine as if it had these grains.
+    #[must_use]
+    pub fn with_grains(mut self, grains: Option<Map>) -> Host {
+        self.grains = grains.map(Arc::new);
+        self
     }
 
     /// Gives it the controller's files and pillar. After the call began, since templates of the
@@ -166,7 +175,7 @@ impl Probe for Host {
     }
 
     fn grains(&self) -> Arc<Map> {
-        self.base.grains(self)
+        self.grains.clone().unwrap_or_else(|| self.base.grains(self))
     }
 
     fn options(&self) -> &Map {

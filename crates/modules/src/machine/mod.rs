@@ -28,7 +28,7 @@ pub use fake_tree::FakeTree;
 pub use host::{Base, Host};
 pub use launch::{EXEC_AS, exec_as};
 pub use signal::Signal;
-pub use tree::{EntryKind, NoTree, Template, Tree, TreeEntry};
+pub use tree::{EntryKind, NoTree, StateVerb, StateWish, Template, Tree, TreeEntry};
 pub use upward::{NoController, Upward};
 
 use crate::Result;

@@ -2,15 +2,16 @@
 
 use std::sync::{Arc, Mutex};
 
-use rocksalt_core::{Map, Problem, call::ProblemKind};
+use rocksalt_core::{Map, Problem, Value, call::ProblemKind};
 
 use crate::Result;
+use crate::catalog::Outcome;
 
 /// The controller's file tree and pillar, as one run sees them.
 ///
 /// A file is fetched once in a run, whoever asks; `path` never starts with `salt://` or a slash.
 pub trait Tree: Send + Sync {
-    /// This target's pillar. An error if it did not render: whatever depends on it must not run.
+    /// This target's pillar. If parts of it did not render, `_errors` lists why, as in Salt.
     fn pillar(&self) -> Result<Arc<Map>>;
 
     /// Forgets the pillar, so that the next look compiles it anew.
@@ -30,6 +31,12 @@ pub trait Tree: Send + Sync {
 
     /// Renders a template. Its functions run on this machine, as Salt's do.
     fn render(&self, template: &Template<'_>) -> Result<String>;
+
+    /// As [`Tree::render`], for a pipe that ends with data: `jinja|yaml`.
+    fn render_data(&self, template: &Template<'_>) -> Result<Value>;
+
+    /// Compiles or runs states: all of Salt's `state.*` functions.
+    fn states(&self, wish: StateWish) -> Result<Outcome>;
 
     /// What states of one run leave for each other (`file.accumulated`); empty when the run begins.
     fn notes(&self) -> &Mutex<Map>;
@@ -69,6 +76,44 @@ pub struct Template<'a> {
     pub context: Map,
 }
 
+/// What somebody wants of the state language.
+#[derive(Clone, Debug, Default)]
+pub struct StateWish {
+    pub verb: StateVerb,
+    /// The names of state files; none means the top file.
+    pub sls: Vec<String>,
+    pub saltenv: Option<String>,
+    pub pillarenv: Option<String>,
+    /// Merged over the pillar.
+    pub pillar: Map,
+    pub test: bool,
+    /// `ansible`, `justdoit` or `genius`; `None`: as configured.
+    pub mode: Option<String>,
+    /// State files, or ids, that are left out.
+    pub exclude: Vec<Value>,
+    /// For `Single`: `file.managed` and its arguments. For `SlsId`: the id. For `High`, `Low`: the data.
+    pub argument: Value,
+    pub arguments: Map,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StateVerb {
+    #[default]
+    Apply,
+    /// One state, without files.
+    Single,
+    /// Only the steps of one id, with what they require.
+    SlsId,
+    /// High data, or low data, that the caller gives.
+    RunHigh,
+    RunLow,
+    ShowHigh,
+    ShowLow,
+    ShowTop,
+    /// The steps with their edges, and why each waits.
+    Graph,
+}
+
 /// For machines that nobody controls.
 #[derive(Default)]
 pub struct NoTree {
@@ -103,6 +148,14 @@ impl Tree for NoTree {
     }
 
     fn render(&self, _: &Template<'_>) -> Result<String> {
+        Err(absent())
+    }
+
+    fn render_data(&self, _: &Template<'_>) -> Result<Value> {
+        Err(absent())
+    }
+
+    fn states(&self, _: StateWish) -> Result<Outcome> {
         Err(absent())
     }
 
