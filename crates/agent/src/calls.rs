@@ -10,6 +10,7 @@ use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Base, Host, Pipe, Running, Signal, Sink, Stop};
 
 use crate::link::Link;
+use crate::tree::RunTree;
 use crate::upward::{Controller, Outlet};
 
 /// More at once than a controller ever asks for; beyond it something is wrong.
@@ -39,7 +40,8 @@ impl Calls {
             self.link.send(id, Message::Return(Box::new(problem.into())));
             return;
         }
-        let host = self.host(id, &call);
+        let host = Arc::new(self.host(id, &call));
+        RunTree::plant(&host);
         running.insert(id, host.signal());
         drop(running);
         let calls = Arc::clone(self);
@@ -104,8 +106,8 @@ impl Calls {
         self.base.begin(running, options, controller, sink).with_grains(call.grains.clone())
     }
 
-    fn run(&self, id: RequestId, call: Call, host: Host) {
-        let result = catalog::call(call, &host);
+    fn run(&self, id: RequestId, call: Call, host: Arc<Host>) {
+        let result = catalog::call(call, &*host);
         drop(host);
         self.finish(id, result);
     }

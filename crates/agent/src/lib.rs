@@ -5,8 +5,10 @@
 
 mod calls;
 mod home;
+mod language;
 mod link;
 mod serve;
+mod tree;
 mod upward;
 
 pub use serve::{Ended, serve};

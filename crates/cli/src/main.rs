@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod environment;
 mod failure;
+mod graph;
 mod keeper;
 mod live;
 mod local;
@@ -20,6 +21,7 @@ mod roster;
 mod say;
 mod session;
 mod table;
+mod this_machine;
 
 use std::process::ExitCode;
 

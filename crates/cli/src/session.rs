@@ -12,6 +12,7 @@ use rocksalt_connect::links::Links;
 use rocksalt_controller::facts::Facts;
 use rocksalt_controller::job::{AnswersFor, Job, Outcome, Stopper, Update};
 use rocksalt_controller::peer::Rules;
+use rocksalt_controller::pillar::Pillar;
 use rocksalt_controller::select::{Selection, Target};
 use rocksalt_controller::{Controller, Receive};
 use rocksalt_core::link::{Failure as Unreached, Stage};
@@ -22,6 +23,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::commands::Context;
+use crate::config::Config;
 use crate::failure::{self, Failure};
 use crate::live::Live;
 use crate::output::{self, Outputter, Style};
@@ -33,6 +35,10 @@ pub struct Printing {
     /// The outputter: nested, json, yaml, txt, table, raw, quiet …
     #[arg(long, visible_alias = "output", value_name = "NAME", help_heading = "Output")]
     pub out: Option<String>,
+
+    /// How states are printed: full, terse, mixed, changes or filter
+    #[arg(long, value_name = "FORM", help_heading = "Output")]
+    pub state_output: Option<String>,
 
     /// Print all results together at the end, as one
     #[arg(short = 's', long = "static", help_heading = "Output")]
@@ -53,14 +59,36 @@ pub struct Printing {
     pub out_indent: Option<i32>,
 }
 
+/// Functions whose results are those of states.
+const STATE_RUNS: [&str; 8] = [
+    "state.apply",
+    "state.high",
+    "state.highstate",
+    "state.low",
+    "state.single",
+    "state.sls",
+    "state.sls_id",
+    "state.test",
+];
+
 impl Printing {
     pub fn printer(&self, context: &Context) -> Result<Printer, Failure> {
+        self.printer_for(context, "")
+    }
+
+    /// The printer for a function's results: those of states are printed as such.
+    pub fn printer_for(&self, context: &Context, function: &str) -> Result<Printer, Failure> {
+        let usual = if STATE_RUNS.contains(&function) { "highstate" } else { "nested" };
         let name = match (&self.out, context.common.json) {
             (Some(name), _) => name.clone(),
             (None, true) => "json".into(),
-            (None, false) => context.config.text("output").unwrap_or_else(|| "nested".into()),
+            (None, false) => context.config.text("output").unwrap_or_else(|| usual.into()),
         };
-        let outputter = output::open_with(&name, context.config.values()).map_err(|error| {
+        let mut settings = context.config.values().clone();
+        if let Some(form) = &self.state_output {
+            settings.insert("state_output", form.as_str());
+        }
+        let outputter = output::open_with(&name, &settings).map_err(|error| {
             let names = output::names().collect::<Vec<_>>().join(", ");
             Failure::caused(&error).hint(format!("there are: {names}"))
         })?;
@@ -98,6 +126,12 @@ impl Printer {
             true => self.outputter.one(id, &value, &self.style),
             false => self.outputter.failed(id, &value, &self.style),
         };
+        self.write(&text);
+    }
+
+    /// Data that belong to no target.
+    pub fn bare(&mut self, value: &Value) {
+        let text = self.outputter.bare(value, &self.style);
         self.write(&text);
     }
 
@@ -173,6 +207,8 @@ impl Session {
             nodegroups,
             links,
             files: files.map_err(|error| Failure::caused(&error))?.into(),
+            options: state_options(config),
+            pillar: pillar(context)?,
             facts: Facts { directory: cache.join("grains"), fresh },
             peer: Rules::parse(&config.map("peer")?).map_err(|error| Failure::caused(&error))?,
             receive,
@@ -295,6 +331,45 @@ impl Session {
         live.clear();
     }
 }
+
+/// Where the pillar comes from, as configured.
+fn pillar(context: &Context) -> Result<Pillar, Failure> {
+    let config = &context.config;
+    let files = files::open("roots", &config.roots("pillar_roots", &context.environment)?);
+    Ok(Pillar { files: files.map_err(|error| Failure::caused(&error))?.into(), options: config.values().clone() })
+}
+
+/// What targets need to know of the configuration to compile and run states; the rest is nobody's business.
+fn state_options(config: &Config) -> Map {
+    let known = STATE_OPTIONS.iter().filter_map(|key| Some(((*key).into(), config.get(key)?.clone())));
+    known.collect()
+}
+
+const STATE_OPTIONS: [&str; 23] = [
+    "default_top",
+    "env_order",
+    "failhard",
+    "global_state_conditions",
+    "jinja_env",
+    "jinja_lstrip_blocks",
+    "jinja_sls_env",
+    "jinja_trim_blocks",
+    "nodegroups",
+    "pillar_includes_override_sls",
+    "pillar_merge_lists",
+    "pillar_source_merging_strategy",
+    "pillarenv",
+    "renderer",
+    "saltenv",
+    "state_aggregate",
+    "state_auto_order",
+    "state_events",
+    "state_mode",
+    "state_top",
+    "state_top_saltenv",
+    "test",
+    "top_file_merging_strategy",
+];
 
 async fn interrupted(interrupts: &mut Option<Signal>) {
     match interrupts {

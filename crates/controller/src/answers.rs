@@ -15,13 +15,14 @@ use rocksalt_core::call::{Problem, ProblemKind};
 use rocksalt_core::frame::Ask;
 use rocksalt_core::target::Kind;
 use rocksalt_core::{Call, Event, Map, Value};
-use sha2::{Digest, Sha256};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 
 use crate::Controller;
 use crate::job::{How, Outcome, Stopper, Update, Work};
+use crate::pillar::Wanted;
 use crate::select::Target;
+use crate::tree::{self, failed};
 
 /// Answers the questions of one target's call.
 pub struct Serving {
@@ -33,16 +34,6 @@ pub struct Serving {
 
 /// The most that an event may hold, as text.
 const EVENT: usize = 1024 * 1024;
-
-fn failed(error: &dyn std::error::Error) -> Problem {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text = format!("{text}: {inner}");
-        cause = inner.source();
-    }
-    Problem::new(ProblemKind::Failed, text)
-}
 
 #[async_trait]
 impl Answers for Serving {
@@ -58,17 +49,16 @@ impl Answers for Serving {
                 };
                 Ok(Value::List(names.into_iter().filter(below).map(Value::String).collect()))
             }
-            Ask::HashFile { path, saltenv } => match self.hash(&path, &saltenv).await {
-                Ok((hash, _)) => Ok(hash.into()),
-                Err(rocksalt_backends::files::Error::NoFile { .. }) => Ok(Value::Null),
-                Err(error) => Err(failed(&error)),
-            },
+            Ask::HashFile { path, saltenv } => tree::hash(&*self.controller.files, &saltenv, &path).await,
             Ask::Publish { target, target_type, call, timeout } => {
                 self.publish(target, &target_type, *call, timeout).await
             }
             Ask::Event(event) => self.event(event),
-            Ask::Pillar { .. } | Ask::Tree | Ask::Files { .. } => {
-                Err(Problem::new(ProblemKind::Refused, "this controller keeps no states yet"))
+            Ask::Tree => tree::entries(&*self.controller.files).await,
+            Ask::Files { saltenv, paths } => tree::contents(&*self.controller.files, &saltenv, &paths).await,
+            Ask::Pillar { grains, saltenv, pillarenv, given } => {
+                let wanted = Wanted { grains, saltenv, pillarenv, given };
+                self.controller.pillar(&self.source, wanted).await.map(Value::Map)
             }
             Ask::File { .. } | Ask::Url { .. } | Ask::Push { .. } => {
                 Err(Problem::new(ProblemKind::Failed, "that comes as a stream"))
@@ -78,7 +68,7 @@ impl Answers for Serving {
 
     async fn stream(&self, ask: Ask, pieces: mpsc::Sender<Vec<u8>>) -> Result<Value, Problem> {
         match ask {
-            Ask::File { path, saltenv } => self.file(&path, &saltenv, pieces).await,
+            Ask::File { path, saltenv } => tree::send(&*self.controller.files, &saltenv, &path, &pieces).await,
             Ask::Url { url } => Err(Problem::new(ProblemKind::Failed, format!("the controller can't fetch {url}"))
                 .hint("only salt:// files are served; fetch it with `cmd.run 'curl …'` on the target")),
             _ => Err(Problem::new(ProblemKind::Failed, "that is no stream")),
@@ -105,29 +95,6 @@ impl Answers for Serving {
 }
 
 impl Serving {
-    async fn file(&self, path: &str, saltenv: &str, pieces: mpsc::Sender<Vec<u8>>) -> Result<Value, Problem> {
-        let name = Name::parse(path).map_err(|error| failed(&error))?;
-        let (mut file, _) = self.controller.files.open(saltenv, &name).await.map_err(|error| failed(&error))?;
-        send(&mut file, &pieces).await
-    }
-
-    async fn hash(&self, path: &str, saltenv: &str) -> Result<(String, u64), rocksalt_backends::files::Error> {
-        let name = Name::parse(path)?;
-        let (mut file, size) = self.controller.files.open(saltenv, &name).await?;
-        let mut hash = Sha256::new();
-        let mut buffer = vec![0; 256 * 1024];
-        loop {
-            let count = file
-                .read(&mut buffer)
-                .await
-                .map_err(|source| rocksalt_backends::files::Error::Io { name: name.as_str().to_owned(), source })?;
-            if count == 0 {
-                return Ok((hex(&hash.finalize()), size));
-            }
-            hash.update(&buffer[..count]);
-        }
-    }
-
     async fn publish(&self, target: String, kind: &str, call: Call, seconds: u32) -> Result<Value, Problem> {
         if !self.controller.peer.allow(&self.source, &call.function) {
             return Err(Problem::new(
@@ -181,30 +148,6 @@ impl Serving {
     }
 }
 
-/// Sends a file's content; its hash and size are the answer.
-pub async fn send(
-    file: &mut (dyn tokio::io::AsyncRead + Send + Unpin),
-    pieces: &mpsc::Sender<Vec<u8>>,
-) -> Result<Value, Problem> {
-    let mut hash = Sha256::new();
-    let mut size = 0u64;
-    let mut buffer = vec![0; 256 * 1024];
-    loop {
-        let count = file.read(&mut buffer).await.map_err(|error| failed(&error))?;
-        if count == 0 {
-            let mut answer = Map::new();
-            answer.insert("sha256", hex(&hash.finalize()));
-            answer.insert("size", size);
-            return Ok(Value::Map(answer));
-        }
-        hash.update(&buffer[..count]);
-        size += count as u64;
-        if pieces.send(buffer[..count].to_vec()).await.is_err() {
-            return Err(Problem::new(ProblemKind::Failed, "the target stopped listening"));
-        }
-    }
-}
-
 /// Writes what a target sends beside its place, and puts it there only when it is whole.
 pub async fn store(mut upload: Upload, place: PathBuf, most: u64) -> Result<Value, Problem> {
     let fault = |error: std::io::Error| Problem::new(ProblemKind::Failed, format!("can't store it: {error}"));
@@ -238,8 +181,4 @@ pub async fn store(mut upload: Upload, place: PathBuf, most: u64) -> Result<Valu
         let _ = tokio::fs::remove_file(&temporary).await;
     }
     result.map(|()| Value::Bool(true))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

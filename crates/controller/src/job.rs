@@ -186,7 +186,8 @@ impl Controller {
     pub(crate) async fn call(&self, entry: &Entry, work: Work<'_>) -> Outcome {
         let Work { mut call, how, answers, updates, stopper } = work;
         call.target.clone_from(&entry.id);
-        call.options.clone_from(&entry.options);
+        call.options.clone_from(&self.options);
+        call.options.extend(entry.options.clone());
         let user = format!("{} {}", self.user, call.function);
         let opening = async {
             let line = self.links.open(entry, how.wipe, None).await?;

@@ -9,6 +9,8 @@ pub mod job;
 
 pub mod answers;
 pub mod peer;
+pub mod pillar;
+pub mod tree;
 
 pub mod facts;
 
@@ -17,6 +19,7 @@ use std::sync::Arc;
 
 use rocksalt_backends::files::Files;
 use rocksalt_connect::links::Links;
+use rocksalt_core::Map;
 use rocksalt_core::roster::Roster;
 use rocksalt_core::target::Nodegroups;
 
@@ -26,6 +29,9 @@ pub struct Controller {
     pub nodegroups: Nodegroups,
     pub links: Arc<dyn Links>,
     pub files: Arc<dyn Files>,
+    /// What every target is told of the configuration; a target's own options count more.
+    pub options: Map,
+    pub pillar: pillar::Pillar,
     pub facts: facts::Facts,
     pub peer: peer::Rules,
     /// Where targets may put files with `cp.push`; `None` if they may not.

@@ -58,6 +58,9 @@ impl Call {
     }
 }
 
+/// The function that compiles pillar: the controller calls it on its own machine only.
+pub const COMPILE_PILLAR: &str = "pillar.compile";
+
 /// What a target answered.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Return {

@@ -19,8 +19,31 @@ pub trait Files: Send + Sync {
     /// The names of all files of an environment, sorted.
     async fn list(&self, environment: &str) -> Result<Vec<String>, Error>;
 
+    /// Everything in an environment, sorted by path: files, links, and directories that are empty.
+    async fn entries(&self, environment: &str) -> Result<Vec<Listed>, Error>;
+
     /// A file's content, and its size.
     async fn open(&self, environment: &str, name: &Name) -> Result<(Box<dyn AsyncRead + Send + Unpin>, u64), Error>;
+}
+
+/// An entry of a tree.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Listed {
+    pub path: String,
+    pub kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    File {
+        size: u64,
+        /// Permission bits.
+        mode: u32,
+    },
+    /// Without anything in it.
+    Directory,
+    /// To a file of the tree.
+    Link { target: String },
 }
 
 #[derive(Debug, thiserror::Error)]

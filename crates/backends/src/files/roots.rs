@@ -1,13 +1,14 @@
 //! Directories of this machine, by environment. The first directory that has a file wins.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use rocksalt_core::{Map, Value, nearest};
 use tokio::io::AsyncRead;
 
-use super::{Error, Files, Name};
+use super::{Error, Files, Kind, Listed, Name};
 
 pub struct Roots(Vec<(String, Vec<PathBuf>)>);
 
@@ -49,11 +50,16 @@ impl Files for Roots {
     }
 
     async fn list(&self, environment: &str) -> Result<Vec<String>, Error> {
+        let entries = self.entries(environment).await?;
+        Ok(entries.into_iter().filter(|entry| entry.kind != Kind::Directory).map(|entry| entry.path).collect())
+    }
+
+    async fn entries(&self, environment: &str) -> Result<Vec<Listed>, Error> {
         let directories = self.directories(environment)?.to_vec();
         let listed = tokio::task::spawn_blocking(move || {
-            let mut names = BTreeSet::new();
-            directories.iter().for_each(|directory| walk(directory, String::new(), &mut names));
-            names.into_iter().collect()
+            let mut entries = BTreeMap::new();
+            directories.iter().for_each(|directory| walk(directory, "", &mut entries));
+            entries.into_iter().map(|(path, kind)| Listed { path, kind }).collect()
         });
         Ok(listed.await.unwrap_or_default())
     }
@@ -70,16 +76,28 @@ impl Files for Roots {
     }
 }
 
-fn walk(directory: &Path, prefix: String, names: &mut BTreeSet<String>) {
+/// What an earlier directory has stays as it is.
+fn walk(directory: &Path, prefix: &str, entries: &mut BTreeMap<String, Kind>) {
+    let mut empty = true;
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        empty = false;
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
+            walk(&entry.path(), &format!("{name}/"), entries);
         // A link to a directory could lead anywhere, and round in circles: it isn't followed.
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => walk(&entry.path(), format!("{name}/"), names),
-            Ok(kind) if kind.is_file() || (kind.is_symlink() && entry.path().is_file()) => {
-                names.insert(name);
+        } else if kind.is_symlink() && entry.path().is_file() {
+            if let Ok(target) = std::fs::read_link(entry.path()) {
+                entries.entry(name).or_insert(Kind::Link { target: target.to_string_lossy().into_owned() });
             }
-            _ => {}
+        } else if kind.is_file()
+            && let Ok(metadata) = entry.metadata()
+        {
+            let mode = metadata.permissions().mode() & 0o7777;
+            entries.entry(name).or_insert(Kind::File { size: metadata.len(), mode });
         }
+    }
+    if empty && !prefix.is_empty() {
+        entries.entry(prefix.trim_end_matches('/').to_owned()).or_insert(Kind::Directory);
     }
 }

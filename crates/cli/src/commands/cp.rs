@@ -7,7 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use clap::Args;
 use rocksalt_connect::link::{Answers, Upload};
-use rocksalt_controller::answers::{send, store};
+use rocksalt_controller::answers::store;
+use rocksalt_controller::tree::send_all;
 use rocksalt_controller::job::{How, Job};
 use rocksalt_controller::select::Target;
 use rocksalt_core::Value;
@@ -172,7 +173,7 @@ impl Answers for Give {
             Problem::new(ProblemKind::Failed, format!("can't read {}: {error}", path.display()))
         };
         let mut file = tokio::fs::File::open(path).await.map_err(fault)?;
-        send(&mut file, &pieces).await
+        send_all(&mut file, &pieces).await
     }
 
     async fn receive(&self, _: Ask, _: Upload) -> Result<Value, Problem> {

@@ -2,6 +2,7 @@
 //!
 //! A new one is a file with its options and a `run`, a variant of [`Command`] and a line in [`perform`].
 
+mod apply;
 mod call;
 mod completions;
 mod cp;
@@ -10,7 +11,11 @@ mod hosts;
 mod init;
 mod links;
 mod man;
-mod run;
+mod matching;
+mod pillar;
+mod render;
+pub mod run;
+mod state;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -42,6 +47,7 @@ Examples:
   rocksalt '*' test.ping                 who answers?
   rocksalt -G os:Debian cmd.run uptime   targets by what they are
   rocksalt --host root@10.0.0.5 '*' grains.items
+  rocksalt apply 'web*' nginx --test     what would these states change?
   rocksalt doc cmd.run                   what a function does and takes
   rocksalt hosts --check                 how far does one get, and what is in the way?
 
@@ -53,6 +59,10 @@ pub struct Common {
     /// Where rocksalt.yml and the roster are; default: this project's, the user's, /etc/rocksalt
     #[arg(short = 'c', long, global = true, value_name = "DIR", env = "ROCKSALT_CONFIG_DIR")]
     pub config_dir: Option<PathBuf>,
+
+    /// Take these grains for this machine's: a file, JSON or YAML (state, pillar, render, match, call)
+    #[arg(long, global = true, value_name = "FILE")]
+    pub grains: Option<PathBuf>,
 
     /// Print JSON
     #[arg(long, global = true)]
@@ -78,6 +88,8 @@ pub struct Common {
 enum Command {
     /// Run a function on targets
     Run(run::Options),
+    /// Apply states to targets
+    Apply(apply::Options),
     /// Run a function on this machine
     Call(call::Options),
     /// Copy files to targets, or back from them
@@ -90,6 +102,14 @@ enum Command {
     Init(init::Options),
     /// Show the connections that are up, or close them
     Links(links::Options),
+    /// Say whether target expressions mean this machine
+    Match(matching::Options),
+    /// Show this machine's pillar
+    Pillar(pillar::Options),
+    /// Show what a template comes to
+    Render(render::Options),
+    /// Compile states and show each stage, or apply them, on this machine
+    State(state::Options),
     /// Print a completion script for a shell
     Completions(completions::Options),
     /// Print the manual page
@@ -175,6 +195,11 @@ fn perform(cli: Cli) -> Result<ExitCode, Failure> {
         match cli.command {
             Command::Run(options) => run::run(context, options).await,
             Command::Call(options) => call::run(context, options).await,
+            Command::Apply(options) => apply::run(context, options).await,
+            Command::Match(options) => matching::run(context, options).await,
+            Command::Pillar(options) => pillar::run(context, options).await,
+            Command::Render(options) => render::run(context, options).await,
+            Command::State(options) => state::run(context, options).await,
             Command::Cp(options) => cp::run(context, options).await,
             Command::Hosts(options) => hosts::run(context, options).await,
             Command::Links(options) => links::run(context, options).await,

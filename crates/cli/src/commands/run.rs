@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use rocksalt_controller::job::{How, Job};
+use rocksalt_controller::job::{self, Job};
 use rocksalt_controller::select::Target;
 use rocksalt_core::target::Kind;
 use rocksalt_core::{Call, JobId};
@@ -37,6 +37,21 @@ pub struct Options {
     #[command(flatten)]
     targeting: Targeting,
 
+    #[command(flatten)]
+    how: How,
+
+    /// Run the words as a shell command, as `salt-ssh -r` does
+    #[arg(short = 'r', long = "raw", visible_alias = "raw-shell", help_heading = "How it runs")]
+    raw: bool,
+
+    /// Salt-ssh's way to ignore host keys, which does not exist here
+    #[arg(short = 'i', long, hide = true)]
+    ignore_host_keys: bool,
+}
+
+/// How a call goes over its targets, and how its results are printed.
+#[derive(Args)]
+pub struct How {
     /// So many targets at a time: a number, or a share such as 25%
     #[arg(short, long, visible_alias = "batch-size", value_name = "N|N%", help_heading = "How it runs")]
     batch: Option<String>,
@@ -68,14 +83,6 @@ pub struct Options {
     /// Show what commands print as they print it
     #[arg(long, help_heading = "Output")]
     stream: bool,
-
-    /// Run the words as a shell command, as `salt-ssh -r` does
-    #[arg(short = 'r', long = "raw", visible_alias = "raw-shell", help_heading = "How it runs")]
-    raw: bool,
-
-    /// Salt-ssh's way to ignore host keys, which does not exist here
-    #[arg(short = 'i', long, hide = true)]
-    ignore_host_keys: bool,
 
     /// The id of the job, for `saltutil.find_job`
     #[arg(long, value_name = "JOB", hide = true)]
@@ -155,8 +162,19 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             .arg([options.function.clone()].into_iter().chain(options.arguments.clone()).collect::<Vec<_>>().join(" ")),
         false => Call { args, kwargs, ..Call::new(&options.function) },
     };
+    perform(context, options.target, &options.targeting, call, options.how).await
+}
+
+/// Runs a call on targets, once all of the command line is understood.
+pub async fn perform(
+    context: Context,
+    target: String,
+    targeting: &Targeting,
+    call: Call,
+    options: How,
+) -> Result<ExitCode, Failure> {
     local::check(&call)?;
-    let printer = options.printing.printer(&context)?;
+    let printer = options.printing.printer_for(&context, &call.function)?;
     let batch = options.batch.as_deref().map(Batch::parse).transpose()?;
     let seconds = |number: f64, option: &str| {
         Duration::try_from_secs_f64(number)
@@ -166,7 +184,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     let timeout = options.timeout.or(default_timeout).filter(|timeout| *timeout > 0.0);
     let timeout = timeout.map(|timeout| seconds(timeout, "--timeout")).transpose()?;
     let batch_wait = seconds(options.batch_wait, "--batch-wait")?;
-    let target = Target { kind: options.targeting.kind(), text: options.target.clone(), delimiter: ":".into() };
+    let target = Target { kind: targeting.kind(), text: target, delimiter: ":".into() };
 
     let id = options.job_id.unwrap_or_else(new_job_id);
     if options.background {
@@ -181,7 +199,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     if let Some(count) = options.subset {
         pick(&mut targets, count);
     }
-    let how = How {
+    let how = job::How {
         batch: batch.map(|batch| batch.size(targets.len())),
         batch_wait,
         timeout,

@@ -15,6 +15,10 @@ impl Outputter for Json {
         print(&named(id, value), style)
     }
 
+    fn bare(&self, value: &Value, style: &Style) -> String {
+        print(value, style)
+    }
+
     fn all(&self, results: &Map, style: &Style) -> String {
         print(&Value::Map(results.clone()), style)
     }

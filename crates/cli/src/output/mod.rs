@@ -38,6 +38,11 @@ pub trait Outputter {
         self.one(id, value, style)
     }
 
+    /// Data that belong to no target.
+    fn bare(&self, value: &Value, style: &Style) -> String {
+        self.one("local", value, style)
+    }
+
     /// All results at once (`--static`), in the roster's order.
     fn all(&self, results: &Map, style: &Style) -> String {
         results.iter().map(|(id, value)| self.one(&id.to_string(), value, style)).collect()

@@ -40,6 +40,10 @@ impl Outputter for Guard {
         self.around(id, value, style, |inner, id, value| inner.failed(id, value, style))
     }
 
+    fn bare(&self, value: &Value, style: &Style) -> String {
+        self.around("", value, style, |inner, _, value| inner.bare(value, style))
+    }
+
     fn all(&self, results: &Map, style: &Style) -> String {
         match (style.is_terminal(), self.escapes) {
             (false, _) => self.inner.all(results, style),

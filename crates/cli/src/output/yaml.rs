@@ -11,6 +11,11 @@ impl Outputter for Yaml {
         print(&named(id, &python::sorted_deeply(value)), style)
     }
 
+    /// In its own order: what users wrote shall be found again.
+    fn bare(&self, value: &Value, style: &Style) -> String {
+        print(value, style)
+    }
+
     fn all(&self, results: &Map, style: &Style) -> String {
         let results: Map = results.iter().map(|(id, value)| (id.clone(), python::sorted_deeply(value))).collect();
         print(&Value::Map(results), style)

@@ -1,0 +1,174 @@
+//! [`Files`]: the controller's files, each fetched once in a run.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rocksalt_core::Value;
+use rocksalt_core::frame::Ask;
+use rocksalt_modules::machine::{EntryKind, TreeEntry, Upward};
+use rocksalt_modules::{Error, Result};
+
+/// State files and what they import come together with the first of them: one question, one answer.
+const TOGETHER: [&str; 7] = [".sls", ".jinja", ".j2", ".yaml", ".yml", ".json", ".map"];
+
+/// Larger files are asked for one by one.
+const SMALL: u64 = 64 * 1024;
+
+/// The most that comes unasked.
+const ALL: u64 = 512 * 1024;
+
+type Entries = BTreeMap<String, Arc<Vec<TreeEntry>>>;
+type Name = (String, String);
+
+#[derive(Default)]
+pub struct Files {
+    entries: OnceLock<Entries>,
+    contents: Mutex<HashMap<Name, Option<Arc<[u8]>>>>,
+    hashes: Mutex<HashMap<Name, Option<String>>>,
+}
+
+impl Files {
+    pub fn environments(&self, controller: &dyn Upward) -> Result<Vec<String>> {
+        Ok(self.all(controller)?.keys().cloned().collect())
+    }
+
+    /// None for an environment that isn't there.
+    pub fn entries(&self, controller: &dyn Upward, saltenv: &str) -> Result<Arc<Vec<TreeEntry>>> {
+        Ok(self.all(controller)?.get(saltenv).cloned().unwrap_or_default())
+    }
+
+    pub fn read(&self, controller: &dyn Upward, saltenv: &str, path: &str) -> Result<Option<Arc<[u8]>>> {
+        let name = (saltenv.to_owned(), path.to_owned());
+        if let Some(known) = self.contents().get(&name) {
+            return Ok(known.clone());
+        }
+        let entries = self.entries(controller, saltenv)?;
+        let Some(size) = size(&entries, path) else { return Ok(None) };
+        if size <= SMALL && TOGETHER.iter().any(|end| path.ends_with(end)) {
+            self.fetch_together(controller, saltenv, path, &entries)?;
+            if let Some(known) = self.contents().get(&name) {
+                return Ok(known.clone());
+            }
+        }
+        let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or_default().min(1 << 20));
+        let ask = Ask::File { path: path.to_owned(), saltenv: saltenv.to_owned() };
+        controller.fetch(ask, &mut |piece| {
+            content.extend_from_slice(piece);
+            Ok(())
+        })?;
+        let content: Option<Arc<[u8]>> = Some(content.into());
+        self.contents().insert(name, content.clone());
+        Ok(content)
+    }
+
+    pub fn hash(&self, controller: &dyn Upward, saltenv: &str, path: &str) -> Result<Option<String>> {
+        let name = (saltenv.to_owned(), path.to_owned());
+        let known = self.hashes.lock().unwrap_or_else(PoisonError::into_inner).get(&name).cloned();
+        if let Some(hash) = known {
+            return Ok(hash);
+        }
+        let ask = Ask::HashFile { path: path.to_owned(), saltenv: saltenv.to_owned() };
+        let hash = controller.ask(ask)?.as_str().map(str::to_owned);
+        self.hashes.lock().unwrap_or_else(PoisonError::into_inner).insert(name, hash.clone());
+        Ok(hash)
+    }
+
+    fn contents(&self) -> std::sync::MutexGuard<'_, HashMap<Name, Option<Arc<[u8]>>>> {
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn all(&self, controller: &dyn Upward) -> Result<&Entries> {
+        if let Some(entries) = self.entries.get() {
+            return Ok(entries);
+        }
+        let entries = understand(&controller.ask(Ask::Tree)?)?;
+        Ok(self.entries.get_or_init(|| entries))
+    }
+
+    /// The file, and all others that templates and state files are made of, as far as that isn't much.
+    fn fetch_together(
+        &self,
+        controller: &dyn Upward,
+        saltenv: &str,
+        path: &str,
+        entries: &[TreeEntry],
+    ) -> Result<()> {
+        let wanted = |below: &str| -> Vec<(&str, u64)> {
+            let small = entries.iter().filter_map(|entry| match entry.kind {
+                EntryKind::File { size, .. } if size <= SMALL => Some((entry.path.as_str(), size)),
+                _ => None,
+            });
+            small
+                .filter(|(name, _)| name.starts_with(below) && TOGETHER.iter().any(|end| name.ends_with(end)))
+                .filter(|(name, _)| !self.contents().contains_key(&(saltenv.to_owned(), (*name).to_owned())))
+                .collect()
+        };
+        let directory = path.split_once('/').map_or("", |(first, _)| first);
+        let mut names = wanted("");
+        if names.iter().map(|(_, size)| size).sum::<u64>() > ALL {
+            names = wanted(&format!("{directory}/"));
+            let mut sum = 0;
+            names.retain(|(name, size)| {
+                sum += size;
+                sum <= ALL || *name == path
+            });
+        }
+        if !names.iter().any(|(name, _)| *name == path) {
+            return Ok(());
+        }
+        let paths: Vec<String> = names.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let answer = controller.ask(Ask::Files { saltenv: saltenv.to_owned(), paths: paths.clone() })?;
+        let Value::List(contents) = answer else { return Err(strange()) };
+        let mut known = self.contents();
+        for (path, content) in paths.into_iter().zip(contents) {
+            let content = match content {
+                Value::Bytes(bytes) => Some(bytes.into()),
+                // Gone since the list was made, or too much for one answer: it's asked for by itself.
+                _ => continue,
+            };
+            known.insert((saltenv.to_owned(), path), content);
+        }
+        Ok(())
+    }
+}
+
+fn size(entries: &[TreeEntry], path: &str) -> Option<u64> {
+    let place = entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).ok()?;
+    match entries[place].kind {
+        EntryKind::File { size, .. } => Some(size),
+        // What a link points to is read by its name.
+        EntryKind::Link { .. } => Some(u64::MAX),
+        EntryKind::Directory => None,
+    }
+}
+
+/// The controller's answer to [`Ask::Tree`].
+fn understand(answer: &Value) -> Result<Entries> {
+    let mut all = Entries::new();
+    for (saltenv, entries) in answer.as_map().ok_or_else(strange)?.iter() {
+        let mut list = Vec::new();
+        for entry in entries.as_list().ok_or_else(strange)? {
+            list.push(entry_of(entry).ok_or_else(strange)?);
+        }
+        list.sort_by(|a, b| a.path.cmp(&b.path));
+        all.insert(saltenv.to_string(), Arc::new(list));
+    }
+    Ok(all)
+}
+
+fn entry_of(entry: &Value) -> Option<TreeEntry> {
+    let fields = entry.as_list()?;
+    let path = fields.first()?.as_str()?.to_owned();
+    let number = |place: usize| fields.get(place).and_then(Value::as_i64).and_then(|number| u64::try_from(number).ok());
+    let kind = match fields.get(1)?.as_str()? {
+        "f" => EntryKind::File { size: number(2)?, mode: u32::try_from(number(3)?).ok()? },
+        "l" => EntryKind::Link { target: fields.get(2)?.as_str()?.to_owned() },
+        _ => EntryKind::Directory,
+    };
+    Some(TreeEntry { path, kind })
+}
+
+fn strange() -> Error {
+    Error::failed("the controller's answer about its files is not understood")
+        .hint("controller and agent may be of different versions: `rocksalt links close`, then again")
+}

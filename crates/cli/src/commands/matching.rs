@@ -1,0 +1,40 @@
+//! `rocksalt match`: whether expressions mean this machine.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use rocksalt_core::{Call, Map, json};
+
+use super::Context;
+use super::state;
+use crate::failure::{Failure, Kind};
+use crate::say::say;
+use crate::this_machine::ThisMachine;
+
+/// Says of compound target expressions whether they mean this machine (or the grains given).
+///
+/// The exit code is 0 if all of them do, else 2.
+#[derive(Args)]
+pub struct Options {
+    /// Compound expressions: 'G@os:Debian and web*'
+    #[arg(required = true)]
+    expressions: Vec<String>,
+}
+
+pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
+    let machine = ThisMachine::open(&context, None)?;
+    let mut answers = Map::new();
+    for expression in &options.expressions {
+        let call = Call::new("match.compound").arg(expression.as_str());
+        answers.insert(expression.as_str(), state::succeeded(machine.call(call).await?)?);
+    }
+    let all = answers.values().all(|answer| answer.truth());
+    if context.common.json {
+        say!("{}", json::compact(&Map::from_iter([("match".into(), answers.into())]).into()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    for (expression, answer) in answers.iter() {
+        say!("{expression}: {}", if answer.truth() { "yes" } else { "no" });
+    }
+    if all { Ok(ExitCode::SUCCESS) } else { Err(Failure::silent(Kind::Function)) }
+}

@@ -1,0 +1,92 @@
+//! [`ThisMachine`]: the machine that the command runs on, as a target like any other.
+
+use std::sync::Arc;
+
+use rocksalt_connect::agents::Agents;
+use rocksalt_connect::links::Own;
+use rocksalt_connect::pool::{Limits, Pool};
+use rocksalt_controller::job::{How, Job, Outcome, Stopper, Update};
+use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::{Call, Map, Return, Value, json, yaml};
+use tokio::sync::mpsc;
+
+use crate::commands::{Context, run};
+use crate::failure::Failure;
+use crate::prompt::Terminal;
+use crate::session::Session;
+
+pub struct ThisMachine {
+    pub session: Session,
+    pub entry: Entry,
+    /// Instead of its own, if they were given.
+    pub grains: Option<Map>,
+}
+
+/// Keys of the configuration that say how to reach others: no business of this machine as a target.
+const NOT_MINE: [&str; 5] = ["roster", "roster_file", "roster_defaults", "peer", "links_max"];
+
+impl ThisMachine {
+    /// `id` counts more than the configuration's, which counts more than the host name.
+    pub fn open(context: &Context, id: Option<String>) -> Result<ThisMachine, Failure> {
+        // Salt prints this machine's results under the name `local`, whatever its id.
+        let mut entry = Entry::new("local", "localhost");
+        entry.transport = "local".into();
+        entry.origin = "this machine".into();
+        let mine = context.config.values().iter().filter(|(key, _)| !NOT_MINE.contains(&&*key.to_string()));
+        entry.options.extend(mine.map(|(key, value)| (key.clone(), value.clone())));
+        let grains = context.common.grains.as_deref().map(read_grains).transpose()?;
+        let given = grains.as_ref().and_then(|grains| grains.get("id")).map(ToString::to_string);
+        let id = id.or_else(|| context.config.text("id")).or(given);
+        entry.options.insert("id", id.unwrap_or_else(|| context.environment.person.hostname.clone()));
+        let links = Own {
+            pool: Arc::new(Pool::new(Agents::default(), &context.environment.person, Limits::default())),
+            prompt: Arc::new(Terminal::default()),
+            agent_socket: None,
+        };
+        let roster = Roster { entries: vec![entry.clone()], nodegroups: Vec::new() };
+        let session = Session::with(context, roster, Arc::new(links))?;
+        Ok(ThisMachine { session, entry, grains })
+    }
+
+    /// A job with one call.
+    pub fn job(&self, mut call: Call, how: How) -> Job {
+        call.grains.clone_from(&self.grains);
+        Job { id: run::new_job_id(), call, targets: vec![self.entry.clone()], how }
+    }
+
+    /// Runs a call and gives its result; nothing is printed.
+    pub async fn call(&self, call: Call) -> Result<Return, Failure> {
+        let (updates, mut news) = mpsc::unbounded_channel();
+        let job = self.job(call, How::default());
+        let controller = Arc::clone(&self.session.controller);
+        let running = tokio::spawn(async move { controller.run(job, None, updates, Stopper::default()).await });
+        let mut outcome = None;
+        while let Some(update) = news.recv().await {
+            if let Update::Done { outcome: done, .. } = update {
+                outcome = Some(done);
+            }
+        }
+        let _ = running.await;
+        match outcome {
+            Some(Outcome::Returned(result)) => Ok(result),
+            Some(Outcome::Unreached(failure)) => Err(failure.into()),
+            Some(Outcome::Skipped(why)) => Err(Failure::usage(why)),
+            None => Err(Failure::usage("there was no result")),
+        }
+    }
+}
+
+/// JSON or YAML.
+fn read_grains(path: &std::path::Path) -> Result<Map, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("can't read the grains {}: {error}", path.display())))?;
+    let value = match json::parse(&text) {
+        Ok(value) => value,
+        Err(_) => yaml::parse(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?,
+    };
+    match value {
+        Value::Map(grains) => Ok(grains),
+        other => Err(Failure::usage(format!("{}: grains are a map, not {}", path.display(), other.kind()))
+            .hint("`rocksalt call grains.items --out json` shows this machine's")),
+    }
+}
