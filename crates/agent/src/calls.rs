@@ -6,11 +6,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rocksalt_core::call::{Call, Problem, ProblemKind, Return};
 use rocksalt_core::frame::{Message, RequestId, Stream};
+use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Base, Host, Pipe, Running, Signal, Sink, Stop};
 
 use crate::link::Link;
-use crate::tree::RunTree;
+use crate::tree::{Progress, RunTree};
 use crate::upward::{Controller, Outlet};
 
 /// More at once than a controller ever asks for; beyond it something is wrong.
@@ -40,8 +41,7 @@ impl Calls {
             self.link.send(id, Message::Return(Box::new(problem.into())));
             return;
         }
-        let host = Arc::new(self.host(id, &call));
-        RunTree::plant(&host);
+        let host = self.host(id, &call);
         running.insert(id, host.signal());
         drop(running);
         let calls = Arc::clone(self);
@@ -80,15 +80,17 @@ impl Calls {
         }
     }
 
-    fn host(&self, id: RequestId, call: &Call) -> Host {
+    fn host(&self, id: RequestId, call: &Call) -> Arc<Host> {
         let running = Running {
             job: call.job,
             function: call.function.clone(),
             args: call.args.clone(),
             since: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()),
         };
-        let sink = call.stream.then(|| {
-            let outlet = Mutex::new(Outlet::new(id, Arc::clone(&self.link)));
+        let outlet = (call.stream || call.progress)
+            .then(|| Arc::new(Mutex::new(Outlet::new(id, Arc::clone(&self.link)))));
+        let shown = outlet.clone().filter(|_| call.progress);
+        let sink = outlet.filter(|_| call.stream).map(|outlet| {
             Arc::new(move |pipe: Pipe, bytes: &[u8]| {
                 let stream = match pipe {
                     Pipe::Stdout => Stream::Stdout,
@@ -103,7 +105,9 @@ impl Calls {
             options.insert("id", call.target.as_str());
         }
         let controller = Box::new(Controller::new(id, Arc::clone(&self.link)));
-        self.base.begin(running, options, controller, sink).with_grains(call.grains.clone())
+        let host = Arc::new(self.base.begin(running, options, controller, sink).with_grains(call.grains.clone()));
+        RunTree::plant(&host, shown.map(progress));
+        host
     }
 
     fn run(&self, id: RequestId, call: Call, host: Arc<Host>) {
@@ -118,4 +122,13 @@ impl Calls {
         self.link.close(id);
         self.link.send(id, Message::Return(Box::new(result)));
     }
+}
+
+/// Sends how far a run is.
+fn progress(outlet: Arc<Mutex<Outlet>>) -> Progress {
+    Box::new(move |news: &Map| {
+        let text = rocksalt_core::json::compact(&Value::Map(news.clone()));
+        // A listener that is gone must not stop the run.
+        let _ = outlet.lock().unwrap_or_else(PoisonError::into_inner).write(Stream::Progress, text.as_bytes());
+    })
 }

@@ -5,7 +5,7 @@ use rocksalt_modules::catalog::Outcome;
 use rocksalt_modules::machine::{Host, StateWish, Template};
 use rocksalt_modules::{Error, Result};
 
-pub fn perform(_: &Host, wish: StateWish) -> Result<Outcome> {
+pub fn perform(_: &Host, wish: StateWish, _: Option<&(dyn Fn(&rocksalt_core::Map) + Send + Sync)>) -> Result<Outcome> {
     Err(Error::failed(format!("{:?}", wish.verb)))
 }
 

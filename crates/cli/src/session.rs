@@ -15,6 +15,7 @@ use rocksalt_controller::peer::Rules;
 use rocksalt_controller::pillar::Pillar;
 use rocksalt_controller::select::{Selection, Target};
 use rocksalt_controller::{Controller, Receive};
+use rocksalt_core::frame::Stream;
 use rocksalt_core::link::{Failure as Unreached, Stage};
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::target::{Kind, Nodegroups};
@@ -305,6 +306,7 @@ impl Session {
                 update = news.recv() => match update {
                     None => break,
                     Some(Update::Begun { id }) => live.begun(&id),
+                    Some(Update::Output { id, stream: Stream::Progress, bytes }) => live.progress(&id, &bytes),
                     Some(Update::Output { id, bytes, .. }) => live.above(|| show_piece(&id, &bytes)),
                     Some(Update::Event { id, event }) => live.above(|| eprintln!("event from {id}: {}", output::clean(&event.tag))),
                     Some(Update::Done { id, outcome }) => {

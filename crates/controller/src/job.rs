@@ -40,6 +40,8 @@ pub struct How {
     pub wipe: bool,
     /// Send the output of commands as it comes.
     pub stream: bool,
+    /// Tell how far runs of states are.
+    pub progress: bool,
 }
 
 /// What happens while a job runs.
@@ -131,6 +133,7 @@ impl Controller {
                 let mut call = job.call.clone();
                 call.job = Some(job.id);
                 call.stream = job.how.stream;
+                call.progress = job.how.progress;
                 let (controller, how) = (Arc::clone(self), job.how.clone());
                 let (updates, stopper) = (updates.clone(), stopper.clone());
                 let answers = match &answers {

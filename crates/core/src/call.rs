@@ -29,6 +29,9 @@ pub struct Call {
     /// Take these for the machine's grains, instead of gathering them.
     #[n(7)]
     pub grains: Option<Map>,
+    /// Tell how far a run of states is.
+    #[n(8)]
+    pub progress: bool,
 }
 
 impl Call {
@@ -42,6 +45,7 @@ impl Call {
             target: String::new(),
             options: Map::new(),
             grains: None,
+            progress: false,
         }
     }
 

@@ -15,12 +15,16 @@ use rocksalt_modules::{Error, Result};
 use crate::language;
 use files::Files;
 
+/// Hears how far a run is.
+pub type Progress = Box<dyn Fn(&Map) + Send + Sync>;
+
 pub struct RunTree {
     /// Templates call functions on the host that this tree belongs to.
     host: Weak<Host>,
     files: Files,
     pillar: Mutex<Pillar>,
     notes: Mutex<Map>,
+    progress: Option<Progress>,
 }
 
 #[derive(Default)]
@@ -33,12 +37,13 @@ struct Pillar {
 
 impl RunTree {
     /// Gives a host its tree.
-    pub fn plant(host: &Arc<Host>) {
+    pub fn plant(host: &Arc<Host>, progress: Option<Progress>) {
         let tree = RunTree {
             host: Arc::downgrade(host),
             files: Files::default(),
             pillar: Mutex::default(),
             notes: Mutex::default(),
+            progress,
         };
         host.set_tree(Box::new(tree));
     }
@@ -105,7 +110,7 @@ impl Tree for RunTree {
             pillar.pillarenv = wish.pillarenv.clone().unwrap_or_default();
             pillar.given = wish.pillar.clone();
         }
-        language::perform(&*self.host()?, wish)
+        language::perform(&*self.host()?, wish, self.progress.as_deref())
     }
 
     fn notes(&self) -> &Mutex<Map> {

@@ -12,6 +12,7 @@ use rocksalt_core::{Call, JobId};
 
 use super::Context;
 use crate::failure::Failure;
+use crate::live::Live;
 use crate::say::say;
 use crate::session::{Printing, Session};
 use crate::{arguments, local};
@@ -206,6 +207,7 @@ pub async fn perform(
         failhard: options.failhard,
         wipe: options.wipe,
         stream: options.stream,
+        progress: Live::is_shown(),
     };
     if options.show_jid {
         eprintln!("job {id}: {} on {} targets", arguments::show(&call), targets.len());

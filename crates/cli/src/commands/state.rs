@@ -3,11 +3,13 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use rocksalt_controller::job::How;
 use rocksalt_core::{Call, Map, Value, json, yaml};
 
 use super::Context;
 use crate::failure::{Failure, Kind};
 use crate::graph;
+use crate::live::Live;
 use crate::say::say;
 use crate::session::Printing;
 use crate::this_machine::ThisMachine;
@@ -297,7 +299,8 @@ async fn applied(context: Context, call: Call, printing: &Printing) -> Result<Ex
     let machine = ThisMachine::open(&context, None)?;
     if !context.common.json || printing.out.is_some() {
         let printer = printing.printer_for(&context, &call.function)?;
-        return machine.session.run(machine.job(call, Default::default()), Vec::new(), printer).await;
+        let how = How { progress: Live::is_shown(), ..How::default() };
+        return machine.session.run(machine.job(call, how), Vec::new(), printer).await;
     }
     let result = machine.call(call).await?;
     if let Some(errors) = errors(&result.value) {

@@ -75,6 +75,9 @@ pub enum Stream {
     /// A file's content.
     #[n(2)]
     File,
+    /// How far a run is: a JSON object with `done`, `total` and what runs now.
+    #[n(3)]
+    Progress,
 }
 
 /// What an agent may ask of the controller.

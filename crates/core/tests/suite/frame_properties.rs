@@ -42,6 +42,7 @@ fn call() -> impl Strategy<Value = Call> {
             target,
             options,
             grains,
+            progress: stream,
         },
     )
 }
