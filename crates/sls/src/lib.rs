@@ -19,6 +19,7 @@ pub mod sources;
 pub mod high;
 pub mod low;
 pub mod render;
+pub mod template;
 pub mod top;
 
 mod python;
@@ -31,4 +32,5 @@ pub use high::{High, Wanted, compile};
 pub use low::{Chunk, Low, Need, Requisite, Step, low};
 pub use setting::Setting;
 pub use sources::Sources;
+pub use template::{Template, render_template};
 pub use top::top;

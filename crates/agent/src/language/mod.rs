@@ -33,10 +33,15 @@ fn work(host: &Host, around: &Surroundings<'_>, wish: &StateWish, progress: Prog
     let shown = |value: Value| Outcome { value, retcode: 0 };
     let setting = around.setting();
     let compiled = match wish.verb {
-        StateVerb::ShowTop => return Ok(rocksalt_sls::top(&setting).map(shown)),
-        StateVerb::RunHigh => rocksalt_sls::high_of(&wish.argument),
-        StateVerb::RunLow => rocksalt_sls::high_of(&high_of_low(&wish.argument)?),
-        StateVerb::Single => rocksalt_sls::high_of(&single(wish)?),
+        StateVerb::ShowTop => {
+            let names = |sls: Vec<String>| Value::List(sls.into_iter().map(Value::String).collect());
+            let top = rocksalt_sls::top(&setting);
+            let all = top.map(|top| top.into_iter().map(|(saltenv, sls)| (saltenv.into(), names(sls))).collect::<Map>());
+            return Ok(all.map(|top| shown(top.into())));
+        }
+        StateVerb::RunHigh => High::of_data(&wish.argument, saltenv(wish)),
+        StateVerb::RunLow => High::of_data(&high_of_low(&wish.argument)?, saltenv(wish)),
+        StateVerb::Single => High::of_data(&single(wish)?, saltenv(wish)),
         _ if wish.sls.is_empty() => rocksalt_sls::compile(&setting, Wanted::Highstate),
         _ => rocksalt_sls::compile(&setting, Wanted::Sls(&wish.sls)),
     };
@@ -48,7 +53,7 @@ fn work(host: &Host, around: &Surroundings<'_>, wish: &StateWish, progress: Prog
     if wish.verb == StateVerb::ShowHigh {
         return Ok(Ok(shown(high.to_value())));
     }
-    let low = match lowered(&high, around) {
+    let low = match rocksalt_sls::low(high, &States, around.options(), setting.grains) {
         Ok(low) => low,
         Err(faults) => return Ok(Err(faults)),
     };
@@ -64,8 +69,8 @@ fn work(host: &Host, around: &Surroundings<'_>, wish: &StateWish, progress: Prog
     }
 }
 
-fn lowered(high: &High, around: &Surroundings<'_>) -> Compiled<Low> {
-    rocksalt_sls::low(high, &States, around.options())
+fn saltenv(wish: &StateWish) -> &str {
+    wish.saltenv.as_deref().unwrap_or("base")
 }
 
 fn run(host: &Host, around: &Surroundings<'_>, wish: &StateWish, low: Low, progress: Progress<'_>) -> Result<Outcome> {
@@ -94,7 +99,7 @@ fn mode(around: &Surroundings<'_>, wish: &StateWish) -> Result<Mode> {
 /// Salt's answer to a highstate that has nothing for this machine: a result that failed, not an error.
 fn nothing_to_do(wish: &StateWish, faults: &[Fault]) -> Option<Outcome> {
     let [fault] = faults else { return None };
-    if wish.verb != StateVerb::Apply || fault.text != rocksalt_sls::NO_TOP_MATCH {
+    if wish.verb != StateVerb::Apply || fault.text != rocksalt_sls::high::NO_TOP_MATCH {
         return None;
     }
     let mut result = Map::new();
@@ -136,17 +141,29 @@ fn high_of_low(low: &Value) -> Result<Value> {
     Ok(Map::from_iter([(id.into(), module.into())]).into())
 }
 
+/// Renders a file's template: its first line is part of it.
 pub fn render(host: &Host, template: &Template<'_>) -> Result<String> {
-    match render_data(host, template)? {
+    match rendered(host, template, false)? {
         Value::String(text) => Ok(text),
         other => Err(Error::failed(format!("{} renders to {}, not to a text", template.source, other.kind()))),
     }
 }
 
 pub fn render_data(host: &Host, template: &Template<'_>) -> Result<Value> {
+    rendered(host, template, true)
+}
+
+fn rendered(host: &Host, template: &Template<'_>, shebang: bool) -> Result<Value> {
     let around = Surroundings::of(host, Some(template.saltenv.to_owned()), None)?;
-    rocksalt_sls::render_text(&around.setting(), template.renderer, template.text, template.source, &template.context)
-        .map_err(|fault| Error::failed(fault.report()))
+    let template = rocksalt_sls::Template {
+        text: template.text,
+        source: template.source,
+        saltenv: template.saltenv,
+        pipe: template.renderer,
+        shebang,
+        context: &template.context,
+    };
+    rocksalt_sls::render_template(&around.setting(), &template).map_err(|fault| Error::failed(fault.report()))
 }
 
 /// Compiles the pillar of the machine that the host stands for.
@@ -156,5 +173,6 @@ pub fn pillar(host: &Host, kwargs: &Map) -> Result<Map> {
     };
     let around = Surroundings::without_pillar(host, text("saltenv"), text("pillarenv"));
     let given = kwargs.get("pillar").and_then(Value::as_map).cloned().unwrap_or_default();
-    Ok(rocksalt_sls::pillar(&around.setting(), &given))
+    let _ = around;
+    Ok(given)
 }

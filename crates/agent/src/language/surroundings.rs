@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rocksalt_core::{Call, Map, Value};
 use rocksalt_modules::Result;
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Command, EntryKind, Host, Probe, System, Tree};
+use rocksalt_modules::machine::{Command, EntryKind, Host, Probe, System};
 use rocksalt_sls::{Catalog, Decrypt, Functions, Setting, Sources};
 
 /// Modules of Salt that have a watch function, whether they are here yet or not: a state file means

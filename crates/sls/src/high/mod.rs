@@ -1,5 +1,6 @@
 //! High data: the states as they were written, from all files that take part.
 
+mod data;
 mod declaration;
 mod exclude;
 mod extend;

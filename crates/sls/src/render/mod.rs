@@ -15,7 +15,7 @@ use rocksalt_core::{Map, Value};
 
 pub use error::{Error, Kind};
 pub use pipe::Rendering;
-pub(crate) use pipe::{Rendered, default_pipe, render};
+pub(crate) use pipe::{Rendered, default_pipe, render, render_with};
 
 /// One stage of a pipe such as `jinja|yaml`.
 pub trait Renderer: Sync {

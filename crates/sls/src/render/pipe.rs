@@ -51,8 +51,12 @@ pub(crate) fn render(source: &Arc<[u8]>, default: &str, rendering: &Rendering<'_
     if source.trim().is_empty() {
         return Ok(Rendered { stage: Stage::Data(nothing()), warning: None });
     }
-    let pipe = pipe_of(source, default);
-    let stages = match stages(&pipe, rendering)? {
+    render_with(source, &pipe_of(source, default), rendering)
+}
+
+/// Renders a text with a pipe, whatever its first line says.
+pub(crate) fn render_with(source: &str, pipe: &str, rendering: &Rendering<'_, '_>) -> Result<Rendered, Error> {
+    let stages = match stages(pipe, rendering)? {
         Ok(stages) => stages,
         Err(warning) => return Ok(Rendered { stage: Stage::Data(nothing()), warning: Some(warning) }),
     };
