@@ -128,8 +128,8 @@ mod tests {
         let path = home.path().join("rocksalt-agent-abc");
         fs::write(&path, "abc").expect("written");
         note_the_check(&fs::File::open(&path).expect("opened"), path.clone()).expect("noted");
-        let stat = std::process::Command::new("stat").args(["-Lc", "%d %i %s %y %z"]).arg(&path).env("TZ", "UTC0");
-        let said = { stat }.output().expect("stat runs").stdout;
-        assert_eq!(fs::read(home.path().join("rocksalt-agent-abc.ok")).expect("read"), said);
+        let mut stat = std::process::Command::new("stat");
+        let said = stat.args(["-Lc", "%d %i %s %y %z"]).arg(&path).env("TZ", "UTC0").output().expect("stat runs");
+        assert_eq!(fs::read(home.path().join("rocksalt-agent-abc.ok")).expect("read"), said.stdout);
     }
 }

@@ -7,6 +7,8 @@
 //!
 //! Each process it starts costs a target about a millisecond, so it starts few: the agent, once it
 //! runs, says so itself, takes its final name and notes that it was checked (`agent/src/home.rs`).
+//! `dd` takes an upload in for half of what it costs `head`; one that doesn't know these words fails
+//! before it reads anything, and leaves the file empty.
 
 use rocksalt_core::roster::{Entry, Escalate, Method};
 
@@ -112,7 +114,8 @@ read -r k n h a||exit 3
 f=$d/.rocksalt-agent-$h.$$;r=
 trap 'e=$?;rm -f "$f";[ -z "$r" ]||s noexec $e "$d"' 0
 o=;set -C
-{ o=1;if [ $k = gz ];then head -c "$n"|gzip -dc;else head -c "$n";fi;} >"$f"
+{ o=1;if [ $k = gz ];then head -c "$n"|gzip -dc
+else dd bs=128k iflag=fullblock,count_bytes count="$n" 2>/dev/null||[ -s "$f" ]||head -c "$n";fi;} >"$f"
 set +C;[ "$o" ]||{ s full 0 "$d";exit 3;}
 exec 9<"$f";set -- $($c <&9)
 [ "$1" = "$a" ]||{ s full "$(wc -c <"$f")" "$d";exit 3;}
