@@ -18,6 +18,8 @@ pub mod sources;
 
 pub mod high;
 pub mod low;
+pub mod merge;
+pub mod pillar;
 pub mod render;
 pub mod template;
 pub mod top;

@@ -40,12 +40,18 @@ impl<'a> Tree<'a> {
         saltenv == "base" || self.environments.iter().any(|name| name == saltenv || name == "__env__")
     }
 
+    /// The tree `__env__` serves every environment that has none of its own.
+    fn place_of<'n>(&self, saltenv: &'n str) -> &'n str {
+        let has = |name: &str| self.environments.iter().any(|known| known == name);
+        if !has(saltenv) && has("__env__") { "__env__" } else { saltenv }
+    }
+
     /// The names of all sls, sorted: `a/b.sls` and `a/b/init.sls` are `a.b`.
     pub fn names(&self, saltenv: &str) -> Rc<IndexSet<String>> {
         if let Some(names) = self.listed.borrow().get(saltenv) {
             return names.clone();
         }
-        let paths = self.sources.list(saltenv).unwrap_or_default();
+        let paths = self.sources.list(self.place_of(saltenv)).unwrap_or_default();
         let mut names: Vec<String> = paths.iter().filter_map(|path| sls_of(path)).collect();
         names.sort_unstable();
         let names: Rc<IndexSet<String>> = Rc::new(names.into_iter().collect());
@@ -80,7 +86,7 @@ impl<'a> Tree<'a> {
         if path.split('/').any(|part| part == "..") {
             return Ok(None);
         }
-        match self.sources.read(saltenv, path)? {
+        match self.sources.read(self.place_of(saltenv), path)? {
             Some(contents) if contents.len() > MAX_FILE => {
                 Err(format!("{path} has {} bytes; {MAX_FILE} are the most that a template may have", contents.len()))
             }

@@ -5,8 +5,8 @@ use super::{Error, Renderer, Rendering, Stage};
 
 pub struct Age;
 
-const BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----";
-const END: &str = "-----END AGE ENCRYPTED FILE-----";
+pub(super) const ARMOR: Armor =
+    Armor { method: "age", begin: "-----BEGIN AGE ENCRYPTED FILE-----", end: "-----END AGE ENCRYPTED FILE-----" };
 
 impl Renderer for Age {
     fn name(&self) -> &'static str {
@@ -14,6 +14,6 @@ impl Renderer for Age {
     }
 
     fn render(&self, input: Stage, _: &str, rendering: &Rendering<'_, '_>) -> Result<Stage, Error> {
-        decrypt(input, &Armor { method: "age", begin: BEGIN, end: END }, rendering)
+        decrypt(input, &ARMOR, rendering)
     }
 }

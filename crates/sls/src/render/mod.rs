@@ -13,6 +13,8 @@ mod yaml;
 use rocksalt_core::yaml::{Content, Node, Place};
 use rocksalt_core::{Map, Value};
 
+use crate::functions::Decrypt;
+
 pub use error::{Error, Kind};
 pub use pipe::Rendering;
 pub(crate) use pipe::{Rendered, default_pipe, render, render_with};
@@ -85,4 +87,14 @@ pub(crate) fn placeless(value: Value) -> Node {
 /// What comes of a text in which there is nothing.
 pub(crate) fn nothing() -> Node {
     placeless(Map::new().into())
+}
+
+/// Decrypts every text in a value by `gpg` or `age`.
+pub(crate) fn decrypt_value(value: &mut Value, renderer: &str, decrypt: &dyn Decrypt) -> Result<(), String> {
+    let armor = match renderer {
+        "gpg" => &gpg::ARMOR,
+        "age" => &age::ARMOR,
+        other => return Err(format!("'{other}' is not a valid decryption renderer. Valid choices are: gpg, age")),
+    };
+    gpg::in_value(value, armor, decrypt)
 }

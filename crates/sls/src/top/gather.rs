@@ -59,7 +59,7 @@ pub(super) fn gather(session: &Session<'_>) -> Files {
 }
 
 /// The environments in their order: `env_order`, or `base` and then as configured.
-pub(crate) fn environments(setting: &Setting<'_>) -> Vec<String> {
+fn environments(setting: &Setting<'_>) -> Vec<String> {
     let known = setting.sources.environments();
     let order = names(setting.options, "env_order");
     let mut environments: Vec<String> = Vec::new();

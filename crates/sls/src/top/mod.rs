@@ -13,7 +13,6 @@ use crate::python;
 use crate::session::Session;
 use crate::setting::Setting;
 
-pub(crate) use gather::environments;
 pub(crate) use matcher::Matcher;
 
 /// The wanted sls by environment.
