@@ -1,1 +1,5 @@
 //! Turns state files into a schedule of steps.
+
+pub mod fault;
+pub mod files;
+pub mod low;
