@@ -3,3 +3,4 @@
 pub mod fault;
 pub mod files;
 pub mod low;
+pub mod schedule;

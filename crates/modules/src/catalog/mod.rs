@@ -4,7 +4,6 @@
 
 mod function;
 mod state;
-mod touches;
 mod verdict;
 
 mod cmd;
@@ -26,7 +25,7 @@ mod test;
 
 pub use function::{Entry, Function, NAMED, Outcome, entry};
 pub use state::{Bound, Decision, Described, State, StateEntry, Step, state};
-pub use touches::{Thing, Touches};
+pub use rocksalt_core::touches::{Thing, Touches};
 pub use verdict::Verdict;
 
 use rocksalt_core::{Call, Problem, Return, call::ProblemKind, nearest};

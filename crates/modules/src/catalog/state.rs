@@ -5,7 +5,7 @@ use rocksalt_core::{Map, Value, nearest};
 use serde::de::DeserializeOwned;
 
 use super::NAMED;
-use super::touches::Touches;
+use super::Touches;
 use super::verdict::Verdict;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
