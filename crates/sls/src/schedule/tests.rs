@@ -390,8 +390,9 @@ fn story(made: &[Made], settings: Settings, ends: &[Option<bool>], would: Option
     let mut schedule = Schedule::new(&low, &works, settings);
     let (mut story, mut running) = (Vec::new(), Vec::new());
     loop {
+        let next = schedule.next();
         let item = |item: usize| *schedule.item(item).expect("a known item");
-        match schedule.next() {
+        match next {
             Next::Done => return story,
             Next::Skip(Skip { item: number, why }) => story.push(format!("{} {}", item(number).chunk, why.comment())),
             Next::Run(run) => running.push(run.items[0]),
