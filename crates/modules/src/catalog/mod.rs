@@ -59,7 +59,7 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 }
 
 /// Alphabetical by noun; a noun's states are beside its functions.
-const STATES: &[(&str, &[StateEntry])] = &[];
+const STATES: &[(&str, &[StateEntry])] = &[("file", file::STATES)];
 
 /// Every state there is.
 pub fn states() -> impl Iterator<Item = &'static StateEntry> {
