@@ -64,6 +64,10 @@ def prepare(root, case):
             os.chmod(bare, int(str(what["mode"]), 8))
         if "mtime" in what:
             os.utime(bare, (what["mtime"], what["mtime"]))
+    # From files: not every state takes the argument `pillar` of `state.single`.
+    for name, data in (("top.sls", {"base": {"*": ["data"]}}), ("data.sls", case.get("pillar") or {})):
+        with open(os.path.join(root, "pillar", name), "w", encoding="utf-8") as out:
+            json.dump(data, out)
     for path, what in (case.get("tree") or {}).items():
         what = what if isinstance(what, dict) else {"content": what or ""}
         place = os.path.join(root, "states", path.rstrip("/"))
@@ -137,7 +141,7 @@ def call(function, case, root, tmp, test):
     functions = salt.loader.minion_mods(opts, utils=salt.loader.utils(opts), context={})
     arguments = bound(case.get("args") or {}, MARK, tmp)
     name = bound(case["name"], MARK, tmp)
-    answer = functions["state.single"](function, name, test=test, pillar=case.get("pillar"), **arguments)
+    answer = functions["state.single"](function, name, test=test, **arguments)
     if isinstance(answer, list):
         return {"errors": answer}
     (result,) = answer.values()
