@@ -16,6 +16,7 @@ pub mod keeper;
 pub mod link;
 pub mod roster;
 pub mod target;
+pub mod touches;
 
 pub mod nearest;
 pub mod pattern;

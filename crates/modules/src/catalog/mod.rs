@@ -4,7 +4,6 @@
 
 mod function;
 mod state;
-mod touches;
 mod verdict;
 
 mod cmd;
@@ -26,8 +25,8 @@ mod system;
 mod test;
 
 pub use function::{Entry, Function, NAMED, Outcome, entry};
-pub use state::{Bound, Decision, Described, State, StateEntry, Step, state};
-pub use touches::{Thing, Touches};
+pub use rocksalt_core::touches::{Thing, Touches};
+pub use state::{Bound, Decision, Described, Join, State, StateEntry, Step, state};
 pub use verdict::Verdict;
 
 use rocksalt_core::{Call, Problem, Return, call::ProblemKind, nearest};
@@ -62,7 +61,7 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 }
 
 /// Alphabetical by noun; a noun's states are beside its functions.
-const STATES: &[(&str, &[StateEntry])] = &[];
+const STATES: &[(&str, &[StateEntry])] = &[("file", file::STATES), ("test", test::STATES)];
 
 /// Every state there is.
 pub fn states() -> impl Iterator<Item = &'static StateEntry> {

@@ -1,6 +1,6 @@
 //! [`Touches`]: what a step reads and writes, so that others may run beside it.
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touches {
     pub reads: Vec<Thing>,
     pub writes: Vec<Thing>,
@@ -9,14 +9,15 @@ pub struct Touches {
 }
 
 /// Something on a machine that steps can be at odds about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Thing {
     /// A path, and all that is below it.
     Path(String),
     User(String),
     Group(String),
     Service(String),
-    /// The package database: one transaction at a time.
+    /// The package database: one transaction at a time. A package may bring files, users and
+    /// services, so who writes it is at odds with everybody who touches anything.
     Packages,
     /// A variable of the agent's environment.
     Variable(String),
@@ -28,7 +29,17 @@ impl Touches {
     }
 
     pub fn nothing() -> Touches {
-        Touches { reads: Vec::new(), writes: Vec::new(), everything: false }
+        Touches::default()
+    }
+
+    /// It can run at any time, whatever others do.
+    pub fn is_nothing(&self) -> bool {
+        !self.everything && self.reads.is_empty() && self.writes.is_empty()
+    }
+
+    /// Everybody who touches anything must be before it or after it.
+    pub fn is_everything(&self) -> bool {
+        self.everything || self.writes.contains(&Thing::Packages)
     }
 
     #[must_use]
@@ -46,11 +57,27 @@ impl Touches {
     /// Whether the two must not overlap, nor change places.
     pub fn conflicts(&self, other: &Touches) -> bool {
         let meet = |these: &[Thing], those: &[Thing]| these.iter().any(|a| those.iter().any(|b| a.meets(b)));
-        self.everything
-            || other.everything
+        if self.is_nothing() || other.is_nothing() {
+            return false;
+        }
+        self.is_everything()
+            || other.is_everything()
             || meet(&self.writes, &other.writes)
             || meet(&self.writes, &other.reads)
             || meet(&self.reads, &other.writes)
+    }
+}
+
+impl std::fmt::Display for Thing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Thing::Path(path) => f.write_str(path),
+            Thing::User(name) => write!(f, "user {name}"),
+            Thing::Group(name) => write!(f, "group {name}"),
+            Thing::Service(name) => write!(f, "service {name}"),
+            Thing::Packages => f.write_str("packages"),
+            Thing::Variable(name) => write!(f, "variable {name}"),
+        }
     }
 }
 
@@ -80,6 +107,8 @@ mod tests {
         assert!(write("/etc").conflicts(&read("/etc/a")));
         assert!(!write("/etc/a").conflicts(&write("/etc/ab")));
         assert!(!read("/etc/a").conflicts(&read("/etc/a")));
-        assert!(Touches::everything().conflicts(&Touches::nothing()));
+        assert!(Touches::everything().conflicts(&read("/etc/a")));
+        assert!(!Touches::everything().conflicts(&Touches::nothing()));
+        assert!(Touches::nothing().writes(Thing::Packages).conflicts(&read("/etc/a")));
     }
 }
