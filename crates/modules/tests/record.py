@@ -136,6 +136,10 @@ def call(function, case, root, tmp, test):
     opts["local"] = True
     opts["config_dir"] = os.path.join(root, "etc")
     opts["test"] = test
+    with open(os.path.join(root, "pillar", "top.sls"), "w", encoding="utf-8") as top:
+        top.write("base: {'*': [all]}\n")
+    with open(os.path.join(root, "pillar", "all.sls"), "w", encoding="utf-8") as pillar:
+        json.dump(case.get("pillar") or {}, pillar)
     opts["pillar"] = case.get("pillar") or {}
     opts.update(bound(case.get("options") or {}, MARK, tmp))
     functions = salt.loader.minion_mods(opts, utils=salt.loader.utils(opts), context={})
@@ -145,6 +149,8 @@ def call(function, case, root, tmp, test):
     if isinstance(answer, list):
         return {"errors": answer}
     (result,) = answer.values()
+    if "An exception occurred in this state" in str(result.get("comment")):
+        raise RuntimeError(result["comment"])
     kept = {key: result.get(key) for key in ("result", "comment", "changes")}
     for key in ("warnings", "skip_watch", "skip_req"):
         if result.get(key):
