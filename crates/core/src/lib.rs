@@ -17,6 +17,7 @@ pub mod link;
 pub mod roster;
 pub mod target;
 
+pub mod merge;
 pub mod nearest;
 pub mod pattern;
 pub mod secret;

@@ -31,6 +31,10 @@ impl Map {
         self.0.get(key)
     }
 
+    pub fn get_value_mut(&mut self, key: &Value) -> Option<&mut Value> {
+        self.0.get_mut(key)
+    }
+
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
         self.0.get_mut(&Text(key))
     }

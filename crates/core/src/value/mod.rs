@@ -129,6 +129,30 @@ impl Value {
         }
     }
 
+    /// Whether Python would say that they are equal: `1`, `1.0` and `True` are one.
+    pub fn equals(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.equals(b)),
+            (Value::Map(a), Value::Map(b)) => {
+                a.len() == b.len() && a.iter().all(|(key, a)| b.get_value(key).is_some_and(|b| a.equals(b)))
+            }
+            (Value::Float(a), b) | (b, Value::Float(a)) => match b {
+                Value::Float(b) => a == b,
+                // Small enough to be exact as a float; beyond that a float is hardly ever what was meant.
+                b => b.whole().is_some_and(|b| b.unsigned_abs() < 1 << 53 && *a == b as f64),
+            },
+            (a, b) => a == b || a.whole().is_some_and(|a| b.whole() == Some(a)),
+        }
+    }
+
+    /// The number that Python takes a boolean or an integer for.
+    fn whole(&self) -> Option<i64> {
+        match self {
+            Value::Bool(flag) => Some(i64::from(*flag)),
+            other => other.as_i64(),
+        }
+    }
+
     /// Walks a path such as `ip_interfaces:eth0:0` through maps and lists, as Salt's `traverse` does.
     ///
     /// A step into a list is a number, or else is looked for in the list's maps.
