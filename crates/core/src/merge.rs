@@ -72,8 +72,8 @@ pub fn update(under: &mut Map, over: Map, merge_lists: bool) {
     }
 }
 
-/// Appends what the list doesn't have yet. Doubles inside `more` stay, as in Salt.
-fn join(list: &mut Vec<Value>, more: Vec<Value>) {
+/// Appends to a list what it doesn't have yet. Doubles inside `more` stay, as in Salt.
+pub fn join(list: &mut Vec<Value>, more: Vec<Value>) {
     let had = list.len();
     for item in more {
         if !list[..had].iter().any(|known| known.equals(&item)) {
