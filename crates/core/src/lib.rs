@@ -18,6 +18,7 @@ pub mod roster;
 pub mod target;
 pub mod touches;
 
+pub mod merge;
 pub mod nearest;
 pub mod pattern;
 pub mod secret;
