@@ -3,11 +3,13 @@
 mod only;
 mod surroundings;
 
+use rocksalt_core::frame::Ask;
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog::Outcome;
-use rocksalt_modules::machine::{Host, StateVerb, StateWish, Template};
+use rocksalt_modules::machine::{Host, Probe, StateVerb, StateWish, Template};
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::fault::Fault;
+use rocksalt_sls::pillar::{External, PillarSetting};
 use rocksalt_sls::{High, Low, Wanted};
 
 use crate::states::{self, Mode, RunOptions};
@@ -173,6 +175,46 @@ pub fn pillar(host: &Host, kwargs: &Map) -> Result<Map> {
     };
     let around = Surroundings::without_pillar(host, text("saltenv"), text("pillarenv"));
     let given = kwargs.get("pillar").and_then(Value::as_map).cloned().unwrap_or_default();
-    let _ = around;
-    Ok(given)
+    let external: Vec<Upstairs<'_>> = names_of(around.options())
+        .into_iter()
+        .enumerate()
+        .map(|(number, name)| Upstairs { host, number: u32::try_from(number).unwrap_or(u32::MAX), name })
+        .collect();
+    let external: Vec<&dyn External> = external.iter().map(|source| source as &dyn External).collect();
+    let setting = PillarSetting { setting: around.setting(), given: &given, external: &external };
+    let compiled = rocksalt_sls::pillar::compile(&setting);
+    let details: Vec<Value> = compiled.details.iter().map(|fault| fault.report().into()).collect();
+    let mut answer = Map::new();
+    answer.insert("details", details);
+    answer.insert("pillar", compiled.into_map());
+    Ok(answer)
+}
+
+/// An external pillar: the controller asks it.
+struct Upstairs<'a> {
+    host: &'a Host,
+    number: u32,
+    name: String,
+}
+
+impl External for Upstairs<'_> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn fetch(&self, _: &str, pillar: &Map) -> std::result::Result<Map, String> {
+        let ask = Ask::ExternalPillar { number: self.number, pillar: pillar.clone() };
+        match self.host.controller().ask(ask) {
+            Ok(Value::Map(data)) => Ok(data),
+            Ok(other) => Err(format!("it gave {} instead of a map", other.kind())),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// The kinds of the external pillars that the configuration names.
+fn names_of(options: &Map) -> Vec<String> {
+    let sources = options.get("ext_pillar").and_then(Value::as_list).unwrap_or_default();
+    let name = |source: &Value| source.as_map().and_then(|map| map.keys().next().map(ToString::to_string));
+    sources.iter().map(|source| name(source).unwrap_or_default()).collect()
 }
