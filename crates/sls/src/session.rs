@@ -38,8 +38,8 @@ impl<'a> Session<'a> {
     /// Renders a file of the tree by its shebang or the default pipe.
     pub fn render(&self, saltenv: &str, sls: &str, found: &Found, context: &Map) -> Output {
         let file = self.note(&found.path, found.contents.clone());
-        let rendering = Rendering { session: self, saltenv, sls, path: &found.path, context };
-        let result = render(&found.contents, default_pipe(self.setting.options), &rendering);
+        let rendering = Rendering { session: self, saltenv, sls: Some(sls), path: &found.path, context };
+        let result = render(&found.contents, default_pipe(self.setting.options), true, &rendering);
         let result = result.map(|Rendered { stage, warning }| {
             self.warnings.borrow_mut().extend(warning);
             stage

@@ -2,6 +2,7 @@
 
 mod age;
 mod error;
+mod file;
 mod gpg;
 mod jinja;
 mod json;
@@ -16,6 +17,7 @@ use rocksalt_core::{Map, Value};
 use crate::functions::Decrypt;
 
 pub use error::{Error, Kind};
+pub use file::{File, file};
 pub use pipe::Rendering;
 pub(crate) use pipe::{Rendered, default_pipe, render, render_with};
 

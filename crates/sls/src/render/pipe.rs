@@ -16,8 +16,8 @@ use crate::setting::{names, text};
 pub struct Rendering<'r, 'a> {
     pub(crate) session: &'r Session<'a>,
     pub(crate) saltenv: &'r str,
-    /// The sls it is, or nothing for a top file.
-    pub(crate) sls: &'r str,
+    /// The sls it is; a top file is one without a name, and another file isn't one.
+    pub(crate) sls: Option<&'r str>,
     /// Its path in the tree.
     pub(crate) path: &'r str,
     /// Variables beyond the usual ones.
@@ -44,19 +44,29 @@ impl<'a> Rendering<'_, 'a> {
 }
 
 /// Renders a whole file. A text in which there is nothing is an empty map, whatever the renderers.
-pub(crate) fn render(source: &Arc<[u8]>, default: &str, rendering: &Rendering<'_, '_>) -> Result<Rendered, Error> {
+pub(crate) fn render(
+    source: &Arc<[u8]>,
+    default: &str,
+    shebang: bool,
+    rendering: &Rendering<'_, '_>,
+) -> Result<Rendered, Error> {
     let source = std::str::from_utf8(source)
         .map_err(|error| Error::other(format!("'utf-8' codec can't decode byte at position {}", error.valid_up_to())))?;
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     if source.trim().is_empty() {
         return Ok(Rendered { stage: Stage::Data(nothing()), warning: None });
     }
+<<<<<<< HEAD
     render_with(source, &pipe_of(source, default), rendering)
 }
 
 /// Renders a text with a pipe, whatever its first line says.
 pub(crate) fn render_with(source: &str, pipe: &str, rendering: &Rendering<'_, '_>) -> Result<Rendered, Error> {
     let stages = match stages(pipe, rendering)? {
+=======
+    let pipe = if shebang { pipe_of(source, default) } else { default.to_owned() };
+    let stages = match stages(&pipe, rendering)? {
+>>>>>>> sls
         Ok(stages) => stages,
         Err(warning) => return Ok(Rendered { stage: Stage::Data(nothing()), warning: Some(warning) }),
     };
