@@ -22,7 +22,6 @@ pub mod merge;
 pub mod pillar;
 pub mod render;
 pub mod schedule;
-pub mod template;
 pub mod top;
 
 mod python;
@@ -35,5 +34,4 @@ pub use high::{High, Wanted, compile};
 pub use low::{Chunk, Low, Need, Requisite, Step, low};
 pub use setting::Setting;
 pub use sources::Sources;
-pub use template::{Template, render_template};
 pub use top::top;

@@ -10,6 +10,7 @@ use rocksalt_modules::machine::{Host, Probe, StateVerb, StateWish, Template};
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::fault::Fault;
 use rocksalt_sls::pillar::{External, PillarSetting};
+use rocksalt_sls::render::{self, File};
 use rocksalt_sls::{High, Low, Wanted};
 
 use crate::states::{self, Mode, RunOptions};
@@ -144,7 +145,7 @@ fn high_of_low(low: &Value) -> Result<Value> {
 }
 
 /// Renders a file's template: its first line is part of it.
-pub fn render(host: &Host, template: &Template<'_>) -> Result<String> {
+pub fn render_text(host: &Host, template: &Template<'_>) -> Result<String> {
     match rendered(host, template, false)? {
         Value::String(text) => Ok(text),
         other => Err(Error::failed(format!("{} renders to {}, not to a text", template.source, other.kind()))),
@@ -157,15 +158,15 @@ pub fn render_data(host: &Host, template: &Template<'_>) -> Result<Value> {
 
 fn rendered(host: &Host, template: &Template<'_>, shebang: bool) -> Result<Value> {
     let around = Surroundings::of(host, Some(template.saltenv.to_owned()), None)?;
-    let template = rocksalt_sls::Template {
-        text: template.text,
-        source: template.source,
+    let file = File {
+        contents: template.text.as_bytes().into(),
+        path: template.source.strip_prefix("salt://").unwrap_or(template.source),
         saltenv: template.saltenv,
-        pipe: template.renderer,
+        pipe: Some(template.renderer),
         shebang,
         context: &template.context,
     };
-    rocksalt_sls::render_template(&around.setting(), &template).map_err(|fault| Error::failed(fault.report()))
+    render::file(&around.setting(), &file).map_err(|fault| Error::failed(fault.report()))
 }
 
 /// Compiles the pillar of the machine that the host stands for.

@@ -19,7 +19,7 @@ use crate::functions::Decrypt;
 pub use error::{Error, Kind};
 pub use file::{File, file};
 pub use pipe::Rendering;
-pub(crate) use pipe::{Rendered, default_pipe, render, render_with};
+pub(crate) use pipe::{Rendered, default_pipe, render};
 
 /// One stage of a pipe such as `jinja|yaml`.
 pub trait Renderer: Sync {

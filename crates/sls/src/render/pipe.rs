@@ -56,17 +56,8 @@ pub(crate) fn render(
     if source.trim().is_empty() {
         return Ok(Rendered { stage: Stage::Data(nothing()), warning: None });
     }
-<<<<<<< HEAD
-    render_with(source, &pipe_of(source, default), rendering)
-}
-
-/// Renders a text with a pipe, whatever its first line says.
-pub(crate) fn render_with(source: &str, pipe: &str, rendering: &Rendering<'_, '_>) -> Result<Rendered, Error> {
-    let stages = match stages(pipe, rendering)? {
-=======
     let pipe = if shebang { pipe_of(source, default) } else { default.to_owned() };
     let stages = match stages(&pipe, rendering)? {
->>>>>>> sls
         Ok(stages) => stages,
         Err(warning) => return Ok(Rendered { stage: Stage::Data(nothing()), warning: Some(warning) }),
     };
