@@ -51,6 +51,11 @@ impl Pattern {
         self.0.is_match(text).map_err(|_| Error::TooLong)
     }
 
+    /// What it matches first.
+    pub fn find<'t>(&self, text: &'t str) -> Result<Option<&'t str>, Error> {
+        Ok(self.0.find(text).map_err(|_| Error::TooLong)?.map(|found| found.as_str()))
+    }
+
     /// Replaces as `re.subn` does; a count of 0 means all. Also how many were replaced.
     pub fn replace(&self, text: &str, template: &Template, count: usize) -> Result<(String, usize), Error> {
         template.check(&self.0)?;

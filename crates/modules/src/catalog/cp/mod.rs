@@ -9,6 +9,7 @@ mod transfer;
 mod url;
 
 pub use cache::directory;
+pub use url::content as url_content;
 
 use super::{Entry, Function, entry};
 

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::Verdict;
-use crate::machine::{Command, Kind, Output, System};
+use crate::machine::{Command, Kind, Output, Probe, System};
 use crate::text::words;
 use crate::{Error, Result, error};
 
@@ -31,6 +31,8 @@ pub enum Action {
         from: String,
         to: String,
     },
+    /// What is known to fail.
+    Fail(String),
     HardLink {
         existing: String,
         link: String,
@@ -160,6 +162,7 @@ impl Action {
             }
             Action::Check(check) => check.perform(machine),
             Action::Copy { from, to } => copy(machine, &from, &to),
+            Action::Fail(text) => Err(Fault::Told(text)),
             Action::HardLink { existing, link } => {
                 stops(machine.hard_link(Path::new(&existing), Path::new(&link)), &link)
             }
@@ -262,7 +265,7 @@ fn rename(machine: &dyn System, from: &str, to: &str) -> Result<(), Fault> {
 }
 
 /// The directories that must be made so that `path` is one, from the top down.
-pub fn missing_directories(machine: &dyn System, path: &str) -> Vec<String> {
+pub fn missing_directories(machine: &dyn Probe, path: &str) -> Vec<String> {
     let is_there = |path: &Path| matches!(machine.stat(path, true), Ok(Some(stat)) if stat.kind == Kind::Directory);
     let mut missing: Vec<String> = Path::new(path)
         .ancestors()
