@@ -64,10 +64,6 @@ def prepare(root, case):
             os.chmod(bare, int(str(what["mode"]), 8))
         if "mtime" in what:
             os.utime(bare, (what["mtime"], what["mtime"]))
-    # From files: not every state takes the argument `pillar` of `state.single`.
-    for name, data in (("top.sls", {"base": {"*": ["data"]}}), ("data.sls", case.get("pillar") or {})):
-        with open(os.path.join(root, "pillar", name), "w", encoding="utf-8") as out:
-            json.dump(data, out)
     for path, what in (case.get("tree") or {}).items():
         what = what if isinstance(what, dict) else {"content": what or ""}
         place = os.path.join(root, "states", path.rstrip("/"))
@@ -132,7 +128,7 @@ def call(function, case, root, tmp, test):
         },
         minion_id="minion",
     )
-    opts["grains"] = dict(case.get("grains") or {}, id="minion", os="Debian", os_family="Debian", kernel="Linux")
+    opts["grains"] = dict(case.get("grains") or {}, id="minion", os="Debian", os_family="Debian", kernel="Linux", shell="/bin/sh")
     opts["local"] = True
     opts["config_dir"] = os.path.join(root, "etc")
     opts["test"] = test
@@ -156,10 +152,32 @@ def call(function, case, root, tmp, test):
         if result.get(key):
             kept[key] = result[key]
     kept = bound(kept, tmp, MARK)
+    if isinstance(kept["changes"], dict) and "pid" in kept["changes"]:
+        kept["changes"]["pid"] = 0
     removed = kept["changes"].get("removed") if isinstance(kept["changes"], dict) else None
     if isinstance(removed, list):
         removed.sort()
+    if function == "file.recurse" and kept["comment"].startswith("####"):
+        kept["comment"] = in_order(kept["comment"])
     return kept
+
+
+def in_order(comment):
+    """Salt goes through a set, in no order: directories, then files, then what is removed."""
+    sections = ("\n" + comment + "\n").split("\n#### ")[1:]
+    sections = [section.rstrip("\n") + "\n" for section in sections]
+
+    def place(section):
+        head, _, rest = section.partition(" ####")
+        return (head == "removed", not rest.startswith("\nThe following files"), head)
+
+    shown = []
+    for section in sorted(sections, key=place):
+        head, _, rest = section.partition(" ####\n")
+        lines = sorted(rest.splitlines()) if head == "removed" else rest.splitlines()
+        blank = "\n\n" if rest.startswith("The following files") else "\n"
+        shown.append("#### " + head + " ####\n" + "\n".join(lines) + blank)
+    return "\n".join(shown).strip()
 
 
 def run(function, case):

@@ -14,6 +14,7 @@ mod environ;
 mod event;
 mod file;
 mod grains;
+mod module;
 mod network;
 mod ps;
 mod publish;
@@ -61,7 +62,13 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 }
 
 /// Alphabetical by noun; a noun's states are beside its functions.
-const STATES: &[(&str, &[StateEntry])] = &[("file", file::STATES), ("test", test::STATES)];
+const STATES: &[(&str, &[StateEntry])] = &[
+    ("cmd", cmd::STATES),
+    ("environ", environ::STATES),
+    ("file", file::STATES),
+    ("module", module::STATES),
+    ("test", test::STATES),
+];
 
 /// Every state there is.
 pub fn states() -> impl Iterator<Item = &'static StateEntry> {

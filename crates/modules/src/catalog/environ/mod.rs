@@ -1,5 +1,9 @@
 //! `environ`: the variables of the agent, which the commands it runs inherit.
 
+mod states;
+
+pub use states::STATES;
+
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
