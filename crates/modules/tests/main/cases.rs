@@ -9,6 +9,8 @@
 //!   env: {HOME: /root}
 //!   options: {saltenv: base}
 //!   grains: {os: Debian}
+//!   pillar: {role: web}
+//!   tree: {nginx/init.sls: ""}
 //!   commands: [{argv: [ls, /], stdout: "a\n", code: 0}]
 //!   result: "…"          # or `problem:` with a part of its text
 //!   retcode: 0
@@ -19,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use rocksalt_core::{Call, Map, Value, yaml};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Fake, Kind, Output, Probe, System};
+use rocksalt_modules::machine::{Fake, FakeTree, Kind, Output, Probe, System};
 
 #[test]
 fn cases() {
@@ -54,8 +56,10 @@ pub fn entries(path: &Path) -> Vec<PathBuf> {
     found
 }
 
-const KEYS: [&str; 11] =
-    ["args", "kwargs", "before", "env", "options", "grains", "commands", "result", "problem", "retcode", "after"];
+const KEYS: [&str; 13] = [
+    "args", "kwargs", "before", "env", "options", "grains", "pillar", "tree", "commands", "result", "problem",
+    "retcode", "after",
+];
 
 fn run(function: &str, case: &Map) -> Result<(), String> {
     for key in case.keys() {
@@ -96,11 +100,25 @@ pub fn map(case: &Map, key: &str) -> Map {
 
 /// The machine that a case begins with.
 pub fn fake(case: &Map) -> Fake {
+    // A renderer that says what it was given is enough to see that it was given the right things.
+    let mut tree = FakeTree::default().with_pillar(map(case, "pillar")).with_renderer(|template| {
+        Ok(format!(
+            "{} {} {}: {}",
+            template.renderer,
+            template.saltenv,
+            Value::Map(template.context.clone()),
+            template.text
+        ))
+    });
+    for (path, content) in map(case, "tree").iter() {
+        tree = tree.with_file(&path.to_string(), content.to_string());
+    }
     let mut fake = Fake::new()
         .file("/etc/passwd", "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/usr/sbin:/usr/sbin/nologin\n")
         .file("/etc/group", "root:x:0:\ndaemon:x:1:\n")
         .directory("/root")
         .directory("/tmp")
+        .with_tree(tree)
         .with_options(map(case, "options"))
         .with_grains(map(case, "grains"));
     for (path, what) in map(case, "before").iter() {
