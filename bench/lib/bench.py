@@ -127,6 +127,7 @@ def measure_all(options):
             "versions": {tool.name: "; ".join(filter(None, [tool.version(), tool.settings()])) for tool in tools},
             "missing": missing,
             "ours": [tool.name for tool in tools if isinstance(tool, Rocksalt)],
+            "workloads": [workload.name for workload in options.workloads],
         }
         meter = measure.Meter(scratch, testbed.sshd_pids(), options.timeout)
         for tool in tools:
