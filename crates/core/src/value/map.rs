@@ -35,6 +35,10 @@ impl Map {
         self.0.get_mut(&Text(key))
     }
 
+    pub fn get_value_mut(&mut self, key: &Value) -> Option<&mut Value> {
+        self.0.get_mut(key)
+    }
+
     pub fn contains_key(&self, key: &str) -> bool {
         self.0.contains_key(&Text(key))
     }

@@ -1,0 +1,58 @@
+//! What the host offers to templates and tells the compiler: [`Functions`], [`Catalog`], [`Decrypt`].
+
+use rocksalt_core::{Map, Value};
+
+/// `salt['mod.fun'](…)` in a template.
+pub trait Functions {
+    /// The error is the text that the template's user sees.
+    fn call(&self, name: &str, args: Vec<Value>, kwargs: Map) -> Result<Value, String>;
+
+    fn exists(&self, name: &str) -> bool;
+
+    /// All names, sorted: for `salt.mod.fun` and for "did you mean".
+    fn names(&self) -> Vec<String>;
+}
+
+/// What the compiler must know of states.
+pub trait Catalog {
+    /// Whether a `watch` does something: without a watch function it is a `require`.
+    fn has_watch(&self, module: &str) -> bool;
+
+    /// Whether states of this module can be taken together.
+    fn has_aggregate(&self, module: &str) -> bool;
+
+    /// Whether `mod.fun` is a state.
+    fn has_state(&self, function: &str) -> bool;
+}
+
+/// Takes a text apart that was encrypted for this machine. Calls a program, so the host does it.
+pub trait Decrypt {
+    /// `method` is `gpg` or `age`.
+    fn decrypt(&self, method: &str, encrypted: &[u8]) -> Result<Vec<u8>, String>;
+}
+
+/// No functions at all.
+pub struct NoFunctions;
+
+impl Functions for NoFunctions {
+    fn call(&self, name: &str, _: Vec<Value>, _: Map) -> Result<Value, String> {
+        Err(format!("'{name}' is not available."))
+    }
+
+    fn exists(&self, _: &str) -> bool {
+        false
+    }
+
+    fn names(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Refuses: where no keys are at hand.
+pub struct NoDecrypt;
+
+impl Decrypt for NoDecrypt {
+    fn decrypt(&self, method: &str, _: &[u8]) -> Result<Vec<u8>, String> {
+        Err(format!("there is no {method} key here"))
+    }
+}

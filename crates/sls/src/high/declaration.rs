@@ -1,0 +1,186 @@
+//! [`Declaration`]: what one id declares, argument by argument, with the place of each.
+
+use std::sync::Arc;
+
+use rocksalt_core::yaml::{Content, Node};
+use rocksalt_core::{Map, Value};
+
+use crate::files::Spot;
+
+/// The body of an id.
+#[derive(Clone, Debug)]
+pub(crate) struct Declaration {
+    pub sls: Arc<str>,
+    pub saltenv: Arc<str>,
+    /// The sls that included it, the nearest first.
+    pub included_from: Vec<Arc<str>>,
+    pub spot: Spot,
+    /// Few, so a list is faster than a map.
+    pub modules: Vec<Module>,
+    /// Its states have their order numbers.
+    pub numbered: bool,
+}
+
+/// `file:` or `file.managed:` below an id.
+#[derive(Clone, Debug)]
+pub(crate) struct Module {
+    pub name: String,
+    pub spot: Spot,
+    pub body: Body,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    List(Vec<Item>),
+    /// A mistake, which is reported when all files are read.
+    Other(Value),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Item {
+    Function(String, Spot),
+    /// Usually one; one list entry may hold several.
+    Arguments(Vec<Argument>),
+    Other(Value),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Argument {
+    pub key: Value,
+    pub value: Value,
+    pub spot: Spot,
+    /// The places of a list's entries: for requisites.
+    pub entries: Vec<Spot>,
+}
+
+impl Declaration {
+    pub fn module(&self, name: &str) -> Option<&Module> {
+        self.modules.iter().find(|module| module.name == name)
+    }
+
+    pub fn module_mut(&mut self, name: &str) -> Option<&mut Module> {
+        self.modules.iter_mut().find(|module| module.name == name)
+    }
+
+    /// The modules that are meant as such: `__sls__` and the like are notes.
+    pub fn states(&self) -> impl Iterator<Item = &Module> {
+        self.modules.iter().filter(|module| !module.name.starts_with("__"))
+    }
+
+    /// Puts a module in the place of one of its name, or at the end.
+    pub fn set(&mut self, module: Module) {
+        match self.modules.iter_mut().find(|other| other.name == module.name) {
+            Some(other) => *other = module,
+            None => self.modules.push(module),
+        }
+    }
+
+    pub fn to_value(&self) -> Value {
+        let mut map: Map =
+            self.modules.iter().map(|module| (module.name.as_str().into(), module.body.to_value())).collect();
+        map.insert("__sls__", &*self.sls);
+        map.insert("__env__", &*self.saltenv);
+        if !self.included_from.is_empty() {
+            let included: Vec<Value> = self.included_from.iter().map(|sls| (&**sls).into()).collect();
+            map.insert("__sls_included_from__", included);
+        }
+        map.into()
+    }
+}
+
+impl Body {
+    pub fn read(node: Node, file: u32) -> Body {
+        match node.content {
+            Content::List(items) => Body::List(items.into_iter().map(|item| Item::read(item, file)).collect()),
+            content => Body::Other(Node { place: node.place, content }.into_value()),
+        }
+    }
+
+    /// The entries; none if it is a mistake.
+    pub fn items(&self) -> &[Item] {
+        match self {
+            Body::List(items) => items,
+            Body::Other(_) => &[],
+        }
+    }
+
+    pub fn to_value(&self) -> Value {
+        match self {
+            Body::List(items) => Value::List(items.iter().map(Item::to_value).collect()),
+            Body::Other(value) => value.clone(),
+        }
+    }
+}
+
+impl Item {
+    fn read(node: Node, file: u32) -> Item {
+        match node.content {
+            Content::Scalar(Value::String(text)) => {
+                Item::Function(text, Spot::new(file, node.place.line, node.place.column))
+            }
+            Content::Map(pairs) => {
+                Item::Arguments(pairs.into_iter().map(|(key, value)| Argument::read(key, value, file)).collect())
+            }
+            content => Item::Other(Node { place: node.place, content }.into_value()),
+        }
+    }
+
+    /// An argument that the compiler adds.
+    pub fn argument(key: &str, value: impl Into<Value>, spot: Spot) -> Item {
+        Item::Arguments(vec![Argument { key: key.into(), value: value.into(), spot, entries: Vec::new() }])
+    }
+
+    /// The first argument of the entry, which is what Salt goes by.
+    pub fn first(&self) -> Option<&Argument> {
+        match self {
+            Item::Arguments(arguments) => arguments.first(),
+            _ => None,
+        }
+    }
+
+    /// The one argument of an entry that has just one.
+    pub fn single(&self) -> Option<&Argument> {
+        match self {
+            Item::Arguments(arguments) if arguments.len() == 1 => arguments.first(),
+            _ => None,
+        }
+    }
+
+    pub fn to_value(&self) -> Value {
+        match self {
+            Item::Function(name, _) => name.as_str().into(),
+            Item::Arguments(arguments) => {
+                let pairs = arguments.iter().map(|argument| (argument.key.clone(), argument.value.clone()));
+                Value::Map(pairs.collect())
+            }
+            Item::Other(value) => value.clone(),
+        }
+    }
+}
+
+impl Argument {
+    fn read(key: Node, value: Node, file: u32) -> Argument {
+        let spot = Spot::new(file, key.place.line, key.place.column);
+        let entries = match &value.content {
+            Content::List(items) if key.as_str().is_some_and(refers) => {
+                items.iter().map(|item| Spot::new(file, item.place.line, item.place.column)).collect()
+            }
+            _ => Vec::new(),
+        };
+        Argument { key: key.into_value(), value: value.into_value(), spot, entries }
+    }
+
+    pub fn is(&self, key: &str) -> bool {
+        self.key.as_str() == Some(key)
+    }
+
+    /// Where an entry of its list was written, or else the argument.
+    pub fn entry(&self, index: usize) -> Spot {
+        self.entries.get(index).copied().unwrap_or(self.spot)
+    }
+}
+
+/// Whether an argument names other states.
+fn refers(key: &str) -> bool {
+    crate::low::requisite::is_keyword(key) || key.ends_with("_in") || key == "use"
+}

@@ -1,0 +1,150 @@
+//! Applies `extend`: changes states that other files declare.
+
+use rocksalt_core::Value;
+
+use super::index::Index;
+use super::{Argument, Body, Extend, High, Item};
+use crate::fault::Fault;
+use crate::low::requisite::is_keyword;
+
+impl High {
+    /// Applies the extends in their order. Those that come from `_in` requisites are `strict`: an id
+    /// alone isn't enough, it must have the module, too.
+    pub(super) fn apply_extends(&mut self, strict: bool) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let excluded: Vec<String> = self.excluded_sls().map(str::to_owned).collect();
+        let mut index: Option<Index> = None;
+        for extend in std::mem::take(&mut self.extends) {
+            let Some(module) = extend.body.states().next().map(|module| module.name.clone()) else {
+                let text = format!("Extension name '{}' in SLS '{}' is empty", extend.name, extend.body.sls);
+                faults.push(self.fault(extend.body.spot, text).hint("write the module below it, as in a state"));
+                continue;
+            };
+            let Some(id) = self.extended(&extend, &module, strict, &mut index) else {
+                faults.push(self.not_found(&extend));
+                continue;
+            };
+            if excluded.iter().any(|sls| **sls == *extend.body.sls) {
+                continue;
+            }
+            if self.extend(&id, extend, &mut faults) {
+                index = None;
+            }
+        }
+        faults
+    }
+
+    /// The id that is meant: itself, or the one state that has the name as an argument.
+    fn extended(&self, extend: &Extend, module: &str, strict: bool, index: &mut Option<Index>) -> Option<String> {
+        if let Some(body) = self.states.get(&extend.name)
+            && (!strict || body.module(module).is_some())
+        {
+            return Some(extend.name.clone());
+        }
+        match index.get_or_insert_with(|| Index::new(self)).with_value(module, &extend.name) {
+            [id] => Some(id.clone()),
+            _ => None,
+        }
+    }
+
+    fn not_found(&self, extend: &Extend) -> Fault {
+        let (name, sls, saltenv) = (&extend.name, &extend.body.sls, &extend.body.saltenv);
+        let text = format!(
+            "Cannot extend ID '{name}' in '{saltenv}:{sls}'. It is not part of the high state.\nThis is likely due to a \
+             missing include statement or an incorrectly typed ID.\nEnsure that a state with an ID of '{name}' is \
+             available\nin environment '{saltenv}' and to SLS '{sls}'"
+        );
+        let fault = self.fault(extend.body.spot, text);
+        match self.states.get(name) {
+            Some(body) => {
+                let modules: Vec<&str> = body.states().map(|module| module.name.as_str()).collect();
+                fault.hint(format!("there is an id '{name}', but with {}", modules.join(", ")))
+            }
+            None => fault.nearest(name, self.ids()),
+        }
+    }
+
+    /// Whether arguments changed by which states are found.
+    fn extend(&mut self, id: &str, extend: Extend, faults: &mut Vec<Fault>) -> bool {
+        let Some(body) = self.states.get_mut(id) else { return false };
+        let mut changed = false;
+        for module in extend.body.modules.into_iter().filter(|module| !module.name.starts_with("__")) {
+            let Some(target) = body.module_mut(&module.name) else {
+                body.modules.push(module);
+                changed = true;
+                continue;
+            };
+            match (&mut target.body, module.body) {
+                (Body::List(items), Body::List(extension)) => {
+                    for item in extension {
+                        changed |= !item.first().is_some_and(|argument| argument.key.as_str().is_some_and(is_keyword));
+                        extend_items(items, item);
+                    }
+                }
+                // The target itself is a mistake, which is reported later.
+                (Body::Other(_), Body::List(_)) => {}
+                (_, Body::Other(_)) => {
+                    let text = format!("Extension of '{id}' in SLS '{}' is not formed as a list", extend.body.sls);
+                    faults.push(self.files.fault(module.spot, text).hint("put a dash before each argument"));
+                }
+            }
+        }
+        changed
+    }
+
+    /// The sls that are excluded by their names, as they were written.
+    pub(super) fn excluded_sls(&self) -> impl Iterator<Item = &str> {
+        self.excludes.iter().filter_map(|entry| match entry {
+            Value::String(sls) => Some(sls.as_str()),
+            Value::Map(map) => map.get("sls").and_then(Value::as_str),
+            _ => None,
+        })
+    }
+}
+
+/// An argument takes the place of one of its name; requisites are added to it.
+fn extend_items(items: &mut Vec<Item>, extension: Item) {
+    let mut found = false;
+    match &extension {
+        Item::Function(..) => {
+            for item in items.iter_mut().filter(|item| matches!(item, Item::Function(..))) {
+                *item = extension.clone();
+                found = true;
+            }
+        }
+        Item::Arguments(arguments) => {
+            let Some(first) = arguments.first() else { return };
+            for item in items.iter_mut() {
+                let Item::Arguments(current) = item else { continue };
+                let Some(argument) = current.first_mut() else { continue };
+                if argument.key == first.key {
+                    found = true;
+                    if first.key.as_str().is_some_and(is_keyword) {
+                        append(argument, first);
+                    } else {
+                        *item = extension.clone();
+                    }
+                } else if first.is("name") && argument.is("names") {
+                    *item = extension.clone();
+                }
+            }
+        }
+        Item::Other(_) => {}
+    }
+    if !found {
+        items.push(extension);
+    }
+}
+
+fn append(argument: &mut Argument, more: &Argument) {
+    // What is no list is a mistake; it must be the one that stays, so that it is reported.
+    let Value::List(entries) = &more.value else {
+        argument.value = more.value.clone();
+        return;
+    };
+    if let Value::List(current) = &mut argument.value {
+        argument.entries.resize(current.len(), argument.spot);
+        argument.entries.extend((0..entries.len()).map(|index| more.entry(index)));
+        current.extend(entries.iter().cloned());
+    }
+}

@@ -1,0 +1,60 @@
+//! Finds states by what they say, without looking at all of them each time.
+
+use std::collections::HashMap;
+
+use rocksalt_core::Value;
+
+use super::High;
+
+/// The id and the module of a state.
+pub(super) type Found = (String, String);
+
+/// What a high data held when it was made.
+#[derive(Default)]
+pub(super) struct Index {
+    /// By module and the value of any single argument; a state that has the value twice is there twice.
+    by_value: HashMap<String, HashMap<String, Vec<String>>>,
+    /// By the argument `name`; the first one counts.
+    by_name: HashMap<String, Found>,
+    by_sls: HashMap<String, Vec<Found>>,
+}
+
+impl Index {
+    pub fn new(high: &High) -> Index {
+        let mut index = Index::default();
+        for (id, body) in &high.states {
+            for module in body.states() {
+                let found = || (id.clone(), module.name.clone());
+                index.by_sls.entry(body.sls.to_string()).or_default().push(found());
+                for item in module.body.items() {
+                    if let Some(Value::String(value)) = item.single().map(|argument| &argument.value) {
+                        let values = index.by_value.entry(module.name.clone()).or_default();
+                        values.entry(value.clone()).or_default().push(id.clone());
+                    }
+                    if let super::Item::Arguments(arguments) = item {
+                        for name in arguments.iter().filter(|argument| argument.is("name")) {
+                            if let Value::String(name) = &name.value {
+                                index.by_name.entry(name.clone()).or_insert_with(found);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        index
+    }
+
+    /// The ids that have this value in any argument of this module.
+    pub fn with_value(&self, module: &str, value: &str) -> &[String] {
+        self.by_value.get(module).and_then(|values| values.get(value)).map_or(&[], Vec::as_slice)
+    }
+
+    pub fn with_name(&self, name: &str) -> Option<&Found> {
+        self.by_name.get(name)
+    }
+
+    /// All states of an sls itself, without what it includes.
+    pub fn in_sls(&self, sls: &str) -> &[Found] {
+        self.by_sls.get(sls).map_or(&[], Vec::as_slice)
+    }
+}

@@ -1,0 +1,134 @@
+//! High data: the states as they were written, from all files that take part.
+
+mod declaration;
+mod exclude;
+mod extend;
+mod include;
+mod index;
+mod read;
+mod requisite_in;
+mod verify;
+
+use indexmap::IndexMap;
+use rocksalt_core::{Map, Value};
+
+use crate::fault::Fault;
+use crate::files::{Files, Spot};
+use crate::session::Session;
+use crate::setting::{Setting, switch};
+use crate::top;
+
+pub(crate) use declaration::{Argument, Body, Declaration, Item, Module};
+
+/// All states by their ids, before `extend`, the `_in` requisites and `exclude` are applied.
+#[derive(Clone, Debug, Default)]
+pub struct High {
+    pub(crate) states: IndexMap<String, Declaration>,
+    /// Ids that are no texts, which is an error in the end.
+    pub(crate) misfits: Vec<(Value, Declaration)>,
+    pub(crate) extends: Vec<Extend>,
+    pub(crate) excludes: Vec<Value>,
+    pub(crate) files: Files,
+    /// What the user should know though it is no error.
+    pub warnings: Vec<Fault>,
+}
+
+/// One entry below `extend:`.
+#[derive(Clone, Debug)]
+pub(crate) struct Extend {
+    pub name: String,
+    pub body: Declaration,
+}
+
+/// Which states are wanted.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    /// What the top file says.
+    Highstate,
+    /// These sls, whatever the top file says.
+    Sls(&'a [String]),
+}
+
+/// Salt's words for a highstate without anything to do.
+pub const NO_TOP_MATCH: &str =
+    "No Top file or master_tops data matches found. Please see master log for details.";
+
+/// The first of the texts when the pillar has errors; those follow.
+pub const PILLAR_FAILED: &str = "Pillar failed to render with the following messages:";
+
+/// Renders everything that is wanted and puts it together.
+pub fn compile(setting: &Setting<'_>, wanted: Wanted<'_>) -> Result<High, Vec<Fault>> {
+    if let Some(Value::List(errors)) = setting.pillar.get("_errors") {
+        let texts = errors.iter().map(|error| Fault::new(error.to_string()));
+        return Err(std::iter::once(Fault::new(PILLAR_FAILED)).chain(texts).collect());
+    }
+    let session = Session::new(*setting);
+    let matches = match wanted {
+        Wanted::Sls(names) => {
+            let saltenv = setting.saltenv.unwrap_or("base").to_owned();
+            IndexMap::from([(saltenv, names.to_vec())])
+        }
+        Wanted::Highstate => {
+            let matches = top::matches(&session)?;
+            if matches.is_empty() {
+                return Err(vec![Fault::new(NO_TOP_MATCH).hint("add this machine to a top.sls, or name the sls")]);
+            }
+            matches
+        }
+    };
+    let mut high = include::gather(&session, &matches)?;
+    high.files = session.files.take();
+    high.warnings = session.warnings.take();
+    Ok(high)
+}
+
+impl High {
+    pub fn is_empty(&self) -> bool {
+        self.states.is_empty() && self.misfits.is_empty() && self.extends.is_empty()
+    }
+
+    /// The ids, in order.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.states.keys().map(String::as_str)
+    }
+
+    /// The high data as Salt shows it.
+    pub fn to_value(&self) -> Value {
+        let mut map: Map = self.states.iter().map(|(id, body)| (id.as_str().into(), body.to_value())).collect();
+        map.extend(self.misfits.iter().map(|(id, body)| (id.clone(), body.to_value())));
+        if !self.extends.is_empty() {
+            let one = |extend: &Extend| Value::Map(Map::from_iter([(extend.name.as_str().into(), extend.body.to_value())]));
+            map.insert("__extend__", Value::List(self.extends.iter().map(one).collect()));
+        }
+        if !self.excludes.is_empty() {
+            map.insert("__exclude__", Value::List(self.excludes.clone()));
+        }
+        map.into()
+    }
+
+    /// Leaves these out, too, as `state.highstate exclude=…` does: names of sls, or maps with `sls` or `id`.
+    pub fn exclude(&mut self, entries: impl IntoIterator<Item = Value>) {
+        self.excludes.extend(entries);
+    }
+
+    /// Applies what other states say about a state: `extend`, the `_in` requisites, `use` and `exclude`.
+    pub(crate) fn settle(&mut self, options: &Map) -> Result<(), Vec<Fault>> {
+        let mut faults = self.apply_extends(false);
+        faults.extend(self.verify());
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let faults = self.apply_requisites_in(options);
+        self.apply_excludes();
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
+    }
+
+    fn fault(&self, spot: Spot, text: impl Into<String>) -> Fault {
+        self.files.fault(spot, text)
+    }
+}
+
+/// Whether states are numbered in the order of the files.
+pub(crate) fn auto_order(options: &Map) -> bool {
+    !options.contains_key("state_auto_order") || switch(options, "state_auto_order")
+}

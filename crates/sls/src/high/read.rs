@@ -1,0 +1,206 @@
+//! Reads the data of one sls: its states, and what it says of others.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use rocksalt_core::Value;
+use rocksalt_core::yaml::{Content, Node};
+
+use super::{Body, Declaration, Extend, Item, Module};
+use crate::fault::Fault;
+use crate::files::{Files, Spot};
+use crate::python;
+
+/// One sls, and later what it includes.
+#[derive(Default)]
+pub(super) struct Part {
+    pub states: IndexMap<String, Declaration>,
+    pub misfits: Vec<(Value, Declaration)>,
+    pub extends: Vec<Extend>,
+    pub excludes: Vec<Value>,
+    /// What is to be included, with its place.
+    pub includes: Vec<(Value, Spot)>,
+}
+
+/// Who is being read.
+pub(super) struct Reader<'a> {
+    pub sls: &'a Arc<str>,
+    pub saltenv: &'a Arc<str>,
+    pub file: u32,
+    pub files: &'a Files,
+    pub faults: Vec<Fault>,
+}
+
+impl Reader<'_> {
+    pub fn read(&mut self, pairs: Vec<(Node, Node)>) -> Part {
+        let mut part = Part { states: IndexMap::with_capacity(pairs.len()), ..Part::default() };
+        let (mut extend, mut exclude, mut states) = (None, None, Vec::with_capacity(pairs.len()));
+        for (key, value) in pairs {
+            match key.as_str() {
+                Some("include") => self.includes(value, &mut part),
+                Some("extend") => extend = Some(value),
+                Some("exclude") => exclude = Some(value),
+                _ => states.push((key, value)),
+            }
+        }
+        if let Some(node) = extend {
+            self.extends(node, &mut part);
+        }
+        if let Some(node) = exclude {
+            self.excludes(node, &mut part);
+        }
+        for (key, value) in states {
+            let id = key.scalar().cloned().unwrap_or_default();
+            let Some(body) = self.state(&id, self.spot(&key), value) else { continue };
+            match id {
+                Value::String(id) => drop(part.states.insert(id, body)),
+                id => part.misfits.push((id, body)),
+            }
+        }
+        part
+    }
+
+    fn includes(&mut self, node: Node, part: &mut Part) {
+        let spot = self.spot(&node);
+        let Content::List(items) = node.content else {
+            let text = format!("Include Declaration in SLS {} is not formed as a list", self.sls);
+            return self.fault(spot, text, "put a dash before each sls: '- web.server'");
+        };
+        part.includes.extend(items.into_iter().map(|item| {
+            let spot = self.spot(&item);
+            (item.into_value(), spot)
+        }));
+    }
+
+    fn excludes(&mut self, node: Node, part: &mut Part) {
+        let spot = self.spot(&node);
+        let Content::List(items) = node.content else {
+            let text = format!("Exclude Declaration in SLS {} is not formed as a list", self.sls);
+            return self.fault(spot, text, "write '- sls: name' or '- id: name' below it");
+        };
+        part.excludes.extend(items.into_iter().map(Node::into_value));
+    }
+
+    fn extends(&mut self, node: Node, part: &mut Part) {
+        let spot = self.spot(&node);
+        let Content::Map(pairs) = node.content else {
+            let text = format!("Extension value in SLS '{}' is not a dictionary", self.sls);
+            return self.fault(spot, text, "write the id below it, and the module below the id");
+        };
+        for (key, value) in pairs {
+            let spot = self.spot(&key);
+            let name = python::text(&key.into_value());
+            let Content::Map(pairs) = value.content else {
+                let text = format!("Extension name '{name}' in SLS '{}' is not a dictionary", self.sls);
+                self.fault(spot, text, "write the module below it, as in a state");
+                continue;
+            };
+            let mut body = self.declaration(spot);
+            let mut dotted_last = Vec::new();
+            for (key, value) in pairs {
+                let Some(mut module) = self.module(&name, key, value) else { continue };
+                if split_function(&mut module) { dotted_last.push(module) } else { body.set(module) }
+            }
+            dotted_last.into_iter().for_each(|module| body.set(module));
+            part.extends.push(Extend { name, body });
+        }
+    }
+
+    /// The body of an id; the short form `id: file.touch` is made a long one.
+    fn state(&mut self, id: &Value, spot: Spot, node: Node) -> Option<Declaration> {
+        let mut body = self.declaration(spot);
+        let value_spot = self.spot(&node);
+        let pairs = match node.content {
+            Content::Map(pairs) => pairs,
+            Content::Scalar(Value::String(text)) if text.contains('.') => {
+                let (module, function) = dotted(&text);
+                let items = vec![Item::Function(function.to_owned(), value_spot)];
+                body.modules.push(Module { name: module.to_owned(), spot: value_spot, body: Body::List(items) });
+                return Some(body);
+            }
+            _ => {
+                let text = format!("ID {} in SLS {} is not a dictionary", python::text(id), self.sls);
+                self.fault(spot, text, "a state needs a function below its id, such as 'pkg.installed'");
+                return None;
+            }
+        };
+        let mut seen: Vec<String> = Vec::new();
+        let mut dotted_last = Vec::new();
+        for (key, value) in pairs {
+            let Some(mut module) = self.module(&python::text(id), key, value) else { continue };
+            if module.name.starts_with('_') || matches!(module.body, Body::Other(_)) {
+                body.set(module);
+                continue;
+            }
+            let name = dotted(&module.name).0.to_owned();
+            if module.name.contains('.') && seen.contains(&name) {
+                let text = format!(
+                    "ID '{}' in SLS '{}' contains multiple state declarations of the same type",
+                    python::text(id),
+                    self.sls
+                );
+                self.fault(module.spot, text, &format!("give the second '{}' an id of its own", module.name));
+                continue;
+            }
+            seen.push(name);
+            // A dotted key is taken out and put in again, so it comes behind the others.
+            if split_function(&mut module) { dotted_last.push(module) } else { body.set(module) }
+        }
+        dotted_last.into_iter().for_each(|module| body.set(module));
+        Some(body)
+    }
+
+    fn module(&mut self, id: &str, key: Node, value: Node) -> Option<Module> {
+        let spot = self.spot(&key);
+        match key.into_value() {
+            Value::String(name) => Some(Module { name, spot, body: Body::read(value, self.file) }),
+            other => {
+                let text = format!(
+                    "ID '{id}' in SLS '{}' has {} where a state should be: {}",
+                    self.sls,
+                    other.kind(),
+                    python::text(&other)
+                );
+                self.fault(spot, text, "below an id come states, such as 'file.managed:'");
+                None
+            }
+        }
+    }
+
+    fn declaration(&self, spot: Spot) -> Declaration {
+        Declaration {
+            sls: self.sls.clone(),
+            saltenv: self.saltenv.clone(),
+            included_from: Vec::new(),
+            spot,
+            modules: Vec::with_capacity(1),
+            numbered: false,
+        }
+    }
+
+    fn spot(&self, node: &Node) -> Spot {
+        Spot::new(self.file, node.place.line, node.place.column)
+    }
+
+    fn fault(&mut self, spot: Spot, text: String, hint: &str) {
+        self.faults.push(self.files.fault(spot, text).hint(hint));
+    }
+}
+
+/// `file.managed: […]` becomes `file: […, managed]`. Whether it had a dot.
+fn split_function(module: &mut Module) -> bool {
+    let Body::List(items) = &mut module.body else { return false };
+    if module.name.starts_with('_') || !module.name.contains('.') {
+        return false;
+    }
+    let (name, function) = dotted(&module.name);
+    items.push(Item::Function(function.to_owned(), module.spot));
+    module.name = name.to_owned();
+    true
+}
+
+/// The module and the function; what is behind a second dot is dropped, as in Salt.
+fn dotted(text: &str) -> (&str, &str) {
+    let mut parts = text.split('.');
+    (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
+}

@@ -1,0 +1,162 @@
+//! Makes the chunks of high data: one for each id and module, or one for each of its `names`.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use rocksalt_core::pattern::glob::Glob;
+use rocksalt_core::{Map, Value};
+
+use super::chunk::Chunk;
+use super::Disabled;
+use crate::high::{Argument, Body, Declaration, High, Item, Module};
+use crate::setting::names;
+
+/// A chunk before the sort.
+pub(super) struct Draft {
+    pub chunk: Chunk,
+    /// Which of several `names` it is, from 1.
+    pub name_order: u32,
+}
+
+pub(super) fn chunks(high: &mut High, grains: &Map) -> (Vec<Draft>, Vec<Disabled>) {
+    let patterns: Vec<(Glob, String)> =
+        names(grains, "state_runs_disabled").into_iter().map(|text| (Glob::new(text), text.to_owned())).collect();
+    let mut maker = Maker { drafts: Vec::with_capacity(high.states.len()), disabled: Vec::new(), patterns };
+    for (id, mut body) in std::mem::take(&mut high.states) {
+        if id.starts_with("__") {
+            continue;
+        }
+        let included_from: Arc<[Arc<str>]> = body.included_from.drain(..).collect();
+        for module in std::mem::take(&mut body.modules) {
+            if !module.name.starts_with("__") {
+                maker.module(&id, &body, &included_from, module);
+            }
+        }
+    }
+    (maker.drafts, maker.disabled)
+}
+
+struct Maker {
+    drafts: Vec<Draft>,
+    disabled: Vec<Disabled>,
+    patterns: Vec<(Glob, String)>,
+}
+
+impl Maker {
+    fn module(&mut self, id: &str, body: &Declaration, included_from: &Arc<[Arc<str>]>, module: Module) {
+        let Body::List(items) = module.body else { return };
+        let mut chunk = Chunk {
+            state: module.name,
+            fun: String::new(),
+            name: id.to_owned(),
+            name_value: None,
+            id: id.to_owned(),
+            sls: body.sls.clone(),
+            saltenv: body.saltenv.clone(),
+            included_from: included_from.clone(),
+            order: Value::Null,
+            arguments: Map::new(),
+            prerequired: false,
+            prerequiring: false,
+            spot: module.spot,
+            spots: Vec::with_capacity(items.len()),
+        };
+        let mut function = None;
+        let mut names = Vec::new();
+        for item in items {
+            match item {
+                Item::Function(name, _) => function = Some(name),
+                Item::Arguments(arguments) => {
+                    for Argument { key, value, spot, .. } in arguments {
+                        if let Value::String(key) = &key {
+                            chunk.spots.push((key.clone(), spot));
+                        }
+                        match (key.as_str(), value) {
+                            (Some("names"), Value::List(entries)) => names.extend(entries),
+                            (Some("names"), Value::Null) => {}
+                            (Some("names"), other) => names.push(other),
+                            (Some("state"), _) => {}
+                            (_, value) => chunk.set(key, value),
+                        }
+                    }
+                }
+                Item::Other(_) => {}
+            }
+        }
+        // A module that only an `_in` requisite added has no function, and is no state.
+        let Some(function) = function else { return };
+        chunk.fun = function;
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        if names.is_empty() {
+            return self.push(chunk, 0);
+        }
+        // Of two entries with the same name the later one counts, in the place of the first.
+        let mut positions: HashMap<String, usize> = HashMap::new();
+        for (index, entry) in names.into_iter().enumerate() {
+            let mut chunk = chunk.clone();
+            let fun = chunk.fun.clone();
+            match entry {
+                Value::Map(map) => {
+                    let Some((name, overrides)) = map.into_iter().next() else { continue };
+                    chunk.name_as_is(name);
+                    let overrides = match overrides {
+                        Value::List(items) => items,
+                        other => vec![other],
+                    };
+                    for (key, value) in overrides.into_iter().filter_map(into_map).flatten() {
+                        if key.as_str() == Some("name") { chunk.name_as_is(value) } else { chunk.set(key, value) }
+                    }
+                }
+                name => chunk.name_as_is(name),
+            }
+            chunk.fun = fun;
+            let name_order = u32::try_from(index + 1).unwrap_or(u32::MAX);
+            match positions.get(&chunk.name).and_then(|position| self.drafts.get_mut(*position)) {
+                Some(draft) => *draft = Draft { chunk, name_order },
+                None => {
+                    positions.insert(chunk.name.clone(), self.drafts.len());
+                    self.push(chunk, name_order);
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, chunk: Chunk, name_order: u32) {
+        if !self.patterns.is_empty() {
+            let function = chunk.function();
+            if let Some((_, pattern)) = self.patterns.iter().find(|(glob, _)| glob.matches(&function)) {
+                return self.disabled.push(Disabled { chunk, pattern: pattern.clone() });
+            }
+        }
+        self.drafts.push(Draft { chunk, name_order });
+    }
+}
+
+impl Chunk {
+    /// An argument; the last of a name counts.
+    fn set(&mut self, key: Value, value: Value) {
+        match (key.as_str(), value) {
+            (Some("name"), Value::String(name)) => (self.name, self.name_value) = (name, None),
+            // A name that is no text is none.
+            (Some("name"), _) => (self.name, self.name_value) = (self.id.clone(), None),
+            (Some("order"), value) => self.order = value,
+            (Some("fun" | "__id__" | "__sls__" | "__env__" | "__sls_included_from__"), _) => {}
+            (_, value) => drop(self.arguments.insert(key, value)),
+        }
+    }
+
+    fn name_as_is(&mut self, name: Value) {
+        (self.name, self.name_value) = match name {
+            Value::String(name) => (name, None),
+            other => (other.to_string(), Some(other)),
+        };
+    }
+}
+
+fn into_map(value: Value) -> Option<Map> {
+    match value {
+        Value::Map(map) => Some(map),
+        _ => None,
+    }
+}

@@ -1,0 +1,173 @@
+//! [`Graph`]: the steps and what they need, as a graph with several kinds of edges.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Requisite;
+use super::chunks::Draft;
+
+/// More edges than this are no run that ends.
+pub(super) const MAX_EDGES: usize = 5_000_000;
+
+pub(super) struct Graph {
+    pub nodes: Vec<Node>,
+    /// For each node what it needs, in the order in which it was found.
+    pub needs: Vec<Vec<(u32, Requisite)>>,
+    /// For each node who needs it.
+    pub needed_by: Vec<Vec<(u32, Requisite)>>,
+    edges: HashSet<(u32, u32, Requisite), Quick>,
+    /// The dry run of a chunk.
+    dry_runs: HashMap<u32, u32>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Node {
+    pub chunk: u32,
+    pub dry_run: bool,
+}
+
+impl Graph {
+    /// One node for each chunk, with the chunk's number.
+    pub fn new(chunks: usize) -> Graph {
+        let count = u32::try_from(chunks).unwrap_or(u32::MAX);
+        Graph {
+            nodes: (0..count).map(|chunk| Node { chunk, dry_run: false }).collect(),
+            needs: vec![Vec::new(); chunks],
+            needed_by: vec![Vec::new(); chunks],
+            edges: HashSet::default(),
+            dry_runs: HashMap::new(),
+        }
+    }
+
+    pub fn edges(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// `node` needs `needed`. A chunk that is known to be prerequired has it for its dry run, too.
+    pub fn require(&mut self, node: u32, requisite: Requisite, needed: u32, drafts: &mut [Draft]) {
+        if requisite == Requisite::Prereq {
+            return self.prereq(node, needed, drafts);
+        }
+        if drafts[node as usize].chunk.prerequired
+            && let Some(dry_run) = self.dry_runs.get(&node).copied()
+        {
+            self.add(needed, dry_run, requisite);
+        }
+        self.add(needed, node, requisite);
+    }
+
+    /// `node` runs before `target`, and only if a dry run of `target` says that there will be changes.
+    fn prereq(&mut self, node: u32, target: u32, drafts: &mut [Draft]) {
+        drafts[node as usize].chunk.prerequiring = true;
+        drafts[target as usize].chunk.prerequired = true;
+        let dry_run = match self.dry_runs.get(&target) {
+            Some(dry_run) => *dry_run,
+            None => {
+                let dry_run = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+                self.nodes.push(Node { chunk: target, dry_run: true });
+                self.needs.push(Vec::new());
+                self.needed_by.push(Vec::new());
+                self.dry_runs.insert(target, dry_run);
+                for (needed, requisite) in self.needs[target as usize].clone() {
+                    if requisite != Requisite::Prereq {
+                        self.add(needed, dry_run, requisite);
+                    }
+                }
+                dry_run
+            }
+        };
+        self.add(dry_run, node, Requisite::Prereq);
+        self.add(node, target, Requisite::Require);
+        // If `node` has a dry run itself, that must wait, too: chains are looked at from their innermost end.
+        if let Some(own) = self.dry_runs.get(&node).copied() {
+            self.add(dry_run, own, Requisite::Prereq);
+        }
+    }
+
+    fn add(&mut self, from: u32, to: u32, requisite: Requisite) {
+        if self.edges.insert((from, to, requisite)) {
+            self.needs[to as usize].push((from, requisite));
+            self.needed_by[from as usize].push((to, requisite));
+        }
+    }
+
+    /// The edges of a cycle as `(needed, node, requisite)`, each edge starting where the one before ended.
+    pub fn find_cycle(&self) -> Vec<(u32, u32, Requisite)> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Color {
+            New,
+            Open,
+            Done,
+        }
+        let mut colors = vec![Color::New; self.nodes.len()];
+        for start in 0..self.nodes.len() {
+            if colors[start] != Color::New {
+                continue;
+            }
+            colors[start] = Color::Open;
+            // The path to where we are: a node, its next edge to look at, and the edge that led there.
+            let mut path: Vec<(usize, usize)> = vec![(start, 0)];
+            while let Some((node, next)) = path.last_mut() {
+                let node = *node;
+                let Some((target, requisite)) = self.needed_by[node].get(*next).copied() else {
+                    colors[node] = Color::Done;
+                    path.pop();
+                    continue;
+                };
+                *next += 1;
+                let target_index = target as usize;
+                match colors[target_index] {
+                    Color::New => {
+                        colors[target_index] = Color::Open;
+                        path.push((target_index, 0));
+                    }
+                    Color::Open => {
+                        let from = path.iter().position(|(node, _)| *node == target_index).unwrap_or(0);
+                        let mut cycle: Vec<_> = path[from..path.len() - 1]
+                            .iter()
+                            .zip(&path[from + 1..])
+                            .map(|((node, next), (to, _))| {
+                                (*node as u32, *to as u32, self.needed_by[*node][*next - 1].1)
+                            })
+                            .collect();
+                        cycle.push((node as u32, target, requisite));
+                        return cycle;
+                    }
+                    Color::Done => {}
+                }
+            }
+        }
+        Vec::new()
+    }
+}
+
+/// Edges are three small numbers from us, so that nobody can make them collide at will.
+pub(super) type Quick = std::hash::BuildHasherDefault<QuickHasher>;
+
+#[derive(Default)]
+pub(super) struct QuickHasher(u64);
+
+impl std::hash::Hasher for QuickHasher {
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 29)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(u64::from(number));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+
+    fn write_isize(&mut self, number: isize) {
+        self.write_u64(number as u64);
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+}

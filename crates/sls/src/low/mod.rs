@@ -1,0 +1,152 @@
+//! From high data to low: a list of steps in the order they run, with their requisites resolved.
+
+mod aggregate;
+mod chunk;
+mod chunks;
+mod cycle;
+mod graph;
+pub mod requisite;
+mod resolve;
+mod sort;
+
+use rocksalt_core::{Map, Value};
+
+use crate::fault::Fault;
+use crate::files::Files;
+use crate::functions::Catalog;
+use crate::high::High;
+use crate::setting::names;
+
+pub use chunk::Chunk;
+pub use requisite::Requisite;
+
+/// What is to be done, in Salt's order.
+///
+/// The steps are in an order in which they can run one after another: a step's needs come before it.
+#[derive(Clone, Debug, Default)]
+pub struct Low {
+    /// Every state once, in the order in which they really run.
+    pub chunks: Vec<Chunk>,
+    /// What runs, in its order. A prerequired chunk has two steps: the dry run, then the real one.
+    pub steps: Vec<Step>,
+    /// Chunks that Salt would aggregate, each group in running order; every group has two or more.
+    pub aggregates: Vec<Vec<usize>>,
+    /// States that the grain `state_runs_disabled` switches off: they don't run, and fail.
+    pub disabled: Vec<Disabled>,
+    /// For the places of chunks and arguments.
+    pub files: Files,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Index into [`Low::chunks`].
+    pub chunk: usize,
+    /// The dry run of a prerequired chunk.
+    pub dry_run: bool,
+    /// What must have run before, each pair once, in the order in which Salt looks at them.
+    ///
+    /// For `P` with `prereq: T` there are three steps: the dry run of `T`; `P`, which needs that dry
+    /// run by [`Requisite::Prereq`]; and `T` itself, which needs `P` by [`Requisite::Require`].
+    pub needs: Vec<Need>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Need {
+    pub requisite: Requisite,
+    /// Index into [`Low::steps`].
+    pub step: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct Disabled {
+    pub chunk: Chunk,
+    /// The pattern in the grain that matched.
+    pub pattern: String,
+}
+
+/// Makes the low data of high data: applies `extend` and its kin, resolves the requisites, and sorts.
+pub fn low(mut high: High, catalog: &dyn Catalog, options: &Map, grains: &Map) -> Result<Low, Vec<Fault>> {
+    high.settle(options)?;
+    let (mut drafts, disabled) = chunks::chunks(&mut high, grains);
+    for draft in &mut drafts {
+        watch_or_require(&mut draft.chunk, catalog);
+    }
+    let mut graph = graph::Graph::new(drafts.len());
+    let mut faults = resolve::resolve(&mut drafts, &mut graph, &names(options, "disabled_requisites"), &high.files);
+    let cap = sort::cap(&drafts);
+    let order = sort::sort(&graph, &mut drafts, cap);
+    if order.len() < graph.nodes.len() {
+        faults.push(cycle::fault(&graph, &drafts, &high.files));
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let aggregates = aggregate::groups(&order, &graph, &drafts, catalog, options);
+    Ok(assemble(&order, &graph, drafts, &aggregates, disabled, high.files))
+}
+
+/// Numbers everything by its place in the order.
+fn assemble(
+    order: &[u32],
+    graph: &graph::Graph,
+    drafts: Vec<chunks::Draft>,
+    aggregates: &[Vec<u32>],
+    disabled: Vec<Disabled>,
+    files: Files,
+) -> Low {
+    let mut step_of = vec![0; graph.nodes.len()];
+    let mut chunk_of = vec![0; drafts.len()];
+    let mut real = 0;
+    for (step, node) in order.iter().enumerate() {
+        step_of[*node as usize] = step;
+        let node = graph.nodes[*node as usize];
+        if !node.dry_run {
+            chunk_of[node.chunk as usize] = real;
+            real += 1;
+        }
+    }
+    let steps = order
+        .iter()
+        .map(|node| Step {
+            chunk: chunk_of[graph.nodes[*node as usize].chunk as usize],
+            dry_run: graph.nodes[*node as usize].dry_run,
+            needs: graph.needs[*node as usize]
+                .iter()
+                .map(|(needed, requisite)| Need { requisite: *requisite, step: step_of[*needed as usize] })
+                .collect(),
+        })
+        .collect();
+    let mut chunks: Vec<Option<Chunk>> = (0..drafts.len()).map(|_| None).collect();
+    for (number, draft) in drafts.into_iter().enumerate() {
+        chunks[chunk_of[number]] = Some(draft.chunk);
+    }
+    let aggregates =
+        aggregates.iter().map(|group| group.iter().map(|number| chunk_of[*number as usize]).collect()).collect();
+    Low { chunks: chunks.into_iter().flatten().collect(), steps, aggregates, disabled, files }
+}
+
+/// A module without a watch function can only require.
+fn watch_or_require(chunk: &mut Chunk, catalog: &dyn Catalog) {
+    for (watch, require) in [("watch", "require"), ("watch_any", "require_any")] {
+        if !chunk.arguments.contains_key(watch) || catalog.has_watch(&chunk.state) {
+            continue;
+        }
+        let spot = chunk.spot_of(watch);
+        let Some(watched) = chunk.arguments.remove(watch) else { continue };
+        match (chunk.arguments.entry(require), watched) {
+            (Value::List(required), Value::List(watched)) => required.extend(watched),
+            (required, watched) => {
+                *required = watched;
+                chunk.spots.push((require.to_owned(), spot));
+            }
+        }
+    }
+}
+
+impl Low {
+    /// The low chunks as Salt shows them; a prerequired one comes twice.
+    pub fn to_value(&self) -> Value {
+        let chunks = self.steps.iter().filter_map(|step| self.chunks.get(step.chunk));
+        Value::List(chunks.map(Chunk::to_value).collect())
+    }
+}

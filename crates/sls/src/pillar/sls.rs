@@ -1,0 +1,225 @@
+//! Renders pillar files with what they include, and merges them.
+
+use std::collections::HashMap;
+
+use rocksalt_core::yaml::{Content, Node};
+use rocksalt_core::{Map, Value};
+
+use super::Compiler;
+use crate::fault::Fault;
+use crate::files::Spot;
+use crate::python;
+use crate::render::Stage;
+use crate::setting::switch;
+use crate::top::Matches;
+
+/// What each sls rendered to by itself, without what it includes.
+type Rendered = HashMap<String, Option<Map>>;
+
+/// How deeply includes may nest.
+const MAX_DEPTH: usize = 200;
+
+impl Compiler<'_, '_> {
+    /// Merges all files into what is given, in the order of the top file.
+    pub(super) fn render(&mut self, given: Map, matches: &Matches) -> Map {
+        let mut pillar = given;
+        for (saltenv, wanted) in matches {
+            let mut rendered = Rendered::new();
+            let mut files = Vec::new();
+            for wish in wanted {
+                if !self.session.tree.has_environment(saltenv) {
+                    self.no_environment(saltenv);
+                }
+                let found = self.session.tree.matching(saltenv, wish);
+                if found.is_empty() { files.push(wish.clone()) } else { files.extend(found) }
+            }
+            for sls in files {
+                if let Some(data) = self.sls(&sls, saltenv, &mut rendered, &Map::new(), None, 0) {
+                    pillar = self.policy.merge(pillar, data);
+                }
+            }
+        }
+        pillar
+    }
+
+    fn sls(
+        &mut self,
+        sls: &str,
+        saltenv: &str,
+        rendered: &mut Rendered,
+        defaults: &Map,
+        from: Option<Spot>,
+        depth: usize,
+    ) -> Option<Map> {
+        let found = match self.session.tree.find(saltenv, sls) {
+            Ok(Some(found)) if depth <= MAX_DEPTH => found,
+            Ok(Some(_)) => {
+                self.error(Fault::new(format!("SLS '{sls}' is included through more than {MAX_DEPTH} others")));
+                return None;
+            }
+            Ok(None) => {
+                if !self.may_be_missing.contains(&(saltenv.to_owned(), sls.to_owned())) {
+                    self.missing(sls, saltenv, from);
+                }
+                return None;
+            }
+            Err(reason) => {
+                self.error(Fault::new(format!("SLS '{sls}' in environment '{saltenv}' could not be read: {reason}")));
+                return None;
+            }
+        };
+        let output = self.session.render(saltenv, sls, &found, defaults);
+        let node = match output.result {
+            Ok(Stage::Data(node)) => node,
+            Ok(Stage::Text(_)) => {
+                rendered.insert(sls.to_owned(), None);
+                self.not_a_map(sls, output.file);
+                return None;
+            }
+            Err(error) => {
+                rendered.insert(sls.to_owned(), None);
+                let reason = format!("Rendering SLS '{sls}' failed, render error:\n{}", error.text);
+                let fault = self.session.fault(output.file, &error, reason);
+                self.outcome.details.push(fault.clone());
+                // The reason may quote a secret.
+                let safe = !self.session.setting.options.contains_key("pillar_safe_render_error")
+                    || switch(self.session.setting.options, "pillar_safe_render_error");
+                self.outcome.errors.push(if safe {
+                    let text = format!("Rendering SLS '{sls}' failed. Please see master log for details.");
+                    Fault { text, excerpt: None, hint: None, ..fault }
+                } else {
+                    fault
+                });
+                return None;
+            }
+        };
+        let Content::Map(pairs) = node.content else {
+            rendered.insert(sls.to_owned(), None);
+            self.not_a_map(sls, output.file);
+            return None;
+        };
+        let (mut data, mut include) = (Map::new(), None);
+        for (key, value) in pairs {
+            if key.as_str() == Some("include") {
+                include = Some(value);
+            } else {
+                data.insert(key.into_value(), value.into_value());
+            }
+        }
+        rendered.insert(sls.to_owned(), Some(data.clone()));
+        let Some(include) = include else { return Some(data) };
+        let Content::List(entries) = include.content else {
+            let text = format!("Include Declaration in SLS '{sls}' is not formed as a list");
+            let spot = Spot::new(output.file, include.place.line, include.place.column);
+            let fault = self.session.files.borrow().fault(spot, text).hint("put a dash before each sls");
+            self.error(fault);
+            return Some(data);
+        };
+        let includer = Includer { sls, saltenv, file: output.file, is_package: found.path.ends_with("/init.sls"), depth };
+        Some(self.includes(&includer, data, entries, rendered, defaults))
+    }
+
+    fn includes(
+        &mut self,
+        includer: &Includer<'_>,
+        mut data: Map,
+        entries: Vec<Node>,
+        rendered: &mut Rendered,
+        defaults: &Map,
+    ) -> Map {
+        let mut included: Option<Map> = None;
+        // Salt keeps the defaults of an entry for those that follow.
+        let mut defaults = defaults.clone();
+        for entry in entries {
+            let spot = Spot::new(includer.file, entry.place.line, entry.place.column);
+            let (name, key) = match entry.into_value() {
+                Value::Map(map) => {
+                    let Some((name, options)) = map.into_iter().next() else { continue };
+                    let options = options.as_map().cloned().unwrap_or_default();
+                    defaults = options.get("defaults").and_then(Value::as_map).cloned().unwrap_or_default();
+                    (python::text(&name), options.get("key").filter(|key| key.truth()).map(python::text))
+                }
+                other => (python::text(&other), None),
+            };
+            for target in self.targets(includer, &name) {
+                let part = match rendered.get(&target) {
+                    Some(there) => there.clone(),
+                    None => self.sls(&target, includer.saltenv, rendered, &defaults, Some(spot), includer.depth + 1),
+                };
+                let Some(mut part) = part.filter(|part| !part.is_empty()) else { continue };
+                for step in key.iter().flat_map(|key| key.rsplit(':')) {
+                    part = Map::from_iter([(step.into(), part.into())]);
+                }
+                if self.policy.includes_win {
+                    data = self.policy.merge(data, part);
+                } else {
+                    included = Some(match included {
+                        Some(before) => self.policy.merge(before, part),
+                        None => part,
+                    });
+                }
+            }
+        }
+        match included {
+            Some(included) => self.policy.merge(included, data),
+            None => data,
+        }
+    }
+
+    /// The sls that an include means. Salt looks for it twice: as if from the top, and as it is meant.
+    fn targets(&mut self, includer: &Includer<'_>, name: &str) -> Vec<String> {
+        if !self.session.tree.has_environment(includer.saltenv) {
+            self.no_environment(includer.saltenv);
+            return vec![name.to_owned()];
+        }
+        let from_top = name.trim_start_matches('.').replace('/', ".");
+        let mut targets = self.session.tree.matching(includer.saltenv, &from_top);
+        let resolved = match name.strip_prefix('.') {
+            Some(rest) => {
+                let mut parts: Vec<&str> = includer.sls.split('.').collect();
+                if !includer.is_package {
+                    parts.pop();
+                }
+                parts.push(rest);
+                parts.join(".")
+            }
+            None => name.to_owned(),
+        };
+        targets.extend(self.session.tree.matching(includer.saltenv, &resolved));
+        if targets.is_empty() {
+            targets.push(resolved);
+        }
+        targets
+    }
+
+    fn missing(&mut self, sls: &str, saltenv: &str, from: Option<Spot>) {
+        if !self.session.tree.has_environment(saltenv) {
+            return;
+        }
+        let text = format!("Specified SLS '{sls}' in environment '{saltenv}' is not available on the salt master");
+        let fault = match from {
+            Some(spot) => self.session.files.borrow().fault(spot, text),
+            None => Fault::new(text),
+        };
+        let names = self.session.tree.names(saltenv);
+        self.error(fault.nearest(sls, names.iter().map(String::as_str)));
+    }
+
+    fn no_environment(&mut self, saltenv: &str) {
+        self.error(Fault::new(format!("No matching pillar environment for environment '{saltenv}' found")));
+    }
+
+    fn not_a_map(&mut self, sls: &str, file: u32) {
+        let text = format!("SLS '{sls}' does not render to a dictionary");
+        let fault = self.session.files.borrow().fault(Spot::new(file, 1, 1), text);
+        self.error(fault);
+    }
+}
+
+struct Includer<'a> {
+    sls: &'a str,
+    saltenv: &'a str,
+    file: u32,
+    is_package: bool,
+    depth: usize,
+}

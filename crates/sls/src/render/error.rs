@@ -1,0 +1,45 @@
+//! Why a file could not be rendered.
+
+/// What a renderer says; whoever wanted the file adds which one it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Error {
+    /// Salt's text.
+    pub text: String,
+    pub kind: Kind,
+    /// The file if it isn't the one that was rendered but one it imports.
+    pub file: Option<String>,
+    /// In the file as it was written; 0 is unknown, as it is for the column.
+    pub line: usize,
+    pub column: usize,
+    pub hint: Option<String>,
+}
+
+/// Salt words the two differently.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// A renderer refused the text: "Rendering SLS 'base:x' failed: …".
+    #[default]
+    Refused,
+    /// Anything else: "Rendering SLS x failed, render error: …".
+    Other,
+}
+
+impl Error {
+    pub fn refused(text: impl Into<String>) -> Error {
+        Error { text: text.into(), ..Error::default() }
+    }
+
+    pub fn other(text: impl Into<String>) -> Error {
+        Error { text: text.into(), kind: Kind::Other, ..Error::default() }
+    }
+
+    pub fn at(mut self, line: usize, column: usize) -> Error {
+        (self.line, self.column) = (line, column);
+        self
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Error {
+        self.hint = Some(hint.into());
+        self
+    }
+}

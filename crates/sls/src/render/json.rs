@@ -1,0 +1,32 @@
+//! `json`: data as JSON.
+
+use rocksalt_core::json;
+
+use super::{Error, Renderer, Rendering, Stage, nothing, placeless};
+
+pub struct Json;
+
+impl Renderer for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn render(&self, input: Stage, _: &str, _: &Rendering<'_, '_>) -> Result<Stage, Error> {
+        let input = input.into_text(self.name())?;
+        // The shebang is still there; blanking it keeps the line numbers.
+        let text = match input.text.strip_prefix("#!") {
+            Some(rest) => rest.find('\n').map_or("", |end| &rest[end..]),
+            None => &input.text,
+        };
+        if text.trim().is_empty() {
+            return Ok(Stage::Data(nothing()));
+        }
+        match json::parse(text) {
+            Ok(value) => Ok(Stage::Data(placeless(value))),
+            Err(error) => {
+                let line = input.line(error.line());
+                Err(Error::other(error.to_string()).at(line, error.column()))
+            }
+        }
+    }
+}

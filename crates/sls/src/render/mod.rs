@@ -1,0 +1,102 @@
+//! Renderers: each turns a text into another text or into data. A file is sent through a pipe of them.
+
+mod age;
+mod error;
+mod file;
+mod gpg;
+mod jinja;
+mod json;
+mod pipe;
+mod text;
+mod toml;
+mod yaml;
+
+use rocksalt_core::yaml::{Content, Node, Place};
+use rocksalt_core::{Map, Value};
+
+use crate::functions::Decrypt;
+
+pub use error::{Error, Kind};
+pub use file::{File, file};
+pub use pipe::Rendering;
+pub(crate) use pipe::{Rendered, default_pipe, render};
+
+/// One stage of a pipe such as `jinja|yaml`.
+pub trait Renderer: Sync {
+    /// What a shebang calls it.
+    fn name(&self) -> &'static str;
+
+    fn render(&self, input: Stage, argument: &str, rendering: &Rendering<'_, '_>) -> Result<Stage, Error>;
+}
+
+/// All renderers, by name.
+pub const RENDERERS: [&dyn Renderer; 7] =
+    [&age::Age, &gpg::Gpg, &jinja::Jinja, &json::Json, &text::Text, &toml::Toml, &yaml::Yaml];
+
+pub fn open(name: &str) -> Option<&'static dyn Renderer> {
+    RENDERERS.iter().copied().find(|renderer| renderer.name() == name)
+}
+
+/// What is between two renderers, and behind the last one.
+#[derive(Clone, Debug)]
+pub enum Stage {
+    Text(Mapped),
+    Data(Node),
+}
+
+/// A text that knows which line of the file each of its lines came from.
+#[derive(Clone, Debug, Default)]
+pub struct Mapped {
+    pub text: String,
+    /// Empty: line by line as in the file.
+    pub lines: Vec<u32>,
+}
+
+impl Mapped {
+    /// The line in the file; both count from 1.
+    pub fn line(&self, line: usize) -> usize {
+        match self.lines.get(line.saturating_sub(1)) {
+            Some(original) => *original as usize,
+            None if self.lines.is_empty() => line,
+            None => self.lines.last().map_or(line, |last| *last as usize),
+        }
+    }
+}
+
+impl Stage {
+    /// The text, or why there is none.
+    fn into_text(self, renderer: &str) -> Result<Mapped, Error> {
+        match self {
+            Stage::Text(text) => Ok(text),
+            Stage::Data(_) => Err(Error::other(format!("'{renderer}' renders a text, and data came out of what is before it"))
+                .hint("the renderer that makes data comes last, as in #!jinja|yaml")),
+        }
+    }
+}
+
+/// Data whose places aren't known.
+pub(crate) fn placeless(value: Value) -> Node {
+    let content = match value {
+        Value::List(items) => Content::List(items.into_iter().map(placeless).collect()),
+        Value::Map(map) => {
+            Content::Map(map.into_iter().map(|(key, value)| (placeless(key), placeless(value))).collect())
+        }
+        scalar => Content::Scalar(scalar),
+    };
+    Node { place: Place { line: 0, column: 0 }, content }
+}
+
+/// What comes of a text in which there is nothing.
+pub(crate) fn nothing() -> Node {
+    placeless(Map::new().into())
+}
+
+/// Decrypts every text in a value by `gpg` or `age`.
+pub(crate) fn decrypt_value(value: &mut Value, renderer: &str, decrypt: &dyn Decrypt) -> Result<(), String> {
+    let armor = match renderer {
+        "gpg" => &gpg::ARMOR,
+        "age" => &age::ARMOR,
+        other => return Err(format!("'{other}' is not a valid decryption renderer. Valid choices are: gpg, age")),
+    };
+    gpg::in_value(value, armor, decrypt)
+}

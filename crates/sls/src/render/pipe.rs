@@ -1,0 +1,124 @@
+//! Sends a file through the renderers that its shebang names, or the default ones.
+
+use std::sync::Arc;
+
+use rocksalt_core::Map;
+use rocksalt_core::nearest::nearest;
+
+use super::{Error, Mapped, RENDERERS, Renderer, Stage, nothing, open};
+use crate::fault::Fault;
+use crate::functions::Decrypt;
+use crate::session::Session;
+use crate::setting::{names, text};
+
+/// One file that is being rendered.
+#[derive(Clone, Copy)]
+pub struct Rendering<'r, 'a> {
+    pub(crate) session: &'r Session<'a>,
+    pub(crate) saltenv: &'r str,
+    /// The sls it is; a top file is one without a name, and another file isn't one.
+    pub(crate) sls: Option<&'r str>,
+    /// Its path in the tree.
+    pub(crate) path: &'r str,
+    /// Variables beyond the usual ones.
+    pub(crate) context: &'r Map,
+}
+
+/// What came out of the pipe.
+pub(crate) struct Rendered {
+    pub stage: Stage,
+    /// What the user should know though Salt keeps silent.
+    pub warning: Option<Fault>,
+}
+
+/// Renderers of Salt that run Python or that we don't have.
+const FOREIGN: [&str; 21] = [
+    "aws_kms", "cheetah", "dson", "genshi", "hjson", "json5", "mako", "msgpack", "nacl", "pass", "py", "pydsl",
+    "pyobjects", "stateconf", "wempy", "yaml_mako", "json_mako", "yaml_wempy", "json_wempy", "yamlex", "yamlex_jinja",
+];
+
+impl<'a> Rendering<'_, 'a> {
+    pub(crate) fn decrypt(&self) -> &'a dyn Decrypt {
+        self.session.setting.decrypt
+    }
+}
+
+/// Renders a whole file. A text in which there is nothing is an empty map, whatever the renderers.
+pub(crate) fn render(
+    source: &Arc<[u8]>,
+    default: &str,
+    shebang: bool,
+    rendering: &Rendering<'_, '_>,
+) -> Result<Rendered, Error> {
+    let source = std::str::from_utf8(source)
+        .map_err(|error| Error::other(format!("'utf-8' codec can't decode byte at position {}", error.valid_up_to())))?;
+    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
+    if source.trim().is_empty() {
+        return Ok(Rendered { stage: Stage::Data(nothing()), warning: None });
+    }
+    let pipe = if shebang { pipe_of(source, default) } else { default.to_owned() };
+    let stages = match stages(&pipe, rendering)? {
+        Ok(stages) => stages,
+        Err(warning) => return Ok(Rendered { stage: Stage::Data(nothing()), warning: Some(warning) }),
+    };
+    let mut stage = Stage::Text(Mapped { text: source.replace("\r\n", "\n"), lines: Vec::new() });
+    if stages.is_empty() {
+        stage = Stage::Data(nothing());
+    }
+    for (renderer, argument) in stages {
+        stage = renderer.render(stage, &argument, rendering)?;
+    }
+    Ok(Rendered { stage, warning: None })
+}
+
+/// What the first line says, or the default. `#!/bin/sh` is a path and no pipe.
+fn pipe_of(source: &str, default: &str) -> String {
+    let line = source.lines().next().unwrap_or_default();
+    match line.strip_prefix("#!") {
+        Some(pipe) if !pipe.starts_with('/') => pipe.trim().to_owned(),
+        _ => default.to_owned(),
+    }
+}
+
+type Stages = Vec<(&'static dyn Renderer, String)>;
+
+/// The renderers of a pipe, or a warning about one that nobody knows: Salt then takes the file as empty.
+fn stages(pipe: &str, rendering: &Rendering<'_, '_>) -> Result<Result<Stages, Fault>, Error> {
+    let options = rendering.session.setting.options;
+    let (allowed, forbidden) = (names(options, "renderer_whitelist"), names(options, "renderer_blacklist"));
+    let pipe = match pipe {
+        "yaml_jinja" => "jinja|yaml",
+        "json_jinja" => "jinja|json",
+        other => other,
+    };
+    let mut stages: Stages = Vec::new();
+    for part in pipe.split('|').map(str::trim) {
+        let (name, argument) = part.split_once(' ').unwrap_or((part, ""));
+        if (!allowed.is_empty() && !allowed.contains(&name)) || forbidden.contains(&name) {
+            continue;
+        }
+        if FOREIGN.contains(&name) {
+            return Err(Error::refused(format!("the renderer '{name}' is not part of Rocksalt, which runs no Python"))
+                .at(1, 1)
+                .hint("write the file for jinja|yaml: salt['…'], grains and pillar are there, too"));
+        }
+        match open(name) {
+            Some(renderer) => stages.push((renderer, argument.trim().to_owned())),
+            None => {
+                let text = format!("The renderer \"{pipe}\" is not available; '{}' counts as empty", rendering.path);
+                let known = RENDERERS.map(|renderer| renderer.name());
+                let hint = match nearest(name, known) {
+                    Some(right) => format!("did you mean '{right}'?"),
+                    None => format!("there are {}", known.join(", ")),
+                };
+                return Ok(Err(Fault::new(text).hint(hint)));
+            }
+        }
+    }
+    Ok(Ok(stages))
+}
+
+/// The pipe for files without a shebang.
+pub(crate) fn default_pipe(options: &Map) -> &str {
+    text(options, "renderer").unwrap_or("jinja|yaml")
+}

@@ -1,0 +1,104 @@
+//! `yaml`: data as Salt reads YAML, with the place of everything.
+
+use rocksalt_core::yaml::{self, Content, Node};
+
+use super::{Error, Mapped, Renderer, Rendering, Stage, nothing};
+
+pub struct Yaml;
+
+impl Renderer for Yaml {
+    fn name(&self) -> &'static str {
+        "yaml"
+    }
+
+    fn render(&self, input: Stage, _: &str, _: &Rendering<'_, '_>) -> Result<Stage, Error> {
+        let input = input.into_text(self.name())?;
+        let mut node = yaml::load(&input.text).map_err(|error| explain(&error, &input))?;
+        if is_empty(&node) {
+            return Ok(Stage::Data(nothing()));
+        }
+        if !input.lines.is_empty() {
+            original_lines(&mut node, &input);
+        }
+        Ok(Stage::Data(node))
+    }
+}
+
+/// Python's falsehood: nothing of the kind is a map of states.
+fn is_empty(node: &Node) -> bool {
+    match &node.content {
+        Content::Scalar(value) => !value.truth(),
+        Content::List(items) => items.is_empty(),
+        Content::Map(pairs) => pairs.is_empty(),
+    }
+}
+
+/// Places in the rendered text become places in the file, where the column is another one.
+fn original_lines(node: &mut Node, input: &Mapped) {
+    node.place.line = input.line(node.place.line);
+    match &mut node.content {
+        Content::Scalar(_) => {}
+        Content::List(items) => items.iter_mut().for_each(|item| original_lines(item, input)),
+        Content::Map(pairs) => pairs.iter_mut().for_each(|(key, value)| {
+            original_lines(key, input);
+            original_lines(value, input);
+        }),
+    }
+}
+
+/// The error in the words of Salt's parser, since those are what people search for.
+fn explain(error: &yaml::Error, input: &Mapped) -> Error {
+    let place = error.place;
+    let rendered = input.text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default();
+    let at = format!("  in \"<unicode string>\", line {}, column {}", place.line, place.column);
+    let message = error.message.as_str();
+    let (text, hint) = if message.contains("\\t") || message.contains("tab") {
+        ("found character that cannot start any token".to_owned(), Some("indent with spaces: YAML takes no tabs".to_owned()))
+    } else if message.starts_with("found conflicting ID") {
+        let hint = "every key of a map must differ; two states need two ids".to_owned();
+        (format!("while constructing a mapping\n{message}\n{at}"), Some(hint))
+    } else if let Some((context, problem)) = split(message) {
+        (format!("{context}\n{problem}\n{at}"), hint(problem, rendered))
+    } else {
+        let problem = match message {
+            "simple key expect ':'" | "simple key expected" => "could not find expected ':'",
+            other => other,
+        };
+        (problem.to_owned(), hint(problem, rendered))
+    };
+    // Only if the template left the line alone is the column right in the file, too.
+    let line = input.line(place.line);
+    let column = if input.lines.is_empty() || line == place.line { place.column } else { 0 };
+    let error = Error::refused(text).at(line, column);
+    match hint {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
+}
+
+/// `while parsing X, did not find Y` is two lines in Salt.
+fn split(message: &str) -> Option<(&str, String)> {
+    let (context, problem) = message.strip_prefix("while ").and(message.split_once(", "))?;
+    let problem = match problem {
+        "expected ',' or ']'" => "did not find expected ',' or ']'",
+        other => other,
+    };
+    Some((context, problem.to_owned()))
+}
+
+fn hint(problem: impl AsRef<str>, line: &str) -> Option<String> {
+    match problem.as_ref() {
+        "could not find expected ':'" => Some("a colon is missing, or a quote isn't closed".to_owned()),
+        "mapping values are not allowed in this context" => {
+            Some("a value with ': ' in it needs quotes; or the line before is indented otherwise".to_owned())
+        }
+        "did not find expected ',' or '}'" | "did not find expected ',' or ']'" if line.contains("{{") || line.contains("{%") => {
+            Some("template code is still in the rendered text; put it in quotes, or check the shebang".to_owned())
+        }
+        "did not find expected ',' or '}'" => Some("a '{' isn't closed; a text that begins with one needs quotes".to_owned()),
+        "did not find expected ',' or ']'" => Some("a '[' isn't closed; a text that begins with one needs quotes".to_owned()),
+        "did not find expected key" => Some("this line is indented otherwise than the keys above".to_owned()),
+        "did not find expected '-' indicator" => Some("this line is indented otherwise than the list above".to_owned()),
+        _ => None,
+    }
+}

@@ -1,0 +1,70 @@
+//! [`Session`]: one compilation, and what its files share.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use rocksalt_core::Map;
+
+use crate::fault::Fault;
+use crate::files::Files;
+use crate::render::{Error, Kind, Rendered, Rendering, Stage, default_pipe, render};
+use crate::setting::Setting;
+use crate::tree::{Found, Tree};
+
+pub(crate) struct Session<'a> {
+    pub setting: Setting<'a>,
+    pub tree: Tree<'a>,
+    pub files: RefCell<Files>,
+    pub warnings: RefCell<Vec<Fault>>,
+}
+
+/// A file that was rendered, or that could not be.
+pub(crate) struct Output {
+    /// For [`crate::files::Spot::new`].
+    pub file: u32,
+    pub result: Result<Stage, Error>,
+}
+
+impl<'a> Session<'a> {
+    pub fn new(setting: Setting<'a>) -> Session<'a> {
+        Session {
+            tree: Tree::new(setting.sources),
+            files: RefCell::default(),
+            warnings: RefCell::default(),
+            setting,
+        }
+    }
+
+    /// Renders a file of the tree by its shebang or the default pipe.
+    pub fn render(&self, saltenv: &str, sls: &str, found: &Found, context: &Map) -> Output {
+        let file = self.note(&found.path, found.contents.clone());
+        let rendering = Rendering { session: self, saltenv, sls: Some(sls), path: &found.path, context };
+        let result = render(&found.contents, default_pipe(self.setting.options), true, &rendering);
+        let result = result.map(|Rendered { stage, warning }| {
+            self.warnings.borrow_mut().extend(warning);
+            stage
+        });
+        Output { file, result }
+    }
+
+    pub fn note(&self, path: &str, contents: Arc<[u8]>) -> u32 {
+        self.files.borrow_mut().add(format!("salt://{path}"), contents)
+    }
+
+    /// What went wrong while rendering, behind a text of whoever wanted the file.
+    pub fn fault(&self, file: u32, error: &Error, text: impl Into<String>) -> Fault {
+        let spot = crate::files::Spot::new(file, error.line, error.column);
+        let mut fault = self.files.borrow().fault(spot, text);
+        fault.hint.clone_from(&error.hint);
+        fault
+    }
+
+    /// A state file that could not be rendered, in Salt's words.
+    pub fn sls_fault(&self, file: u32, error: &Error, saltenv: &str, sls: &str) -> Fault {
+        let text = match error.kind {
+            Kind::Refused => format!("Rendering SLS '{saltenv}:{sls}' failed: {}", error.text),
+            Kind::Other => format!("Rendering SLS {sls} failed, render error: {}", error.text),
+        };
+        self.fault(file, error, text)
+    }
+}

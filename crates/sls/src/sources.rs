@@ -1,0 +1,51 @@
+//! [`Sources`]: where state files come from, by environment and path.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+/// A tree of files for each environment. Paths are relative, with slashes.
+pub trait Sources {
+    /// The environments there are, in the order of the configuration.
+    fn environments(&self) -> Vec<String>;
+
+    /// The contents of a file, or `None` if there is none. An error says why it couldn't be read.
+    fn read(&self, saltenv: &str, path: &str) -> Result<Option<Arc<[u8]>>, String>;
+
+    /// All paths of an environment, sorted.
+    fn list(&self, saltenv: &str) -> Result<Arc<Vec<String>>, String>;
+}
+
+/// Files in memory, for tests and for trees that were sent as a whole.
+#[derive(Clone, Debug, Default)]
+pub struct InMemory(IndexMap<String, BTreeMap<String, Arc<[u8]>>>);
+
+impl InMemory {
+    pub fn new() -> InMemory {
+        InMemory::default()
+    }
+
+    pub fn add_environment(&mut self, saltenv: &str) {
+        self.0.entry(saltenv.to_owned()).or_default();
+    }
+
+    /// Adds a file unless there is one of that path: the first directory of an environment wins.
+    pub fn add(&mut self, saltenv: &str, path: &str, contents: impl Into<Arc<[u8]>>) {
+        self.0.entry(saltenv.to_owned()).or_default().entry(path.to_owned()).or_insert_with(|| contents.into());
+    }
+}
+
+impl Sources for InMemory {
+    fn environments(&self) -> Vec<String> {
+        self.0.keys().cloned().collect()
+    }
+
+    fn read(&self, saltenv: &str, path: &str) -> Result<Option<Arc<[u8]>>, String> {
+        Ok(self.0.get(saltenv).and_then(|files| files.get(path)).cloned())
+    }
+
+    fn list(&self, saltenv: &str) -> Result<Arc<Vec<String>>, String> {
+        Ok(Arc::new(self.0.get(saltenv).map(|files| files.keys().cloned().collect()).unwrap_or_default()))
+    }
+}

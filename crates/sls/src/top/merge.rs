@@ -1,0 +1,124 @@
+//! Merges the top files of several environments into one.
+
+use rocksalt_core::Value;
+use rocksalt_core::yaml::Node;
+
+use super::gather::{File, Files, strategy};
+use super::{Top, Wanted};
+use crate::fault::Fault;
+use crate::files::Spot;
+use crate::python;
+use crate::session::Session;
+use crate::setting::text;
+
+pub(super) fn merge(session: &Session<'_>, mut files: Files) -> Result<Top, Fault> {
+    let mut merger = Merger { session, top: Top::new() };
+    match strategy(&session.setting) {
+        "merge_all" => {
+            for file in files.values().flatten() {
+                for (saltenv, targets) in &file.sections {
+                    merger.join(file, saltenv, targets)?;
+                }
+            }
+        }
+        "same" => {
+            let fallback = text(session.setting.options, "default_top").unwrap_or_default();
+            for (saltenv, own) in &files {
+                let is_empty = |files: &[File]| files.iter().all(|file| file.sections.is_empty());
+                let chosen = if is_empty(own) { files.get(fallback).unwrap_or(own) } else { own };
+                merger.only(chosen, saltenv)?;
+            }
+        }
+        _ => {
+            // What base says of an environment goes before what that environment says itself.
+            for file in files.shift_remove("base").unwrap_or_default() {
+                for (saltenv, targets) in &file.sections {
+                    merger.set(&file, saltenv, targets)?;
+                }
+            }
+            for (saltenv, own) in &files {
+                if !merger.top.contains_key(saltenv) {
+                    merger.only(own, saltenv)?;
+                }
+            }
+        }
+    }
+    Ok(merger.top)
+}
+
+struct Merger<'s, 'a> {
+    session: &'s Session<'a>,
+    top: Top,
+}
+
+impl Merger<'_, '_> {
+    /// Takes only what files say of this environment.
+    fn only(&mut self, files: &[File], saltenv: &str) -> Result<(), Fault> {
+        for file in files {
+            for (name, targets) in file.sections.iter().filter(|(name, _)| name.as_str() == Some(saltenv)) {
+                self.set(file, name, targets)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A later target takes the place of an equal one.
+    fn set(&mut self, file: &File, saltenv: &Node, targets: &Node) -> Result<(), Fault> {
+        for (target, entries) in self.pairs(file, saltenv, targets)? {
+            let wanted = wanted(file, target, entries);
+            self.section(saltenv).insert(name(target), wanted);
+        }
+        Ok(())
+    }
+
+    /// The sls of equal targets are joined.
+    fn join(&mut self, file: &File, saltenv: &Node, targets: &Node) -> Result<(), Fault> {
+        for (target, entries) in self.pairs(file, saltenv, targets)? {
+            let new = wanted(file, target, entries);
+            let section = self.section(saltenv);
+            match section.get_mut(&name(target)) {
+                Some(there) => there.entries = joined(&there.entries, &new.entries),
+                None => drop(section.insert(name(target), new)),
+            }
+        }
+        Ok(())
+    }
+
+    fn section(&mut self, saltenv: &Node) -> &mut indexmap::IndexMap<String, Wanted> {
+        self.top.entry(name(saltenv)).or_default()
+    }
+
+    fn pairs<'n>(&self, file: &File, saltenv: &Node, targets: &'n Node) -> Result<&'n [(Node, Node)], Fault> {
+        if let Some(pairs) = targets.pairs() {
+            return Ok(pairs);
+        }
+        let spot = Spot::new(file.number, saltenv.place.line, saltenv.place.column);
+        let text = "Unable to render top file. No targets found.";
+        let hint = format!("below '{}' come targets such as '*', and below each a list of sls", name(saltenv));
+        Err(self.session.files.borrow().fault(spot, text).hint(hint))
+    }
+}
+
+fn wanted(file: &File, target: &Node, entries: &Node) -> Wanted {
+    let spot = Spot::new(file.number, target.place.line, target.place.column);
+    Wanted { entries: entries.clone().into_value(), spot }
+}
+
+/// The last map says how the target is meant; the sls follow, each once.
+fn joined(first: &Value, second: &Value) -> Value {
+    let items = |value: &Value| value.as_list().unwrap_or_default().to_vec();
+    let (first, second) = (items(first), items(second));
+    let kind = |items: &[Value]| items.iter().rev().find(|item| item.as_map().is_some()).cloned();
+    let mut merged: Vec<Value> = kind(&second).or_else(|| kind(&first)).into_iter().collect();
+    merged.extend(first.into_iter().filter(|item| item.as_str().is_some()));
+    for item in second.into_iter().filter(|item| item.as_str().is_some()) {
+        if !merged.contains(&item) {
+            merged.push(item);
+        }
+    }
+    Value::List(merged)
+}
+
+fn name(node: &Node) -> String {
+    python::text(node.scalar().unwrap_or(&Value::Null))
+}

@@ -1,0 +1,148 @@
+//! Top files: which sls a machine gets, in which environment.
+
+mod gather;
+mod matcher;
+mod merge;
+
+use indexmap::IndexMap;
+use rocksalt_core::Value;
+
+use crate::fault::Fault;
+use crate::files::Spot;
+use crate::python;
+use crate::session::Session;
+use crate::setting::Setting;
+
+pub(crate) use matcher::Matcher;
+
+/// The wanted sls by environment.
+pub type Matches = IndexMap<String, Vec<String>>;
+
+/// The sls of this machine, as the top files give them: with doubles, and patterns as they are.
+pub fn top(setting: &Setting<'_>) -> Result<Matches, Vec<Fault>> {
+    matches(&Session::new(*setting))
+}
+
+pub(crate) fn matches(session: &Session<'_>) -> Result<Matches, Vec<Fault>> {
+    let tops = gather::gather(session);
+    let top = merge::merge(session, tops).map_err(|fault| vec![fault])?;
+    let faults = verify(session, &top);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let matcher = Matcher::new(&session.setting);
+    let mut collector = Collector { session, matcher, matches: Matches::new(), faults: Vec::new() };
+    for (saltenv, targets) in &top {
+        if session.setting.saltenv.is_none_or(|wanted| wanted == saltenv) {
+            for (target, wanted) in targets {
+                collector.collect(saltenv, target, &wanted.entries, wanted.spot);
+            }
+        }
+    }
+    if collector.faults.is_empty() { Ok(collector.matches) } else { Err(collector.faults) }
+}
+
+/// The merged top file: by environment, then by target.
+pub(crate) type Top = IndexMap<String, IndexMap<String, Wanted>>;
+
+/// What is written below a target.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    /// Names of sls, and maps that say how the target is meant.
+    pub entries: Value,
+    pub spot: Spot,
+}
+
+/// Salt's complaints about the form of a top file.
+fn verify(session: &Session<'_>, top: &Top) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let mut fault = |spot, text: String| faults.push(session.files.borrow().fault(spot, text));
+    for (saltenv, targets) in top {
+        if saltenv.is_empty() {
+            let spot = targets.values().next().map(|wanted| wanted.spot).unwrap_or_default();
+            fault(spot, "Empty saltenv statement in top file".to_owned());
+        }
+        for (target, Wanted { entries, spot }) in targets {
+            let Some(items) = entries.as_list() else {
+                fault(
+                    *spot,
+                    format!(
+                        "Malformed topfile: state declarations for matcher {} in saltenv {} are not formed as a list (got \
+                         {})",
+                        python::repr(&target.as_str().into()),
+                        python::repr(&saltenv.as_str().into()),
+                        python::type_name(entries)
+                    ),
+                );
+                continue;
+            };
+            for item in items {
+                match item {
+                    Value::Map(map) => {
+                        for value in map.values().filter(|value| !value.truth()) {
+                            fault(
+                                *spot,
+                                format!(
+                                    "Improperly formatted top file matcher in saltenv {}: {} file",
+                                    python::text(item),
+                                    python::text(value)
+                                ),
+                            );
+                        }
+                    }
+                    Value::String(sls) if sls.is_empty() => {
+                        fault(*spot, format!("Environment {saltenv} contains an empty sls index"));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    faults
+}
+
+struct Collector<'s, 'a> {
+    session: &'s Session<'a>,
+    matcher: Matcher<'a>,
+    matches: Matches,
+    faults: Vec<Fault>,
+}
+
+impl Collector<'_, '_> {
+    fn collect(&mut self, saltenv: &str, target: &str, entries: &Value, spot: Spot) {
+        let items = match entries {
+            Value::List(items) => items.as_slice(),
+            other => std::slice::from_ref(other),
+        };
+        match self.matcher.matches(target, items) {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(reason) => return self.faults.push(self.session.files.borrow().fault(spot, reason)),
+        }
+        self.matches.entry(saltenv.to_owned()).or_default();
+        for item in items {
+            match item {
+                Value::String(sls) => self.add(saltenv, sls),
+                Value::Map(map) => {
+                    if let Some(Value::Map(inner)) = map.get("subfilter") {
+                        for (target, entries) in inner.iter() {
+                            self.collect(saltenv, &python::text(target), entries, spot);
+                        }
+                    }
+                    // `- dev: web`: an sls of another environment.
+                    if let Some((other, Value::String(sls))) = map.iter().next_back() {
+                        let other = python::text(other);
+                        if self.session.tree.has_environment(&other) {
+                            self.add(&other, sls);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn add(&mut self, saltenv: &str, sls: &str) {
+        self.matches.entry(saltenv.to_owned()).or_default().push(sls.to_owned());
+    }
+}

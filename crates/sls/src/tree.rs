@@ -1,0 +1,120 @@
+//! [`Tree`]: which sls there are in each environment, and in which file.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use indexmap::IndexSet;
+use rocksalt_core::pattern::glob::{Glob, is_pattern};
+
+use crate::sources::Sources;
+
+/// The sls of all environments; each environment is listed when it is first needed.
+pub(crate) struct Tree<'a> {
+    sources: &'a dyn Sources,
+    environments: Vec<String>,
+    listed: RefCell<HashMap<String, Rc<IndexSet<String>>>>,
+}
+
+/// A file of the tree.
+pub(crate) struct Found {
+    pub path: String,
+    pub contents: Arc<[u8]>,
+}
+
+/// A file larger than this is no state file.
+pub(crate) const MAX_FILE: usize = 16 << 20;
+
+impl<'a> Tree<'a> {
+    pub fn new(sources: &'a dyn Sources) -> Tree<'a> {
+        Tree { sources, environments: sources.environments(), listed: RefCell::default() }
+    }
+
+    pub fn environments(&self) -> &[String] {
+        &self.environments
+    }
+
+    /// `base` counts as there, whatever is configured.
+    pub fn has_environment(&self, saltenv: &str) -> bool {
+        saltenv == "base" || self.environments.iter().any(|name| name == saltenv || name == "__env__")
+    }
+
+    /// The tree `__env__` serves every environment that has none of its own.
+    fn place_of<'n>(&self, saltenv: &'n str) -> &'n str {
+        let has = |name: &str| self.environments.iter().any(|known| known == name);
+        if !has(saltenv) && has("__env__") { "__env__" } else { saltenv }
+    }
+
+    /// The names of all sls, sorted: `a/b.sls` and `a/b/init.sls` are `a.b`.
+    pub fn names(&self, saltenv: &str) -> Rc<IndexSet<String>> {
+        if let Some(names) = self.listed.borrow().get(saltenv) {
+            return names.clone();
+        }
+        let paths = self.sources.list(self.place_of(saltenv)).unwrap_or_default();
+        let mut names: Vec<String> = paths.iter().filter_map(|path| sls_of(path)).collect();
+        names.sort_unstable();
+        let names: Rc<IndexSet<String>> = Rc::new(names.into_iter().collect());
+        self.listed.borrow_mut().insert(saltenv.to_owned(), names.clone());
+        names
+    }
+
+    /// The names that fit a pattern, sorted; a name without wildcards fits only itself.
+    pub fn matching(&self, saltenv: &str, pattern: &str) -> Vec<String> {
+        let names = self.names(saltenv);
+        if !is_pattern(pattern) {
+            return names.get(pattern).cloned().into_iter().collect();
+        }
+        let glob = Glob::new(pattern);
+        names.iter().filter(|name| glob.matches(name)).cloned().collect()
+    }
+
+    /// The file of an sls: `a/b.sls` comes before `a/b/init.sls`.
+    pub fn find(&self, saltenv: &str, sls: &str) -> Result<Option<Found>, String> {
+        let stem = sls.replace('.', "/");
+        for path in [format!("{stem}.sls"), format!("{stem}/init.sls")] {
+            if let Some(contents) = self.read(saltenv, &path)? {
+                return Ok(Some(Found { path, contents }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A file by its path, if it stays within the tree.
+    pub fn read(&self, saltenv: &str, path: &str) -> Result<Option<Arc<[u8]>>, String> {
+        let path = path.trim_start_matches('/');
+        if path.split('/').any(|part| part == "..") {
+            return Ok(None);
+        }
+        match self.sources.read(self.place_of(saltenv), path)? {
+            Some(contents) if contents.len() > MAX_FILE => {
+                Err(format!("{path} has {} bytes; {MAX_FILE} are the most that a template may have", contents.len()))
+            }
+            found => Ok(found),
+        }
+    }
+}
+
+fn sls_of(path: &str) -> Option<String> {
+    let stem = path.strip_suffix(".sls")?;
+    Some(stem.strip_suffix("/init").unwrap_or(stem).replace('/', "."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sources::InMemory;
+
+    #[test]
+    fn sls_are_named_by_their_files() {
+        let mut files = InMemory::new();
+        for path in ["b/init.sls", "b.sls", "a/c.sls", "init.sls", "a/x.txt"] {
+            files.add("base", path, path.as_bytes());
+        }
+        let tree = Tree::new(&files);
+        assert_eq!(tree.names("base").iter().collect::<Vec<_>>(), ["a.c", "b", "init"]);
+        assert_eq!(tree.find("base", "b").expect("memory can be read").map(|found| found.path), Some("b.sls".into()));
+        assert_eq!(tree.matching("base", "a.*"), ["a.c"]);
+        assert!(tree.read("base", "a/../b.sls").expect("memory can be read").is_none());
+    }
+}

@@ -1,0 +1,155 @@
+//! Does one step of a case and answers in the form of the comparison.
+
+use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, Subject};
+use rocksalt_core::{Map, Value};
+use rocksalt_sls::functions::NoDecrypt;
+use rocksalt_sls::pillar::{self, PillarSetting};
+use rocksalt_sls::render::{File, file};
+use rocksalt_sls::{Catalog, Fault, Setting, Wanted, compile, low, top};
+
+use crate::case::Case;
+use crate::functions::Fake;
+
+/// The steps that need no machine.
+pub const STEPS: [&str; 6] = ["high", "low", "match", "pillar", "render", "top"];
+
+pub fn run(case: &Case, step: &str) -> Value {
+    let mut options = case.what.get("config").and_then(Value::as_map).cloned().unwrap_or_default();
+    let id = case.text("id").or_else(|| case.grains.get("id").map(Value::to_string)).unwrap_or_default();
+    let mut grains = case.grains.clone();
+    grains.insert("id", id.as_str());
+    options.insert("id", id.as_str());
+    options.insert("file_client", "local");
+    let (pillarenv, saltenv) = (case.text("pillarenv"), case.text("saltenv"));
+    let given = case.what.get("pillar_override").and_then(Value::as_map).cloned().unwrap_or_default();
+    let empty = Map::new();
+    let pillar_sources = case.sources("pillar_roots", "pillar");
+    let functions = Fake { grains: &grains, pillar: &empty, options: &options };
+    let setting = Setting {
+        id: &id,
+        options: &options,
+        grains: &grains,
+        pillar: &empty,
+        sources: &pillar_sources,
+        functions: &functions,
+        decrypt: &NoDecrypt,
+        saltenv: None,
+        pillarenv: pillarenv.as_deref(),
+    };
+    let compiled = pillar::compile(&PillarSetting { setting, given: &given, external: &[] });
+    if step == "pillar" {
+        let mut answer = Map::from_iter([("pillar".into(), compiled.data.clone().into())]);
+        if !compiled.errors.is_empty() {
+            answer.insert("errors", texts(&compiled.errors));
+        }
+        return answer.into();
+    }
+    let pillar = compiled.into_map();
+    let sources = case.sources("file_roots", "states");
+    let functions = Fake { grains: &grains, pillar: &pillar, options: &options };
+    let setting = Setting {
+        pillar: &pillar,
+        sources: &sources,
+        functions: &functions,
+        saltenv: saltenv.as_deref(),
+        ..setting
+    };
+    let names: Vec<String> = match case.what.get("sls") {
+        Some(Value::List(names)) => names.iter().map(Value::to_string).collect(),
+        Some(Value::String(name)) => vec![name.clone()],
+        _ => Vec::new(),
+    };
+    let wanted = if names.is_empty() { Wanted::Highstate } else { Wanted::Sls(&names) };
+    match step {
+        "high" => answer("high", compile(&setting, wanted).map(|high| high.to_value())),
+        "low" => {
+            let low = compile(&setting, wanted).and_then(|high| low(high, &States, &options, &grains));
+            answer("low", low.map(|low| low.to_value()))
+        }
+        "top" => answer(
+            "top",
+            top(&setting).map(|matches| {
+                let list = |names: Vec<String>| Value::List(names.into_iter().map(Value::from).collect());
+                Value::Map(matches.into_iter().map(|(saltenv, names)| (saltenv.into(), list(names))).collect())
+            }),
+        ),
+        "match" => matched(case, &setting),
+        "render" => rendered(case, &setting),
+        other => panic!("'{other}' is no step"),
+    }
+}
+
+fn answer(key: &str, result: Result<Value, Vec<Fault>>) -> Value {
+    let pair = match result {
+        Ok(value) => (key.into(), value),
+        Err(faults) => ("errors".into(), texts(&faults)),
+    };
+    Map::from_iter([pair]).into()
+}
+
+fn texts(faults: &[Fault]) -> Value {
+    Value::List(faults.iter().map(|fault| fault.text.as_str().into()).collect())
+}
+
+fn matched(case: &Case, setting: &Setting<'_>) -> Value {
+    struct Machine<'a>(&'a Setting<'a>);
+    impl Subject for Machine<'_> {
+        fn id(&self) -> &str {
+            self.0.id
+        }
+        fn grains(&self) -> &Map {
+            self.0.grains
+        }
+        fn pillar(&self) -> &Map {
+            self.0.pillar
+        }
+    }
+    let groups = Nodegroups::from_value(setting.options.get("nodegroups").unwrap_or(&Value::Null)).unwrap_or_default();
+    let expressions = case.what.get("match").and_then(Value::as_list).unwrap_or_default();
+    let verdicts = expressions.iter().map(|text| {
+        let expression = Expression::forgiving(Kind::Compound, &text.to_string(), DELIMITER, &groups);
+        (text.clone(), expression.matches(&Machine(setting)).into())
+    });
+    Map::from_iter([("match".into(), Value::Map(verdicts.collect()))]).into()
+}
+
+fn rendered(case: &Case, setting: &Setting<'_>) -> Value {
+    let mut out = Map::new();
+    for path in case.what.get("render").and_then(Value::as_list).unwrap_or_default() {
+        let path = path.to_string();
+        let contents = case.files.iter().find(|(name, _)| *name == path).map(|(_, contents)| contents.clone());
+        let pipe = case.text("renderer").unwrap_or_else(|| "jinja".into());
+        let rendering = File {
+            contents: contents.unwrap_or_default().into(),
+            path: path.split_once('/').map_or(path.as_str(), |(_, rest)| rest),
+            saltenv: "base",
+            pipe: Some(&pipe),
+            shebang: true,
+            context: &Map::new(),
+        };
+        match file(setting, &rendering) {
+            Ok(value) => drop(out.insert(path, value)),
+            Err(fault) => return Map::from_iter([("errors".into(), texts(&[fault]))]).into(),
+        }
+    }
+    Map::from_iter([("render".into(), out.into())]).into()
+}
+
+/// The states of Salt that have a watch function, and those that can be taken together.
+pub struct States;
+
+impl Catalog for States {
+    fn has_watch(&self, module: &str) -> bool {
+        const WATCHERS: [&str; 9] =
+            ["at", "cmd", "docker_container", "event", "module", "mount", "pkg", "service", "test"];
+        WATCHERS.contains(&module)
+    }
+
+    fn has_aggregate(&self, module: &str) -> bool {
+        module == "pkg"
+    }
+
+    fn has_state(&self, _: &str) -> bool {
+        true
+    }
+}
