@@ -127,6 +127,7 @@ def measure_all(options):
             "versions": {tool.name: "; ".join(filter(None, [tool.version(), tool.settings()])) for tool in tools},
             "missing": missing,
             "ours": [tool.name for tool in tools if isinstance(tool, Rocksalt)],
+            "workloads": [workload.name for workload in options.workloads],
         }
         meter = measure.Meter(scratch, testbed.sshd_pids(), options.timeout)
         for tool in tools:
@@ -156,7 +157,7 @@ def record_all(plan, meter, facts, file):
             f"{record['wall']:8.3f} s  controller {record['controller_cpu']:7.3f}  targets {record['target_cpu']:7.3f}"
             f"  {record['memory'] / 1e6:6.1f} MB  others {record['others']:.2f}"
         )  # fmt: skip
-        say(f"{record['workload']:15}{record['phase']:10}{record['hosts']:4}  {record['peer']:22}{result}")
+        say(f"{record['workload']:19}{record['phase']:16}{record['hosts']:4}  {record['peer']:22}{result}")
 
     print(json.dumps(facts), file=file, flush=True)
     try:

@@ -62,6 +62,8 @@ def _turn(plan, meter, workload, peer, hosts, repeat):
                 measurement = meter.measure(command)
                 failure = _failure(workload, peer, hosts, phase, measurement)
                 record = {**place, **dataclasses.asdict(measurement), "failure": failure}
+                if failure is None:
+                    record["wall"] = workload.seconds(phase, measurement)
                 record["output"] = measurement.output[-2000:] if failure else ""
                 yield record
     finally:

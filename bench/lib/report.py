@@ -40,10 +40,14 @@ def _aims(facts, table):
     rows = []
     for ours in facts["ours"]:
         for aim in aims.AIMS:
+            if aim.workload not in facts.get("workloads", [aim.workload]):
+                continue
             verdict, median, minimum = aim.judge(table, ours)
             rows.append([ours, aim.title, aim.limit_text(), _number(median), _number(minimum), verdict])
-    if not rows:
+    if not facts["ours"]:
         return "None of our builds was measured."
+    if not rows:
+        return "There are none about what was measured."
     return _table(["build", "aim", "limit", "by medians", "by minima", "verdict"], rows)
 
 

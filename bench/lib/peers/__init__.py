@@ -21,6 +21,7 @@ class Peer:
     skipped_phases = ()  # phases that would be the same as another one for this tool
     answer = None  # pattern in a ping's output, one match a host, whose first group is the host's id
     local_answer = None  # pattern in the local no-op's output
+    most_hosts_to_apply = 50  # fewer for tools that would need many minutes
 
     def __init__(self, scratch):
         self.folder = os.path.join(scratch, self.name)
@@ -81,6 +82,26 @@ class Peer:
 
     def local_no_op(self):
         """The tool's smallest useful thing, on this machine, without any connection."""
+        return None
+
+    def apply(self, hosts):
+        """Brings about on each host what `configuration` says."""
+        return None
+
+    def compile(self, size):
+        """Compiles the `many` states of this size, and prints all steps."""
+        return None
+
+    def compiled(self, output):
+        """How many steps the output of `compile` has."""
+        return 0
+
+    def compile_in_process(self, size):
+        """The same again and again, printing a line {"steps": …, "seconds": …} for each time."""
+        return None
+
+    def slow_steps(self, mode):
+        """Runs the steps of the workload `overlap` on this machine, in one of our ordering modes or what comes next to it."""
         return None
 
     # For the implementations.

@@ -1,7 +1,9 @@
 """Ansible as it comes, with the two settings that everybody recommends, and with mitogen."""
+import json
 import os
 import re
 
+import configuration
 import hosts as testbed
 import places
 from measure import Command
@@ -18,7 +20,8 @@ class Ansible(Peer):
     requirements = ("ansible-core",)
     answer = r"^(\S+) \| SUCCESS"
     local_answer = r'"ping": "pong"'
-    skipped_phases = ("reconnect",)  # keeps nothing on the hosts: the same as cold
+    skipped_phases = ("reconnect", "reconnect-first")  # keeps nothing on the hosts: the same as cold
+    most_hosts_to_apply = 1  # it takes most of a minute for one
     forks, pipelining = 5, False
 
     def program(self):
@@ -63,6 +66,46 @@ ssh_common_args = -F {testbed.SSH_CONFIG}
         path = destination.replace("{id}", "{{inventory_hostname}}")
         return self._module(hosts, "ansible.builtin.copy", f"src={source} dest={path}")
 
+    def apply(self, hosts):
+        folder = configuration.FOLDER.replace("{id}", "{{ inventory_hostname }}")
+        tasks = []
+        for number in range(1, configuration.FILES + 1):
+            path = os.path.join(folder, configuration.file_name(number))
+            text = configuration.contents("{{ inventory_hostname }}", number)
+            arguments = {"dest": path, "content": text, "mode": f"{configuration.mode(number):04o}"}
+            tasks.append({"name": f"file {number}", "ansible.builtin.copy": arguments})
+        for number in range(1, configuration.COMMANDS + 1):
+            path = os.path.join(folder, configuration.command_name(number))
+            arguments = {"cmd": f"echo {number} >> {path}", "creates": path}
+            tasks.append({"name": f"command {number}", "ansible.builtin.shell": arguments})
+        play = [{"hosts": "all", "gather_facts": False, "tasks": tasks}]
+        path = places.write(os.path.join(self.folder, "apply.yml"), json.dumps(play, indent=1))
+        return self._command("-i", self._inventory(hosts), path, program="ansible-playbook")
+
+    def compile(self, size):
+        """`--list-tasks`: it has no step that comes nearer to compiling."""
+        folder = os.path.join(self.folder, str(size).replace(" ", "-"))
+        names = [f"part{part}.yml" for part in range(size.files)]
+        for part, name in enumerate(names):
+            tasks = [
+                {
+                    "name": f"task {part} {step}",
+                    "ansible.builtin.copy": {
+                        "content": f"value {{{{ base }}}} {step}", "dest": f"/nowhere/{part}/{step}", "mode": "0644",
+                    },
+                    "when": "base is defined",
+                }
+                for step in range(size.states // size.files)
+            ]  # fmt: skip
+            places.write(os.path.join(folder, name), json.dumps(tasks, indent=1))
+        imports = [{"ansible.builtin.import_tasks": name} for name in names]
+        play = [{"hosts": "all", "gather_facts": False, "vars": {"base": 1}, "tasks": imports}]
+        path = places.write(os.path.join(folder, "many.yml"), json.dumps(play))
+        return self._command("-i", "localhost,", "--list-tasks", path, program="ansible-playbook")
+
+    def compiled(self, output):
+        return len(set(re.findall(r"task \d+ \d+", output)))
+
     def print_version(self):
         return self._command("--version")
 
@@ -70,21 +113,27 @@ ssh_common_args = -F {testbed.SSH_CONFIG}
         return self._command("localhost", "-i", "localhost,", "-c", "local", "-m", "ansible.builtin.ping")
 
     def _module(self, hosts, module, arguments=None):
-        lines = "".join(f"{host.id} ansible_user=root ansible_port={testbed.PORT}\n" for host in hosts)
-        inventory = places.write(os.path.join(self.folder, "inventory"), lines)
-        return self._command("all", "-i", inventory, "-m", module, *(["-a", arguments] if arguments else []))
+        rest = ["-a", arguments] if arguments else []
+        return self._command("all", "-i", self._inventory(hosts), "-m", module, *rest)
 
-    def _command(self, *arguments):
+    def _inventory(self, hosts):
+        lines = "".join(f"{host.id} ansible_user=root ansible_port={testbed.PORT}\n" for host in hosts)
+        return places.write(os.path.join(self.folder, "inventory"), lines)
+
+    def _command(self, *arguments, program="ansible"):
         environment = self.environment(
             ANSIBLE_CONFIG=os.path.join(self.folder, "ansible.cfg"), ANSIBLE_HOME=os.path.join(self.folder, "ansible")
         )
-        return Command([self.program(), *arguments], environment)
+        return Command([self.in_venv(program), *arguments], environment)
 
 
 class Tuned(Ansible):
     name = "ansible-tuned"
     by_default = False
     forks, pipelining = 50, True
+
+    def compile(self, size):
+        return None
 
     def print_version(self):
         return None
@@ -96,6 +145,7 @@ class Tuned(Ansible):
 class Mitogen(Tuned):
     name = "ansible-mitogen"
     by_default = True
+    most_hosts_to_apply = 10
     venv = "mitogen"
     requirements = ("ansible-core", "mitogen")
 

@@ -2,6 +2,7 @@
 import os
 import subprocess
 
+import configuration
 import hosts as testbed
 import places
 from measure import Command
@@ -38,6 +39,10 @@ class Plain(Peer):
 
     def copy(self, hosts, source, destination):
         return self._each(hosts, ["scp", "-q", "-F", self.config, source, "{}:" + destination.replace("{id}", "{}")])
+
+    def apply(self, hosts):
+        script = places.write(os.path.join(self.folder, "apply.sh"), apply_script())
+        return self._each(hosts, ["sh", "-c", f"ssh -F {self.config} {{}} sh -s {{}} < {script}"])
 
     def print_version(self):
         return Command(["ssh", "-V"], self.environment())
@@ -77,6 +82,20 @@ class ControlMaster(Plain):
 
     def print_version(self):
         return None
+
+
+def apply_script():
+    """What `configuration` says, for `sh -s ID` on a host: looks first, and writes only what differs."""
+    lines = [f"cd {configuration.FOLDER.replace('{id}', '$1')} || exit"]
+    for number in range(1, configuration.FILES + 1):
+        name, mode = configuration.file_name(number), configuration.mode(number)
+        text = configuration.contents("$1", number).rstrip("\n")
+        write = f"{{ printf '%s\\n' \"$text\" > {name} && chmod {mode:o} {name} || exit; }}"
+        lines += [f'text="{text}"', f'[ -f {name} ] && [ "$(cat {name})" = "$text" ] || {write}']
+    for number in range(1, configuration.COMMANDS + 1):
+        name = configuration.command_name(number)
+        lines.append(f"[ -e {name} ] || echo {number} >> {name} || exit")
+    return "\n".join(lines) + "\n"
 
 
 def close_masters(folder):

@@ -1,6 +1,8 @@
 """pyinfra: paramiko and gevent in one process, all hosts at once."""
 import os
+import textwrap
 
+import configuration
 import hosts as testbed
 import places
 from measure import Command
@@ -11,8 +13,9 @@ class Pyinfra(Peer):
     name = "pyinfra"
     venv = "pyinfra"
     requirements = ("pyinfra",)
-    answer = r"^\[(\S+)\] pong$"
+    answer = r"^\[(\S+)\]\s+pong$"  # the shorter names are padded
     local_answer = r"\[@local\] Success"
+    skipped_phases = ("reconnect-first",)  # keeps nothing on the hosts: the same as cold
 
     def program(self):
         return self.in_venv("pyinfra")
@@ -35,6 +38,30 @@ from pyinfra.operations import files
 files.put(name='copy', src={source!r}, dest='{path}', _temp_dir={testbed.FOLDERS!r} + '/' + host.name)
 """,
         )
+        return self._run(self._inventory(hosts), deploy)
+
+    def apply(self, hosts):
+        text = f"""\
+            import io
+            from pyinfra import host
+            from pyinfra.facts.files import File
+            from pyinfra.operations import files, server
+
+            folder = {testbed.FOLDERS!r} + "/" + host.name
+            for number in range(1, {configuration.FILES} + 1):
+                files.put(
+                    name=f"file {{number}}",
+                    src=io.StringIO(f"host = {{host.name}}\\nfile = {{number}}\\nvalue = {{number * number}}\\n"),
+                    dest=f"{{folder}}/apply/file{{number:03}}",
+                    mode="640" if number % 2 else "600",
+                    _temp_dir=folder,
+                )
+            for number in range(1, {configuration.COMMANDS} + 1):
+                path = f"{{folder}}/apply/command{{number}}"
+                if not host.get_fact(File, path=path):
+                    server.shell(name=f"command {{number}}", commands=[f"echo {{number}} >> {{path}}"])
+            """
+        deploy = places.write(os.path.join(self.folder, "apply.py"), textwrap.dedent(text))
         return self._run(self._inventory(hosts), deploy)
 
     def print_version(self):

@@ -6,10 +6,13 @@ import shutil
 
 import hosts as testbed
 import places
+import state_trees
 from measure import Command
 from peers import Failure, Peer
+from workloads import overlap
 
 DEFAULT = os.path.join(places.REPOSITORY, "target", "release", "rocksalt")
+COMPILER = "examples/compile"  # beside the program: the compiler alone, as `make bench` builds it
 
 
 class Rocksalt(Peer):
@@ -74,12 +77,45 @@ class Rocksalt(Peer):
         return Command([self.path, "--version"], self.environment())
 
     def local_no_op(self):
-        return Command([self.path, "--config-dir", self.config, "call", "test.ping"], self.environment())
+        return self._local(self.config, "call", "test.ping")
+
+    def apply(self, hosts):
+        config = self._tree("apply", state_trees.apply())
+        return Command([*self._base(hosts, config), "apply", "*", "apply"], self.environment())
+
+    def compile(self, size):
+        config = self._tree(str(size), state_trees.many(size))
+        return self._local(config, "--json", "state", "show-low", "many")
+
+    def compiled(self, output):
+        return output.count('"__id__"')
+
+    def compile_in_process(self, size):
+        program = os.path.join(os.path.dirname(self.path), COMPILER)
+        if not os.access(program, os.X_OK):
+            return None
+        states = state_trees.write(os.path.join(self.folder, "in-process", str(size)), state_trees.many(size))
+        return Command([program, states, "many", "21"], self.environment())
+
+    def slow_steps(self, mode):
+        tree = state_trees.slow(overlap.STAMPS, overlap.STEPS, overlap.SECONDS, parallel=False)
+        return self._local(self._tree("slow", tree), "state", "apply", "--mode", mode, "slow")
+
+    def _tree(self, name, files):
+        """The folder of a configuration whose states are this tree."""
+        folder = os.path.join(self.folder, name.replace(" ", "-"))
+        roots = {"base": [state_trees.write(os.path.join(folder, "states"), files)]}
+        # JSON is YAML.
+        places.write(os.path.join(folder, "rocksalt.yml"), json.dumps({"file_roots": roots}))
+        return folder
+
+    def _local(self, config, *arguments):
+        return Command([self.path, "--config-dir", config, *arguments], self.environment())
 
     def _run(self, hosts, *arguments):
         return Command([*self._base(hosts), *arguments], self.environment())
 
-    def _base(self, hosts):
+    def _base(self, hosts, config=None):
         roster = {
             host.id: {
                 "host": host.id,
@@ -91,7 +127,7 @@ class Rocksalt(Peer):
             for host in hosts
         }
         path = places.write(os.path.join(self.folder, "roster"), json.dumps(roster))
-        return [self.path, "--config-dir", self.config, "--roster", path]
+        return [self.path, "--config-dir", config or self.config, "--roster", path]
 
     def _agent(self, host):
         return os.path.join(host.folder, self.name)

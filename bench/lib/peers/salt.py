@@ -6,8 +6,10 @@ import subprocess
 
 import hosts as testbed
 import places
+import state_trees
 from measure import Command
 from peers import Failure, Peer
+from workloads import overlap
 
 AT_ONCE = 25  # its default
 
@@ -68,6 +70,10 @@ class SaltSsh(Peer):
         places.write(os.path.join(self.states, "copy.sls"), state)
         return self._run(hosts, "state.apply", "copy")
 
+    def apply(self, hosts):
+        state_trees.write(self.states, state_trees.apply())
+        return self._run(hosts, "state.apply", "apply")
+
     def print_version(self):
         return Command([self.program(), "--version"], self.environment())
 
@@ -92,10 +98,12 @@ class SaltSsh(Peer):
 
 
 class SaltCall(Peer):
-    """For start-up only: it has no hosts."""
+    """For what needs no connection: this machine stands for the first host."""
 
     name = "salt-call"
     local_answer = r"^local:\n\s+True$"
+    most_hosts_to_apply = 1
+    skipped_phases = ("cold", "reconnect", "reconnect-first")  # there is no connection, and nothing that it keeps
     venv = "salt"
     requirements = ("salt",)
 
@@ -106,11 +114,43 @@ class SaltCall(Peer):
         return self.ask(self.program(), "--version").split("salt-call ")[-1]
 
     def prepare(self, hosts):
-        config = {"root_dir": self.folder, "id": "local", "file_client": "local"}
-        places.write(os.path.join(self.folder, "minion"), json.dumps(config))
+        self._configure(self.folder, "local")
 
     def print_version(self):
         return Command([self.program(), "--version"], self.environment())
 
     def local_no_op(self):
-        return Command([self.program(), "--local", "-c", self.folder, "test.ping"], self.environment())
+        return self._run(self.folder, "test.ping")
+
+    def apply(self, hosts):
+        return self._run(self._tree("apply", state_trees.apply(), hosts[0].id), "state.apply", "apply")
+
+    def compile(self, size):
+        return self._run(self._tree(str(size), state_trees.many(size)), "--out=json", "state.show_low_sls", "many")
+
+    def compiled(self, output):
+        return output.count('"__id__"')
+
+    def compile_in_process(self, size):
+        folder = self._tree(str(size), state_trees.many(size))
+        times = 11 if size.states <= 1000 else 4
+        program = os.path.join(places.REPOSITORY, "bench", "lib", "compile_with_salt.py")
+        return Command([self.in_venv("python"), program, folder, "many", str(times)], self.environment())
+
+    def slow_steps(self, mode):
+        """One after another; where our modes overlap, all steps have its `parallel: True`."""
+        tree = state_trees.slow(overlap.STAMPS, overlap.STEPS, overlap.SECONDS, parallel=mode != "ansible")
+        return self._run(self._tree(f"slow-{mode}", tree), "state.apply", "slow")
+
+    def _run(self, config, *arguments):
+        return Command([self.program(), "--local", "-c", config, *arguments], self.environment())
+
+    def _tree(self, name, files, id="local"):
+        """The folder of a configuration whose states are this tree."""
+        folder = os.path.join(self.folder, name.replace(" ", "-"))
+        self._configure(folder, id, file_roots={"base": [state_trees.write(os.path.join(folder, "states"), files)]})
+        return folder
+
+    def _configure(self, folder, id, **more):
+        config = {"root_dir": folder, "id": id, "file_client": "local", **more}
+        places.write(os.path.join(folder, "minion"), json.dumps(config))

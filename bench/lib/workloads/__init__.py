@@ -22,10 +22,14 @@ class Workload:
     def prove(self, peer, hosts, phase, measurement):
         """Raises Failure unless the command has done its job on every host. The exit code is checked before."""
 
+    def seconds(self, phase, measurement):
+        """The time that counts of a run that has been proved."""
+        return measurement.wall
+
 
 def all_workloads():
-    """In the order of the report. State workloads (apply, compile) get a file and a line here."""
-    from workloads import command_output, copy_file, local_no_op, ping, print_version
+    """In the order of the report."""
+    from workloads import apply_states, command_output, compile_states, copy_file, local_no_op, overlap, ping, print_version
 
     return [
         ping.Ping(),
@@ -33,5 +37,8 @@ def all_workloads():
         copy_file.CopyFile(),
         print_version.PrintVersion(),
         local_no_op.LocalNoOp(),
+        compile_states.CompileStates(),
+        compile_states.CompileInProcess(),
+        apply_states.ApplyStates(),
+        overlap.Overlap(),
     ]
-
