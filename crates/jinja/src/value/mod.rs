@@ -1,12 +1,12 @@
 //! [`Value`]: what an expression gives, with Python's semantics.
 
-mod arithmetic;
+pub(crate) mod arithmetic;
 mod compare;
 mod convert;
 mod dict;
 mod generator;
 mod index;
-mod integer;
+pub(crate) mod integer;
 mod iterate;
 mod object;
 mod repr;
@@ -25,9 +25,10 @@ pub use generator::Generator;
 pub use index::{Slice, code_points};
 pub use iterate::Iter;
 pub use object::Object;
-pub(crate) use repr::{float_text, quoted};
+pub(crate) use repr::{float_text, printable, quoted};
 pub use set::Set;
 pub use shared::Shared;
+pub(crate) use shared::bury;
 pub use text::Text;
 pub use undefined::{Missing, Undefined, UndefinedKind};
 
