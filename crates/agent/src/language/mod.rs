@@ -3,6 +3,8 @@
 mod only;
 mod surroundings;
 
+use std::sync::Arc;
+
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog::Outcome;
@@ -19,7 +21,7 @@ use surroundings::{States, Surroundings};
 /// Hears how far a run is.
 pub type Progress<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;
 
-pub fn perform(host: &Host, wish: StateWish, progress: Progress<'_>) -> Result<Outcome> {
+pub fn perform(host: &Arc<Host>, wish: StateWish, progress: Progress<'_>) -> Result<Outcome> {
     let around = Surroundings::of(host, wish.saltenv.clone(), wish.pillarenv.clone())?;
     match work(host, &around, &wish, progress)? {
         Ok(outcome) => Ok(outcome),
@@ -32,7 +34,7 @@ pub fn perform(host: &Host, wish: StateWish, progress: Progress<'_>) -> Result<O
 
 type Compiled<T> = std::result::Result<T, Vec<Fault>>;
 
-fn work(host: &Host, around: &Surroundings<'_>, wish: &StateWish, progress: Progress<'_>) -> Result<Compiled<Outcome>> {
+fn work(host: &Arc<Host>, around: &Surroundings, wish: &StateWish, progress: Progress<'_>) -> Result<Compiled<Outcome>> {
     let shown = |value: Value| Outcome { value, retcode: 0 };
     let setting = around.setting();
     let compiled = match wish.verb {
@@ -76,7 +78,7 @@ fn saltenv(wish: &StateWish) -> &str {
     wish.saltenv.as_deref().unwrap_or("base")
 }
 
-fn run(host: &Host, around: &Surroundings<'_>, wish: &StateWish, low: Low, progress: Progress<'_>) -> Result<Outcome> {
+fn run(host: &Arc<Host>, around: &Surroundings, wish: &StateWish, low: Low, progress: Progress<'_>) -> Result<Outcome> {
     let flag = |key: &str| around.options().get(key).is_some_and(Value::truth);
     let options = RunOptions {
         test: wish.test || flag("test"),
@@ -84,12 +86,12 @@ fn run(host: &Host, around: &Surroundings<'_>, wish: &StateWish, low: Low, progr
         failhard: flag("failhard"),
         ..RunOptions::new(around.options())
     };
-    let results = states::run(low, host, &options, progress);
+    let results = states::run(low, &**host, &options, progress);
     let failed = results.values().any(|result| result.walk("result", ":") == Some(&Value::Bool(false)));
     Ok(Outcome { value: results.into(), retcode: if failed { 2 } else { 0 } })
 }
 
-fn mode(around: &Surroundings<'_>, wish: &StateWish) -> Result<Mode> {
+fn mode(around: &Surroundings, wish: &StateWish) -> Result<Mode> {
     let name = wish.mode.clone().or_else(|| around.options().get("state_mode").map(ToString::to_string));
     match name {
         None => Ok(Mode::Ansible),
@@ -145,18 +147,18 @@ fn high_of_low(low: &Value) -> Result<Value> {
 }
 
 /// Renders a file's template: its first line is part of it.
-pub fn render_text(host: &Host, template: &Template<'_>) -> Result<String> {
+pub fn render_text(host: &Arc<Host>, template: &Template<'_>) -> Result<String> {
     match rendered(host, template, false)? {
         Value::String(text) => Ok(text),
         other => Err(Error::failed(format!("{} renders to {}, not to a text", template.source, other.kind()))),
     }
 }
 
-pub fn render_data(host: &Host, template: &Template<'_>) -> Result<Value> {
+pub fn render_data(host: &Arc<Host>, template: &Template<'_>) -> Result<Value> {
     rendered(host, template, true)
 }
 
-fn rendered(host: &Host, template: &Template<'_>, shebang: bool) -> Result<Value> {
+fn rendered(host: &Arc<Host>, template: &Template<'_>, shebang: bool) -> Result<Value> {
     let around = Surroundings::of(host, Some(template.saltenv.to_owned()), None)?;
     let file = File {
         contents: template.text.as_bytes().into(),
@@ -170,7 +172,7 @@ fn rendered(host: &Host, template: &Template<'_>, shebang: bool) -> Result<Value
 }
 
 /// Compiles the pillar of the machine that the host stands for.
-pub fn pillar(host: &Host, kwargs: &Map) -> Result<Map> {
+pub fn pillar(host: &Arc<Host>, kwargs: &Map) -> Result<Map> {
     let text = |key: &str| {
         kwargs.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
     };
@@ -193,7 +195,7 @@ pub fn pillar(host: &Host, kwargs: &Map) -> Result<Map> {
 
 /// An external pillar: the controller asks it.
 struct Upstairs<'a> {
-    host: &'a Host,
+    host: &'a Arc<Host>,
     number: u32,
     name: String,
 }

@@ -1,5 +1,6 @@
 //! [`Surroundings`]: the machine as the state language sees it.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use rocksalt_core::{Call, Map, Value};
@@ -17,8 +18,8 @@ const WATCHERS: [&str; 9] =
 const AGGREGATES: [&str; 3] = ["iptables", "pkg", "selinux"];
 
 /// All that a compilation needs, taken from the host once.
-pub struct Surroundings<'a> {
-    host: &'a Host,
+pub struct Surroundings {
+    door: Rc<Door>,
     id: String,
     options: Map,
     grains: Arc<Map>,
@@ -27,13 +28,13 @@ pub struct Surroundings<'a> {
     pillarenv: Option<String>,
 }
 
-impl<'a> Surroundings<'a> {
-    pub fn of(host: &'a Host, saltenv: Option<String>, pillarenv: Option<String>) -> Result<Surroundings<'a>> {
+impl Surroundings {
+    pub fn of(host: &Arc<Host>, saltenv: Option<String>, pillarenv: Option<String>) -> Result<Surroundings> {
         Ok(Surroundings { pillar: host.tree().pillar()?, ..Surroundings::without_pillar(host, saltenv, pillarenv) })
     }
 
     /// For the compiling of pillar, which sees none.
-    pub fn without_pillar(host: &'a Host, saltenv: Option<String>, pillarenv: Option<String>) -> Surroundings<'a> {
+    pub fn without_pillar(host: &Arc<Host>, saltenv: Option<String>, pillarenv: Option<String>) -> Surroundings {
         let mut options = host.options().clone();
         for (key, value) in [("saltenv", &saltenv), ("pillarenv", &pillarenv)] {
             if let Some(value) = value {
@@ -42,7 +43,7 @@ impl<'a> Surroundings<'a> {
         }
         let text = |key: &str| options.get(key).and_then(Value::as_str).map(str::to_owned).filter(|text| !text.is_empty());
         Surroundings {
-            host,
+            door: Rc::new(Door(Arc::clone(host))),
             id: options.get("id").map(ToString::to_string).unwrap_or_default(),
             saltenv: saltenv.or_else(|| text("saltenv")),
             pillarenv: pillarenv.or_else(|| text("pillarenv")),
@@ -52,15 +53,15 @@ impl<'a> Surroundings<'a> {
         }
     }
 
-    pub fn setting(&'a self) -> Setting<'a> {
+    pub fn setting(&self) -> Setting<'_> {
         Setting {
             id: &self.id,
             options: &self.options,
             grains: &self.grains,
             pillar: &self.pillar,
-            sources: self,
-            functions: self,
-            decrypt: self,
+            sources: Rc::clone(&self.door) as Rc<dyn Sources>,
+            functions: Rc::clone(&self.door) as Rc<dyn Functions>,
+            decrypt: &*self.door,
             saltenv: self.saltenv.as_deref(),
             pillarenv: self.pillarenv.as_deref(),
         }
@@ -71,25 +72,28 @@ impl<'a> Surroundings<'a> {
     }
 }
 
-impl Sources for Surroundings<'_> {
+/// The host, as whoever compiles may use it.
+struct Door(Arc<Host>);
+
+impl Sources for Door {
     fn environments(&self) -> Vec<String> {
-        self.host.tree().environments().unwrap_or_default()
+        self.0.tree().environments().unwrap_or_default()
     }
 
     fn read(&self, saltenv: &str, path: &str) -> std::result::Result<Option<Arc<[u8]>>, String> {
-        self.host.tree().read(saltenv, path).map_err(|error| error.to_string())
+        self.0.tree().read(saltenv, path).map_err(|error| error.to_string())
     }
 
     fn list(&self, saltenv: &str) -> std::result::Result<Arc<Vec<String>>, String> {
-        let entries = self.host.tree().entries(saltenv).map_err(|error| error.to_string())?;
+        let entries = self.0.tree().entries(saltenv).map_err(|error| error.to_string())?;
         let files = entries.iter().filter(|entry| entry.kind != EntryKind::Directory);
         Ok(Arc::new(files.map(|entry| entry.path.clone()).collect()))
     }
 }
 
-impl Functions for Surroundings<'_> {
+impl Functions for Door {
     fn call(&self, name: &str, args: Vec<Value>, kwargs: Map) -> std::result::Result<Value, String> {
-        let result = catalog::call(Call { args, kwargs, ..Call::new(name) }, self.host);
+        let result = catalog::call(Call { args, kwargs, ..Call::new(name) }, &*self.0);
         match result.problem {
             None => Ok(result.value),
             Some(problem) => Err(problem.text),
@@ -123,10 +127,10 @@ impl Catalog for States {
     }
 }
 
-impl Decrypt for Surroundings<'_> {
+impl Decrypt for Door {
     fn decrypt(&self, method: &str, encrypted: &[u8]) -> std::result::Result<Vec<u8>, String> {
         let option = |key: &str, default: &str| {
-            self.options.get(key).and_then(Value::as_str).map_or_else(|| default.to_owned(), str::to_owned)
+            self.0.options().get(key).and_then(Value::as_str).map_or_else(|| default.to_owned(), str::to_owned)
         };
         let words: Vec<String> = match method {
             "gpg" => ["gpg", "--homedir", &option("gpg_keydir", "/etc/salt/gpgkeys"), "--status-fd", "2", "--no-tty", "-d"]
@@ -137,7 +141,7 @@ impl Decrypt for Surroundings<'_> {
         };
         let mut command = Command::new(words);
         command.stdin = Some(encrypted.to_vec());
-        let output = self.host.run(&command).map_err(|error| error.to_string())?;
+        let output = self.0.run(&command).map_err(|error| error.to_string())?;
         if output.code != 0 {
             let cause = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             return Err(format!("{method} could not decrypt it: {cause}"));

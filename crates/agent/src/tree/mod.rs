@@ -95,11 +95,11 @@ impl Tree for RunTree {
     }
 
     fn render(&self, template: &Template<'_>) -> Result<String> {
-        language::render_text(&*self.host()?, template)
+        language::render_text(&self.host()?, template)
     }
 
     fn render_data(&self, template: &Template<'_>) -> Result<Value> {
-        language::render_data(&*self.host()?, template)
+        language::render_data(&self.host()?, template)
     }
 
     fn states(&self, wish: StateWish) -> Result<Outcome> {
@@ -110,7 +110,7 @@ impl Tree for RunTree {
             pillar.pillarenv = wish.pillarenv.clone().unwrap_or_default();
             pillar.given = wish.pillar.clone();
         }
-        language::perform(&*self.host()?, wish, self.progress.as_deref())
+        language::perform(&self.host()?, wish, self.progress.as_deref())
     }
 
     fn notes(&self) -> &Mutex<Map> {
