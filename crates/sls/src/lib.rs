@@ -25,6 +25,7 @@ pub mod top;
 
 mod python;
 mod session;
+mod template;
 mod tree;
 
 pub use fault::{Fault, Place};
