@@ -142,19 +142,25 @@ impl Environment {
     /// A template's text, rendered.
     pub fn render_str(&self, source: &str, name: &str, context: &[(&str, Value)]) -> Result<String> {
         let template = Rc::new(parser::template(self, source, name)?);
-        Ok(evaluate::render(self, &template, context, false)?.0)
+        Ok(evaluate::render(self, &template, context, false, self.ending(source))?.0)
     }
 
     /// The same, with the template's line that each line of the output came from.
     pub fn render_str_mapped(&self, source: &str, name: &str, context: &[(&str, Value)]) -> Result<(String, Vec<u32>)> {
         let template = Rc::new(parser::template(self, source, name)?);
-        evaluate::render(self, &template, context, true)
+        evaluate::render(self, &template, context, true, self.ending(source))
     }
 
     /// A template of the loader, rendered.
     pub fn render(&self, name: &str, context: &[(&str, Value)]) -> Result<String> {
         let template = self.template(name, None)?;
-        Ok(evaluate::render(self, &template, context, false)?.0)
+        Ok(evaluate::render(self, &template, context, false, self.ending(&template.raw))?.0)
+    }
+
+    /// Salt gives the outermost template its last newline back, whatever stands before it.
+    fn ending(&self, source: &str) -> &'static str {
+        let wanted = self.options.salt && !self.options.keep_trailing_newline && source.ends_with(['\n', '\r']);
+        if wanted { "\n" } else { "" }
     }
 
     /// A bare expression's value.

@@ -43,7 +43,7 @@ impl Default for Limits {
 impl Options {
     /// As Salt sets up Jinja.
     pub fn salt() -> Options {
-        Options { keep_trailing_newline: true, undefined: UndefinedKind::Strict, salt: true, ..Options::jinja() }
+        Options { undefined: UndefinedKind::Strict, salt: true, ..Options::jinja() }
     }
 
     /// Jinja2's own defaults, with its `do`, loop controls, `trans` and `debug` extensions.

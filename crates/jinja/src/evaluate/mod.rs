@@ -24,18 +24,20 @@ use crate::error::Result;
 use crate::scope::{Root, Scope, Session};
 use crate::value::Value;
 
-/// Renders a template; with a map, also says from where each line came.
+/// Renders a template and puts an ending behind it; with a map, also says from where each line came.
 pub fn render(
     environment: &Environment,
     template: &Rc<Template>,
     context: &[(&str, Value)],
     mapped: bool,
+    ending: &str,
 ) -> Result<(String, Vec<u32>)> {
     let session = Session::new(environment, context);
     let limit = environment.options().limits.output_bytes;
     let mut output = if mapped { Output::mapped(limit, Rc::clone(template)) } else { Output::new(limit) };
     let scope = root_scope(&session, template, Some(Rc::clone(&session.base)));
     scope.run(&mut output)?;
+    output.text.push_str(ending);
     Ok(output.into_lines())
 }
 

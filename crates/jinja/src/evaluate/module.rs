@@ -7,6 +7,7 @@ use crate::ast::{Expression, Span, Template};
 use crate::environment::Environment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::place;
+use crate::salt;
 use crate::scope::Scope;
 use crate::symbol::Symbol;
 use crate::value::{Object, Value, quoted};
@@ -81,12 +82,19 @@ impl<'a> Scope<'a> {
     }
 
     /// Where the variables of another template are looked for after its own.
-    fn around(&self, with_context: bool) -> Option<Rc<Frame>> {
+    fn around(&self, template: &Template, with_context: bool) -> Option<Rc<Frame>> {
         if with_context {
             return Some(Rc::clone(&self.frame));
         }
-        // Salt gives every template its names as globals.
-        self.environment().options().salt.then(|| Rc::clone(&self.session.base))
+        if !self.environment().options().salt {
+            return None;
+        }
+        // Salt gives every template its names as globals, and three that say where the template is.
+        let frame = Frame::new(Some(Rc::clone(&self.session.base)));
+        for (name, value) in salt::place_names(&template.name) {
+            frame.set(self.environment().symbol(name), value);
+        }
+        Some(frame)
     }
 
     #[inline(never)]
@@ -104,7 +112,7 @@ impl<'a> Scope<'a> {
             }
             other => other.map_err(|error| self.explained(error, template))?,
         };
-        let mut scope = root_scope(self.session, &found, self.around(with_context));
+        let mut scope = root_scope(self.session, &found, self.around(&found, with_context));
         scope.autoescape = self.autoescape;
         self.deeper(|| scope.run(output)).map_err(|error| self.traced(error, template.span))
     }
@@ -123,17 +131,16 @@ impl<'a> Scope<'a> {
         let value = self.eval(template)?;
         let found = self.template(&value).map_err(|error| self.explained(error, template))?;
         let key = Rc::clone(&found.name);
-        let once = !with_context && !self.environment().options().salt;
-        if once && let Some(module) = self.session.modules.borrow().get(&key) {
+        if !with_context && let Some(module) = self.session.modules.borrow().get(&key) {
             return Ok(module.clone());
         }
-        let scope = root_scope(self.session, &found, self.around(with_context));
+        let scope = root_scope(self.session, &found, self.around(&found, with_context));
         let mut output = Output::new(self.environment().options().limits.output_bytes);
         self.deeper(|| scope.run(&mut output)).map_err(|error| self.traced(error, template.span))?;
         self.session.remember(&scope.frame);
         let module = Module::new(self.environment(), &key, &scope.frame, self.markup(output.text));
         let module = Value::object(module);
-        if once {
+        if !with_context {
             self.session.modules.borrow_mut().insert(key, module.clone());
         }
         Ok(module)

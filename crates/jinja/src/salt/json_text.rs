@@ -87,11 +87,11 @@ fn enclose(
 fn sort(pairs: &mut [(Value, Value)]) -> Result<()> {
     let mut failure = None;
     pairs.sort_by(|(a, _), (b, _)| {
-        // As Python does it: the later one is asked whether it is less.
-        match b.compares(Comparison::Less, a) {
-            Ok(true) => std::cmp::Ordering::Greater,
-            Ok(false) => match a.compares(Comparison::Less, b) {
-                Ok(true) => std::cmp::Ordering::Less,
+        // As Python does it: the later one, which is `a`, is asked whether it is less.
+        match a.compares(Comparison::Less, b) {
+            Ok(true) => std::cmp::Ordering::Less,
+            Ok(false) => match b.compares(Comparison::Less, a) {
+                Ok(true) => std::cmp::Ordering::Greater,
                 _ => std::cmp::Ordering::Equal,
             },
             Err(error) => {

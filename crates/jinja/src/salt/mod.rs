@@ -7,6 +7,7 @@ mod combinations;
 mod date_text;
 mod dates;
 mod dicts;
+mod file_options;
 mod globals;
 mod hashes;
 pub(crate) mod json_text;
@@ -29,6 +30,13 @@ use crate::value::Value;
 pub use machine::Machine;
 pub(crate) use machine::Nowhere;
 pub(crate) use tags::Tag;
+
+/// The variables that tell a template where it is: `tplfile`, and its folder in two forms.
+pub(crate) fn place_names(name: &str) -> [(&'static str, Value); 3] {
+    let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let shown = if folder.is_empty() { "." } else { folder };
+    [("tpldir", shown.into()), ("tpldot", folder.replace('/', ".").into()), ("tplfile", name.into())]
+}
 
 /// How to read a tag of that name, if it is one of Salt's.
 pub(crate) fn tag(name: &str) -> Option<Tag> {

@@ -125,7 +125,7 @@ pub(super) fn load_text(_: &Scope<'_>, value: Value, arguments: Arguments) -> Re
     }
     Ok(match &value {
         // An imported template is what it printed.
-        Value::Object(object) if object.type_name() == "TemplateModule" => object.text().into(),
+        Value::Object(object) if object.type_name().ends_with("TemplateModule") => object.text().into(),
         _ => value,
     })
 }
@@ -135,7 +135,7 @@ fn document(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.to_string()),
         Value::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
-        Value::Object(object) if object.type_name() == "TemplateModule" => Some(object.text()),
+        Value::Object(object) if object.type_name().ends_with("TemplateModule") => Some(object.text()),
         _ => None,
     }
 }

@@ -36,7 +36,8 @@ CASES = [
     ("{{ d|python }}", {"d": LONG}),
     "{{ 'x'|python }} {{ [1]|python }} {{ ('a',)|python }} {{ {'z': 1, 'a': 2}|python }}",
     ("{{ {'root': {'a': 'x', 'n': 1, 'list': [1, 'two'], 'sub': {'k': 'v<&>', 'deep': {'q': 'r'}}}}|xml }}", {}),
-    ("{{ {'root': 'text'}|xml }}{{ {'r': [{'a': 1}, {'a': 2}]}|xml }}", {}),
+    "{{ {'root': 'text'}|xml }}{{ {'r': {}}|xml }}{{ {'r': {'i': [{'a': 1}, {'a': 'x\"y'}], 'e': ''}}|xml }}{{ ['r', {'a': none}]|xml if false }}",
+    "{{ {'r': [{'a': 1}, {'a': 2}]}|xml }}",
     "{{ 'x'|xml }}",
     # load_*
     "{{ '{a: 1, b: [x, ~]}'|load_yaml }} {{ 'a: 0644'|load_yaml }} {{ ''|load_yaml }} {{ '- yes\\n- no'|load_yaml }} {{ '1: {2: 3}'|load_yaml }} {{ '\"\\\\u00e9\"'|load_yaml }} {{ 'null'|load_yaml }} {{ '2024-01-02'|load_yaml }}",
@@ -151,6 +152,6 @@ CASES = [
     "{{ '/nosuch/file'|is_empty }}",
     # Jinja's filters in Salt's environment
     "{{ ['b', 'a']|sort }} {{ 'a b'|replace(' ', '-') }} {{ {'a': 1}|dictsort }} {{ 'x\\ny'|indent(2) }} {{ [1, 2]|join }} {{ '<'|e }} {{ [1, 2, 3]|select('odd')|list }} {{ 'a'|default('b') }} {{ ' x '|trim }} {{ 3.7|int }} {{ 'abc'|length }}",
-    "{{ {'a': {'b': 1}}|json|load_json }} {{ {'a': [1, none]}|yaml|load_yaml }} {{ ('a' ~ ({'x': '<'}|json)) }} {{ ({'x': '<'}|json) + '<' }} {{ ({'x': '<'}|json)|length }} {{ ({'x': 1}|json)|replace('x', 'y') }} {{ {'x': 1}|json|indent(2) }}",
+    "{{ {'a': {'b': 1}}|json|load_json }} {{ ('a' ~ ({'x': '<'}|json)) }} {{ ({'x': '<'}|json) + '<' }} {{ ({'x': '<'}|json)|length }} {{ ({'x': 1}|json)|replace('x', 'y') }} {{ {'x': 1}|json|indent(2) }}",
     "key: {{ 'multi\\nline'|json }}\nother: {{ {'a': 'it\\'s'}|yaml }}\nlist: {{ ['a', 'b: c']|yaml }}\nquoted: {{ 'x: y'|yaml_encode }}\n",
 ]

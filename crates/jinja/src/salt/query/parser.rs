@@ -81,8 +81,12 @@ impl Parser<'_> {
 
     fn fail(&self, reason: &str) -> crate::error::Error {
         let at = self.tokens.tokens[self.at].1;
-        let reason = if matches!(self.current(), Token::End) { "Incomplete expression" } else { reason };
-        bad(self.text, at, reason)
+        if !matches!(self.current(), Token::End) {
+            return bad(self.text, at, reason);
+        }
+        let mut error = bad(self.text, at, "Incomplete expression");
+        error.exception = "IncompleteExpressionError";
+        error
     }
 
     fn power(&self) -> u8 {
