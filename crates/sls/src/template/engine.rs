@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use rocksalt_core::Map;
-use rocksalt_jinja::{Environment, Value};
+use rocksalt_jinja::{Environment, Options, Value};
 
 use super::functions::Functions;
 use super::loader::TreeLoader;
@@ -32,13 +32,11 @@ impl Engine {
     pub fn render(&self, input: Mapped, rendering: &Rendering<'_, '_>) -> Result<Mapped, Error> {
         let setting = &rendering.session.setting;
         let is_sls = rendering.sls.is_some_and(|sls| !sls.is_empty());
-        let header = Header::read(&input.text);
-        let ready = match &header {
-            Some(header) => {
-                Rc::new(ready(setting, &rendering.session.tree, rendering.saltenv, is_sls, &header.options))
-            }
-            None => self.ready(setting, &rendering.session.tree, rendering.saltenv, is_sls),
-        };
+        let mut ready = self.ready(setting, &rendering.session.tree, rendering.saltenv, is_sls);
+        let header = Header::read(&input.text, ready.environment.options());
+        if let Some(header) = &header {
+            ready = Rc::new(Ready::new(setting, &rendering.session.tree, rendering.saltenv, header.options.clone()));
+        }
         let source = header.as_ref().map_or(input.text.as_str(), |header| &header.rest);
         if !has_code(source, ready.environment.options()) {
             return Ok(match header {
@@ -69,7 +67,8 @@ impl Engine {
     fn ready(&self, setting: &Setting<'_>, tree: &Rc<Tree>, saltenv: &str, is_sls: bool) -> Rc<Ready> {
         let mut environments = self.environments.borrow_mut();
         let entry = environments.entry((saltenv.to_owned(), is_sls));
-        entry.or_insert_with(|| Rc::new(ready(setting, tree, saltenv, is_sls, &Map::new()))).clone()
+        let make = || Rc::new(Ready::new(setting, tree, saltenv, options(setting.options, is_sls)));
+        entry.or_insert_with(make).clone()
     }
 
     fn shared(&self, setting: &Setting<'_>) -> &[(&'static str, Value)] {
@@ -86,14 +85,16 @@ impl Engine {
     }
 }
 
-fn ready(setting: &Setting<'_>, tree: &Rc<Tree>, saltenv: &str, is_sls: bool, header: &Map) -> Ready {
-    let mut environment = Environment::new(options(setting.options, is_sls, header));
-    let loader = Rc::new(TreeLoader::new(tree.clone(), saltenv));
-    environment.set_loader(loader.clone());
-    if let Some(machine) = &setting.machine {
-        environment.set_machine(machine.clone());
+impl Ready {
+    fn new(setting: &Setting<'_>, tree: &Rc<Tree>, saltenv: &str, options: Options) -> Ready {
+        let mut environment = Environment::new(options);
+        let loader = Rc::new(TreeLoader::new(tree.clone(), saltenv));
+        environment.set_loader(loader.clone());
+        if let Some(machine) = &setting.machine {
+            environment.set_machine(machine.clone());
+        }
+        Ready { environment, loader }
     }
-    Ready { environment, loader }
 }
 
 /// Lines of the template become lines of the file, if there was something before, or a header was taken out.

@@ -11,7 +11,8 @@ const AROUND: usize = 5;
 
 /// `header` is the line that was taken out of the file, or 0.
 pub(super) fn explain(error: &TemplateError, source: &str, header: u32, rendering: &Rendering<'_, '_>) -> Error {
-    let head = head(error);
+    // In Salt the outermost template has no name.
+    let head = head(error).replace(&format!(" in '{}') does not export", rendering.path), ") does not export");
     let elsewhere = !error.file.is_empty() && error.file != rendering.path;
     let line = error.line as usize;
     let text = if elsewhere {

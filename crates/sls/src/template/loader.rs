@@ -92,8 +92,8 @@ impl Loader for TreeLoader {
         Ok(self.source(&path)?.map(|source| Loaded { name: path, source }))
     }
 
-    fn variables(&self) -> Vec<(&'static str, Value)> {
-        self.here.borrow().variables.clone()
+    fn variables(&self) -> Option<Vec<(&'static str, Value)>> {
+        Some(self.here.borrow().variables.clone())
     }
 }
 

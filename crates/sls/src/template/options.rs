@@ -1,11 +1,12 @@
 //! How templates are read: the configuration's `jinja_env` and `jinja_sls_env`, and a file's own `#jinja2:` line.
 
-use rocksalt_core::{Map, Value, json};
+use rocksalt_core::{Map, Value};
 use rocksalt_jinja::{Options, UndefinedKind};
 
 use crate::setting::switch;
 
-pub(super) fn options(configuration: &Map, is_sls: bool, header: &Map) -> Options {
+/// The options for a file without a line of its own.
+pub(super) fn options(configuration: &Map, is_sls: bool) -> Options {
     let mut options = Options::salt();
     // Old names of two of them.
     options.trim_blocks = switch(configuration, "jinja_trim_blocks");
@@ -14,33 +15,11 @@ pub(super) fn options(configuration: &Map, is_sls: bool, header: &Map) -> Option
         options.undefined = UndefinedKind::Lenient;
     }
     let name = if is_sls { "jinja_sls_env" } else { "jinja_env" };
-    let configured = configuration.get(name).and_then(Value::as_map);
-    for (key, value) in configured.into_iter().flat_map(Map::iter).chain(header.iter()) {
-        set(&mut options, &key.to_string().to_lowercase(), value);
+    for (key, value) in configuration.get(name).and_then(Value::as_map).into_iter().flat_map(Map::iter) {
+        // Names that Jinja doesn't know are ignored, as in Salt.
+        options.set(&key.to_string().to_lowercase(), value);
     }
     options
-}
-
-/// Names that Jinja doesn't know are ignored, as in Salt.
-fn set(options: &mut Options, name: &str, value: &Value) {
-    let text = || value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-    let place = match name {
-        "trim_blocks" => return options.trim_blocks = value.truth(),
-        "lstrip_blocks" => return options.lstrip_blocks = value.truth(),
-        "line_statement_prefix" => return options.line_statement_prefix = text(),
-        "line_comment_prefix" => return options.line_comment_prefix = text(),
-        "block_start_string" => &mut options.block_start,
-        "block_end_string" => &mut options.block_end,
-        "variable_start_string" => &mut options.variable_start,
-        "variable_end_string" => &mut options.variable_end,
-        "comment_start_string" => &mut options.comment_start,
-        "comment_end_string" => &mut options.comment_end,
-        "newline_sequence" => &mut options.newline_sequence,
-        _ => return,
-    };
-    if let Some(text) = text() {
-        *place = text;
-    }
 }
 
 /// Whether there is anything to be done: most of a tree's lines are plain.
@@ -55,7 +34,7 @@ pub(super) fn has_code(source: &str, options: &Options) -> bool {
 
 /// A line `#jinja2: {…}` at the top of a file, or below its shebang.
 pub(super) struct Header {
-    pub options: Map,
+    pub options: Options,
     /// The file without it.
     pub rest: String,
     /// Which line it was, from 1.
@@ -63,15 +42,9 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// What is no JSON object is a comment.
-    pub fn read(source: &str) -> Option<Header> {
-        let has_shebang = source.starts_with("#!") && !source.starts_with("#!/");
-        let start = if has_shebang { source.find('\n')? + 1 } else { 0 };
-        let line = source[start..].split_inclusive('\n').next()?;
-        let payload = line.strip_prefix("#jinja2:")?;
-        let Ok(Value::Map(options)) = json::parse(payload) else { return None };
-        let rest = format!("{}{}", &source[..start], &source[start + line.len()..]);
-        Some(Header { options, rest, line: if has_shebang { 2 } else { 1 } })
+    pub fn read(source: &str, defaults: &Options) -> Option<Header> {
+        let (options, rest) = defaults.of_file(source)?;
+        Some(Header { options, rest, line: if source.starts_with("#!") { 2 } else { 1 } })
     }
 
     /// The line in the file of a line of the rest.
