@@ -197,6 +197,11 @@ impl Environment {
         Ok(template)
     }
 
+    /// What the loader says of the template that it loaded last.
+    pub(crate) fn loader_variables(&self) -> Option<Vec<(&'static str, Value)>> {
+        self.loader.as_ref()?.variables()
+    }
+
     pub(crate) fn symbol(&self, name: &str) -> Symbol {
         self.symbols.borrow_mut().intern(name)
     }

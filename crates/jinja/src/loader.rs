@@ -3,9 +3,17 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::value::Value;
+
 pub trait Loader {
     /// The template `name`, asked for by the template `parent`; `None` if there is none. An error is why it can't be read.
     fn load(&self, name: &str, parent: Option<&str>) -> Result<Option<Loaded>, String>;
+
+    /// Asked behind a load: what a template that is imported without context sees in place of the importer's names.
+    /// `None`: it sees where it is itself.
+    fn variables(&self) -> Option<Vec<(&'static str, Value)>> {
+        None
+    }
 }
 
 #[derive(Clone, Debug)]

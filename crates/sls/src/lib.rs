@@ -26,6 +26,7 @@ pub mod top;
 
 mod python;
 mod session;
+mod template;
 mod tree;
 
 pub use fault::{Fault, Place};

@@ -19,6 +19,8 @@ pub struct Setting<'a> {
     pub sources: Rc<dyn Sources>,
     pub functions: Rc<dyn Functions>,
     pub decrypt: &'a dyn Decrypt,
+    /// For the filters of templates that look at the machine, the clock or random numbers.
+    pub machine: Option<Rc<dyn rocksalt_jinja::Machine>>,
     /// The one environment that is asked for; none: all of them, by the top file.
     pub saltenv: Option<&'a str>,
     pub pillarenv: Option<&'a str>,

@@ -91,7 +91,8 @@ impl<'a> Scope<'a> {
         }
         // Salt gives every template its names as globals, and three that say where the template is.
         let frame = Frame::new(Some(Rc::clone(&self.session.base)));
-        for (name, value) in salt::place_names(&template.name) {
+        let names = self.environment().loader_variables();
+        for (name, value) in names.unwrap_or_else(|| salt::place_names(&template.name).into()) {
             frame.set(self.environment().symbol(name), value);
         }
         Some(frame)

@@ -33,6 +33,7 @@ pub fn run(case: &Case, step: &str) -> Value {
         sources: Rc::new(case.sources("pillar_roots", "pillar")),
         functions: Rc::new(Fake { grains: grains.clone(), pillar: empty.clone(), options: options.clone() }),
         decrypt: &NoDecrypt,
+        machine: None,
         saltenv: None,
         pillarenv: pillarenv.as_deref(),
     };
@@ -121,6 +122,7 @@ fn rendered(case: &Case, setting: &Setting<'_>) -> Value {
             contents: contents.unwrap_or_default().into(),
             path: path.split_once('/').map_or(path.as_str(), |(_, rest)| rest),
             saltenv: "base",
+            sls: Some(""),
             pipe: Some(&pipe),
             shebang: true,
             context: &Map::new(),
