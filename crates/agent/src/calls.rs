@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use rocksalt_core::call::{Call, Problem, ProblemKind, Return};
+use rocksalt_core::call::{COMPILE_PILLAR, Call, Problem, ProblemKind, Return};
 use rocksalt_core::frame::{Message, RequestId, Stream};
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Base, Host, Pipe, Running, Signal, Sink, Stop};
 
+use crate::language;
 use crate::link::Link;
 use crate::tree::{Progress, RunTree};
 use crate::upward::{Controller, Outlet};
@@ -111,7 +112,13 @@ impl Calls {
     }
 
     fn run(&self, id: RequestId, call: Call, host: Arc<Host>) {
-        let result = catalog::call(call, &*host);
+        let result = match call.function == COMPILE_PILLAR {
+            true => language::pillar(&host, &call.kwargs).map_or_else(
+                |error| error.problem().into(),
+                |pillar| Return { value: pillar.into(), retcode: 0, problem: None },
+            ),
+            false => catalog::call(call, &*host),
+        };
         drop(host);
         self.finish(id, result);
     }

@@ -8,6 +8,7 @@ mod home;
 mod language;
 mod link;
 mod serve;
+mod states;
 mod tree;
 mod upward;
 

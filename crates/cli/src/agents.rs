@@ -1,5 +1,6 @@
 //! The agents that this binary can send: those inside it, or those found beside it.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use rocksalt_connect::agents::{Agent, Agents};
@@ -12,18 +13,18 @@ const PREFIX: &str = "rocksalt-agent-";
 /// `ROCKSALT_AGENTS` goes first, so that an agent for a further kind of machine can be added.
 pub fn load() -> Agents {
     let mut agents: Vec<Agent> = Vec::new();
-    let mut add = |machine: &str, binary: &[u8]| {
+    let mut add = |machine: &str, binary: Cow<'static, [u8]>| {
         if !agents.iter().any(|agent| agent.machine == machine) {
             agents.push(Agent::new(machine, binary));
         }
     };
     for (machine, path) in named().into_iter().chain(if EMBEDDED.is_empty() { beside() } else { Vec::new() }) {
         if let Ok(binary) = std::fs::read(path) {
-            add(&machine, &binary);
+            add(&machine, binary.into());
         }
     }
     for (machine, binary) in EMBEDDED {
-        add(machine, binary);
+        add(machine, (*binary).into());
     }
     Agents(agents)
 }

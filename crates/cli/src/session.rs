@@ -308,6 +308,7 @@ impl Session {
                     Some(Update::Begun { id }) => live.begun(&id),
                     Some(Update::Output { id, stream: Stream::Progress, bytes }) => live.progress(&id, &bytes),
                     Some(Update::Output { id, bytes, .. }) => live.above(|| show_piece(&id, &bytes)),
+                    Some(Update::Note { id, text }) => live.above(|| eprintln!("{id}: {}", output::clean(&text))),
                     Some(Update::Event { id, event }) => live.above(|| eprintln!("event from {id}: {}", output::clean(&event.tag))),
                     Some(Update::Done { id, outcome }) => {
                         live.done(&id);

@@ -18,6 +18,54 @@ fn commands_print_what_their_cases_say() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
+/// `docs/mistakes.md` is made of the cases whose names begin with `mistake-`.
+#[test]
+fn the_page_of_mistakes_shows_what_is_printed() {
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/command");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(cases).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.file_name().unwrap().to_string_lossy().starts_with("mistake-"));
+    files.sort();
+    assert_eq!(files.len(), 10);
+    let mut page = String::from(
+        "# Ten mistakes\n\nThat everybody makes once, and what Rocksalt says about them. \
+         Made by a test from what it prints.\n",
+    );
+    for file in &files {
+        page += &section(&std::fs::read_to_string(file).unwrap());
+    }
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/mistakes.md");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&place, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(place).unwrap_or_default();
+    assert_eq!(written, page, "UPDATE=1 cargo test -p rocksalt writes the page anew");
+}
+
+/// A case as a section of a page.
+fn section(case: &str) -> String {
+    let mut blocks = case.split("== ");
+    let title = blocks.next().unwrap_or_default().trim().trim_start_matches("# ");
+    let mut text = format!("\n## {title}\n");
+    for block in blocks {
+        let (head, body) = block.split_once('\n').unwrap_or((block, ""));
+        let body = body.trim_end_matches('\n');
+        match head.split_once(' ') {
+            // The same in all of them.
+            Some(("FILE", "rocksalt.yml")) | None => {}
+            Some(("FILE", name)) => text += &format!("\n`{name}`:\n\n```yaml\n{body}\n```\n"),
+            Some((_, words)) => {
+                let said: Vec<&str> = body
+                    .lines()
+                    .filter(|line| !line.starts_with("? "))
+                    .map(|line| line.strip_prefix("! ").or(line.strip_prefix('!')).unwrap_or(line))
+                    .collect();
+                text += &format!("\n```console\n$ rocksalt {words}\n{}\n```\n", said.join("\n"));
+            }
+        }
+    }
+    text
+}
+
 /// `None` if all is as the case says.
 fn check(file: &Path) -> Option<String> {
     let text = std::fs::read_to_string(file).unwrap();

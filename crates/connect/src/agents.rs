@@ -1,25 +1,45 @@
 //! The agent's builds that can be sent to targets.
 
+use std::borrow::Cow;
 use std::io::Write;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
+use blake2::Blake2b512;
 use sha2::{Digest, Sha256};
+
+/// What a target checks an upload with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// `b2sum`: as strong as the other and twice as fast where the processor has no instructions for it.
+    Blake2b,
+    /// `sha256sum`, which busybox has too.
+    Sha256,
+}
 
 /// One build, for one kind of machine.
 pub struct Agent {
     /// As `uname -m` says it.
     pub machine: String,
-    /// Its sha256 in hexadecimal.
+    /// Its sha256 in hexadecimal; what it is called by.
     pub hash: String,
-    binary: Arc<[u8]>,
+    binary: Cow<'static, [u8]>,
     compressed: OnceLock<Vec<u8>>,
+    blake2b: OnceLock<String>,
 }
 
 impl Agent {
-    pub fn new(machine: &str, binary: impl Into<Arc<[u8]>>) -> Agent {
+    pub fn new(machine: &str, binary: impl Into<Cow<'static, [u8]>>) -> Agent {
         let binary = binary.into();
-        let hash = Sha256::digest(&binary).iter().map(|byte| format!("{byte:02x}")).collect();
-        Agent { machine: machine.to_owned(), hash, binary, compressed: OnceLock::new() }
+        let hash = hexadecimal(&Sha256::digest(&binary));
+        Agent { machine: machine.to_owned(), hash, binary, compressed: OnceLock::new(), blake2b: OnceLock::new() }
+    }
+
+    /// What the target's tool must say about it.
+    pub fn sum(&self, check: Check) -> &str {
+        match check {
+            Check::Sha256 => &self.hash,
+            Check::Blake2b => self.blake2b.get_or_init(|| hexadecimal(&Blake2b512::digest(&self.binary))),
+        }
     }
 
     /// As it was built.
@@ -38,6 +58,10 @@ impl Agent {
     }
 }
 
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// All builds there are.
 #[derive(Default)]
 pub struct Agents(pub Vec<Agent>);
@@ -51,5 +75,21 @@ impl Agents {
 
     pub fn machines(&self) -> String {
         self.0.iter().map(|agent| agent.machine.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_what_the_tools_print() {
+        let agent = Agent::new("x86_64", b"abc".as_slice());
+        assert_eq!(agent.sum(Check::Sha256), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(
+            agent.sum(Check::Blake2b),
+            "ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d1\
+             7d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923"
+        );
     }
 }

@@ -58,7 +58,14 @@ impl Answers for Serving {
             Ask::Files { saltenv, paths } => tree::contents(&*self.controller.files, &saltenv, &paths).await,
             Ask::Pillar { grains, saltenv, pillarenv, given } => {
                 let wanted = Wanted { grains, saltenv, pillarenv, given };
-                self.controller.pillar(&self.source, wanted).await.map(Value::Map)
+                let pillar = self.controller.pillar(&self.source, wanted).await?;
+                for text in pillar.details {
+                    let _ = self.updates.send(Update::Note { id: self.source.clone(), text });
+                }
+                Ok(Value::Map(pillar.data))
+            }
+            Ask::ExternalPillar { .. } => {
+                Err(Problem::new(ProblemKind::Refused, "external pillars are none of a target's business"))
             }
             Ask::File { .. } | Ask::Url { .. } | Ask::Push { .. } => {
                 Err(Problem::new(ProblemKind::Failed, "that comes as a stream"))

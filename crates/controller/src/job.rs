@@ -53,6 +53,8 @@ pub enum Update {
     Output { id: String, stream: Stream, bytes: Vec<u8> },
     /// A target's function sent an event.
     Event { id: String, event: Event },
+    /// Something that the operator should know, and the target must not.
+    Note { id: String, text: String },
     /// A target is done.
     Done { id: String, outcome: Outcome },
 }

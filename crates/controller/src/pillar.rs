@@ -24,6 +24,14 @@ pub struct Pillar {
     pub options: Map,
 }
 
+/// A target's pillar.
+pub struct Compiled {
+    /// What the target gets; `_errors` lists what did not render, in words that it may see.
+    pub data: Map,
+    /// The same for the operator: these may quote secrets of others.
+    pub details: Vec<String>,
+}
+
 /// What a target asks for.
 pub struct Wanted {
     pub grains: Map,
@@ -35,7 +43,7 @@ pub struct Wanted {
 
 impl Controller {
     /// A target's pillar; `_errors` lists what did not render.
-    pub async fn pillar(&self, id: &str, wanted: Wanted) -> Result<Map, Problem> {
+    pub async fn pillar(&self, id: &str, wanted: Wanted) -> Result<Compiled, Problem> {
         let mut call = Call::new(COMPILE_PILLAR)
             .kwarg("saltenv", wanted.saltenv)
             .kwarg("pillarenv", wanted.pillarenv)
@@ -61,7 +69,17 @@ impl Controller {
         let result = Request::start(port, call, answers).finish(&mut |_, _| {}).await.map_err(failed)?;
         match (result.problem, result.value) {
             (Some(problem), _) => Err(problem),
-            (None, Value::Map(pillar)) => Ok(pillar),
+            (None, Value::Map(mut answer)) => {
+                let details = answer.remove("details").and_then(|details| match details {
+                    Value::List(texts) => Some(texts.iter().map(ToString::to_string).collect()),
+                    _ => None,
+                });
+                let data = match answer.remove("pillar") {
+                    Some(Value::Map(data)) => data,
+                    _ => Map::new(),
+                };
+                Ok(Compiled { data, details: details.unwrap_or_default() })
+            }
             (None, other) => {
                 Err(Problem::new(ProblemKind::Failed, format!("the pillar is {}, not a map", other.kind())))
             }

@@ -16,7 +16,9 @@ pub mod keeper;
 pub mod link;
 pub mod roster;
 pub mod target;
+pub mod touches;
 
+pub mod merge;
 pub mod nearest;
 pub mod pattern;
 pub mod secret;

@@ -21,6 +21,7 @@ pub mod low;
 pub mod merge;
 pub mod pillar;
 pub mod render;
+pub mod schedule;
 pub mod top;
 
 mod python;

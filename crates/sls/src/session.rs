@@ -1,6 +1,7 @@
 //! [`Session`]: one compilation, and what its files share.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use rocksalt_core::Map;
@@ -13,7 +14,7 @@ use crate::tree::{Found, Tree};
 
 pub(crate) struct Session<'a> {
     pub setting: Setting<'a>,
-    pub tree: Tree<'a>,
+    pub tree: Rc<Tree>,
     pub files: RefCell<Files>,
     pub warnings: RefCell<Vec<Fault>>,
 }
@@ -28,7 +29,7 @@ pub(crate) struct Output {
 impl<'a> Session<'a> {
     pub fn new(setting: Setting<'a>) -> Session<'a> {
         Session {
-            tree: Tree::new(setting.sources),
+            tree: Rc::new(Tree::new(setting.sources.clone())),
             files: RefCell::default(),
             warnings: RefCell::default(),
             setting,

@@ -7,3 +7,4 @@ mod fifty;
 mod logins;
 mod many;
 mod odd_hosts;
+mod states;

@@ -95,7 +95,7 @@ impl Tree for RunTree {
     }
 
     fn render(&self, template: &Template<'_>) -> Result<String> {
-        language::render(&*self.host()?, template)
+        language::render_text(&*self.host()?, template)
     }
 
     fn render_data(&self, template: &Template<'_>) -> Result<Value> {

@@ -97,7 +97,7 @@ here:
 ";
 
 const STATE_TOP: &str = "\
-# Which states belong to which targets. (This version has no states yet: see the README.)
+# Which states belong to which targets. `rocksalt apply '*' --test` says what they would change.
 base:
   '*':
     - motd

@@ -3,6 +3,7 @@
 mod script;
 pub use script::quote;
 mod talk;
+mod upload;
 
 use std::time::Duration;
 
@@ -17,16 +18,10 @@ use crate::agents::{Agent, Agents};
 use crate::transport::{Program, Prompt, Session};
 use script::Words;
 use talk::{Said, Talk};
+use upload::Upload;
 
 /// Nothing said for so long means that nothing will be.
 const SILENCE: Duration = Duration::from_secs(30);
-
-/// The agent is sent in such pieces, with a breath between them where the network makes none.
-///
-/// sshd's buffer for what a command hasn't read yet grows in small steps, each of which copies all
-/// of it: three megabytes at full speed cost it 57 ms of processor time, so paced they cost 7.
-const PIECE: usize = 128 * 1024;
-const BREATH: Duration = Duration::from_millis(1);
 
 /// How to start an agent.
 pub struct Settings<'a> {
@@ -107,7 +102,7 @@ async fn attempt(
         Some(agent) => script::plain(agent, settings.entry, &words, tty),
         None => script::command(settings.entry, &words, &hashes, skip, settings.wipe, tty),
     };
-    let Program { mut stdin, stdout, stderr } = session.exec(&command, tty).await?;
+    let Program { mut stdin, stdout, stderr, room } = session.exec(&command, tty).await?;
     let prompts = prompts(settings.entry, &words);
     let mut listener = Listener {
         stdout,
@@ -126,18 +121,22 @@ async fn attempt(
         match said {
             Said::Start => {
                 let Listener { stdout, stderr, out, .. } = listener;
-                return Ok(Started { program: Program { stdin, stdout, stderr }, first_bytes: out.into_rest() });
+                return Ok(Started {
+                    program: Program { stdin, stdout, stderr, room: None },
+                    first_bytes: out.into_rest(),
+                });
             }
             Said::Prompt => {
                 listener.asked += 1;
                 answer(&mut *stdin, settings, listener.asked).await?;
             }
-            Said::Need { machine, gzip, directory } => {
+            Said::Need { machine, gzip, check, directory } => {
                 let agent = agent_for(settings, &machine)?;
+                let upload = Upload { agent, check, compress: gzip && !session.near(), directory: &directory };
                 let _turn = settings.uploading.acquire().await;
                 // A target whose disk is full says so and stops reading, long before all is sent.
                 tokio::select! {
-                    sent = upload(&mut *stdin, agent, gzip && !session.near(), &directory) => sent?,
+                    sent = upload.send(&mut *stdin, room.clone()) => sent?,
                     said = listener.next(settings) => early = Some(said?),
                 }
             }
@@ -269,31 +268,6 @@ fn agent_for<'a>(settings: &Settings<'a>, machine: &str) -> Result<&'a Agent, Fa
         )
         .hint("build an agent for it and set ROCKSALT_AGENTS to its directory")
     })
-}
-
-async fn upload(
-    stdin: &mut (dyn AsyncWrite + Send + Unpin),
-    agent: &Agent,
-    compress: bool,
-    directory: &str,
-) -> Result<(), Failure> {
-    let (format, bytes) = if compress { ("gz", agent.compressed()) } else { ("raw", agent.binary()) };
-    let fault = |error: std::io::Error| {
-        Failure::new(Stage::Upload, format!("the link broke while the agent was sent to {directory}: {error}"))
-            .hint("try again; nothing that is incomplete is ever run")
-    };
-    let header = format!("{format} {} {}\n", bytes.len(), agent.hash);
-    stdin.write_all(header.as_bytes()).await.map_err(fault)?;
-    for piece in bytes.chunks(PIECE) {
-        match timeout(SILENCE, stdin.write_all(piece)).await {
-            Ok(written) => written.map_err(fault)?,
-            Err(_) => return Err(fault(std::io::ErrorKind::TimedOut.into())),
-        }
-        if !compress {
-            tokio::time::sleep(BREATH).await;
-        }
-    }
-    stdin.flush().await.map_err(fault)
 }
 
 /// Explains an end without a word of ours.

@@ -4,6 +4,11 @@
 //! further round trip is paid by every target. It never runs a file whose hash wasn't checked, and
 //! runs it through the very descriptor that was checked (rule R10). A check is remembered with the
 //! file's inode, size and times of change: hashing at each start would be most of a login's cost.
+//!
+//! Each process it starts costs a target about a millisecond, so it starts few: the agent, once it
+//! runs, says so itself, takes its final name and notes that it was checked (`agent/src/home.rs`).
+//! `dd` takes an upload in for half of what it costs `head`; one that doesn't know these words fails
+//! before it reads anything, and leaves the file empty.
 
 use rocksalt_core::roster::{Entry, Escalate, Method};
 
@@ -19,7 +24,8 @@ pub fn command(entry: &Entry, words: &Words, hashes: &[&str], skip: &[String], w
     let script = SCRIPT
         .replace("@MARK@", &words.mark)
         .replace("@WIPE@", if wipe { "1" } else { "0" })
-        .replace("@DIRS@", &directories(entry, skip))
+        .replace("@FOUND@", &directories(entry, skip, ANY_OF_OURS))
+        .replace("@PLACES@", &directories(entry, skip, OUR_OWN))
         .replace("@HASHES@", &hashes.join(" "));
     as_user(&format!("/bin/sh -c {}", quote(&script)), entry.escalate.as_ref(), words, tty)
 }
@@ -46,8 +52,13 @@ fn as_user(command: &str, escalate: Option<&Escalate>, words: &Words, tty: bool)
     if tty { format!("stty raw -echo 2>/dev/null; {command}") } else { command }
 }
 
+/// Where an agent may be found. Whose directory it is the script asks later, and without a process of its own.
+const ANY_OF_OURS: [&str; 3] = ["/var/tmp/.rocksalt-*", "/dev/shm/.rocksalt-*", "/tmp/.rocksalt-*"];
+/// Where one may be put, beside the home. The second slash asks for the user's number, which costs a process.
+const OUR_OWN: [&str; 3] = ["//var/tmp/.rocksalt-", "//dev/shm/.rocksalt-", "//tmp/.rocksalt-"];
+
 /// Where the agent may live, best first; those that failed before are left out.
-fn directories(entry: &Entry, skip: &[String]) -> String {
+fn directories(entry: &Entry, skip: &[String], shared: [&str; 3]) -> String {
     let mut all = Vec::new();
     if let Some(wished) = &entry.agent_dir {
         let (start, rest) = match wished.strip_prefix("~/") {
@@ -56,13 +67,16 @@ fn directories(entry: &Entry, skip: &[String]) -> String {
         };
         all.push(format!("{start}{}", quote(rest)));
     }
-    all.extend(
-        ["\"$HOME/.rocksalt\"", "/var/tmp/.rocksalt-$u", "/dev/shm/.rocksalt-$u", "/tmp/.rocksalt-$u"]
-            .map(str::to_owned),
-    );
+    all.push("\"$HOME/.rocksalt\"".to_owned());
+    all.extend(shared.map(str::to_owned));
     let skip: Vec<String> = skip.iter().map(|directory| format!("{})continue;;", quote(directory))).collect();
     // The shell itself compares, since only it knows what the names come to.
-    format!("{};do case $d in {}/*);;*)continue;;esac", all.join(" "), skip.join(""))
+    format!(
+        "{};do case $d in //*.rocksalt-)[ \"$u\" ]||u=$(id -u 2>/dev/null);d=${{d#/}}$u;;esac\n\
+         case $d in {}/*);;*)continue;;esac",
+        all.join(" "),
+        skip.join("")
+    )
 }
 
 /// One word for a POSIX shell, whatever is in it.
@@ -71,40 +85,43 @@ pub fn quote(text: &str) -> String {
 }
 
 const SCRIPT: &str = r#"umask 077;LC_ALL=C;export LC_ALL
-u=$(id -u 2>/dev/null);w=@WIPE@
+u=;w=@WIPE@
 s(){ printf '\n@MARK@ %s\n' "$*";}
-i(){ stat -Lc '%d %i %s %y %z' /proc/self/fd/9 2>/dev/null;}
+i(){ TZ=UTC0 stat -Lc '%d %i %s %y %z' /proc/self/fd/9 2>/dev/null;}
 v(){ [ -O "$f.ok" ]&&read -r k<"$f.ok"&&[ "$k" ]&&[ "$k" = "$(i)" ]&&return
 set -- $(sha256sum <&9);[ "$1" = "$h" ]&&i >"$f.ok";[ "$1" = "$h" ];}
-g(){ if [ $w = 1 ];then rm -f "$f" "$f.ok";rmdir "$d" 2>/dev/null;fi;s start "$d"
-[ -e /proc/self/fd/9 ]&&exec /proc/self/fd/9 agent 9 "$d"
-exec "$f" agent 9 "$d";}
-for d in @DIRS@
+x(){ [ -e /proc/self/fd/9 ]&&exec /proc/self/fd/9 agent 9 "$d" "$@"
+exec "$f" agent 9 "$d" "$@";}
+g(){ [ $w = 0 ]||{ rm -f "$f" "$f.ok";rmdir "$d" 2>/dev/null;};}
+for d in @FOUND@
+[ -O "$d" ]||continue
 for h in @HASHES@;do f=$d/rocksalt-agent-$h
-if [ -f "$f" ]&&[ ! -L "$f" ]&&[ -O "$f" ]&&exec 9<"$f";then v&&g
+if [ -f "$f" ]&&[ ! -L "$f" ]&&[ -O "$f" ]&&exec 9<"$f";then v&&{ g;s start "$d";x;}
 exec 9<&-;rm -f "$f" "$f.ok";fi
 done;done
-command -v sha256sum >/dev/null||{ s lacks sha256sum;exit 3;}
+c=;for t in b2sum sha256sum;do command -v $t >/dev/null&&{ c=$t;break;};done
+[ "$c" ]||{ s lacks sha256sum;exit 3;}
 o=
-for d in @DIRS@
-mkdir "$d" 2>/dev/null;[ -d "$d" ]&&[ ! -L "$d" ]&&[ -O "$d" ]&&[ -w "$d" ]&&{ o=$d;break;}
+for d in @PLACES@
+[ -d "$d" ]||mkdir "$d" 2>/dev/null;[ -d "$d" ]&&[ ! -L "$d" ]&&[ -O "$d" ]&&[ -w "$d" ]&&{ o=$d;break;}
 done
 [ "$o" ]||{ s nowhere;exit 3;}
 z=raw;command -v gzip >/dev/null&&z=gz
-s need "$(uname -m)" $z "$d"
-read -r k n h||exit 3
+m=;{ read -r m </proc/sys/kernel/arch;} 2>/dev/null||m=$(uname -m)
+s need "$m" $z $c "$d"
+read -r k n h a||exit 3
 [ "$n" -gt 0 ]||exit 3
-f=$d/.rocksalt-agent-$h.$$
-trap 'rm -f "$f"' 0
-(set -C;: >"$f")||{ s full 0 "$d";exit 3;}
-if [ $k = gz ];then head -c "$n"|gzip -dc >"$f";else head -c "$n" >"$f";fi
-exec 9<"$f";set -- $(sha256sum <&9)
-[ "$1" = "$h" ]||{ s full "$(wc -c <"$f")" "$d";exit 3;}
-chmod 700 "$f"
-"$f" probe </dev/null >/dev/null 2>&1||{ s noexec $? "$d";exit 3;}
-[ $w = 1 ]||{ mv -f "$f" "$d/rocksalt-agent-$h"&&f=$d/rocksalt-agent-$h&&i >"$f.ok";}
-trap - 0
-g"#;
+f=$d/.rocksalt-agent-$h.$$;r=
+trap 'e=$?;rm -f "$f";[ -z "$r" ]||s noexec $e "$d"' 0
+o=;set -C
+{ o=1;if [ $k = gz ];then head -c "$n"|gzip -dc
+else dd bs=128k iflag=fullblock,count_bytes count="$n" 2>/dev/null||[ -s "$f" ]||head -c "$n";fi;} >"$f"
+set +C;[ "$o" ]||{ s full 0 "$d";exit 3;}
+exec 9<"$f";set -- $($c <&9)
+[ "$1" = "$a" ]||{ s full "$(wc -c <"$f")" "$d";exit 3;}
+chmod 700 "$f";g;r=1
+[ -z "$BASH_VERSION" ]||shopt -s execfail
+x @MARK@ "$f" "rocksalt-agent-$h""#;
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,14 @@
 //! What the bootstrap script says, told apart from what a login prints besides.
 
+use crate::agents::Check;
+
 /// Something the script said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     /// The agent starts; what follows are frames.
     Start,
-    /// No agent is there: which machine it is, whether it can unpack, and where it would go.
-    Need { machine: String, gzip: bool, directory: String },
+    /// No agent is there: which machine it is, whether it can unpack, what it checks with, and where it would go.
+    Need { machine: String, gzip: bool, check: Check, directory: String },
     /// The upload did not arrive whole: the disk is full, most likely.
     Full { bytes: u64, directory: String },
     /// The uploaded agent can't be run from this directory.
@@ -81,8 +83,10 @@ fn parse(line: &str) -> Option<Said> {
         "start" => Said::Start,
         "need" => {
             let (machine, rest) = two();
-            let (format, directory) = rest.split_once(' ')?;
-            Said::Need { machine: machine.into(), gzip: format == "gz", directory: directory.into() }
+            let (format, rest) = rest.split_once(' ')?;
+            let (tool, directory) = rest.split_once(' ')?;
+            let check = if tool == "b2sum" { Check::Blake2b } else { Check::Sha256 };
+            Said::Need { machine: machine.into(), gzip: format == "gz", check, directory: directory.into() }
         }
         "full" => Said::Full { bytes: two().0.trim().parse().unwrap_or(0), directory: two().1.into() },
         "noexec" => Said::NoExec { code: two().0.parse().unwrap_or(126), directory: two().1.into() },
@@ -101,10 +105,11 @@ mod tests {
         let mut talk = Talk::new("MARK", vec!["PW:".into()]);
         talk.push(b"Welcome to MARKET\nhi");
         assert_eq!(talk.next_said(), None);
-        talk.push(b"\nMARK need x86_64 gz /root/.rock");
+        talk.push(b"\nMARK need x86_64 gz b2sum /root/.rock");
         assert_eq!(talk.next_said(), None);
         talk.push(b"salt\nPW:");
-        let need = Said::Need { machine: "x86_64".into(), gzip: true, directory: "/root/.rocksalt".into() };
+        let directory = "/root/.rocksalt".to_owned();
+        let need = Said::Need { machine: "x86_64".into(), gzip: true, check: Check::Blake2b, directory };
         assert_eq!(talk.next_said(), Some(need));
         assert_eq!(talk.next_said(), Some(Said::Prompt));
         talk.push(b"\nMARK start /root\n\0\0rest");

@@ -84,7 +84,7 @@ pub async fn greet(mut program: Program, first_bytes: Vec<u8>, own: Hello) -> Re
 impl Pump {
     /// Runs in the background until the link ends.
     pub fn run(self, link: Weak<Link>, outgoing: mpsc::UnboundedReceiver<Frame>) {
-        let Program { stdin, stdout, stderr } = self.program;
+        let Program { stdin, stdout, stderr, .. } = self.program;
         let writer = tokio::spawn(write(stdin, outgoing));
         let last_words = tokio::spawn(last_words(stderr));
         tokio::spawn(async move {

@@ -51,7 +51,7 @@ impl Session for Here {
             return Err(failure("the child has no pipes".into()));
         };
         tokio::spawn(async move { child.wait().await });
-        Ok(Program { stdin: Box::new(stdin), stdout: Box::new(stdout), stderr: Box::new(stderr) })
+        Ok(Program { stdin: Box::new(stdin), stdout: Box::new(stdout), stderr: Box::new(stderr), room: None })
     }
 
     fn own_agent(&self) -> Option<String> {

@@ -15,6 +15,7 @@ use rocksalt_core::nearest;
 use rocksalt_core::roster::Entry;
 use rocksalt_core::secret::Secret;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
 
 /// The names that a roster may use.
 pub const NAMES: [&str; 3] = ["local", "openssh", "ssh"];
@@ -89,6 +90,8 @@ pub struct Program {
     pub stdin: Box<dyn AsyncWrite + Send + Unpin>,
     pub stdout: Box<dyn AsyncRead + Send + Unpin>,
     pub stderr: Box<dyn AsyncRead + Send + Unpin>,
+    /// How much the target is ready to take, said anew as it takes what it got; `None` if the way there doesn't tell.
+    pub room: Option<watch::Receiver<u32>>,
 }
 
 /// Asks the person at the terminal, if there is one.

@@ -100,6 +100,7 @@ impl Session for Login {
             stdin: Box::new(stdin),
             stdout: Box::new(Reading { pipe: stdout, _child: child.clone() }),
             stderr: Box::new(Reading { pipe: stderr, _child: child }),
+            room: None,
         })
     }
 

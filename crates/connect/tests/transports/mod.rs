@@ -61,7 +61,7 @@ async fn conforms(entry: &Entry) {
 
     // Every byte value, more than any buffer on the way, both directions at once.
     let sent: Vec<u8> = (0..1 << 20).map(|number: u32| (number ^ (number >> 8)) as u8).collect();
-    let Program { mut stdin, mut stdout, stderr: _stderr } = session.exec("cat", false).await.expect("starts");
+    let Program { mut stdin, mut stdout, stderr: _stderr, .. } = session.exec("cat", false).await.expect("starts");
     let mut came = Vec::new();
     let exchange = async {
         tokio::join!(
@@ -77,15 +77,15 @@ async fn conforms(entry: &Entry) {
     assert!(came == sent, "{} of {} bytes came back, or others", came.len(), sent.len());
 
     // Two at once, through one login: the first waits for what the second says.
-    let Program { mut stdin, stdout, stderr } =
+    let Program { mut stdin, stdout, stderr, room } =
         session.exec("read word; printf \"$word\"", false).await.expect("starts");
     let (out, _) = outcome(session.exec("printf second", false).await.expect("starts")).await;
     stdin.write_all(&[&out[..], b"\n"].concat()).await.expect("written");
-    let (out, _) = outcome(Program { stdin, stdout, stderr }).await;
+    let (out, _) = outcome(Program { stdin, stdout, stderr, room }).await;
     assert_eq!(out, b"second");
 
     let running = session.exec("exec sleep 1000", false).await.expect("starts");
-    let Program { stdin: _stdin, mut stdout, stderr: _stderr } = running;
+    let Program { stdin: _stdin, mut stdout, stderr: _stderr, .. } = running;
     session.close().await;
     let mut rest = Vec::new();
     let _ = timeout(LONG, stdout.read_to_end(&mut rest)).await.expect("close cuts off what runs");

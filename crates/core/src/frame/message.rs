@@ -156,6 +156,15 @@ pub enum Ask {
     /// The controller's tree: `{environment: [[path, "f", size, mode] | [path, "d"] | [path, "l", target], ...]}`.
     #[n(8)]
     Tree,
+    /// What the external pillar of this number (in the order of `ext_pillar`) has for the machine
+    /// whose pillar is being compiled, given the pillar so far. Only the controller's own machine may ask.
+    #[n(10)]
+    ExternalPillar {
+        #[n(0)]
+        number: u32,
+        #[n(1)]
+        pillar: Map,
+    },
     /// Many small files at once, in the order of their names: a list of bytes, null for one that isn't there.
     #[n(9)]
     Files {

@@ -31,12 +31,27 @@ impl Map {
         self.0.get(key)
     }
 
-    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
-        self.0.get_mut(&Text(key))
+    /// The value at a path such as `ip_interfaces:eth0:0`, as [`Value::walk`] finds it.
+    pub fn walk(&self, path: &str, delimiter: &str) -> Option<&Value> {
+        match path.split_once(delimiter) {
+            Some((first, rest)) if !delimiter.is_empty() => self.step(first)?.walk(rest, delimiter),
+            _ => self.step(path),
+        }
+    }
+
+    pub(super) fn step(&self, key: &str) -> Option<&Value> {
+        self.get(key).or_else(|| match crate::yaml::resolve(key) {
+            Value::String(_) => None,
+            other => self.get_value(&other),
+        })
     }
 
     pub fn get_value_mut(&mut self, key: &Value) -> Option<&mut Value> {
         self.0.get_mut(key)
+    }
+
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        self.0.get_mut(&Text(key))
     }
 
     pub fn contains_key(&self, key: &str) -> bool {

@@ -129,20 +129,56 @@ impl Value {
         }
     }
 
+    /// Whether Python would say that they are equal: `1`, `1.0` and `True` are one.
+    pub fn equals(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.equals(b)),
+            (Value::Map(a), Value::Map(b)) => {
+                a.len() == b.len() && a.iter().all(|(key, a)| b.get_value(key).is_some_and(|b| a.equals(b)))
+            }
+            (Value::Float(a), b) | (b, Value::Float(a)) => match b {
+                Value::Float(b) => a == b,
+                // Small enough to be exact as a float; beyond that a float is hardly ever what was meant.
+                b => b.whole().is_some_and(|b| b.unsigned_abs() < 1 << 53 && *a == b as f64),
+            },
+            (a, b) => a == b || a.whole().is_some_and(|a| b.whole() == Some(a)),
+        }
+    }
+
+    /// The number that Python takes a boolean or an integer for.
+    fn whole(&self) -> Option<i64> {
+        match self {
+            Value::Bool(flag) => Some(i64::from(*flag)),
+            other => other.as_i64(),
+        }
+    }
+
     /// Walks a path such as `ip_interfaces:eth0:0` through maps and lists, as Salt's `traverse` does.
     ///
-    /// A step into a list is a number, or else is looked for in the list's maps.
+    /// A step into a list is looked for in the list's maps, or else is a number; a key of a map that
+    /// isn't there as a text may be there as what YAML makes of it.
     pub fn walk(&self, path: &str, delimiter: &str) -> Option<&Value> {
-        path.split(delimiter).try_fold(self, Value::step)
+        match delimiter {
+            "" => self.step(path),
+            delimiter => path.split(delimiter).try_fold(self, Value::step),
+        }
     }
 
     fn step(&self, key: &str) -> Option<&Value> {
         match self {
-            Value::Map(map) => map.get(key).or_else(|| map.get_value(&Value::integer(key)?)),
-            Value::List(items) => match key.parse::<usize>() {
-                Ok(index) => items.get(index),
-                Err(_) => items.iter().filter_map(Value::as_map).find_map(|map| map.get(key)),
-            },
+            Value::Map(map) => map.step(key),
+            Value::List(items) => {
+                let mut maps = items.iter().filter_map(Value::as_map);
+                match key.trim().parse::<i64>() {
+                    Ok(index) => maps.find_map(|map| map.get_value(&Value::Int(index))).or_else(|| {
+                        // Python counts from the end, too.
+                        let from_end = usize::try_from(index.unsigned_abs()).ok()?;
+                        let index = if index < 0 { items.len().checked_sub(from_end)? } else { from_end };
+                        items.get(index)
+                    }),
+                    Err(_) => maps.find_map(|map| map.get(key)),
+                }
+            }
             _ => None,
         }
     }
@@ -247,5 +283,18 @@ mod tests {
         assert_eq!(value.walk("a:0:b", ":"), Some(&Value::Int(1)));
         assert_eq!(value.walk("a:b", ":"), Some(&Value::Int(1)));
         assert_eq!(value.walk("a:1", ":"), None);
+        assert_eq!(value.walk("a:-1:b", ":"), Some(&Value::Int(1)));
+        assert_eq!(value.walk("a:-2", ":"), None);
+        assert_eq!(value.walk("a:0:b:c", ":"), None);
+        assert_eq!(value.walk("a", ""), value.walk("a", ":"));
+    }
+
+    #[test]
+    fn a_path_finds_keys_that_are_no_texts() {
+        let value = crate::yaml::parse("{1: a, true: b, l: [x, {1: c}], 2.5: d, '3': e}").expect("it is YAML");
+        for (path, found) in [("1", "a"), ("True", "b"), ("l:1", "c"), ("l:0", "x"), ("2.5", "d"), ("3", "e")] {
+            assert_eq!(value.walk(path, ":"), Some(&found.into()), "{path}");
+        }
+        assert_eq!(value.walk("4", ":"), None);
     }
 }

@@ -3,12 +3,14 @@
 //! The parser crate gives events; what a plain scalar means is decided in [`scalar`], since Salt's
 //! rules are neither YAML 1.1's nor 1.2's.
 
+mod dump;
 mod emit;
 mod load;
 mod scalar;
 
 use crate::value::{Map, Value};
 
+pub use dump::{Style, dump};
 pub use emit::emit;
 pub use load::load;
 pub use scalar::resolve;

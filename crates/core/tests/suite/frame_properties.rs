@@ -61,6 +61,7 @@ fn ask() -> impl Strategy<Value = Ask> {
         (".{0,9}", ".{0,9}").prop_map(|(saltenv, prefix)| Ask::ListFiles { saltenv, prefix }),
         (map_of(value()), ".{0,9}", ".{0,9}", map_of(value()))
             .prop_map(|(grains, saltenv, pillarenv, given)| Ask::Pillar { grains, saltenv, pillarenv, given }),
+        (any::<u32>(), map_of(value())).prop_map(|(number, pillar)| Ask::ExternalPillar { number, pillar }),
         Just(Ask::Tree),
         (".{0,9}", vec(".{0,9}", 0..3)).prop_map(|(saltenv, paths)| Ask::Files { saltenv, paths }),
         (".{0,9}", ".{0,9}").prop_map(|(path, saltenv)| Ask::HashFile { path, saltenv }),

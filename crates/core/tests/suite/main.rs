@@ -1,5 +1,6 @@
 //! The tests of the core that see only what others see, in one binary.
 
+mod dump;
 mod frame_properties;
 mod patterns;
 mod target_cases;

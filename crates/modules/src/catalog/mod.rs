@@ -3,22 +3,28 @@
 //! To add a noun: write `noun.rs` with a `FUNCTIONS` list, and put one line here in each place.
 
 mod function;
+mod in_place;
 mod state;
-mod touches;
 mod verdict;
 
 mod cmd;
 mod config;
 mod cp;
+mod defaults;
 mod disk;
 mod environ;
 mod event;
 mod file;
 mod grains;
+mod log;
+mod matching;
+mod module;
 mod network;
+mod pillar;
 mod ps;
 mod publish;
 mod saltutil;
+mod slsutil;
 mod states;
 mod status;
 mod sys;
@@ -26,8 +32,9 @@ mod system;
 mod test;
 
 pub use function::{Entry, Function, NAMED, Outcome, entry};
-pub use state::{Bound, Decision, Described, State, StateEntry, Step, state};
-pub use touches::{Thing, Touches};
+pub use in_place::{Changed, changed, changes_in_place};
+pub use rocksalt_core::touches::{Thing, Touches};
+pub use state::{Bound, Decision, Described, Join, State, StateEntry, Step, state};
 pub use verdict::Verdict;
 
 use rocksalt_core::{Call, Problem, Return, call::ProblemKind, nearest};
@@ -40,15 +47,20 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("cmd", cmd::FUNCTIONS),
     ("config", config::FUNCTIONS),
     ("cp", cp::FUNCTIONS),
+    ("defaults", defaults::FUNCTIONS),
     ("disk", disk::FUNCTIONS),
     ("environ", environ::FUNCTIONS),
     ("event", event::FUNCTIONS),
     ("file", file::FUNCTIONS),
     ("grains", grains::FUNCTIONS),
+    ("log", log::FUNCTIONS),
+    ("match", matching::FUNCTIONS),
     ("network", network::FUNCTIONS),
+    ("pillar", pillar::FUNCTIONS),
     ("ps", ps::FUNCTIONS),
     ("publish", publish::FUNCTIONS),
     ("saltutil", saltutil::FUNCTIONS),
+    ("slsutil", slsutil::FUNCTIONS),
     ("state", states::FUNCTIONS),
     ("status", status::FUNCTIONS),
     ("sys", sys::FUNCTIONS),
@@ -62,7 +74,13 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 }
 
 /// Alphabetical by noun; a noun's states are beside its functions.
-const STATES: &[(&str, &[StateEntry])] = &[];
+const STATES: &[(&str, &[StateEntry])] = &[
+    ("cmd", cmd::STATES),
+    ("environ", environ::STATES),
+    ("file", file::STATES),
+    ("module", module::STATES),
+    ("test", test::STATES),
+];
 
 /// Every state there is.
 pub fn states() -> impl Iterator<Item = &'static StateEntry> {

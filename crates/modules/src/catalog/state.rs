@@ -5,7 +5,7 @@ use rocksalt_core::{Map, Value, nearest};
 use serde::de::DeserializeOwned;
 
 use super::NAMED;
-use super::touches::Touches;
+use super::Touches;
 use super::verdict::Verdict;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -23,6 +23,13 @@ pub trait State: Described {
 
     /// Whether a `watch` on something that changed makes it act ([`State::watched`]).
     const WATCHES: bool = false;
+
+    /// Whether an argument that it does not have is an error, as where Salt's function has no
+    /// `**kwargs`; else it is only warned of.
+    const STRICT: bool = false;
+
+    /// How several steps of it become one, if they can.
+    const JOIN: Option<&'static Join> = None;
 
     /// What is to be done, found by looking.
     type Plan;
@@ -55,6 +62,19 @@ impl<T: DeserializeOwned + schemars::JsonSchema> Described for T {}
 pub trait Described: DeserializeOwned {}
 #[cfg(not(feature = "docs"))]
 impl<T: DeserializeOwned> Described for T {}
+
+/// How steps of one state are done as one: forty packages in one transaction.
+///
+/// On bare arguments, so that it costs the agent nothing for the states that have none.
+pub struct Join {
+    /// Steps with the same key can be done together; `None`: this one can't.
+    pub key: fn(&Map) -> Option<String>,
+    /// The arguments of the one step that does the work of all, the first of them foremost.
+    pub join: fn(&[&Map]) -> Map,
+    /// What of the whole's verdict is that of one of them. Asked only if the whole succeeded; if it
+    /// failed, each step runs by itself.
+    pub part: fn(&Map, &Verdict) -> Verdict,
+}
 
 /// What looking has shown.
 pub enum Decision<P> {
@@ -92,6 +112,9 @@ pub struct StateEntry {
     pub arguments: fn() -> &'static [&'static str],
     pub required: &'static [&'static str],
     pub watches: bool,
+    /// As [`State::STRICT`].
+    pub strict: bool,
+    pub join: Option<&'static Join>,
     work: fn(Value, &dyn System, &Step<'_>, bool) -> Result<Verdict>,
     touches: fn(Value) -> Touches,
     #[cfg(feature = "docs")]
@@ -105,6 +128,8 @@ pub const fn state<S: State>() -> StateEntry {
         arguments: fields_of::<S>,
         required: S::REQUIRED,
         watches: S::WATCHES,
+        strict: S::STRICT,
+        join: S::JOIN,
         work: work::<S>,
         touches: |arguments| from_value::<S>(arguments).map_or_else(|_| Touches::everything(), |state| state.touches()),
         #[cfg(feature = "docs")]

@@ -16,6 +16,8 @@ type Renderer = Box<dyn Fn(&Template<'_>) -> Result<String> + Send + Sync>;
 pub struct FakeTree {
     pillar: Arc<Map>,
     files: BTreeMap<(String, String), Arc<[u8]>>,
+    /// Those of environment `base` that are no plain files of mode 0644.
+    kinds: BTreeMap<String, EntryKind>,
     renderer: Option<Renderer>,
     notes: Mutex<Map>,
 }
@@ -31,6 +33,31 @@ impl FakeTree {
     #[must_use]
     pub fn with_file(mut self, path: &str, content: impl AsRef<[u8]>) -> FakeTree {
         self.files.insert(("base".into(), path.into()), content.as_ref().into());
+        self
+    }
+
+    #[must_use]
+    pub fn with_mode(mut self, path: &str, mode: u32) -> FakeTree {
+        let size = self.files.get(&("base".into(), path.into())).map_or(0, |content| content.len() as u64);
+        self.kinds.insert(path.into(), EntryKind::File { size, mode });
+        self
+    }
+
+    /// A link; it has what the file it leads to had before.
+    #[must_use]
+    pub fn with_link(mut self, path: &str, target: &str) -> FakeTree {
+        let beside = path.rsplit_once('/').map_or(target.to_owned(), |(above, _)| format!("{above}/{target}"));
+        if let Some(content) = self.files.get(&("base".into(), beside)).cloned() {
+            self.files.insert(("base".into(), path.into()), content);
+        }
+        self.kinds.insert(path.into(), EntryKind::Link { target: target.into() });
+        self
+    }
+
+    /// A directory with nothing in it.
+    #[must_use]
+    pub fn with_directory(mut self, path: &str) -> FakeTree {
+        self.kinds.insert(path.into(), EntryKind::Directory);
         self
     }
 
@@ -58,12 +85,17 @@ impl Tree for FakeTree {
     }
 
     fn entries(&self, saltenv: &str) -> Result<Arc<Vec<TreeEntry>>> {
-        let here = self.files.iter().filter(|((of, _), _)| of == saltenv);
-        let entry = |((_, path), content): (&(String, String), &Arc<[u8]>)| TreeEntry {
-            path: path.clone(),
-            kind: EntryKind::File { size: content.len() as u64, mode: 0o644 },
-        };
-        Ok(Arc::new(here.map(entry).collect()))
+        let mut found = BTreeMap::new();
+        for ((_, path), content) in self.files.iter().filter(|((of, _), _)| of == saltenv) {
+            for (end, _) in path.match_indices('/') {
+                found.insert(path[..end].to_owned(), EntryKind::Directory);
+            }
+            found.insert(path.clone(), EntryKind::File { size: content.len() as u64, mode: 0o644 });
+        }
+        if saltenv == "base" {
+            found.extend(self.kinds.iter().map(|(path, kind)| (path.clone(), kind.clone())));
+        }
+        Ok(Arc::new(found.into_iter().map(|(path, kind)| TreeEntry { path, kind }).collect()))
     }
 
     fn read(&self, saltenv: &str, path: &str) -> Result<Option<Arc<[u8]>>> {

@@ -39,6 +39,10 @@ impl Kind {
         KINDS.iter().map(|(name, length, _)| format!("{name} ({length})")).collect::<Vec<_>>().join(", ")
     }
 
+    pub fn name(self) -> &'static str {
+        KINDS.iter().find(|(.., kind)| *kind == self).map_or("", |(name, ..)| name)
+    }
+
     pub fn is_name(name: &str) -> bool {
         Kind::named(name).is_some()
     }

@@ -3,4 +3,6 @@
 pub mod diff;
 pub mod digest;
 pub mod glob;
+pub mod serialize;
 pub mod words;
+pub mod wrap;

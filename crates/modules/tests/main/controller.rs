@@ -4,12 +4,16 @@ use std::sync::Arc;
 
 use rocksalt_core::{Call, JobId, Map, Return, Value};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Fake, FakeController, Probe, Running};
+use rocksalt_modules::machine::{Fake, FakeController, FakeTree, Probe, Running};
 
 fn setup(controller: FakeController) -> (Fake, Arc<FakeController>) {
     let controller = Arc::new(controller);
     let options = Map::from_iter([("cachedir".into(), "/cache".into())]);
-    let fake = Fake::new().directory("/srv").directory("/etc").with_options(options);
+    let mut tree = FakeTree::default();
+    for (name, content) in &controller.files {
+        tree = tree.with_file(name, content);
+    }
+    let fake = Fake::new().with_tree(tree).directory("/srv").directory("/etc").with_options(options);
     (fake.with_controller(Arc::clone(&controller)), controller)
 }
 
@@ -73,7 +77,6 @@ fn a_damaged_file_changes_nothing() {
     let answer = call(&machine, "cp.get_file", &["salt://d/x", "/srv/x"]);
     assert!(answer.problem.is_some_and(|problem| problem.text.contains("damaged")));
     assert_eq!(text(&machine, "/srv/x").as_deref(), Some("old"));
-    assert!(call(&machine, "cp.get_file_str", &["salt://d/x"]).problem.is_some());
     assert!(call(&machine, "cp.cache_file", &["salt://d/x"]).problem.is_some());
     assert_eq!(call(&machine, "cp.is_cached", &["salt://d/x"]).value, "".into());
 }
@@ -105,6 +108,10 @@ fn the_tree_can_be_listed() {
     assert_eq!(list("cp.list_master"), "['d/e/y', 'd/init.sls', 'd/x', 'top.sls']");
     assert_eq!(list("cp.list_master_dirs"), "['d', 'd/e']");
     assert_eq!(list("cp.list_states"), "['d', 'top']");
+    assert_eq!(list("cp.list_master_symlinks"), "{}");
+    assert_eq!(list("cp.envs"), "['base']");
+    assert_eq!(call(&machine, "cp.stat_file", &["salt://top.sls"]).value, "0644".into());
+    assert_eq!(call(&machine, "cp.stat_file", &["salt://none"]).value, Value::Null);
     let sum = call(&machine, "cp.hash_file", &["salt://top.sls"]).value.to_string();
     assert!(sum.starts_with("{'hsum': '") && sum.ends_with("', 'hash_type': 'sha256'}"), "{sum}");
     assert_eq!(call(&machine, "cp.hash_file", &["salt://none"]).value, "".into());

@@ -131,7 +131,7 @@ fn what_cannot_run_says_why() {
         ("true", "runas: nosuchuser", "User 'nosuchuser' is not available"),
         ("true", "shell: /bin/nosh", "The shell /bin/nosh is not available"),
         ("true", "umask: zzz", "Invalid umask: 'zzz'"),
-        ("true", "template: jinja", "rendered"),
+        ("true", "template: jinja", "controller"),
         ("true", "password: x", "Windows"),
         ("true", "output_encoding: latin-1", "not supported"),
         ("true", "timeot: 3", "did you mean 'timeout'?"),

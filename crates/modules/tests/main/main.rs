@@ -4,3 +4,4 @@ mod cases;
 mod controller;
 mod docs;
 mod host;
+mod states;

@@ -25,7 +25,7 @@ pub struct File<'a> {
 
 /// The text or the data that comes out.
 pub fn file(setting: &Setting<'_>, file: &File<'_>) -> Result<Value, Fault> {
-    let session = Session::new(*setting);
+    let session = Session::new(setting.clone());
     let number = session.note(file.path, file.contents.clone());
     let rendering =
         Rendering { session: &session, saltenv: file.saltenv, sls: None, path: file.path, context: file.context };

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use rocksalt_core::link::{Failure, Stage};
 use russh::{ChannelMsg, ChannelReadHalf, ChannelWriteHalf, client};
 use tokio::io::{AsyncWriteExt, DuplexStream};
+use tokio::sync::watch;
 
 use super::connection::Connection;
 use crate::transport::{Program, Session};
@@ -28,8 +29,9 @@ impl Session for Connection {
         let (stdout, to_stdout) = tokio::io::duplex(BUFFER);
         let (stderr, to_stderr) = tokio::io::duplex(BUFFER);
         let stdin = Box::new(Box::pin(write.make_writer()));
-        tokio::spawn(receive(read, write, to_stdout, to_stderr));
-        Ok(Program { stdin, stdout: Box::new(stdout), stderr: Box::new(stderr) })
+        let (to_room, room) = watch::channel(0);
+        tokio::spawn(receive(read, write, to_stdout, to_stderr, to_room));
+        Ok(Program { stdin, stdout: Box::new(stdout), stderr: Box::new(stderr), room: Some(room) })
     }
 
     fn near(&self) -> bool {
@@ -47,6 +49,7 @@ async fn receive(
     other_half: ChannelWriteHalf<client::Msg>,
     mut stdout: DuplexStream,
     mut stderr: DuplexStream,
+    room: watch::Sender<u32>,
 ) {
     while let Some(message) = channel.wait().await {
         let written = match message {
@@ -54,6 +57,10 @@ async fn receive(
             ChannelMsg::ExtendedData { data, ext: 1 } => stderr.write_all(&data).await,
             ChannelMsg::Failure => stderr.write_all(b"the server refused to start the command").await,
             ChannelMsg::Close => break,
+            ChannelMsg::WindowAdjusted { new_size } => {
+                room.send_replace(new_size);
+                Ok(())
+            }
             _ => Ok(()),
         };
         if written.is_err() {

@@ -7,7 +7,7 @@ use rocksalt_core::Value;
 use serde::Deserialize;
 
 use super::finished::Finished;
-use crate::machine::{Command, Kind, System, accounts};
+use crate::machine::{Command, Kind, Probe, System, Template, accounts};
 use crate::text::words;
 use crate::{Error, Result};
 
@@ -42,7 +42,7 @@ pub struct Arguments {
     /// Start with no variables but those of `env`.
     #[serde(default)]
     pub clean_env: bool,
-    /// Not there yet: the command line is never rendered.
+    /// Render the command line and `cwd` first, with this renderer: `jinja`.
     #[serde(default)]
     pub template: Option<String>,
     /// Cut white space off the end of the output.
@@ -130,8 +130,9 @@ const LOCALE: [&str; 13] = [
 
 impl Arguments {
     /// Runs it; standard error goes into the output if `merge` or the caller says so.
-    pub fn execute(self, machine: &dyn System, merge: bool) -> Result<Finished> {
+    pub fn execute(mut self, machine: &dyn System, merge: bool) -> Result<Finished> {
         let merge = self.redirect_stderr.unwrap_or(merge);
+        self.render(machine)?;
         let mut command = self.command(machine)?;
         command.merge_stderr = merge;
         if self.bg {
@@ -141,6 +142,29 @@ impl Arguments {
         }
         let output = machine.run(&command)?;
         Finished::new(&self, output)
+    }
+
+    /// Runs a command that only looks, so that a dry run may.
+    pub fn look(mut self, machine: &dyn Probe) -> Result<Finished> {
+        self.render(machine)?;
+        let output = machine.query(&self.command(machine)?)?;
+        Finished::new(&self, output)
+    }
+
+    fn render(&mut self, machine: &dyn Probe) -> Result<()> {
+        let Some(renderer) = self.template.take() else { return Ok(()) };
+        let saltenv = self.saltenv.as_deref().unwrap_or("base");
+        let rendered = |text: &str| {
+            let context = rocksalt_core::Map::new();
+            machine.tree().render(&Template { renderer: &renderer, text, source: "cmd", saltenv, context })
+        };
+        if let Value::String(line) = &self.cmd {
+            self.cmd = rendered(line)?.into();
+        }
+        if let Some(cwd) = &self.cwd {
+            self.cwd = Some(rendered(cwd)?);
+        }
+        Ok(())
     }
 
     /// The command line as the user would recognise it; words as a list, as Salt shows them.
@@ -153,7 +177,7 @@ impl Arguments {
         }
     }
 
-    pub fn command(&self, machine: &dyn System) -> Result<Command> {
+    pub fn command(&self, machine: &dyn Probe) -> Result<Command> {
         self.refuse()?;
         let mut command = Command::new(self.argv(machine)?);
         command.cwd = Some(self.directory(machine)?);
@@ -171,10 +195,6 @@ impl Arguments {
     }
 
     fn refuse(&self) -> Result<()> {
-        if self.template.is_some() {
-            return Err(Error::arguments("template: command lines can't be rendered yet")
-                .hint("leave `template` out, and write the command as it is to run"));
-        }
         if self.password.is_some() || self.encoded_cmd {
             return Err(Error::arguments("password and encoded_cmd only mean something on Windows")
                 .hint("`runas` needs no password here"));
@@ -186,7 +206,7 @@ impl Arguments {
         }
     }
 
-    fn argv(&self, machine: &dyn System) -> Result<Vec<String>> {
+    fn argv(&self, machine: &dyn Probe) -> Result<Vec<String>> {
         let argv = match (&self.cmd, self.python_shell) {
             (Value::List(items), Some(true)) => {
                 let items: Vec<String> = items.iter().map(ToString::to_string).collect();
@@ -206,7 +226,7 @@ impl Arguments {
         Ok(argv)
     }
 
-    fn shell(&self, machine: &dyn System) -> Result<String> {
+    fn shell(&self, machine: &dyn Probe) -> Result<String> {
         let Some(shell) = &self.shell else { return Ok(default_shell(machine)) };
         match machine.stat(Path::new(shell), true) {
             Ok(Some(stat)) if stat.kind == Kind::File && stat.mode & 0o111 != 0 => Ok(shell.clone()),
@@ -217,7 +237,7 @@ impl Arguments {
         }
     }
 
-    fn directory(&self, machine: &dyn System) -> Result<PathBuf> {
+    fn directory(&self, machine: &dyn Probe) -> Result<PathBuf> {
         let is_directory =
             |path: &Path| matches!(machine.stat(path, true), Ok(Some(stat)) if stat.kind == Kind::Directory);
         let Some(cwd) = &self.cwd else {
@@ -235,7 +255,7 @@ impl Arguments {
         Err(Error::failed(format!("Specified cwd '{cwd}' either not absolute or does not exist")))
     }
 
-    fn environment(&self, machine: &dyn System) -> Result<Vec<(String, Option<String>)>> {
+    fn environment(&self, machine: &dyn Probe) -> Result<Vec<(String, Option<String>)>> {
         let mut wished = Vec::new();
         variables(&self.env, &mut wished)?;
         if let Some(first) = &self.prepend_path {
@@ -290,7 +310,7 @@ impl Arguments {
     }
 }
 
-fn default_shell(machine: &dyn System) -> String {
+fn default_shell(machine: &dyn Probe) -> String {
     let usable = |shell: &String| {
         let name = shell.rsplit('/').next().unwrap_or_default();
         let posix = matches!(name, "sh" | "ash" | "bash" | "dash" | "ksh" | "mksh" | "zsh");

@@ -5,6 +5,9 @@ mod finished;
 mod run;
 mod script;
 mod search;
+mod states;
+
+pub use states::STATES;
 
 use super::{Entry, Function, entry};
 

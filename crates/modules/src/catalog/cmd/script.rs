@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use rocksalt_core::Value;
+use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
 use super::Function;
 use super::arguments::{Arguments, yes};
 use super::finished::{All, Code, Text};
 use crate::catalog::cp::source;
-use crate::machine::{System, accounts};
+use crate::machine::{System, Template, accounts};
 use crate::text::{digest, words};
 use crate::{Error, Result};
 
@@ -120,9 +120,9 @@ impl Function for ExecCodeAll {
 #[derive(Deserialize)]
 #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
 #[allow(dead_code, reason = "some are only taken because Salt's users give them")]
-struct ScriptArguments {
+pub struct ScriptArguments {
     /// `salt://…`, `http(s)://…` or a path on the target.
-    source: String,
+    pub source: String,
     /// What follows the script on its command line: a text for the shell, or a list of words.
     #[serde(default)]
     args: Value,
@@ -147,9 +147,15 @@ struct ScriptArguments {
     /// Variables for the script: a map, a list of maps, or `NAME=value`.
     #[serde(default)]
     env: Value,
-    /// Not there yet: a script is never rendered.
+    /// Render the script first, with this renderer: `jinja`.
     #[serde(default)]
     template: Option<String>,
+    /// Variables for the template.
+    #[serde(default)]
+    context: Map,
+    /// Variables for the template, where `context` has none.
+    #[serde(default)]
+    defaults: Map,
     /// The umask for the script, in octal.
     #[serde(default)]
     umask: Option<String>,
@@ -173,7 +179,7 @@ struct ScriptArguments {
     reset_system_locale: bool,
     /// Which files `salt://` means.
     #[serde(default)]
-    saltenv: Option<String>,
+    pub saltenv: Option<String>,
     /// Taken and ignored: output is streamed anyway.
     #[serde(default)]
     use_vt: bool,
@@ -196,15 +202,25 @@ struct ScriptArguments {
 
 impl ScriptArguments {
     fn execute(self, machine: &dyn System) -> Result<All> {
-        if self.template.is_some() {
-            return Err(Error::arguments("template: scripts can't be rendered yet")
-                .hint("leave `template` out, and give what differs by `args` or `env`"));
-        }
-        let Some(content) = source::content(machine, &self.source, self.saltenv.as_deref())? else {
+        let content = source::content(machine, &self.source, self.saltenv.as_deref())?;
+        self.execute_content(machine, content)
+    }
+
+    /// With what the source has in it; none if there is no such script.
+    pub fn execute_content(mut self, machine: &dyn System, content: Option<Vec<u8>>) -> Result<All> {
+        let Some(mut content) = content else {
             // Salt's form of saying that there is no such script.
             let none = String::new();
             return Ok(All { pid: 0, retcode: 1, stdout: none.clone(), stderr: none, cache_error: true, counted: 1 });
         };
+        if let Some(renderer) = self.template.take() {
+            let mut context = std::mem::take(&mut self.defaults);
+            context.extend(std::mem::take(&mut self.context));
+            let text = String::from_utf8_lossy(&content);
+            let saltenv = self.saltenv.as_deref().unwrap_or("base");
+            let template = Template { renderer: &renderer, text: &text, source: &self.source, saltenv, context };
+            content = machine.tree().render(&template)?.into_bytes();
+        }
         let name = self.source.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("script");
         let place = Workplace::make(machine, self.runas.as_deref())?;
         let script = place.put(name, &content, 0o500)?;

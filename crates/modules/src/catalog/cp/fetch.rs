@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use rocksalt_core::{Map, Value};
+use rocksalt_core::Value;
 use serde::Deserialize;
 
 use super::Function;
 use super::cache::{cached, has_sum};
 use super::list;
 use super::source::{self, Source};
+use super::template;
 use crate::catalog::file;
 use crate::machine::{Kind, System};
 use crate::{Error, Result};
@@ -35,7 +36,7 @@ pub struct GetFile {
     /// Make the directories above it.
     #[serde(default)]
     makedirs: bool,
-    /// Not there yet: files are copied as they are.
+    /// A template language in which the two paths are written; `cp.get_template` renders the file itself.
     #[serde(default)]
     template: Option<String>,
     /// Taken and ignored: the link compresses.
@@ -49,12 +50,14 @@ impl Function for GetFile {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        no_template(self.template.as_deref())?;
-        let source = Source::parse(machine, &self.path, self.saltenv.as_deref())?;
-        let path = if self.dest.is_empty() {
+        let saltenv = self.saltenv.as_deref();
+        let path = template::name(machine, &self.path, self.template.as_deref(), saltenv)?;
+        let dest = template::name(machine, &self.dest, self.template.as_deref(), saltenv)?;
+        let source = Source::parse(machine, &path, saltenv)?;
+        let path = if dest.is_empty() {
             cached(machine, &source, None)?
         } else {
-            place(machine, &source, &self.dest, self.makedirs)?
+            place(machine, &source, &dest, self.makedirs)?
         };
         Ok(path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default())
     }
@@ -102,7 +105,7 @@ pub struct GetDir {
     /// Which files `salt://` means.
     #[serde(default)]
     saltenv: Option<String>,
-    /// Not there yet: files are copied as they are.
+    /// A template language in which the two paths are written; `cp.get_template` renders the file itself.
     #[serde(default)]
     template: Option<String>,
     /// Taken and ignored: the link compresses.
@@ -116,13 +119,15 @@ impl Function for GetDir {
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
-        no_template(self.template.as_deref())?;
-        let Source::Tree { path, saltenv } = Source::parse(machine, &self.path, self.saltenv.as_deref())? else {
+        let saltenv = self.saltenv.as_deref();
+        let path = template::name(machine, &self.path, self.template.as_deref(), saltenv)?;
+        let dest = template::name(machine, &self.dest, self.template.as_deref(), saltenv)?;
+        let Source::Tree { path, saltenv } = Source::parse(machine, &path, saltenv)? else {
             return Err(
                 Error::arguments(format!("'{}' is no directory of the tree", self.path)).hint("begin with salt://")
             );
         };
-        let dest = file::absolute(machine, &self.dest)?;
+        let dest = file::absolute(machine, &dest)?;
         // What stands before the directory's own name isn't repeated on the target.
         let above = path.rsplit_once('/').map_or(0, |(above, _)| above.len() + 1);
         let mut written = Vec::new();
@@ -201,49 +206,6 @@ impl Function for GetUrl {
     }
 }
 
-/// Will render a file on its way to the target; not there yet.
-///
-/// ```text
-/// rocksalt '*' cp.get_template salt://path/to/template /srv/file
-/// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-#[allow(dead_code, reason = "taken for the sake of the error that follows")]
-pub struct GetTemplate {
-    /// `salt://…`
-    path: String,
-    /// The path on the target.
-    dest: String,
-    /// The template language.
-    #[serde(default)]
-    template: Option<String>,
-    /// Which files `salt://` means.
-    #[serde(default)]
-    saltenv: Option<String>,
-    /// Make the directories above it.
-    #[serde(default)]
-    makedirs: bool,
-    /// Variables for the template.
-    kwargs: Map,
-}
-
-impl Function for GetTemplate {
-    const NAME: &'static str = "cp.get_template";
-    type Output = ();
-
-    fn call(self, _: &dyn System) -> Result<()> {
-        no_template(Some("jinja"))
-    }
-}
-
-fn no_template(template: Option<&str>) -> Result<()> {
-    match template {
-        None | Some("") => Ok(()),
-        Some(language) => Err(Error::arguments(format!("files can't be rendered with {language} yet"))
-            .hint("`cp.get_file` without `template` copies the file as it is")),
-    }
-}
-
 /// Puts a file in its place; none if there is no such source.
 fn place(machine: &dyn System, source: &Source, dest: &str, makedirs: bool) -> Result<Option<PathBuf>> {
     let path = target(machine, source, dest, makedirs)?;
@@ -251,7 +213,7 @@ fn place(machine: &dyn System, source: &Source, dest: &str, makedirs: bool) -> R
 }
 
 /// The path that a file gets, with its directory there.
-fn target(machine: &dyn System, source: &Source, dest: &str, makedirs: bool) -> Result<PathBuf> {
+pub fn target(machine: &dyn System, source: &Source, dest: &str, makedirs: bool) -> Result<PathBuf> {
     let mut path = file::absolute(machine, dest)?;
     let is_directory = |path: &Path| matches!(machine.stat(path, true), Ok(Some(stat)) if stat.kind == Kind::Directory);
     if dest.ends_with('/') || is_directory(&path) {

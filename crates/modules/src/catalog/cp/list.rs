@@ -1,13 +1,15 @@
 //! What the controller's tree has.
 
-use rocksalt_core::frame::Ask;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
 use super::Function;
 use super::source::{self, Source};
 use crate::catalog::file::{self, sum_of};
-use crate::machine::{Probe, System};
+use crate::machine::{EntryKind, Probe, System, TreeEntry};
 use crate::text::digest;
 use crate::{Error, Result};
 
@@ -32,11 +34,13 @@ impl Function for ListMaster {
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
-        files(machine, &self.prefix, &source::environment(machine, self.saltenv.as_deref())?)
+        let listing = Listing::new(machine, &source::environment(machine, self.saltenv.as_deref())?)?;
+        let prefix = self.prefix.trim_matches('/');
+        Ok(listing.files().filter(|path| path.starts_with(prefix)).map(str::to_owned).collect())
     }
 }
 
-/// The directories of the controller's tree that have files.
+/// The directories of the controller's tree.
 ///
 /// ```text
 /// rocksalt '*' cp.list_master_dirs
@@ -57,14 +61,62 @@ impl Function for ListMasterDirs {
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
-        let files = files(machine, &self.prefix, &source::environment(machine, self.saltenv.as_deref())?)?;
-        let mut directories = std::collections::BTreeSet::new();
-        for file in &files {
-            for (end, _) in file.match_indices('/') {
-                directories.insert(file[..end].to_owned());
-            }
-        }
-        Ok(directories.into_iter().filter(|directory| directory.starts_with(&self.prefix)).collect())
+        let listing = Listing::new(machine, &source::environment(machine, self.saltenv.as_deref())?)?;
+        let prefix = self.prefix.trim_matches('/');
+        Ok(listing.directories().filter(|path| path.starts_with(prefix)).map(str::to_owned).collect())
+    }
+}
+
+/// The symbolic links of the controller's tree, and where they lead.
+///
+/// ```text
+/// rocksalt '*' cp.list_master_symlinks
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListMasterSymlinks {
+    /// Which files are meant.
+    #[serde(default)]
+    saltenv: Option<String>,
+    /// Only those whose path begins so.
+    #[serde(default)]
+    prefix: String,
+}
+
+impl Function for ListMasterSymlinks {
+    const NAME: &'static str = "cp.list_master_symlinks";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let saltenv = source::environment(machine, self.saltenv.as_deref())?;
+        let prefix = self.prefix.trim_matches('/');
+        let entries = machine.tree().entries(&saltenv)?;
+        let links =
+            entries.iter().filter(|entry| entry.path.starts_with(prefix)).filter_map(|entry| match &entry.kind {
+                EntryKind::Link { target } => Some((entry.path.as_str().into(), target.as_str().into())),
+                _ => None,
+            });
+        Ok(links.collect())
+    }
+}
+
+/// The environments that the controller's tree has.
+///
+/// ```text
+/// rocksalt '*' cp.envs
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Envs {}
+
+impl Function for Envs {
+    const NAME: &'static str = "cp.envs";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        let mut names = machine.tree().environments()?;
+        names.sort();
+        Ok(names)
     }
 }
 
@@ -86,8 +138,8 @@ impl Function for ListStates {
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
-        let files = files(machine, "", &source::environment(machine, self.saltenv.as_deref())?)?;
-        let names = files.iter().filter_map(|file| file.strip_suffix(".sls"));
+        let listing = Listing::new(machine, &source::environment(machine, self.saltenv.as_deref())?)?;
+        let names = listing.files().filter_map(|file| file.strip_suffix(".sls"));
         let names = names.map(|name| name.strip_suffix("/init").unwrap_or(name).replace('/', "."));
         let mut names: Vec<String> = names.collect();
         names.sort();
@@ -117,7 +169,7 @@ impl Function for HashFile {
 
     fn call(self, machine: &dyn System) -> Result<Value> {
         let sum = match Source::parse(machine, &self.path, self.saltenv.as_deref())? {
-            Source::Tree { path, saltenv } => source::tree_sum(machine, &path, &saltenv)?,
+            Source::Tree { path, saltenv } => machine.tree().hash(&saltenv, &path)?,
             Source::Local(path) => match machine.stat(&path, true) {
                 Ok(Some(_)) => Some(sum_of(machine, &path, digest::Kind::Sha256)?),
                 _ => None,
@@ -133,20 +185,21 @@ impl Function for HashFile {
     }
 }
 
-/// The mode of a file of the target.
+/// The mode of a file of the controller's tree or of the target; nothing if there is no such file.
 ///
 /// ```text
+/// rocksalt '*' cp.stat_file salt://path/to/file
 /// rocksalt '*' cp.stat_file /etc/hosts
 /// ```
 #[derive(Deserialize)]
 #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
 pub struct StatFile {
-    /// A path on the target; the controller doesn't tell the modes of its own files.
+    /// `salt://…` or a path on the target.
     path: String,
     /// Which files `salt://` means.
     #[serde(default)]
     saltenv: Option<String>,
-    /// As a text of octal digits, not as a number.
+    /// As a text of octal digits, not as a number that has the kind of file in it.
     #[serde(default = "yes")]
     octal: bool,
 }
@@ -155,33 +208,87 @@ fn yes() -> bool {
     true
 }
 
+/// What a regular file's mode has besides its permissions.
+const REGULAR: u32 = 0o100_000;
+
 impl Function for StatFile {
     const NAME: &'static str = "cp.stat_file";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        let Source::Local(path) = Source::parse(machine, &self.path, self.saltenv.as_deref())? else {
-            return Err(Error::arguments("the controller doesn't tell the modes of its files")
-                .hint("give the path of a file on the target"));
+        let mode = match Source::parse(machine, &self.path, self.saltenv.as_deref())? {
+            Source::Local(path) => {
+                let stat = machine.stat(&path, true).map_err(|error| Error::io("look at", &path, &error))?;
+                stat.map(|stat| file::full_mode(&stat))
+            }
+            Source::Tree { path, saltenv } => {
+                let entries = machine.tree().entries(&saltenv)?;
+                let entry = entries.iter().find(|entry| entry.path == path);
+                entry.and_then(|entry| match entry.kind {
+                    EntryKind::File { mode, .. } => Some(REGULAR | mode),
+                    // A link's own mode means nothing.
+                    EntryKind::Link { .. } => Some(REGULAR | 0o644),
+                    EntryKind::Directory => None,
+                })
+            }
+            Source::Url(url) | Source::Given(url) => {
+                return Err(Error::arguments(format!("the mode of {url} is not known"))
+                    .hint("give a salt:// address, or the path of a file on the target"));
+            }
         };
-        match machine.stat(&path, true).map_err(|error| Error::io("look at", &path, &error))? {
-            None => Ok(Value::Null),
-            Some(stat) if self.octal => Ok(file::octal(stat.mode).into()),
-            Some(stat) => Ok(file::full_mode(&stat).into()),
+        Ok(match mode {
+            None => Value::Null,
+            Some(mode) if self.octal => file::octal(mode & 0o7777).into(),
+            Some(mode) => mode.into(),
+        })
+    }
+}
+
+/// What an environment of the tree has, told apart.
+pub struct Listing {
+    entries: Arc<Vec<TreeEntry>>,
+    directories: BTreeSet<String>,
+}
+
+impl Listing {
+    pub fn new(machine: &dyn Probe, saltenv: &str) -> Result<Listing> {
+        let entries = machine.tree().entries(saltenv)?;
+        let mut directories = BTreeSet::new();
+        for entry in entries.iter() {
+            if entry.kind == EntryKind::Directory {
+                directories.insert(entry.path.clone());
+            }
+            // From the inside out, up to one that is known.
+            let mut ends: Vec<usize> = entry.path.match_indices('/').map(|(end, _)| end).collect();
+            while let Some(end) = ends.pop()
+                && directories.insert(entry.path[..end].to_owned())
+            {}
         }
+        Ok(Listing { entries, directories })
+    }
+
+    /// Files, and links to files.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        let entries = self.entries.iter().filter(|entry| entry.kind != EntryKind::Directory);
+        entries.map(|entry| entry.path.as_str()).filter(|path| !self.directories.contains(*path))
+    }
+
+    pub fn directories(&self) -> impl Iterator<Item = &str> {
+        self.directories.iter().map(String::as_str)
+    }
+
+    pub fn has_file(&self, path: &str) -> bool {
+        self.files().any(|known| known == path)
+    }
+
+    pub fn has_directory(&self, path: &str) -> bool {
+        self.directories.contains(path)
     }
 }
 
 /// The files of a directory of the tree, those in directories below it too.
 pub fn below(machine: &dyn Probe, path: &str, saltenv: &str) -> Result<Vec<String>> {
     let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
-    files(machine, &prefix, saltenv)
-}
-
-fn files(machine: &dyn Probe, prefix: &str, saltenv: &str) -> Result<Vec<String>> {
-    let ask = Ask::ListFiles { saltenv: saltenv.to_owned(), prefix: prefix.to_owned() };
-    let answer = machine.controller().ask(ask)?;
-    let names = answer.as_list().unwrap_or_default().iter().filter_map(Value::as_str);
-    // The prefix may be a hint only to the controller.
-    Ok(names.filter(|name| name.starts_with(prefix)).map(str::to_owned).collect())
+    let listing = Listing::new(machine, saltenv)?;
+    Ok(listing.files().filter(|file| file.starts_with(&prefix)).map(str::to_owned).collect())
 }

@@ -5,10 +5,13 @@ mod fetch;
 mod list;
 mod push;
 pub mod source;
+mod template;
 mod transfer;
 mod url;
 
 pub use cache::directory;
+pub use url::content as url_content;
+pub use list::Listing;
 
 use super::{Entry, Function, entry};
 
@@ -17,15 +20,17 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<cache::CacheDir>(),
     entry::<cache::CacheFile>(),
     entry::<cache::CacheFiles>(),
+    entry::<list::Envs>(),
     entry::<fetch::GetDir>(),
     entry::<fetch::GetFile>(),
     entry::<fetch::GetFileStr>(),
-    entry::<fetch::GetTemplate>(),
+    entry::<template::GetTemplate>(),
     entry::<fetch::GetUrl>(),
     entry::<list::HashFile>(),
     entry::<cache::IsCached>(),
     entry::<list::ListMaster>(),
     entry::<list::ListMasterDirs>(),
+    entry::<list::ListMasterSymlinks>(),
     entry::<cache::ListMinion>(),
     entry::<list::ListStates>(),
     entry::<push::Push>(),

@@ -53,8 +53,9 @@ impl Source {
 pub fn environment(machine: &dyn Probe, asked: Option<&str>) -> Result<String> {
     let own = || machine.options().get("saltenv").and_then(Value::as_str);
     let name = asked.or_else(own).filter(|name| !name.is_empty()).unwrap_or("base");
-    // It becomes part of a path in the cache.
-    if name.contains('/') || name.contains('\0') || name == ".." || name == "." {
+    // It becomes part of a path in the cache; git's branches have slashes in their names.
+    let odd = |part: &str| part.is_empty() || part == ".." || part == ".";
+    if name.contains('\0') || name.split('/').any(odd) {
         return Err(Error::arguments(format!("saltenv: '{name}' can't be the name of an environment")));
     }
     Ok(name.to_owned())
@@ -89,6 +90,9 @@ pub fn content(machine: &dyn System, source: &str, saltenv: Option<&str>) -> Res
     }
     if let Source::Url(url) = &source {
         return url::content(machine, url).map(Some);
+    }
+    if let Source::Tree { path, saltenv } = &source {
+        return Ok(machine.tree().read(saltenv, path)?.map(|content| content.to_vec()));
     }
     let Some(expected) = expected_sum(machine, &source)? else { return Ok(None) };
     let Some(ask) = source.ask() else { return Ok(None) };
@@ -141,8 +145,7 @@ pub fn download(machine: &dyn System, source: &Source, path: &Path, mode: Option
 
 /// As the controller's tree has it; none if it has no such file.
 pub fn tree_sum(machine: &dyn Probe, path: &str, saltenv: &str) -> Result<Option<String>> {
-    let ask = Ask::HashFile { path: path.to_owned(), saltenv: saltenv.to_owned() };
-    Ok(machine.controller().ask(ask)?.as_str().map(str::to_owned))
+    machine.tree().hash(saltenv, path)
 }
 
 /// The checksum that the content must have; an empty one if nobody knows.

@@ -2,19 +2,18 @@
 
 use std::path::Path;
 
-use crate::machine::{Command, System};
+use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
 
-/// The content as a whole, for texts.
-pub fn content(machine: &dyn System, url: &str) -> Result<Vec<u8>> {
-    let output = fetch(machine, url, "-")?;
-    Ok(output)
+/// The content as a whole. That only looks: a dry run may do so too.
+pub fn content(machine: &dyn Probe, url: &str) -> Result<Vec<u8>> {
+    fetch(&|command| machine.query(command), url, "-")
 }
 
 /// Into a file, which keeps what it has until the new content is complete.
 pub fn download(machine: &dyn System, url: &str, path: &Path, mode: Option<u32>) -> Result<()> {
     let beside = path.with_file_name(format!(".{}.download", path.file_name().unwrap_or_default().to_string_lossy()));
-    let fetched = fetch(machine, url, &beside.to_string_lossy());
+    let fetched = fetch(&|command| machine.run(command), url, &beside.to_string_lossy());
     let stored = fetched.and_then(|_| {
         let mut offset = 0;
         machine.write_stream(path, mode, &mut || {
@@ -29,7 +28,7 @@ pub fn download(machine: &dyn System, url: &str, path: &Path, mode: Option<u32>)
 }
 
 /// What the tool printed; nothing if it wrote to a file.
-fn fetch(machine: &dyn System, url: &str, place: &str) -> Result<Vec<u8>> {
+fn fetch(run: &dyn Fn(&Command) -> Result<Output>, url: &str, place: &str) -> Result<Vec<u8>> {
     let tools: [&[&str]; 2] = [
         &[
             "curl",
@@ -49,7 +48,7 @@ fn fetch(machine: &dyn System, url: &str, place: &str) -> Result<Vec<u8>> {
         let mut argv: Vec<&str> = tool.to_vec();
         argv.push(url);
         // A tool that isn't there can't be started; the next one may be.
-        let Ok(output) = machine.run(&Command::new(argv)) else { continue };
+        let Ok(output) = run(&Command::new(argv)) else { continue };
         if output.success() {
             return Ok(output.stdout);
         }

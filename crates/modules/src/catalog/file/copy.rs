@@ -324,7 +324,7 @@ impl Function for Link {
 }
 
 /// A path and all below it; links stay links.
-fn copy_all(machine: &dyn System, from: &Path, to: &Path) -> Result<()> {
+pub fn copy_all(machine: &dyn System, from: &Path, to: &Path) -> Result<()> {
     let mut entries = Vec::new();
     walk(machine, from, &mut |path, stat| {
         entries.push((path.to_owned(), stat.clone()));

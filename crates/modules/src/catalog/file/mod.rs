@@ -15,11 +15,13 @@ mod pattern_flags;
 mod read;
 mod replace;
 mod stat;
+mod states;
 mod tree;
 mod write;
 
 pub use content::{sum_of, text_or_bytes};
 pub use path::{absolute, expand, followed, full_mode, make_all, octal, walk};
+pub use states::STATES;
 
 use super::{Entry, Function, entry};
 

@@ -241,18 +241,18 @@ pub fn owner(machine: &dyn Probe, user: &Value, group: &Value) -> Result<(Option
     Ok((user, group))
 }
 
-fn named(value: &Value) -> bool {
+pub fn named(value: &Value) -> bool {
     !value.is_null() && value.as_str() != Some("")
 }
 
-fn uid(machine: &dyn Probe, user: &Value) -> Option<u32> {
+pub fn uid(machine: &dyn Probe, user: &Value) -> Option<u32> {
     if !named(user) {
         return Some(accounts::own_uid(machine));
     }
     number(user).or_else(|| accounts::user(machine, &user.to_string()).map(|user| user.uid))
 }
 
-fn gid(machine: &dyn Probe, group: &Value) -> Option<u32> {
+pub fn gid(machine: &dyn Probe, group: &Value) -> Option<u32> {
     if !named(group) {
         return None;
     }

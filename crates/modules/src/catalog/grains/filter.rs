@@ -1,6 +1,6 @@
 //! `grains.filter_by`: the table look-up that formulas are made of.
 
-use rocksalt_core::{Map, Value};
+use rocksalt_core::{Map, Value, merge};
 use serde::Deserialize;
 
 use super::lookup;
@@ -38,7 +38,7 @@ fn os_family() -> String {
     "os_family".into()
 }
 
-fn default_key() -> Value {
+pub fn default_key() -> Value {
     "default".into()
 }
 
@@ -48,11 +48,12 @@ impl Function for FilterBy {
 
     fn call(self, machine: &dyn System) -> Result<Value> {
         let wanted = lookup(machine, &self.grain, ":").unwrap_or_else(|| Value::List(Vec::new()));
-        filter_by(&self.lookup_dict, &wanted, self.merge, &self.default, &self.base)
+        filter_by(self.lookup_dict, &wanted, self.merge, &self.default, &self.base)
     }
 }
 
-fn filter_by(table: &Map, wanted: &Value, merge: Value, default: &Value, base: &Value) -> Result<Value> {
+/// The entry of a table for a value, over the base and below what is merged.
+pub fn filter_by(table: Map, wanted: &Value, merge: Value, default: &Value, base: &Value) -> Result<Value> {
     let single = std::slice::from_ref(wanted);
     let fitting = wanted.as_list().unwrap_or(single).iter().find_map(|wanted| {
         let wanted = wanted.to_string();
@@ -63,24 +64,22 @@ fn filter_by(table: &Map, wanted: &Value, merge: Value, default: &Value, base: &
     if let Some(below) = table.get_value(base).filter(|_| base.truth()) {
         found = match (below, found) {
             (below, Value::Null) => below.clone(),
-            (Value::Map(below), Value::Map(found)) => {
-                let mut merged = below.clone();
-                update(&mut merged, found);
-                Value::Map(merged)
-            }
+            (Value::Map(below), Value::Map(found)) => over(below.clone(), found),
             (Value::Map(_), _) => {
                 return Err(Error::failed("filter_by default and look-up values must both be dictionaries."));
             }
             (_, found) => found,
         };
     }
+    merged(found, merge)
+}
+
+/// An entry of a table with a map over it, as all look-ups of Salt do it.
+fn merged(found: Value, merge: Value) -> Result<Value> {
     match (found, merge) {
         (found, merge) if !merge.truth() => Ok(found),
         (Value::Null, Value::Map(merge)) => Ok(Value::Map(merge)),
-        (Value::Map(mut found), Value::Map(merge)) => {
-            update(&mut found, merge);
-            Ok(Value::Map(found))
-        }
+        (Value::Map(found), Value::Map(merge)) => Ok(over(found, merge)),
         (found, Value::Map(_)) => {
             Err(Error::failed(format!("filter_by can't merge a dictionary with {}", found.kind())))
         }
@@ -88,15 +87,9 @@ fn filter_by(table: &Map, wanted: &Value, merge: Value, default: &Value, base: &
     }
 }
 
-/// Maps are merged at every depth; all else is replaced.
-fn update(map: &mut Map, with: Map) {
-    for (key, value) in with {
-        let name = key.as_str().map(str::to_owned);
-        match (name.and_then(|name| map.get_mut(&name)), value) {
-            (Some(Value::Map(old)), Value::Map(new)) => update(old, new),
-            (_, value) => drop(map.insert(key, value)),
-        }
-    }
+fn over(mut under: Map, over: Map) -> Value {
+    merge::update(&mut under, over, false);
+    Value::Map(under)
 }
 
 #[cfg(test)]
@@ -120,12 +113,21 @@ mod tests {
             ),
             ("[{b: 1, c: 2}, [a, c, b], null, default, null]", "2"),
             ("[{12: twelve}, 12, null, default, null]", "twelve"),
+            ("[{'True': yes it is}, true, null, default, null]", "yes it is"),
+            ("[{a: null, b: 2, default: 3}, [a, b], null, default, null]", "2"),
+            ("[{a: {l: [1]}}, a, {l: [2]}, default, null]", "{'l': [2]}"),
+            ("[{x: 1}, y, {a: 1}, default, null]", "{'a': 1}"),
         ];
         for (case, expected) in cases {
             let case = yaml::parse(case).expect("it is YAML");
             let [table, wanted, merge, default, base] = case.as_list().expect("a list") else { panic!("five parts") };
-            let found = filter_by(table.as_map().expect("a map"), wanted, merge.clone(), default, base);
+            let found = filter_by(table.as_map().expect("a map").clone(), wanted, merge.clone(), default, base);
             assert_eq!(found.expect("it fits").to_string(), expected);
+        }
+        let table = |text: &str| yaml::parse(text).expect("it is YAML").as_map().expect("a map").clone();
+        for (text, merge) in [("{a: 1}", "{b: 2}"), ("{a: {b: 1}}", "[1]")] {
+            let merge = yaml::parse(merge).expect("it is YAML");
+            assert!(filter_by(table(text), &"a".into(), merge, &Value::Null, &Value::Null).is_err(), "{text}");
         }
     }
 }

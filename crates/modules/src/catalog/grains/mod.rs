@@ -29,16 +29,7 @@ pub const FUNCTIONS: &[Entry] = &[
 
 /// The value at a path such as `ip_interfaces:eth0:0`.
 fn lookup(machine: &dyn Probe, key: &str, delimiter: &str) -> Option<Value> {
-    let grains = machine.grains();
-    let (first, rest) = match key.split_once(delimiter) {
-        Some((first, rest)) if !delimiter.is_empty() => (first, Some(rest)),
-        _ => (key, None),
-    };
-    let value = grains.get(first)?;
-    match rest {
-        Some(rest) => value.walk(rest, delimiter).cloned(),
-        None => Some(value.clone()),
-    }
+    machine.grains().walk(key, delimiter).cloned()
 }
 
 fn colon() -> String {

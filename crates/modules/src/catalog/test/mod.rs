@@ -3,6 +3,7 @@
 mod arguments;
 mod numbers;
 mod random;
+mod states;
 mod versions;
 
 use rocksalt_core::{Call, Map, Problem, Value};
@@ -11,6 +12,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::{Entry, Function, entry};
 use crate::machine::System;
 use crate::{Error, Result};
+
+pub use states::STATES;
 
 pub const FUNCTIONS: &[Entry] = &[
     entry::<Arg>().also(&["test.arg_clean"]),

@@ -1,0 +1,221 @@
+//! The state language on this machine: compiles, renders and runs.
+
+mod only;
+mod surroundings;
+
+use rocksalt_core::frame::Ask;
+use rocksalt_core::{Map, Value};
+use rocksalt_modules::catalog::Outcome;
+use rocksalt_modules::machine::{Host, Probe, StateVerb, StateWish, Template};
+use rocksalt_modules::{Error, Result};
+use rocksalt_sls::fault::Fault;
+use rocksalt_sls::pillar::{External, PillarSetting};
+use rocksalt_sls::render::{self, File};
+use rocksalt_sls::{High, Low, Wanted};
+
+use crate::states::{self, Mode, RunOptions};
+use surroundings::{States, Surroundings};
+
+/// Hears how far a run is.
+pub type Progress<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;
+
+pub fn perform(host: &Host, wish: StateWish, progress: Progress<'_>) -> Result<Outcome> {
+    let around = Surroundings::of(host, wish.saltenv.clone(), wish.pillarenv.clone())?;
+    match work(host, &around, &wish, progress)? {
+        Ok(outcome) => Ok(outcome),
+        // Salt's way to say that states did not compile: a list of texts.
+        Err(faults) => {
+            Ok(Outcome { value: faults.iter().map(|fault| fault.report().into()).collect::<Vec<Value>>().into(), retcode: 1 })
+        }
+    }
+}
+
+type Compiled<T> = std::result::Result<T, Vec<Fault>>;
+
+fn work(host: &Host, around: &Surroundings<'_>, wish: &StateWish, progress: Progress<'_>) -> Result<Compiled<Outcome>> {
+    let shown = |value: Value| Outcome { value, retcode: 0 };
+    let setting = around.setting();
+    let compiled = match wish.verb {
+        StateVerb::ShowTop => {
+            let names = |sls: Vec<String>| Value::List(sls.into_iter().map(Value::String).collect());
+            let top = rocksalt_sls::top(&setting);
+            let all = top.map(|top| top.into_iter().map(|(saltenv, sls)| (saltenv.into(), names(sls))).collect::<Map>());
+            return Ok(all.map(|top| shown(top.into())));
+        }
+        StateVerb::RunHigh => High::of_data(&wish.argument, saltenv(wish)),
+        StateVerb::RunLow => High::of_data(&high_of_low(&wish.argument)?, saltenv(wish)),
+        StateVerb::Single => High::of_data(&single(wish)?, saltenv(wish)),
+        _ if wish.sls.is_empty() => rocksalt_sls::compile(&setting, Wanted::Highstate),
+        _ => rocksalt_sls::compile(&setting, Wanted::Sls(&wish.sls)),
+    };
+    let mut high = match compiled {
+        Ok(high) => high,
+        Err(faults) => return Ok(nothing_to_do(wish, &faults).ok_or(faults)),
+    };
+    high.exclude(wish.exclude.iter().cloned());
+    if wish.verb == StateVerb::ShowHigh {
+        return Ok(Ok(shown(high.to_value())));
+    }
+    let low = match rocksalt_sls::low(high, &States, around.options(), setting.grains) {
+        Ok(low) => low,
+        Err(faults) => return Ok(Err(faults)),
+    };
+    match wish.verb {
+        StateVerb::ShowLow => Ok(Ok(shown(low.to_value()))),
+        StateVerb::Graph => Ok(Ok(shown(states::graph(&low, mode(around, wish)?)))),
+        StateVerb::SlsId => {
+            let ids = wish.argument.to_string();
+            let low = only::only(low, &ids.split(',').map(str::trim).collect::<Vec<_>>())?;
+            Ok(Ok(run(host, around, wish, low, progress)?))
+        }
+        _ => Ok(Ok(run(host, around, wish, low, progress)?)),
+    }
+}
+
+fn saltenv(wish: &StateWish) -> &str {
+    wish.saltenv.as_deref().unwrap_or("base")
+}
+
+fn run(host: &Host, around: &Surroundings<'_>, wish: &StateWish, low: Low, progress: Progress<'_>) -> Result<Outcome> {
+    let flag = |key: &str| around.options().get(key).is_some_and(Value::truth);
+    let options = RunOptions {
+        test: wish.test || flag("test"),
+        mode: mode(around, wish)?,
+        failhard: flag("failhard"),
+        ..RunOptions::new(around.options())
+    };
+    let results = states::run(low, host, &options, progress);
+    let failed = results.values().any(|result| result.walk("result", ":") == Some(&Value::Bool(false)));
+    Ok(Outcome { value: results.into(), retcode: if failed { 2 } else { 0 } })
+}
+
+fn mode(around: &Surroundings<'_>, wish: &StateWish) -> Result<Mode> {
+    let name = wish.mode.clone().or_else(|| around.options().get("state_mode").map(ToString::to_string));
+    match name {
+        None => Ok(Mode::Ansible),
+        Some(name) => Mode::from_name(&name).ok_or_else(|| {
+            Error::arguments(format!("there is no mode '{name}'")).hint("ansible, justdoit or genius")
+        }),
+    }
+}
+
+/// Salt's answer to a highstate that has nothing for this machine: a result that failed, not an error.
+fn nothing_to_do(wish: &StateWish, faults: &[Fault]) -> Option<Outcome> {
+    let [fault] = faults else { return None };
+    if wish.verb != StateVerb::Apply || fault.text != rocksalt_sls::high::NO_TOP_MATCH {
+        return None;
+    }
+    let mut result = Map::new();
+    result.insert("result", false);
+    result.insert("comment", fault.text.as_str());
+    result.insert("name", "No States");
+    result.insert("changes", Map::new());
+    result.insert("__run_num__", 0i64);
+    let results = Map::from_iter([("no_|-states_|-states_|-None".into(), result.into())]);
+    Some(Outcome { value: results.into(), retcode: 2 })
+}
+
+/// The high data of `state.single`.
+fn single(wish: &StateWish) -> Result<Value> {
+    let function = wish.argument.to_string();
+    let Some((module, function)) = function.split_once('.') else {
+        return Err(Error::arguments(format!("'{function}' is no state")).hint("a state is written noun.verb, as in file.managed"));
+    };
+    let name = wish.arguments.get("name").map_or_else(|| function.to_owned(), ToString::to_string);
+    let mut arguments = vec![function.into()];
+    let one = |(key, value): (&Value, &Value)| Value::Map(Map::from_iter([(key.clone(), value.clone())]));
+    arguments.extend(wish.arguments.iter().map(one));
+    let module = Map::from_iter([(module.into(), Value::List(arguments))]);
+    Ok(Map::from_iter([(name.into(), module.into())]).into())
+}
+
+/// The high data of one low chunk.
+fn high_of_low(low: &Value) -> Result<Value> {
+    let fault = || Error::arguments("a step is a map with `state`, `fun` and `name`");
+    let chunk = low.as_map().ok_or_else(fault)?;
+    let text = |key: &str| chunk.get(key).and_then(Value::as_str).ok_or_else(fault);
+    let (state, fun, name) = (text("state")?, text("fun")?, text("name")?);
+    let id = chunk.get("__id__").and_then(Value::as_str).unwrap_or(name);
+    let further = chunk.iter().filter(|(key, _)| !matches!(key.as_str(), Some("state" | "fun" | "__id__" | "order")));
+    let one = |(key, value): (&Value, &Value)| Value::Map(Map::from_iter([(key.clone(), value.clone())]));
+    let mut arguments = vec![Value::from(fun)];
+    arguments.extend(further.map(one));
+    let module = Map::from_iter([(state.into(), Value::List(arguments))]);
+    Ok(Map::from_iter([(id.into(), module.into())]).into())
+}
+
+/// Renders a file's template: its first line is part of it.
+pub fn render_text(host: &Host, template: &Template<'_>) -> Result<String> {
+    match rendered(host, template, false)? {
+        Value::String(text) => Ok(text),
+        other => Err(Error::failed(format!("{} renders to {}, not to a text", template.source, other.kind()))),
+    }
+}
+
+pub fn render_data(host: &Host, template: &Template<'_>) -> Result<Value> {
+    rendered(host, template, true)
+}
+
+fn rendered(host: &Host, template: &Template<'_>, shebang: bool) -> Result<Value> {
+    let around = Surroundings::of(host, Some(template.saltenv.to_owned()), None)?;
+    let file = File {
+        contents: template.text.as_bytes().into(),
+        path: template.source.strip_prefix("salt://").unwrap_or(template.source),
+        saltenv: template.saltenv,
+        pipe: Some(template.renderer),
+        shebang,
+        context: &template.context,
+    };
+    render::file(&around.setting(), &file).map_err(|fault| Error::failed(fault.report()))
+}
+
+/// Compiles the pillar of the machine that the host stands for.
+pub fn pillar(host: &Host, kwargs: &Map) -> Result<Map> {
+    let text = |key: &str| {
+        kwargs.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    let around = Surroundings::without_pillar(host, text("saltenv"), text("pillarenv"));
+    let given = kwargs.get("pillar").and_then(Value::as_map).cloned().unwrap_or_default();
+    let external: Vec<Upstairs<'_>> = names_of(around.options())
+        .into_iter()
+        .enumerate()
+        .map(|(number, name)| Upstairs { host, number: u32::try_from(number).unwrap_or(u32::MAX), name })
+        .collect();
+    let external: Vec<&dyn External> = external.iter().map(|source| source as &dyn External).collect();
+    let setting = PillarSetting { setting: around.setting(), given: &given, external: &external };
+    let compiled = rocksalt_sls::pillar::compile(&setting);
+    let details: Vec<Value> = compiled.details.iter().map(|fault| fault.report().into()).collect();
+    let mut answer = Map::new();
+    answer.insert("details", details);
+    answer.insert("pillar", compiled.into_map());
+    Ok(answer)
+}
+
+/// An external pillar: the controller asks it.
+struct Upstairs<'a> {
+    host: &'a Host,
+    number: u32,
+    name: String,
+}
+
+impl External for Upstairs<'_> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn fetch(&self, _: &str, pillar: &Map) -> std::result::Result<Map, String> {
+        let ask = Ask::ExternalPillar { number: self.number, pillar: pillar.clone() };
+        match self.host.controller().ask(ask) {
+            Ok(Value::Map(data)) => Ok(data),
+            Ok(other) => Err(format!("it gave {} instead of a map", other.kind())),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// The kinds of the external pillars that the configuration names.
+fn names_of(options: &Map) -> Vec<String> {
+    let sources = options.get("ext_pillar").and_then(Value::as_list).unwrap_or_default();
+    let name = |source: &Value| source.as_map().and_then(|map| map.keys().next().map(ToString::to_string));
+    sources.iter().map(|source| name(source).unwrap_or_default()).collect()
+}

@@ -1,0 +1,35 @@
+//! The steps of some ids, with all that they need.
+
+use std::collections::BTreeSet;
+
+use rocksalt_modules::{Error, Result};
+use rocksalt_sls::Low;
+
+/// Leaves out every step that none of these ids needs.
+pub fn only(mut low: Low, ids: &[&str]) -> Result<Low> {
+    let known: Vec<&str> = low.chunks.iter().map(|chunk| chunk.id.as_str()).collect();
+    if let Some(unknown) = ids.iter().find(|id| !known.contains(*id)) {
+        let near = rocksalt_core::nearest::hint(unknown, known);
+        // Salt's own words.
+        return Err(Error::failed(format!("No matches for ID '{unknown}' found in SLS{near}")));
+    }
+    let mut wanted: BTreeSet<usize> = BTreeSet::new();
+    let mut open: Vec<usize> = (0..low.steps.len()).filter(|step| ids.contains(&known[low.steps[*step].chunk])).collect();
+    while let Some(step) = open.pop() {
+        if wanted.insert(step) {
+            open.extend(low.steps[step].needs.iter().map(|need| need.step));
+        }
+    }
+    let place = |step: usize| wanted.iter().position(|wanted| *wanted == step);
+    let mut steps = Vec::with_capacity(wanted.len());
+    for number in &wanted {
+        let mut step = low.steps[*number].clone();
+        for need in &mut step.needs {
+            need.step = place(need.step).unwrap_or_default();
+        }
+        steps.push(step);
+    }
+    low.steps = steps;
+    low.aggregates.clear();
+    Ok(low)
+}

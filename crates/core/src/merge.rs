@@ -1,0 +1,168 @@
+//! How two pieces of data become one: Salt's merge strategies, for pillars and for templates.
+
+use crate::value::{Map, Value};
+
+/// What happens where both sides have something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Maps are merged at every depth; lists are replaced, or joined if asked for.
+    Recurse,
+    /// As `Recurse`, but lists are never joined: what Salt does for `none` and for names it doesn't know.
+    RecurseOnly,
+    /// A key of the first level is replaced as a whole.
+    Overwrite,
+    /// Values of both sides are collected in lists; keys that only the second has are dropped.
+    List,
+    /// Maps are merged at the first level only; other things become lists of both without doubles.
+    Aggregate,
+}
+
+impl Strategy {
+    /// The strategy that Salt means by a name; `smart` depends on the renderer.
+    pub fn named(name: &str, renderer: &str) -> Strategy {
+        match name {
+            "smart" if renderer.rsplit('|').next() == Some("yamlex") || renderer.starts_with("yamlex_") => {
+                Strategy::Aggregate
+            }
+            "smart" | "recurse" => Strategy::Recurse,
+            "overwrite" => Strategy::Overwrite,
+            "list" => Strategy::List,
+            "aggregate" => Strategy::Aggregate,
+            _ => Strategy::RecurseOnly,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("Cannot update using non-dict types in dictupdate.update()")]
+pub struct NotMaps;
+
+/// Merges the second over the first. All but [`Strategy::Aggregate`] need two maps.
+pub fn merge(first: Value, second: Value, strategy: Strategy, merge_lists: bool) -> Result<Value, NotMaps> {
+    match (first, second) {
+        (Value::Map(first), Value::Map(second)) => Ok(Value::Map(merge_maps(first, second, strategy, merge_lists))),
+        (first, second) if strategy == Strategy::Aggregate => Ok(Value::List(aggregated(first, second))),
+        _ => Err(NotMaps),
+    }
+}
+
+/// As [`merge`], where both are known to be maps.
+pub fn merge_maps(mut first: Map, second: Map, strategy: Strategy, merge_lists: bool) -> Map {
+    match strategy {
+        Strategy::Recurse => update(&mut first, second, merge_lists),
+        Strategy::RecurseOnly => update(&mut first, second, false),
+        // Lists of the first side were replaced before, so there is nothing to join.
+        Strategy::Overwrite | Strategy::Aggregate => first.extend(second),
+        Strategy::List => collect(&mut first, second),
+    }
+    first
+}
+
+/// Puts a map over another: maps are merged at every depth, and lists joined if `merge_lists` says so.
+///
+/// A key that was there keeps its place.
+pub fn update(under: &mut Map, over: Map, merge_lists: bool) {
+    for (key, value) in over {
+        match (under.get_value_mut(&key), value) {
+            (Some(Value::Map(under)), Value::Map(over)) => update(under, over, merge_lists),
+            (Some(Value::List(under)), Value::List(over)) if merge_lists => join(under, over),
+            (Some(place), value) => *place = value,
+            (None, value) => drop(under.insert(key, value)),
+        }
+    }
+}
+
+/// Appends to a list what it doesn't have yet. Doubles inside `more` stay, as in Salt.
+pub fn join(list: &mut Vec<Value>, more: Vec<Value>) {
+    let had = list.len();
+    for item in more {
+        if !list[..had].iter().any(|known| known.equals(&item)) {
+            list.push(item);
+        }
+    }
+}
+
+fn collect(first: &mut Map, mut second: Map) {
+    for (key, value) in first.iter_mut() {
+        if let Some(other) = second.get_value_mut(key) {
+            *value = Value::List(vec![std::mem::take(value), std::mem::take(other)]);
+        }
+    }
+}
+
+fn aggregated(first: Value, second: Value) -> Vec<Value> {
+    let items = |value| match value {
+        Value::List(items) => items,
+        one => vec![one],
+    };
+    // A map and something else don't mix: the second stays, as a list.
+    if matches!(first, Value::Map(_)) || matches!(second, Value::Map(_)) {
+        return items(second);
+    }
+    let mut list = items(first);
+    join(&mut list, items(second));
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml;
+
+    /// Both sides, strategy, `merge_lists`; and what Salt 3008.3's `dictupdate.merge` gives.
+    #[test]
+    fn data_is_merged_as_in_salt() {
+        let cases = [
+            (
+                "{a: {b: 1, l: [1]}, x: 1}",
+                "{a: {c: 2, l: [2]}}",
+                "smart",
+                false,
+                "{'a': {'b': 1, 'l': [2], 'c': 2}, 'x': 1}",
+            ),
+            ("{a: {l: [1, 2]}}", "{a: {l: [2, 3, 3]}}", "recurse", true, "{'a': {'l': [1, 2, 3, 3]}}"),
+            ("{l: [1, {a: 1}]}", "{l: [true, 1.0, {a: 1.0}]}", "recurse", true, "{'l': [1, {'a': 1}]}"),
+            ("{a: {l: [1, 2]}}", "{a: {l: [2, 3]}}", "none", true, "{'a': {'l': [2, 3]}}"),
+            ("{a: {l: [1, 2]}}", "{a: {l: [2, 3]}}", "never heard of", true, "{'a': {'l': [2, 3]}}"),
+            (
+                "{a: {b: 1}, l: [1], z: 0}",
+                "{a: {c: 2}, l: [2], y: 1}",
+                "overwrite",
+                true,
+                "{'a': {'c': 2}, 'l': [2], 'z': 0, 'y': 1}",
+            ),
+            ("{a: 1, b: [1]}", "{a: 2, c: 3}", "list", false, "{'a': [1, 2], 'b': [1]}"),
+            (
+                "{a: {b: 1, c: 1}, l: [1]}",
+                "{a: {b: 2}, l: [2], n: 1}",
+                "aggregate",
+                false,
+                "{'a': {'b': 2}, 'l': [2], 'n': 1}",
+            ),
+            ("a", "b", "aggregate", false, "['a', 'b']"),
+            ("[1, 2]", "2", "aggregate", false, "[1, 2]"),
+            ("{a: 1}", "2", "aggregate", false, "[2]"),
+            ("{a: {b: 1}}", "{a: null}", "recurse", false, "{'a': None}"),
+            ("{a: [1]}", "{a: {b: 1}}", "recurse", true, "{'a': {'b': 1}}"),
+            ("{}", "{a: {b: [1]}}", "recurse", true, "{'a': {'b': [1]}}"),
+        ];
+        for (first, second, strategy, merge_lists, expected) in cases {
+            let value = |text| yaml::parse(text).expect("it is YAML");
+            let merged = merge(value(first), value(second), Strategy::named(strategy, "jinja|yaml"), merge_lists);
+            assert_eq!(merged.expect("they fit").to_string(), expected, "{first} {second} {strategy}");
+        }
+        assert_eq!(merge(1i64.into(), Map::new().into(), Strategy::Recurse, false), Err(NotMaps));
+    }
+
+    #[test]
+    fn smart_knows_yamlex() {
+        for (renderer, strategy) in [
+            ("yaml", Strategy::Recurse),
+            ("jinja|yamlex", Strategy::Aggregate),
+            ("yamlex_jinja", Strategy::Aggregate),
+            ("yamlex|yaml", Strategy::Recurse),
+        ] {
+            assert_eq!(Strategy::named("smart", renderer), strategy, "{renderer}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! [`Touches`]: what a step reads and writes, so that others may run beside it.
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Touches {
+    pub reads: Vec<Thing>,
+    pub writes: Vec<Thing>,
+    /// Nobody knows: it conflicts with every other step.
+    pub everything: bool,
+}
+
+/// Something on a machine that steps can be at odds about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Thing {
+    /// A path, and all that is below it.
+    Path(String),
+    User(String),
+    Group(String),
+    Service(String),
+    /// The package database: one transaction at a time. A package may bring files, users and
+    /// services, so who writes it is at odds with everybody who touches anything.
+    Packages,
+    /// A variable of the agent's environment.
+    Variable(String),
+}
+
+impl Touches {
+    pub fn everything() -> Touches {
+        Touches { reads: Vec::new(), writes: Vec::new(), everything: true }
+    }
+
+    pub fn nothing() -> Touches {
+        Touches::default()
+    }
+
+    /// It can run at any time, whatever others do.
+    pub fn is_nothing(&self) -> bool {
+        !self.everything && self.reads.is_empty() && self.writes.is_empty()
+    }
+
+    /// Everybody who touches anything must be before it or after it.
+    pub fn is_everything(&self) -> bool {
+        self.everything || self.writes.contains(&Thing::Packages)
+    }
+
+    #[must_use]
+    pub fn reads(mut self, thing: Thing) -> Touches {
+        self.reads.push(thing);
+        self
+    }
+
+    #[must_use]
+    pub fn writes(mut self, thing: Thing) -> Touches {
+        self.writes.push(thing);
+        self
+    }
+
+    /// Whether the two must not overlap, nor change places.
+    pub fn conflicts(&self, other: &Touches) -> bool {
+        let meet = |these: &[Thing], those: &[Thing]| these.iter().any(|a| those.iter().any(|b| a.meets(b)));
+        if self.is_nothing() || other.is_nothing() {
+            return false;
+        }
+        self.is_everything()
+            || other.is_everything()
+            || meet(&self.writes, &other.writes)
+            || meet(&self.writes, &other.reads)
+            || meet(&self.reads, &other.writes)
+    }
+}
+
+impl std::fmt::Display for Thing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Thing::Path(path) => f.write_str(path),
+            Thing::User(name) => write!(f, "user {name}"),
+            Thing::Group(name) => write!(f, "group {name}"),
+            Thing::Service(name) => write!(f, "service {name}"),
+            Thing::Packages => f.write_str("packages"),
+            Thing::Variable(name) => write!(f, "variable {name}"),
+        }
+    }
+}
+
+impl Thing {
+    fn meets(&self, other: &Thing) -> bool {
+        match (self, other) {
+            (Thing::Path(a), Thing::Path(b)) => within(a, b) || within(b, a),
+            (a, b) => a == b,
+        }
+    }
+}
+
+fn within(inner: &str, outer: &str) -> bool {
+    let (inner, outer) = (inner.trim_end_matches('/'), outer.trim_end_matches('/'));
+    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_meet_from_above_and_below() {
+        let write = |path: &str| Touches::nothing().writes(Thing::Path(path.into()));
+        let read = |path: &str| Touches::nothing().reads(Thing::Path(path.into()));
+        assert!(write("/etc/a").conflicts(&write("/etc")));
+        assert!(write("/etc").conflicts(&read("/etc/a")));
+        assert!(!write("/etc/a").conflicts(&write("/etc/ab")));
+        assert!(!read("/etc/a").conflicts(&read("/etc/a")));
+        assert!(Touches::everything().conflicts(&read("/etc/a")));
+        assert!(!Touches::everything().conflicts(&Touches::nothing()));
+        assert!(Touches::nothing().writes(Thing::Packages).conflicts(&read("/etc/a")));
+    }
+}

@@ -1,0 +1,77 @@
+//! What a state of `cmd` was given, for the function that does its work.
+
+use std::path::Path;
+
+use rocksalt_core::value::{fields_of, from_value};
+use rocksalt_core::{Map, Value, nearest};
+use serde::de::DeserializeOwned;
+
+use super::super::finished::All;
+use super::{Step, Verdict};
+use crate::machine::{Kind, Probe};
+use crate::{Error, Result};
+
+/// What all states take under these names; it is seen to elsewhere.
+const COMMON: [&str; 4] = ["saltenv", "umask", "template", "name"];
+
+/// The function's arguments out of the step's own: each of its fields that is given, and `more`.
+///
+/// Nulls are as good as not given.
+pub fn arguments<A: DeserializeOwned>(state: &str, step: &Step<'_>, more: Map) -> Result<A> {
+    let fields = fields_of::<A>();
+    let given = step.low.iter().filter(|(key, value)| !value.is_null() && is_one_of(key, fields));
+    let mut arguments: Map = given.map(|(key, value)| (key.clone(), value.clone())).collect();
+    arguments.extend(more);
+    from_value(Value::Map(arguments)).map_err(|error| Error::arguments(format!("{state}: {error}")))
+}
+
+fn is_one_of(key: &Value, fields: &[&str]) -> bool {
+    key.as_str().is_some_and(|key| fields.contains(&key) && !COMMON.contains(&key))
+}
+
+/// Warnings about arguments that neither the state nor its function has.
+pub fn strange(state: &str, further: &Map, own: &[&str], function: &[&str]) -> Vec<String> {
+    let names: Vec<&str> = further.keys().filter_map(Value::as_str).collect();
+    let unknown =
+        names.into_iter().filter(|name| !function.contains(name) && !name.starts_with("__") && *name != "sfun");
+    unknown
+        .map(|name| {
+            let known = own.iter().chain(function).copied().filter(|name| *name != "kwargs");
+            format!("{state}: no argument '{name}'{}", nearest::hint(name, known))
+        })
+        .collect()
+}
+
+/// Salt's words for variables that are neither a list nor a map.
+pub fn wrong_environment(env: &Value) -> Option<Verdict> {
+    let right = matches!(env, Value::Null | Value::List(_) | Value::Map(_));
+    (!right).then(|| Verdict::bad("Invalidly-formatted 'env' parameter. See documentation."))
+}
+
+/// Salt's words for a directory that isn't there.
+pub fn missing_directory(machine: &dyn Probe, cwd: Option<&str>) -> Option<Verdict> {
+    let cwd = cwd.filter(|cwd| !cwd.is_empty())?;
+    let is_directory = matches!(machine.stat(Path::new(cwd), true), Ok(Some(stat)) if stat.kind == Kind::Directory);
+    (!is_directory).then(|| Verdict::bad(format!("Desired working directory \"{cwd}\" is not available")))
+}
+
+/// How a command's end looks as a verdict. `hidden`: what it said is for other steps only.
+pub fn verdict(comment: String, all: All, hidden: bool) -> Verdict {
+    let (stdout, stderr) = match hidden {
+        true => (String::new(), String::new()),
+        false => (all.stdout.clone(), all.stderr.clone()),
+    };
+    let mut verdict = Verdict { result: Some(all.retcode == 0), comment, ..Verdict::default() }
+        .change("pid", all.pid)
+        .change("retcode", all.retcode)
+        .change("stdout", stdout)
+        .change("stderr", stderr)
+        .output("pid", all.pid)
+        .output("retcode", all.retcode)
+        .output("stdout", all.stdout)
+        .output("stderr", all.stderr);
+    if all.cache_error {
+        verdict.changes.insert("cache_error", true);
+    }
+    verdict
+}

@@ -1,0 +1,259 @@
+//! `cmd.run`, and `cmd.wait`, which runs only if what it watches has changed.
+
+use rocksalt_core::value::fields_of;
+use rocksalt_core::{Map, Value, call::ProblemKind};
+use serde::Deserialize;
+
+use super::super::arguments::Arguments;
+use super::stateful::{Stateful, reinterpret};
+use super::{Decision, State, Step, Verdict, given, waiting};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Runs a command, every time: say by `creates`, `unless`, `onlyif` or `onchanges` when it need not run.
+///
+/// ```yaml
+/// make the index:
+///   cmd.run:
+///     - name: updatedb --output=/srv/index
+///     - creates: /srv/index
+///     - runas: nobody
+///     - env:
+///       - LC_ALL: C.UTF-8
+/// ```
+///
+/// Outputs: `stdout`, `stderr`, `retcode`, `pid`.
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Run(Wished);
+
+/// Runs a command if something that it watches has changed.
+///
+/// ```yaml
+/// newaliases:
+///   cmd.wait:
+///     - watch:
+///       - file: /etc/aliases
+/// ```
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Wait(Wished);
+
+/// The same as `cmd.wait`.
+///
+/// ```yaml
+/// newaliases:
+///   cmd.watch:
+///     - watch:
+///       - file: /etc/aliases
+/// ```
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Watch(Wished);
+
+/// A command, and how it is to be run.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[allow(dead_code, reason = "most go as they are to the function that runs commands")]
+struct Wished {
+    /// The command line, which a shell reads.
+    #[serde(default)]
+    name: Value,
+    /// The directory to run in, absolute. Else it is the user's home.
+    #[serde(default)]
+    cwd: Option<String>,
+    /// Run below this directory as the root (`chroot`).
+    #[serde(default)]
+    root: Option<String>,
+    /// Run as this user, with its groups, home and shell variables.
+    #[serde(default)]
+    runas: Option<String>,
+    /// Only of use on Windows.
+    #[serde(default)]
+    password: Option<String>,
+    /// The shell. Else it is the agent's `SHELL` if that is a POSIX shell, or `/bin/sh`.
+    #[serde(default)]
+    shell: Option<String>,
+    /// Variables for the command: a map, or a list of maps.
+    #[serde(default)]
+    env: Value,
+    /// A directory to look for programs in before all others.
+    #[serde(default)]
+    prepend_path: Option<String>,
+    /// The command says itself what it changed: by JSON, or by a last line such as
+    /// `changed=yes comment='it did'`. A list with `test_name: COMMAND` names what a dry run runs.
+    #[serde(default)]
+    stateful: Value,
+    /// The level at which the output is logged; `quiet` for not at all.
+    #[serde(default)]
+    output_loglevel: Value,
+    /// Show no output in the result; other states can still use it.
+    #[serde(default)]
+    hide_output: Value,
+    /// End the command and all that it started after so many seconds.
+    #[serde(default)]
+    timeout: Value,
+    /// Running out of time is a success.
+    #[serde(default)]
+    ignore_timeout: Value,
+    /// Taken and ignored: output is streamed anyway.
+    #[serde(default)]
+    use_vt: Value,
+    /// Exit codes that count as success besides 0.
+    #[serde(default)]
+    success_retcodes: Value,
+    /// Texts whose presence in the output counts as success.
+    #[serde(default)]
+    success_stdout: Value,
+    /// Texts whose presence in standard error counts as success.
+    #[serde(default)]
+    success_stderr: Value,
+    /// Whatever else `cmd.run_all` takes: `stdin`, `group`, `clean_env`, `rstrip` …
+    #[serde(default)]
+    kwargs: Map,
+}
+
+impl State for Run {
+    const NAME: &'static str = "cmd.run";
+    const WATCHES: bool = true;
+    type Plan = Stateful;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Stateful>> {
+        self.0.plan(machine, step, Stateful::of(&self.0.stateful))
+    }
+
+    fn apply(&self, plan: Stateful, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        self.0.apply(&plan, machine, step)
+    }
+
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Stateful>> {
+        self.0.watched(machine, step)
+    }
+}
+
+impl State for Wait {
+    const NAME: &'static str = "cmd.wait";
+    const WATCHES: bool = true;
+    type Plan = Stateful;
+
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Stateful>> {
+        Ok(waiting())
+    }
+
+    fn apply(&self, plan: Stateful, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        self.0.apply(&plan, machine, step)
+    }
+
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Stateful>> {
+        self.0.watched(machine, step)
+    }
+}
+
+impl State for Watch {
+    const NAME: &'static str = "cmd.watch";
+    const WATCHES: bool = true;
+    type Plan = Stateful;
+
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Stateful>> {
+        Ok(waiting())
+    }
+
+    fn apply(&self, plan: Stateful, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        self.0.apply(&plan, machine, step)
+    }
+
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Stateful>> {
+        self.0.watched(machine, step)
+    }
+}
+
+impl Wished {
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Stateful>> {
+        // Salt forgets the command for dry runs here.
+        self.plan(machine, step, Stateful { on: self.stateful.truth(), test_name: None })
+    }
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>, stateful: Stateful) -> Result<Decision<Stateful>> {
+        if let Some(verdict) = given::wrong_environment(&self.env) {
+            return Ok(Decision::Settled(verdict));
+        }
+        if !step.test {
+            if let Some(verdict) = given::missing_directory(machine, self.cwd.as_deref()) {
+                return Ok(Decision::Settled(verdict));
+            }
+        } else if let Some(line) = &stateful.test_name {
+            return self.rehearse(line, machine, step).map(Decision::Settled);
+        }
+        let would =
+            Verdict::would(format!("Command \"{}\" would have been executed", step.name)).change("cmd", step.name);
+        let would = if stateful.on { reinterpret(would)? } else { would };
+        Ok(Decision::Change(stateful, self.warned(would)))
+    }
+
+    /// A dry run of a stateful command: it was given one for that.
+    fn rehearse(&self, line: &str, machine: &dyn Probe, step: &Step<'_>) -> Result<Verdict> {
+        if let Some(verdict) = given::missing_directory(machine, self.cwd.as_deref()) {
+            return Ok(verdict);
+        }
+        let all = match self.arguments(line, step).and_then(|arguments| arguments.look(machine)) {
+            Ok(finished) => finished.all(),
+            Err(error) => return Ok(Verdict::bad(error.to_string())),
+        };
+        let succeeded = all.retcode == 0;
+        let mut verdict = reinterpret(given::verdict(format!("Command \"{line}\" run"), all, false))?;
+        if succeeded && !verdict.changes.is_empty() {
+            verdict.result = None;
+        }
+        Ok(verdict)
+    }
+
+    fn apply(&self, stateful: &Stateful, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let finished = self.arguments(step.name, step).and_then(|arguments| arguments.execute(machine, false));
+        let mut all = match finished {
+            Ok(finished) => finished.all(),
+            Err(error) => {
+                let problem = error.problem();
+                return match problem.kind {
+                    ProblemKind::Cancelled => Err(problem.into()),
+                    _ => Ok(Verdict::bad(problem.text)),
+                };
+            }
+        };
+        if self.ignore_timeout.truth() && all.retcode == 1 && all.stdout.contains("Timed out after") {
+            all.retcode = 0;
+        }
+        let comment = format!("Command \"{}\" run", step.name);
+        let mut verdict = given::verdict(comment, all, self.hide_output.truth());
+        if stateful.on {
+            verdict = reinterpret(verdict)?;
+        }
+        Ok(self.warned(verdict))
+    }
+
+    fn arguments(&self, line: &str, step: &Step<'_>) -> Result<Arguments> {
+        let mut more = Map::from_iter([("cmd".into(), line.into()), ("python_shell".into(), true.into())]);
+        if let Some(template) = self.kwargs.get("template") {
+            more.insert("template", template.clone());
+        }
+        more.insert("saltenv", step.saltenv);
+        let mut arguments: Arguments = given::arguments("cmd.run", step, more)?;
+        // Hidden from the result, not from other states.
+        arguments.hide_output = false;
+        if let Some(root) = self.root.as_deref().filter(|root| !root.is_empty()) {
+            let shell = self.shell.as_deref().unwrap_or("/bin/sh");
+            let argv = ["chroot", root, shell, "-c", line];
+            arguments.cmd = Value::List(argv.into_iter().map(Value::from).collect());
+            arguments.python_shell = Some(false);
+        }
+        Ok(arguments)
+    }
+
+    fn warned(&self, mut verdict: Verdict) -> Verdict {
+        let own = fields_of::<Wished>();
+        verdict.warnings.extend(given::strange("cmd.run", &self.kwargs, own, fields_of::<Arguments>()));
+        verdict
+    }
+}

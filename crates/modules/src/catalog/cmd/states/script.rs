@@ -1,0 +1,221 @@
+//! `cmd.script`, and `cmd.wait_script`, which runs only if what it watches has changed.
+
+use rocksalt_core::value::fields_of;
+use rocksalt_core::{Map, Value, call::ProblemKind};
+use serde::Deserialize;
+
+use super::super::script::ScriptArguments;
+use super::stateful::{Stateful, reinterpret};
+use super::{Decision, State, Step, Verdict, given, waiting};
+use crate::catalog::cp::source::{self, Source};
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+/// Fetches a script and runs it.
+///
+/// ```yaml
+/// install:
+///   cmd.script:
+///     - source: salt://scripts/install.sh
+///     - args: --force "two words"
+///     - creates: /opt/it
+/// ```
+///
+/// Outputs: `stdout`, `stderr`, `retcode`, `pid`.
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Script(Wished);
+
+/// Fetches a script and runs it if something that it watches has changed.
+///
+/// ```yaml
+/// salt://scripts/rebuild.sh:
+///   cmd.wait_script:
+///     - watch:
+///       - file: /etc/it.conf
+/// ```
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct WaitScript(Wished);
+
+/// A script, and how it is to be run.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[allow(dead_code, reason = "most go as they are to the function that runs scripts")]
+struct Wished {
+    /// The script's source, or (with `source`) any word and then its arguments.
+    #[serde(default)]
+    name: Value,
+    /// `salt://…`, `http(s)://…` or a path on the target.
+    #[serde(default)]
+    source: Option<String>,
+    /// Render the script first, with this renderer: `jinja`.
+    #[serde(default)]
+    template: Option<String>,
+    /// The directory to run in, absolute. Else it is the user's home.
+    #[serde(default)]
+    cwd: Option<String>,
+    /// Run as this user, with its groups, home and shell variables.
+    #[serde(default)]
+    runas: Option<String>,
+    /// Only of use on Windows.
+    #[serde(default)]
+    password: Option<String>,
+    /// The shell that reads the command line; the script's own first line says what runs the script.
+    #[serde(default)]
+    shell: Option<String>,
+    /// Variables for the script: a map, or a list of maps.
+    #[serde(default)]
+    env: Value,
+    /// The script says itself what it changed, as for `cmd.run`.
+    #[serde(default)]
+    stateful: Value,
+    /// End the script and all that it started after so many seconds.
+    #[serde(default)]
+    timeout: Value,
+    /// Taken and ignored: output is streamed anyway.
+    #[serde(default)]
+    use_vt: Value,
+    /// The level at which the output is logged; `quiet` for not at all.
+    #[serde(default)]
+    output_loglevel: Value,
+    /// Show no output in the result; other states can still use it.
+    #[serde(default)]
+    hide_output: Value,
+    /// Variables for the template, where `context` has none.
+    #[serde(default)]
+    defaults: Value,
+    /// Variables for the template.
+    #[serde(default)]
+    context: Value,
+    /// Exit codes that count as success besides 0.
+    #[serde(default)]
+    success_retcodes: Value,
+    /// Texts whose presence in the output counts as success.
+    #[serde(default)]
+    success_stdout: Value,
+    /// Texts whose presence in standard error counts as success.
+    #[serde(default)]
+    success_stderr: Value,
+    /// Whatever else `cmd.script` takes: `args`, `stdin`, `group` …
+    #[serde(default)]
+    kwargs: Map,
+}
+
+impl State for Script {
+    const NAME: &'static str = "cmd.script";
+    const WATCHES: bool = true;
+    type Plan = bool;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<bool>> {
+        self.0.plan(machine, step, Stateful::of(&self.0.stateful).on)
+    }
+
+    fn apply(&self, stateful: bool, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        self.0.apply(stateful, machine, step)
+    }
+
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<bool>> {
+        self.0.plan(machine, step, self.0.stateful.truth())
+    }
+}
+
+impl State for WaitScript {
+    const NAME: &'static str = "cmd.wait_script";
+    const WATCHES: bool = true;
+    type Plan = bool;
+
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<bool>> {
+        Ok(waiting())
+    }
+
+    fn apply(&self, stateful: bool, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        self.0.apply(stateful, machine, step)
+    }
+
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<bool>> {
+        self.0.plan(machine, step, self.0.stateful.truth())
+    }
+}
+
+impl Wished {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>, stateful: bool) -> Result<Decision<bool>> {
+        if let Some(verdict) = given::wrong_environment(&self.env) {
+            return Ok(Decision::Settled(verdict));
+        }
+        for (name, value) in [("context", &self.context), ("defaults", &self.defaults)] {
+            if value.truth() && value.as_map().is_none() {
+                let text = format!("Invalidly-formatted '{name}' parameter. Must be formed as a dict.");
+                return Ok(Decision::Settled(Verdict::bad(text)));
+            }
+        }
+        if !step.test
+            && let Some(verdict) = given::missing_directory(machine, self.cwd.as_deref())
+        {
+            return Ok(Decision::Settled(verdict));
+        }
+        let would = Verdict::would(format!("Command '{}' would have been executed", step.name));
+        Ok(Decision::Change(stateful, self.warned(if stateful { reinterpret(would)? } else { would })))
+    }
+
+    fn apply(&self, stateful: bool, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let arguments = self.arguments(step)?;
+        let source = arguments.source.clone();
+        let done =
+            fetch(machine, &source, step.saltenv).and_then(|content| arguments.execute_content(machine, content));
+        let all = match done {
+            Ok(all) => all,
+            Err(error) => {
+                let problem = error.problem();
+                return match problem.kind {
+                    ProblemKind::Cancelled => Err(problem.into()),
+                    _ => Ok(Verdict::bad(problem.text)),
+                };
+            }
+        };
+        let comment = match all.cache_error {
+            true => format!("Unable to cache script {source} from saltenv '{}'", step.saltenv),
+            false => format!("Command '{}' run", step.name),
+        };
+        let verdict = given::verdict(comment, all, self.hide_output.truth());
+        Ok(self.warned(if stateful { reinterpret(verdict)? } else { verdict }))
+    }
+
+    fn arguments(&self, step: &Step<'_>) -> Result<ScriptArguments> {
+        let source = self.source.clone().unwrap_or_else(|| step.name.to_owned());
+        let mut more = Map::from_iter([
+            ("source".into(), source.into()),
+            ("python_shell".into(), true.into()),
+            ("saltenv".into(), step.saltenv.into()),
+            ("hide_output".into(), false.into()),
+        ]);
+        if let Some(template) = &self.template {
+            more.insert("template", template.as_str());
+        }
+        for (name, value) in [("context", &self.context), ("defaults", &self.defaults)] {
+            more.insert(name, value.as_map().cloned().unwrap_or_default());
+        }
+        // Without `args`, all of the name but its first word are the arguments.
+        if !self.kwargs.get("args").is_some_and(Value::truth) && step.name.split_whitespace().count() > 1 {
+            more.insert("args", step.name.split_once(' ').map_or("", |(_, rest)| rest));
+        }
+        given::arguments("cmd.script", step, more)
+    }
+
+    fn warned(&self, mut verdict: Verdict) -> Verdict {
+        let own = fields_of::<Wished>();
+        verdict.warnings.extend(given::strange("cmd.script", &self.kwargs, own, fields_of::<ScriptArguments>()));
+        verdict
+    }
+}
+
+/// What a source has in it; a file of the tree as this run sees it.
+fn fetch(machine: &dyn System, source: &str, saltenv: &str) -> Result<Option<Vec<u8>>> {
+    match Source::parse(machine, source, Some(saltenv))? {
+        Source::Tree { path, saltenv } => Ok(machine.tree().read(&saltenv, &path)?.map(|content| content.to_vec())),
+        Source::Local(path) if !path.is_absolute() => Err(Error::arguments(format!("'{source}' is no absolute path"))),
+        _ => source::content(machine, source, Some(saltenv)),
+    }
+}

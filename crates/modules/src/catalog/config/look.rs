@@ -1,0 +1,262 @@
+//! Values that may be in several places: the target's options, its grains, its pillar.
+
+use std::sync::Arc;
+
+use rocksalt_core::merge::{self, Strategy};
+use rocksalt_core::{Map, Value, yaml};
+use serde::Deserialize;
+
+use super::{Function, colon, empty};
+use crate::machine::{Probe, System};
+use crate::text::glob;
+use crate::{Error, Result};
+
+/// What Salt takes where nobody says otherwise, of the modules that are the same here.
+const DEFAULTS: &str = "\
+ca.cert_base_path: /etc/pki
+hosts.file: /etc/hosts
+aliases.file: /etc/aliases
+test.foo: unconfigured
+virt: {tunnel: false, images: /srv/salt-images}
+docker.exec_driver: docker-exec
+docker.compare_container_networks:
+  static: [Aliases, Links, IPAMConfig]
+  automatic: [IPAddress, Gateway, GlobalIPv6Address, IPv6Gateway]
+";
+
+/// The places, the first that has a value wins. Those that were left out are empty.
+struct Places<'a> {
+    options: Option<&'a Map>,
+    grains: Arc<Map>,
+    pillar: Arc<Map>,
+    master: Map,
+    defaults: Map,
+}
+
+impl<'a> Places<'a> {
+    fn new(machine: &'a dyn Probe, options: bool, grains: bool, pillar: bool, master: bool) -> Result<Places<'a>> {
+        let whole = if pillar || master { machine.tree().pillar()? } else { Arc::default() };
+        let of_master = whole.get("master").and_then(Value::as_map).filter(|_| master);
+        let Ok(Value::Map(defaults)) = yaml::parse(DEFAULTS) else {
+            return Err(Error::failed("the defaults of options can't be read"));
+        };
+        Ok(Places {
+            options: options.then(|| machine.options()),
+            grains: if grains { machine.grains() } else { Arc::default() },
+            master: of_master.cloned().unwrap_or_default(),
+            pillar: if pillar { whole } else { Arc::default() },
+            defaults,
+        })
+    }
+
+    fn all(&self) -> impl DoubleEndedIterator<Item = &Map> {
+        self.options.into_iter().chain([&*self.grains, &self.pillar, &self.master, &self.defaults])
+    }
+}
+
+/// The value of an option of the target, or else the grain or the pillar value of that name.
+///
+/// ```text
+/// rocksalt '*' config.get file_roots
+/// rocksalt '*' config.get 'pkg:apache' httpd
+/// rocksalt '*' config.get nginx merge=recurse
+/// ```
+///
+/// Looked at in this order: the target's options, grains, pillar, and the pillar's key `master`.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Get {
+    /// The name; colons lead into maps and lists.
+    key: String,
+    /// What to give if there is none.
+    #[serde(default = "empty")]
+    default: Value,
+    /// What stands between the parts of the name.
+    #[serde(default = "colon")]
+    delimiter: String,
+    /// `recurse` or `overwrite`: put the maps of all sources together.
+    #[serde(default)]
+    merge: Option<String>,
+    /// Leave out the target's options.
+    #[serde(default)]
+    omit_opts: bool,
+    /// Leave out the pillar.
+    #[serde(default)]
+    omit_pillar: bool,
+    /// Leave out the pillar's key `master`.
+    #[serde(default)]
+    omit_master: bool,
+    /// Leave out the grains.
+    #[serde(default)]
+    omit_grains: bool,
+}
+
+impl Function for Get {
+    const NAME: &'static str = "config.get";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        // The common case needs no pillar, which may have to be compiled first.
+        if self.merge.is_none()
+            && !self.omit_opts
+            && let Some(found) = machine.options().walk(&self.key, &self.delimiter)
+        {
+            return Ok(found.clone());
+        }
+        let places = Places::new(machine, !self.omit_opts, !self.omit_grains, !self.omit_pillar, !self.omit_master)?;
+        let Some(strategy) = &self.merge else {
+            let found = places.all().find_map(|place| place.walk(&self.key, &self.delimiter));
+            return Ok(found.cloned().or_else(|| self.in_options(machine)).unwrap_or(self.default));
+        };
+        let strategy = if strategy == "overwrite" { Strategy::Overwrite } else { Strategy::Recurse };
+        let lists = machine.options().get("pillar_merge_lists").is_some_and(Value::truth);
+        let first = self.key.split(&self.delimiter).next().unwrap_or_default();
+        let mut whole = Map::new();
+        for place in places.all().rev() {
+            if let Some(value) = place.get(first) {
+                let over = Map::from_iter([(first.into(), value.clone())]);
+                whole = merge::merge_maps(whole, over, strategy, lists);
+            }
+        }
+        Ok(whole.walk(&self.key, &self.delimiter).cloned().unwrap_or(self.default))
+    }
+}
+
+impl Get {
+    /// A minion's options have its grains and pillar in them: users write `grains:os`, too.
+    fn in_options(&self, machine: &dyn System) -> Option<Value> {
+        let (first, rest) = self.key.split_once(&self.delimiter)?;
+        match first {
+            _ if self.omit_opts => None,
+            "grains" => machine.grains().walk(rest, &self.delimiter).cloned(),
+            "pillar" => machine.tree().pillar().ok()?.walk(rest, &self.delimiter).cloned(),
+            _ => None,
+        }
+    }
+}
+
+/// The value of an option of the target, or else the grain or the pillar value of that name.
+///
+/// ```text
+/// rocksalt '*' config.option hash_type
+/// rocksalt '*' config.option 'log_*' wildcard=True
+/// ```
+///
+/// As `config.get`, but colons mean nothing.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct OptionOf {
+    /// The name.
+    value: String,
+    /// What to give if there is none: else an empty text, or an empty map for a pattern.
+    #[serde(default)]
+    default: Value,
+    /// Leave out the target's options.
+    #[serde(default)]
+    omit_opts: bool,
+    /// Leave out the grains.
+    #[serde(default)]
+    omit_grains: bool,
+    /// Leave out the pillar.
+    #[serde(default)]
+    omit_pillar: bool,
+    /// Leave out the pillar's key `master`.
+    #[serde(default)]
+    omit_master: bool,
+    /// Leave out everything.
+    #[serde(default)]
+    omit_all: bool,
+    /// The name is a shell pattern, and all options that match are given.
+    #[serde(default)]
+    wildcard: bool,
+}
+
+impl Function for OptionOf {
+    const NAME: &'static str = "config.option";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let omit = |this: bool| !(this || self.omit_all);
+        let places = Places::new(
+            machine,
+            omit(self.omit_opts),
+            omit(self.omit_grains),
+            omit(self.omit_pillar),
+            omit(self.omit_master),
+        )?;
+        if !self.wildcard {
+            let found = places.all().find_map(|place| place.get(&self.value)).cloned();
+            return Ok(found.unwrap_or_else(|| if self.default.is_null() { empty() } else { self.default }));
+        }
+        let mut found = Map::new();
+        for place in places.all() {
+            for (name, value) in place.iter().filter(|(name, _)| glob::matches(&self.value, &name.to_string())) {
+                if found.get_value(name).is_none() {
+                    found.insert(name.clone(), value.clone());
+                }
+            }
+        }
+        Ok(if found.is_empty() && !self.default.is_null() { self.default } else { found.into() })
+    }
+}
+
+/// An option as `config.option` finds it.
+pub fn option(machine: &dyn Probe, name: &str) -> Result<Option<Value>> {
+    let places = Places::new(machine, true, true, true, true)?;
+    Ok(places.all().find_map(|place| place.get(name)).cloned())
+}
+
+/// The value of an option, with the maps or lists of all places put together.
+///
+/// ```text
+/// rocksalt '*' config.merge schedule
+/// ```
+///
+/// Of maps, only the first level is merged; what the target's options say goes first.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Merge {
+    /// The name.
+    value: String,
+    /// What to give if there is none.
+    #[serde(default = "empty")]
+    default: Value,
+    /// Leave out the target's options.
+    #[serde(default)]
+    omit_opts: bool,
+    /// Leave out the pillar's key `master`.
+    #[serde(default)]
+    omit_master: bool,
+    /// Leave out the pillar.
+    #[serde(default)]
+    omit_pillar: bool,
+}
+
+impl Function for Merge {
+    const NAME: &'static str = "config.merge";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let places = Places::new(machine, !self.omit_opts, false, !self.omit_pillar, !self.omit_master)?;
+        let mut found: Option<Value> = None;
+        for place in places.options.into_iter().chain([&places.master, &*places.pillar]) {
+            let Some(next) = place.get(&self.value).cloned() else { continue };
+            found = Some(match (found, next) {
+                (None, next) => next,
+                (Some(Value::Map(over)), Value::Map(mut under)) => {
+                    under.extend(over);
+                    Value::Map(under)
+                }
+                (Some(Value::List(mut first)), Value::List(then)) => {
+                    first.extend(then);
+                    Value::List(first)
+                }
+                (Some(found), _) => found,
+            });
+            if found.as_ref().is_some_and(|found| found.as_str().is_some()) {
+                break;
+            }
+        }
+        Ok(found.or_else(|| places.defaults.get(&self.value).cloned()).unwrap_or(self.default))
+    }
+}

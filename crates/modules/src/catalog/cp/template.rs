@@ -1,0 +1,71 @@
+//! Files that are rendered on their way, and paths that are templates.
+
+use rocksalt_core::Map;
+use serde::Deserialize;
+
+use super::source::{self, Source};
+use super::{Function, fetch};
+use crate::machine::{System, Template};
+use crate::{Error, Result};
+
+/// Renders a file of the controller's tree to a place on the target and gives the path; an empty text if there is none.
+///
+/// ```text
+/// rocksalt '*' cp.get_template salt://path/to/template /srv/file port=80
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetTemplate {
+    /// `salt://…`
+    path: String,
+    /// The path on the target, or a directory.
+    dest: String,
+    /// The template language.
+    #[serde(default = "jinja")]
+    template: String,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+    /// Make the directories above it.
+    #[serde(default)]
+    makedirs: bool,
+    /// Variables for the template.
+    kwargs: Map,
+}
+
+fn jinja() -> String {
+    "jinja".into()
+}
+
+impl Function for GetTemplate {
+    const NAME: &'static str = "cp.get_template";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let Some(content) = source::content(machine, &self.path, self.saltenv.as_deref())? else {
+            return Ok(String::new());
+        };
+        let text = String::from_utf8(content)
+            .map_err(|_| Error::failed(format!("{} is not UTF-8: it can't be rendered", self.path)))?;
+        let template = Template {
+            renderer: &self.template,
+            text: &text,
+            source: &self.path,
+            saltenv: &source::environment(machine, self.saltenv.as_deref())?,
+            context: self.kwargs,
+        };
+        let rendered = machine.tree().render(&template)?;
+        let from = Source::parse(machine, &self.path, self.saltenv.as_deref())?;
+        let dest = fetch::target(machine, &from, &self.dest, self.makedirs)?;
+        machine.write(&dest, rendered.as_bytes(), None).map_err(|error| Error::io("write", &dest, &error))?;
+        Ok(dest.to_string_lossy().into_owned())
+    }
+}
+
+/// A path that may itself be a template.
+pub fn name(machine: &dyn System, text: &str, language: Option<&str>, saltenv: Option<&str>) -> Result<String> {
+    let Some(renderer) = language.filter(|language| !language.is_empty()) else { return Ok(text.to_owned()) };
+    let saltenv = source::environment(machine, saltenv)?;
+    let template = Template { renderer, text, source: text, saltenv: &saltenv, context: Map::new() };
+    machine.tree().render(&template)
+}

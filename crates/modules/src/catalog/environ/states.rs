@@ -1,0 +1,145 @@
+//! `environ.setenv`: variables of the agent are set.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
+use super::{new_value, valid};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+pub const STATES: &[StateEntry] = &[state::<SetEnv>()];
+
+/// Sets variables of the agent, which the commands it runs inherit.
+///
+/// ```yaml
+/// EDITOR:
+///   environ.setenv:
+///     - value: vi
+/// several:
+///   environ.setenv:
+///     - value: {PAGER: less, LESS: False}
+///     - false_unsets: True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SetEnv {
+    /// The variable, if `value` is a text.
+    #[serde(default)]
+    name: String,
+    /// Its value, or a map of names and values; `False` for none.
+    #[serde(default)]
+    value: Value,
+    /// `False` removes a variable; else it makes it empty.
+    #[serde(default)]
+    false_unsets: Value,
+    /// Remove all others.
+    #[serde(default)]
+    clear_all: Value,
+    /// Taken and ignored: nothing else is there to update.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    update_minion: Value,
+    /// Only on Windows.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    permanent: Value,
+}
+
+impl State for SetEnv {
+    const NAME: &'static str = "environ.setenv";
+    const REQUIRED: &'static [&'static str] = &["value"];
+    const STRICT: bool = true;
+    type Plan = Map;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Map>> {
+        let Some(wished) = self.wished() else {
+            return Ok(Decision::Settled(Verdict::bad("Environ value must be string, dict or False")));
+        };
+        for name in wished.keys() {
+            valid(&name.to_string())?;
+        }
+        let changes = self.changes(machine, &wished);
+        if changes.is_empty() {
+            let are = if step.test { "are" } else { "were" };
+            let text = format!("Environ values {are} already set with the correct values");
+            return Ok(Decision::Settled(Verdict::good(text)));
+        }
+        // Salt answers true here, not null.
+        let would = Verdict::good("Environ values will be changed").changes(changes.clone());
+        Ok(Decision::Change(changes, would))
+    }
+
+    fn apply(&self, changes: Map, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let wished = self.wished().unwrap_or_default();
+        let text_or_false = |value: &Value| matches!(value, Value::String(_) | Value::Bool(false));
+        if !wished.values().all(text_or_false) {
+            // Salt sets those before the first wrong one; here all are looked at before any is set.
+            return Ok(Verdict::bad("Failed to set environ variables").changes(changes));
+        }
+        let cleared = self.cleared(machine, &wished).into_iter().map(|name| (Value::from(name), Value::Bool(false)));
+        let mut set = Map::new();
+        for (name, value) in cleared.chain(wished) {
+            let key = name.to_string();
+            let value = new_value(&key, &value, self.unsets())?;
+            machine.set_env(&key, value.as_deref());
+            set.insert(name, value);
+        }
+        Ok(match set.is_empty() {
+            true => Verdict::bad("Failed to set environ variables").changes(changes),
+            false => Verdict::good("Environ values were set").changes(set),
+        })
+    }
+
+    fn touches(&self) -> Touches {
+        match self.wished() {
+            Some(wished) if self.clear_all != Value::Bool(true) => {
+                let variables = wished.keys().map(|name| Thing::Variable(name.to_string()));
+                variables.fold(Touches::nothing(), Touches::writes)
+            }
+            _ => Touches::everything(),
+        }
+    }
+}
+
+impl SetEnv {
+    fn wished(&self) -> Option<Map> {
+        match &self.value {
+            Value::String(_) | Value::Bool(false) => {
+                Some(Map::from_iter([(self.name.as_str().into(), self.value.clone())]))
+            }
+            Value::Map(wished) => Some(wished.clone()),
+            _ => None,
+        }
+    }
+
+    fn unsets(&self) -> bool {
+        self.false_unsets == Value::Bool(true)
+    }
+
+    /// The variables that `clear_all` is about.
+    fn cleared(&self, machine: &dyn Probe, wished: &Map) -> Vec<String> {
+        if self.clear_all != Value::Bool(true) {
+            return Vec::new();
+        }
+        machine.environment().into_iter().map(|(name, _)| name).filter(|name| !wished.contains_key(name)).collect()
+    }
+
+    fn changes(&self, machine: &dyn Probe, wished: &Map) -> Map {
+        let emptied = || if self.unsets() { Value::Null } else { "".into() };
+        let mut changes: Map = self.cleared(machine, wished).into_iter().map(|name| (name.into(), emptied())).collect();
+        for (name, value) in wished.iter() {
+            let now = machine.env(&name.to_string());
+            let differs = match value {
+                Value::Bool(false) if self.unsets() => now.is_some(),
+                Value::Bool(false) => now.as_deref() != Some(""),
+                value => value.as_str() != Some(now.as_deref().unwrap_or_default()),
+            };
+            if differs {
+                let value = if *value == Value::Bool(false) { emptied() } else { value.clone() };
+                changes.insert(name.clone(), value);
+            }
+        }
+        changes
+    }
+}

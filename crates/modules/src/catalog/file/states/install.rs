@@ -1,0 +1,254 @@
+//! The engine behind every state that says what a whole file has in it: difference, atomic write, permissions.
+
+use std::path::Path;
+
+use rocksalt_core::Map;
+
+use super::super::path::{canonical, octal};
+use super::difference::{self, Ignored};
+use super::permissions::{self, Mending, Wish, bits};
+use super::work::{Check, missing_directories};
+use super::{Action, Decision, Plan, Verdict, backup, look};
+use crate::machine::{Kind, Probe};
+use crate::text::digest;
+
+/// A file as it shall be.
+pub struct Install<'a> {
+    pub name: &'a str,
+    /// None: some content or other; a new file is empty.
+    pub content: Option<Vec<u8>>,
+    /// Salt makes files of sources with no permissions at first, others with the usual ones.
+    pub from_source: bool,
+    pub wish: Wish,
+    pub makedirs: bool,
+    pub dir_mode: Option<String>,
+    /// Keep the old content in the target's cache.
+    pub backup: bool,
+    pub show_changes: bool,
+    pub new_file_diff: bool,
+    pub ignored: Ignored,
+    /// A command, the directory for what it looks at, and the ending of its name.
+    pub check: Option<(String, Option<String>, String)>,
+}
+
+/// Salt's second and third line of every dry run of a file.
+pub const NOTE: &str = "\nNote: No changes made, actual changes may\nbe different due to other states.";
+
+impl Install<'_> {
+    pub fn decide(self, machine: &dyn Probe, test: bool) -> Decision<Plan> {
+        if look::is_file(machine, self.name) || look::is_link(machine, self.name) {
+            self.update(machine)
+        } else {
+            self.create(machine, test)
+        }
+    }
+
+    fn create(mut self, machine: &dyn Probe, test: bool) -> Decision<Plan> {
+        let name = self.name;
+        let above = look::above(name);
+        let missing = if look::is_directory(machine, above) { Vec::new() } else { missing_directories(machine, above) };
+        if !missing.is_empty() && !self.makedirs && !test {
+            return Decision::Settled(Verdict::bad("Parent directory not present"));
+        }
+        let content = self.content.take();
+        let mut changes = Map::new();
+        let mut comment = format!("File {name} updated");
+        let difference = match &content {
+            Some(content) if self.new_file_diff => {
+                difference::shown(machine, b"", content, self.show_changes)
+            }
+            _ => "New file".into(),
+        };
+        match &content {
+            Some(_) => changes.insert("diff", difference.as_str()),
+            None => {
+                comment = "Empty file".into();
+                changes.insert("new", format!("file {name} created"))
+            }
+        };
+        let mask = look::umask(machine);
+        let fresh = if self.from_source || self.wish.mode.is_some() { 0o600 } else { 0o666 & !mask };
+        let mode = self.wish.mode.clone().unwrap_or_else(|| octal(0o666 & !mask));
+        if mode != octal(fresh) {
+            changes.insert("mode", mode.as_str());
+        }
+        let (uid, gid) = permissions::numbers(machine, &self.wish.user, &self.wish.group);
+        let own = machine_owner(machine, above);
+        let mut plan = Plan::new(Verdict::default()).or("Unable to manage file: ");
+        for path in missing {
+            let mode = self.directory_mode().as_deref().and_then(bits).unwrap_or(0o777 & !mask);
+            plan = plan.then(Action::MakeDirectory { path, mode, uid, gid });
+        }
+        let bytes = content.unwrap_or_default();
+        plan = plan.all(self.check_action(&bytes));
+        let hash = digest::of(digest::Kind::Sha256, &bytes);
+        let given_away = uid.is_some() || gid.is_some();
+        // Nobody else sees the content before it belongs to whom it shall.
+        let first = if given_away { Some(0o600) } else { bits(&mode) };
+        plan = plan.then(Action::Write { path: name.to_owned(), content: bytes, mode: first });
+        for (wished, number, own, key) in
+            [(&self.wish.user, uid, own.0, "user"), (&self.wish.group, gid, own.1, "group")]
+        {
+            if number.is_some_and(|number| number != own) {
+                changes.insert(key, wished.clone());
+            }
+        }
+        if given_away {
+            let failure = format!("Failed to change user to {}", self.wish.user);
+            plan = plan.then(Action::Owner { path: name.to_owned(), uid, gid, follow: false, failure });
+        }
+        if given_away || first.is_none() {
+            let failure = format!("Failed to change mode to {mode}");
+            plan = plan.then(match bits(&mode) {
+                Some(bits) => Action::Mode { path: name.to_owned(), mode: bits, failure },
+                None => Action::Fail(failure),
+            });
+        }
+        // Flags and labels of what isn't there yet are set, not compared.
+        plan = plan.all(self.late_attributes());
+        let mut done = Verdict::good(comment).changes(changes).output("path", name).output("hash", hash);
+        if self.ignored.any() {
+            done.further.insert("skip_req", true);
+        }
+        plan.done = done;
+        let newfile = match self.new_file_diff {
+            true => Map::from_iter([("diff".into(), difference.into())]),
+            false => Map::from_iter([("newfile".into(), name.into())]),
+        };
+        Decision::Change(plan, would_change(name).changes(newfile))
+    }
+
+    fn update(mut self, machine: &dyn Probe) -> Decision<Plan> {
+        let name = self.name;
+        let is_link = look::is_link(machine, name);
+        let replaces_link = is_link && !self.wish.follow;
+        let real = match is_link && self.wish.follow {
+            true => canonical(machine, Path::new(name)).to_string_lossy().into_owned(),
+            false => name.to_owned(),
+        };
+        let old = if is_link && !look::is_file(machine, name) {
+            Ok(Vec::new())
+        } else {
+            machine.read(Path::new(&real))
+        };
+        let old = match old {
+            Ok(old) => old,
+            Err(error) => {
+                let text = super::work::python(&error, &real);
+                return Decision::Settled(Verdict::bad(format!("Unable to manage file: {text}")));
+            }
+        };
+        let content = self.content.take();
+        let mut changes = Map::new();
+        let difference = content.as_ref().map(|new| difference::shown(machine, &old, new, self.show_changes));
+        let differs = difference.as_ref().is_some_and(|difference| !difference.is_empty()) || replaces_link;
+        let mut dry = Map::new();
+        if differs {
+            let link = || "Replace symbolic link with regular file".to_owned();
+            let difference = difference.filter(|difference| !difference.is_empty()).unwrap_or_else(link);
+            changes.insert("diff", difference.as_str());
+            dry.insert("diff", difference);
+        }
+        let counts = content.as_ref().is_some_and(|new| self.ignored.any() && self.ignored.differ(&old, new));
+        let mending = self.mending(machine, replaces_link);
+        changes.extend(mending.changes.clone());
+        dry.extend(dry_changes(&mending, &self.wish));
+        let bytes = content.unwrap_or(old);
+        let hash = digest::of(digest::Kind::Sha256, &bytes);
+        let finished = |verdict: Verdict| verdict.output("path", name).output("hash", hash.as_str());
+        if let Some(fault) = mending.faults.first() {
+            return Decision::Settled(Verdict::bad(fault.as_str()));
+        }
+        if changes.is_empty() {
+            return Decision::Settled(finished(Verdict::good(format!("File {name} is in the correct state"))));
+        }
+        let mut plan = Plan::new(Verdict::default()).or("Failed to commit change: ");
+        plan = plan.all(self.check_action(&bytes));
+        if differs {
+            if self.backup && look::exists(machine, &real) {
+                plan = plan.all(backup::actions(machine, &real));
+            }
+            let mode = self.wish.mode.as_deref().and_then(bits);
+            let mode = if mending.changes.contains_key("user") { mode.map(|mode| mode & 0o700) } else { mode };
+            let fresh = replaces_link.then(|| look::found(machine, name).map_or(0o600, |stat| stat.mode));
+            plan = plan.then(Action::Write { path: real, content: bytes, mode: mode.or(fresh) });
+            if let Some(mode) = self.wish.mode.as_deref().and_then(bits) {
+                let failure = format!("Failed to change mode to {mode:04o}");
+                plan = plan.all((!mending.changes.contains_key("mode") && mending.changes.contains_key("user")).then(
+                    || Action::Mode { path: name.to_owned(), mode, failure },
+                ));
+            }
+        }
+        plan = plan.all(mending.actions);
+        let mut done = finished(Verdict::good(format!("File {name} updated")).changes(changes));
+        let mut would = match dry.is_empty() {
+            true => Verdict::good(format!("The file {name} is in the correct state")),
+            false => would_change(name).changes(dry),
+        };
+        if self.ignored.any() && !counts {
+            done.further.insert("skip_req", true);
+            would.further.insert("skip_req", true);
+        }
+        plan.done = done;
+        Decision::Change(plan, would)
+    }
+
+    /// What of owner, mode, flags and label is to be changed.
+    fn mending(&self, machine: &dyn Probe, replaces_link: bool) -> Mending {
+        let target = look::found(machine, self.name);
+        match target.filter(|_| replaces_link) {
+            // The new file takes over what the link led to was like.
+            Some(mut target) => {
+                target.kind = Kind::File;
+                let wish = Wish { follow: true, ..self.wish.clone() };
+                wish.compare(machine, self.name, &target)
+            }
+            None => self.wish.look(machine, self.name),
+        }
+    }
+
+    /// The mode of new directories: that of the file, and whoever may read it may enter.
+    fn directory_mode(&self) -> Option<String> {
+        let enter = |mode: &String| {
+            let digits: Vec<char> = mode.chars().rev().take(3).collect();
+            let digit = |digit: &char| match digit.to_digit(8) {
+                Some(0) | None => *digit,
+                Some(bits) => char::from_digit(bits | 1, 8).unwrap_or(*digit),
+            };
+            digits.iter().rev().map(digit).collect()
+        };
+        self.dir_mode.clone().or_else(|| self.wish.mode.as_ref().map(enter))
+    }
+
+    fn check_action(&mut self, content: &[u8]) -> Option<Action> {
+        let (command, directory, ending) = self.check.take()?;
+        Some(Action::Check(Check { command, content: content.to_vec(), directory, ending }))
+    }
+
+    fn late_attributes(&self) -> Option<Action> {
+        let attrs = self.wish.attrs.as_ref().filter(|attrs| !attrs.is_empty())?;
+        let failure = format!("Failed to change attributes to {attrs}");
+        Some(Action::Attributes { path: self.name.to_owned(), flags: format!("+{attrs}"), failure })
+    }
+}
+
+fn would_change(name: &str) -> Verdict {
+    Verdict::would(format!("The file {name} is set to be changed{NOTE}"))
+}
+
+/// A dry run names the flags only.
+fn dry_changes(mending: &Mending, wish: &Wish) -> Map {
+    let mut changes = mending.changes.clone();
+    if changes.contains_key("attrs") {
+        changes.insert("attrs", wish.attrs.clone());
+    }
+    changes
+}
+
+/// Whom a new file in a directory belongs to: this program's user, and its group unless the directory hands its own on.
+fn machine_owner(machine: &dyn Probe, directory: &str) -> (u32, u32) {
+    let own = crate::machine::accounts::own_uid(machine);
+    let group = crate::machine::accounts::user(machine, &own.to_string()).map_or(own, |user| user.gid);
+    let handed = look::found(machine, directory).filter(|stat| stat.mode & 0o2000 != 0).map(|stat| stat.gid);
+    (own, handed.unwrap_or(group))
+}

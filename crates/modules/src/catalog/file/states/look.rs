@@ -1,0 +1,71 @@
+//! Looking at paths in the way of Python's `os.path`, which Salt's rules are made of.
+
+use std::path::Path;
+
+use super::super::path::expand;
+use crate::machine::{Kind, Probe, Stat};
+
+/// A name as users write it, with `~` read.
+pub fn name(machine: &dyn Probe, name: &str) -> String {
+    expand(machine, name).to_string_lossy().into_owned()
+}
+
+pub fn is_absolute(path: &str) -> bool {
+    path.starts_with('/')
+}
+
+/// What is there, links followed.
+pub fn found(machine: &dyn Probe, path: &str) -> Option<Stat> {
+    machine.stat(Path::new(path), true).ok().flatten()
+}
+
+/// What is there itself.
+pub fn itself(machine: &dyn Probe, path: &str) -> Option<Stat> {
+    machine.stat(Path::new(path), false).ok().flatten()
+}
+
+pub fn is_file(machine: &dyn Probe, path: &str) -> bool {
+    found(machine, path).is_some_and(|stat| stat.kind == Kind::File)
+}
+
+pub fn is_directory(machine: &dyn Probe, path: &str) -> bool {
+    found(machine, path).is_some_and(|stat| stat.kind == Kind::Directory)
+}
+
+pub fn is_link(machine: &dyn Probe, path: &str) -> bool {
+    itself(machine, path).is_some_and(|stat| stat.kind == Kind::Link)
+}
+
+/// A link that leads nowhere doesn't exist, in Python's eyes.
+pub fn exists(machine: &dyn Probe, path: &str) -> bool {
+    found(machine, path).is_some()
+}
+
+pub fn exists_itself(machine: &dyn Probe, path: &str) -> bool {
+    itself(machine, path).is_some()
+}
+
+/// What stands before the last slash; the whole path without it is `/`.
+pub fn above(path: &str) -> &str {
+    match path.rfind('/') {
+        Some(0) => "/",
+        Some(end) => path[..end].trim_end_matches('/'),
+        None => "",
+    }
+}
+
+pub fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+pub fn join(directory: &str, name: &str) -> String {
+    format!("{}/{name}", directory.trim_end_matches('/'))
+}
+
+/// What the umask leaves of the permissions of new files and directories.
+pub fn umask(machine: &dyn Probe) -> u32 {
+    let status = machine.read(Path::new("/proc/self/status")).unwrap_or_default();
+    let status = String::from_utf8_lossy(&status);
+    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:")).map(str::trim);
+    mask.and_then(|mask| u32::from_str_radix(mask, 8).ok()).unwrap_or(0o022)
+}

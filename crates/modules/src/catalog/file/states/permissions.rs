@@ -1,0 +1,153 @@
+//! [`Wish`]: whom a path shall belong to and what may be done with it, and what differs from that.
+
+use rocksalt_core::{Map, Value};
+
+use super::super::owner::named;
+use super::super::path::octal;
+use super::super::stat::{group_name, user_name};
+use super::{Action, look, selinux};
+use crate::catalog::file::owner;
+use crate::machine::{Command, Kind, Probe, Stat};
+
+/// What is null or missing is left as it is.
+#[derive(Clone, Default)]
+pub struct Wish {
+    pub user: Value,
+    pub group: Value,
+    /// Four octal digits, as [`mode`] makes them.
+    pub mode: Option<String>,
+    pub attrs: Option<String>,
+    pub selinux: selinux::Context,
+    /// Whether a link stands for what it leads to.
+    pub follow: bool,
+}
+
+/// A mode as users write it (`644`, `'0644'`, `0o644`) as four octal digits.
+pub fn mode(value: &Value) -> Option<String> {
+    if value.is_null() {
+        return None;
+    }
+    let text = value.to_string().replace("0o", "0");
+    let bare = text.trim_matches('"').trim_matches('\'').trim_start_matches('0');
+    Some(format!("{bare:0>4}"))
+}
+
+/// The number of a mode; none if these are no octal digits.
+pub fn bits(mode: &str) -> Option<u32> {
+    u32::from_str_radix(mode, 8).ok().filter(|mode| *mode <= 0o7777)
+}
+
+/// What is wrong with the wished owners, in Salt's words; nothing in a dry run: they may come to be.
+pub fn check_owners(machine: &dyn Probe, user: &Value, group: &Value, test: bool) -> Option<String> {
+    let mut fault = String::new();
+    if user.truth() && owner::uid(machine, user).is_none() {
+        fault.push_str(&format!("User {user} is not available "));
+    }
+    if group.truth() && owner::gid(machine, group).is_none() {
+        fault.push_str(&format!("Group {group} is not available"));
+    }
+    (!fault.is_empty() && !test).then_some(fault)
+}
+
+/// The numbers of a user and a group, where they are named.
+pub fn numbers(machine: &dyn Probe, user: &Value, group: &Value) -> (Option<u32>, Option<u32>) {
+    let user = named(user).then(|| owner::uid(machine, user)).flatten();
+    let group = named(group).then(|| owner::gid(machine, group)).flatten();
+    (user, group)
+}
+
+/// What is to be done about a path, and what that changes.
+#[derive(Default)]
+pub struct Mending {
+    pub changes: Map,
+    pub actions: Vec<Action>,
+    /// What can't even be looked at.
+    pub faults: Vec<String>,
+}
+
+impl Wish {
+    /// Compares with what a path is like; `stat` is of the link or of what it leads to, as `follow` says.
+    pub fn compare(&self, machine: &dyn Probe, path: &str, stat: &Stat) -> Mending {
+        let mut mending = Mending::default();
+        let is_link = look::is_link(machine, path);
+        let itself = is_link && !self.follow;
+        let user = self.user.truth() && !same(&self.user, &user_name(machine, stat.uid), stat.uid);
+        let group = self.group.truth() && !same(&self.group, &group_name(machine, stat.gid), stat.gid);
+        if user || group {
+            let (uid, gid) = numbers(machine, &self.user, &self.group);
+            let (what, whom) = if user { ("user", &self.user) } else { ("group", &self.group) };
+            let failure = format!("Failed to change {what} to {whom}");
+            mending.actions.push(Action::Owner {
+                path: path.to_owned(),
+                uid: uid.filter(|_| user),
+                gid: gid.filter(|_| group),
+                follow: !itself,
+                failure,
+            });
+        }
+        if user {
+            mending.changes.insert("user", self.user.clone());
+        }
+        if group {
+            mending.changes.insert("group", self.group.clone());
+        }
+        let wished = self.mode.as_ref().filter(|_| !itself);
+        match wished {
+            Some(mode) if *mode != octal(stat.mode) => {
+                mending.changes.insert("mode", mode.as_str());
+                mending.actions.push(set_mode(path, mode));
+            }
+            // Giving a file away takes the bits away by which it runs as its owner.
+            _ if (user || group) && stat.mode & 0o6000 != 0 && !is_link => {
+                mending.actions.push(set_mode(path, &octal(stat.mode)));
+            }
+            _ => {}
+        }
+        if let Some(attrs) = self.attrs.as_ref().filter(|_| stat.kind != Kind::Directory && !itself) {
+            compare_attributes(machine, path, attrs, &mut mending);
+        }
+        self.selinux.compare(machine, path, &mut mending);
+        mending
+    }
+
+    /// As [`Wish::compare`], of a path that is there.
+    pub fn look(&self, machine: &dyn Probe, path: &str) -> Mending {
+        let stat = if self.follow { look::found(machine, path) } else { look::itself(machine, path) };
+        stat.map_or_else(Mending::default, |stat| self.compare(machine, path, &stat))
+    }
+}
+
+fn set_mode(path: &str, mode: &str) -> Action {
+    let failure = format!("Failed to change mode to {mode}");
+    match bits(mode) {
+        Some(bits) => Action::Mode { path: path.to_owned(), mode: bits, failure },
+        None => Action::Fail(failure),
+    }
+}
+
+fn same(wished: &Value, name: &Value, number: u32) -> bool {
+    wished == name || *wished == Value::from(number) || wished.as_str() == Some(&number.to_string())
+}
+
+/// The flags that a file has, as `lsattr` shows them; none where they can't be had.
+fn attributes(machine: &dyn Probe, path: &str) -> Option<String> {
+    let output = machine.query(&Command::new(["lsattr", "-d", "--", path])).ok().filter(|output| output.success())?;
+    let text = output.text();
+    let flags = text.split_whitespace().next()?.chars();
+    Some(flags.filter(|flag| "aAcCdDeijPsStTu".contains(*flag)).collect())
+}
+
+fn compare_attributes(machine: &dyn Probe, path: &str, wished: &str, mending: &mut Mending) {
+    let Some(old) = attributes(machine, path) else { return };
+    let added: String = wished.chars().filter(|flag| !old.contains(*flag)).collect();
+    // Extents are the file system's own business.
+    let removed: String = old.chars().filter(|flag| *flag != 'e' && !wished.contains(*flag)).collect();
+    for (sign, flags) in [('+', added), ('-', removed)] {
+        if !flags.is_empty() {
+            let changes = Map::from_iter([("old".into(), old.as_str().into()), ("new".into(), wished.into())]);
+            mending.changes.insert("attrs", changes);
+            let failure = format!("Failed to change attributes to {wished}");
+            mending.actions.push(Action::Attributes { path: path.to_owned(), flags: format!("{sign}{flags}"), failure });
+        }
+    }
+}

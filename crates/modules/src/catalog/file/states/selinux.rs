@@ -1,0 +1,53 @@
+//! SELinux labels of files, with the system's own `stat` and `chcon`.
+
+use rocksalt_core::{Map, Value};
+
+use super::Action;
+use super::permissions::Mending;
+use crate::machine::{Command, Probe};
+
+/// The parts of a label that are wished for.
+#[derive(Clone, Default)]
+pub struct Context {
+    wished: [Option<String>; 4],
+}
+
+const PARTS: [(&str, &str, &str); 4] =
+    [("seuser", "User", "-u"), ("serole", "Role", "-r"), ("setype", "Type", "-t"), ("serange", "Range", "-l")];
+
+impl Context {
+    /// From the argument `selinux: {seuser: …, serole: …, setype: …, serange: …}`.
+    pub fn read(value: &Value) -> Context {
+        let part = |name: &str| value.as_map()?.get(name).filter(|part| part.truth()).map(ToString::to_string);
+        Context { wished: PARTS.map(|(name, ..)| part(name)) }
+    }
+
+    pub fn compare(&self, machine: &dyn Probe, path: &str, mending: &mut Mending) {
+        if self.wished.iter().all(Option::is_none) {
+            return;
+        }
+        let output = machine.query(&Command::new(["stat", "-c", "%C", "--", path])).ok();
+        let label = output.filter(|output| output.success()).map(|output| output.text()).unwrap_or_default();
+        let parts: Vec<&str> = label.trim().splitn(4, ':').collect();
+        if parts.len() != 4 {
+            mending.faults.push("Failed to get selinux attributes".into());
+            return;
+        }
+        let mut argv = vec!["chcon".to_owned(), "-h".to_owned()];
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        for ((wished, found), (_, name, option)) in self.wished.iter().zip(parts).zip(PARTS) {
+            if let Some(wished) = wished.as_ref().filter(|wished| *wished != found) {
+                old.push(format!("{name}: {found}"));
+                new.push(format!("{name}: {wished}"));
+                argv.extend([option.to_owned(), wished.clone()]);
+            }
+        }
+        if new.is_empty() {
+            return;
+        }
+        argv.extend(["--".to_owned(), path.to_owned()]);
+        mending.actions.push(Action::TryRun { argv, failure: "Failed to set selinux attributes".into() });
+        let changes = Map::from_iter([("Old".into(), old.join(" ").into()), ("New".into(), new.join(" ").into())]);
+        mending.changes.insert("selinux", changes);
+    }
+}

@@ -1,0 +1,21 @@
+//! `match`: whether this target is meant, in every way that Salt has to say so.
+
+mod table;
+mod target;
+
+use super::{Entry, Function, entry};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<target::Compound>(),
+    entry::<table::FilterBy>(),
+    entry::<target::Glob>(),
+    entry::<target::Grain>(),
+    entry::<target::GrainPcre>(),
+    entry::<table::Ifelse>(),
+    entry::<target::Ipcidr>(),
+    entry::<target::List>(),
+    entry::<target::Pcre>(),
+    entry::<target::Pillar>(),
+    entry::<target::PillarPcre>(),
+    entry::<table::SearchBy>(),
+];

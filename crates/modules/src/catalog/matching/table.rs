@@ -1,0 +1,163 @@
+//! Tables whose keys are target expressions.
+
+use rocksalt_core::target::{DELIMITER, Kind};
+use rocksalt_core::{Map, Value, merge};
+use serde::Deserialize;
+
+use super::Function;
+use super::target::matches;
+use crate::machine::System;
+use crate::{Error, Result};
+
+fn compound() -> String {
+    Kind::Compound.name().into()
+}
+
+fn default_key() -> Value {
+    "default".into()
+}
+
+/// The kind of target that a table's keys are; Salt's own name for lists is `list_` here.
+fn kind(name: &str) -> Result<Kind> {
+    Kind::from_name(if name == "list_" { "list" } else { name }).map_err(|error| Error::arguments(error.to_string()))
+}
+
+/// The first entry of a table whose key means this target.
+///
+/// ```text
+/// rocksalt '*' match.filter_by '{web*: app, db*: sql}' tgt_type=glob
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct FilterBy {
+    /// The table; its keys are target expressions.
+    lookup: Map,
+    /// What kind of target they are.
+    #[serde(default = "compound")]
+    tgt_type: String,
+    /// The id that is matched; else this target's.
+    #[serde(default)]
+    minion_id: Option<String>,
+    /// A map that is merged over the entry.
+    #[serde(default)]
+    merge: Value,
+    /// Join lists when merging, instead of replacing them.
+    #[serde(default)]
+    merge_lists: bool,
+    /// The key of the entry that is taken if none fits.
+    #[serde(default = "default_key")]
+    default: Value,
+}
+
+impl Function for FilterBy {
+    const NAME: &'static str = "match.filter_by";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let kind = kind(&self.tgt_type)?;
+        for (target, entry) in self.lookup.iter() {
+            if matches(machine, kind, &target.to_string(), DELIMITER, self.minion_id.as_deref())? {
+                return merged(entry.clone(), self.merge, self.merge_lists);
+            }
+        }
+        Ok(self.lookup.get_value(&self.default).cloned().unwrap_or_default())
+    }
+}
+
+fn merged(entry: Value, over: Value, merge_lists: bool) -> Result<Value> {
+    match (entry, over) {
+        (entry, over) if !over.truth() => Ok(entry),
+        (Value::Null, over @ Value::Map(_)) => Ok(over),
+        (Value::Map(mut entry), Value::Map(over)) => {
+            merge::update(&mut entry, over, merge_lists);
+            Ok(Value::Map(entry))
+        }
+        (_, Value::Map(_)) => Err(Error::failed(merge::NotMaps.to_string())),
+        _ => Err(Error::failed("filter_by merge argument must be a dictionary.")),
+    }
+}
+
+/// The keys of a table under which a list of targets means this one; nothing if there are none.
+///
+/// ```text
+/// rocksalt '*' match.search_by '{web: [node1, "web*"], db: [node2]}'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SearchBy {
+    /// The table: lists of target expressions.
+    lookup: Map,
+    /// What kind of target they are.
+    #[serde(default = "compound")]
+    tgt_type: String,
+    /// The id that is matched; else this target's.
+    #[serde(default)]
+    minion_id: Option<String>,
+}
+
+impl Function for SearchBy {
+    const NAME: &'static str = "match.search_by";
+    type Output = Option<Vec<Value>>;
+
+    fn call(self, machine: &dyn System) -> Result<Option<Vec<Value>>> {
+        let kind = kind(&self.tgt_type)?;
+        let mut found = Vec::new();
+        for (key, targets) in self.lookup.iter() {
+            // A key counts once for each of its targets that fits.
+            for target in targets.as_list().unwrap_or(std::slice::from_ref(targets)) {
+                if matches(machine, kind, &target.to_string(), DELIMITER, self.minion_id.as_deref())? {
+                    found.push(key.clone());
+                }
+            }
+        }
+        Ok(if found.is_empty() { None } else { Some(found) })
+    }
+}
+
+/// Conditions and values in turn, and at the end what holds if no condition does.
+///
+/// ```text
+/// rocksalt '*' match.ifelse 'web*' app 'db*' sql none
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Ifelse {
+    /// A condition is a target expression, or true or false.
+    args: Vec<Value>,
+    /// What kind of target they are.
+    #[serde(default = "compound")]
+    tgt_type: String,
+    /// The id that is matched; else this target's.
+    #[serde(default)]
+    minion_id: Option<String>,
+    /// A map that is merged over the value.
+    #[serde(default)]
+    merge: Value,
+    /// Join lists when merging, instead of replacing them.
+    #[serde(default)]
+    merge_lists: bool,
+}
+
+impl Function for Ifelse {
+    const NAME: &'static str = "match.ifelse";
+    type Output = Value;
+
+    fn call(mut self, machine: &dyn System) -> Result<Value> {
+        if self.args.len().is_multiple_of(2) {
+            return Err(Error::arguments("The ifelse function must have an odd number of arguments!"));
+        }
+        let kind = kind(&self.tgt_type)?;
+        let last = self.args.pop().unwrap_or_default();
+        let (pairs, _) = self.args.as_chunks::<2>();
+        for [condition, value] in pairs {
+            let holds = match condition {
+                Value::Bool(holds) => *holds,
+                target => matches(machine, kind, &target.to_string(), DELIMITER, self.minion_id.as_deref())?,
+            };
+            if holds {
+                return merged(value.clone(), self.merge, self.merge_lists);
+            }
+        }
+        Ok(last)
+    }
+}

@@ -1,0 +1,167 @@
+//! One target expression against this target. What is malformed matches nothing, as in Salt.
+
+use std::sync::Arc;
+
+use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, Subject};
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::Function;
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Whether this target is meant; or another one with the same grains and pillar, if an id is given.
+pub fn matches(machine: &dyn Probe, kind: Kind, target: &str, delimiter: &str, id: Option<&str>) -> Result<bool> {
+    let groups = machine.options().get("nodegroups").map(Nodegroups::from_value);
+    let groups = groups.and_then(std::result::Result::ok).unwrap_or_default();
+    let expression = Expression::forgiving(kind, target, delimiter, &groups);
+    let grains = machine.grains();
+    let own = machine.options().get("id").or_else(|| grains.get("id")).map(ToString::to_string);
+    let this = This {
+        id: id.filter(|id| !id.is_empty()).map(str::to_owned).or(own).unwrap_or_default(),
+        pillar: if expression.needs_pillar() { machine.tree().pillar()? } else { Arc::default() },
+        grains,
+    };
+    Ok(expression.matches(&this))
+}
+
+struct This {
+    id: String,
+    grains: Arc<Map>,
+    pillar: Arc<Map>,
+}
+
+impl Subject for This {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn grains(&self) -> &Map {
+        &self.grains
+    }
+
+    fn pillar(&self) -> &Map {
+        &self.pillar
+    }
+}
+
+/// A target and maybe an id.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ById {
+    /// The target expression.
+    tgt: Value,
+    /// The id that is matched; else this target's.
+    #[serde(default)]
+    minion_id: Option<String>,
+}
+
+impl ById {
+    fn matches(self, machine: &dyn System, kind: Kind) -> Result<bool> {
+        // Lists of ids come as lists, too.
+        let target = match &self.tgt {
+            Value::List(items) => items.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+            one => one.to_string(),
+        };
+        matches(machine, kind, &target, DELIMITER, self.minion_id.as_deref())
+    }
+}
+
+/// A target of the form `key:value`.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ByData {
+    /// The key, a delimiter and the value.
+    tgt: String,
+    /// What stands between the parts.
+    #[serde(default = "colon")]
+    delimiter: String,
+}
+
+fn colon() -> String {
+    DELIMITER.into()
+}
+
+impl ByData {
+    fn matches(self, machine: &dyn System, kind: Kind) -> Result<bool> {
+        matches(machine, kind, &self.tgt, &self.delimiter, None)
+    }
+}
+
+macro_rules! targets {
+    ($($(#[$doc:meta])+ $name:ident($arguments:ident) = $function:literal, $kind:expr;)+) => {
+        $(
+            $(#[$doc])+
+            #[derive(Deserialize)]
+            #[serde(transparent)]
+            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            pub struct $name($arguments);
+
+            impl Function for $name {
+                const NAME: &'static str = $function;
+                type Output = bool;
+
+                fn call(self, machine: &dyn System) -> Result<bool> {
+                    self.0.matches(machine, $kind)
+                }
+            }
+        )+
+    };
+}
+
+targets! {
+    /// Whether a compound target means this target.
+    ///
+    /// ```text
+    /// rocksalt '*' match.compound 'L@web1,web2 and G@os:Debian'
+    /// ```
+    Compound(ById) = "match.compound", Kind::Compound;
+    /// Whether the id matches a shell pattern.
+    ///
+    /// ```text
+    /// rocksalt '*' match.glob 'web*'
+    /// ```
+    Glob(ById) = "match.glob", Kind::Glob;
+    /// Whether a grain matches a shell pattern.
+    ///
+    /// ```text
+    /// rocksalt '*' match.grain 'os:Deb*'
+    /// ```
+    Grain(ByData) = "match.grain", Kind::Grain;
+    /// Whether a grain matches a regular expression.
+    ///
+    /// ```text
+    /// rocksalt '*' match.grain_pcre 'os:(Debian|Ubuntu)'
+    /// ```
+    GrainPcre(ByData) = "match.grain_pcre", Kind::GrainPcre;
+    /// Whether the target has an address, or one in a network.
+    ///
+    /// ```text
+    /// rocksalt '*' match.ipcidr 192.168.44.0/24
+    /// ```
+    Ipcidr(ById) = "match.ipcidr", Kind::IpCidr;
+    /// Whether the id is in a list.
+    ///
+    /// ```text
+    /// rocksalt '*' match.list web1,web2
+    /// ```
+    List(ById) = "match.list", Kind::List;
+    /// Whether the id matches a regular expression, from its start.
+    ///
+    /// ```text
+    /// rocksalt '*' match.pcre 'web[0-9]+'
+    /// ```
+    Pcre(ById) = "match.pcre", Kind::Pcre;
+    /// Whether a pillar value matches a shell pattern.
+    ///
+    /// ```text
+    /// rocksalt '*' match.pillar 'role:web*'
+    /// ```
+    Pillar(ByData) = "match.pillar", Kind::Pillar;
+    /// Whether a pillar value matches a regular expression.
+    ///
+    /// ```text
+    /// rocksalt '*' match.pillar_pcre 'role:(web|db)'
+    /// ```
+    PillarPcre(ByData) = "match.pillar_pcre", Kind::PillarPcre;
+}

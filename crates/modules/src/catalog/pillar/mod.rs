@@ -1,0 +1,64 @@
+//! `pillar`: what the controller keeps for this target alone.
+
+mod look;
+mod whole;
+
+use std::sync::Arc;
+
+use rocksalt_core::frame::Ask;
+use rocksalt_core::{Map, Value};
+
+use super::{Entry, Function, entry};
+use crate::machine::System;
+use crate::{Error, Result};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<look::FileExists>(),
+    entry::<look::FilterBy>(),
+    entry::<look::Get>().also(&["pillar.fetch"]),
+    entry::<look::Item>(),
+    entry::<whole::Items>().also(&["pillar.data"]),
+    entry::<look::Keys>(),
+    entry::<whole::Ls>(),
+    entry::<whole::Obfuscate>(),
+    entry::<look::Raw>(),
+];
+
+/// The pillar as it is, or compiled anew for other environments or with values given over it.
+fn pillar(machine: &dyn System, saltenv: Option<&str>, pillarenv: Option<&str>, given: Map) -> Result<Arc<Map>> {
+    if saltenv.is_none() && pillarenv.is_none() && given.is_empty() {
+        return machine.tree().pillar();
+    }
+    let option = |name: &str| machine.options().get(name).and_then(Value::as_str);
+    let follows = machine.options().get("pillarenv_from_saltenv").is_some_and(Value::truth);
+    let pillarenv = pillarenv.or(if follows { saltenv } else { None }).or_else(|| option("pillarenv"));
+    let ask = Ask::Pillar {
+        grains: (*machine.grains()).clone(),
+        saltenv: saltenv.or_else(|| option("saltenv")).unwrap_or("base").to_owned(),
+        pillarenv: pillarenv.unwrap_or_default().to_owned(),
+        given,
+    };
+    compiled(machine.controller().ask(ask)?)
+}
+
+/// From the controller's `{"data": …, "errors": […]}`; errors become the key `_errors`, as in Salt.
+fn compiled(answer: Value) -> Result<Arc<Map>> {
+    let Value::Map(mut answer) = answer else {
+        return Err(Error::failed(format!("the controller's answer is no pillar but {}", answer.kind())));
+    };
+    let Some(Value::Map(mut data)) = answer.remove("data") else {
+        return Err(Error::failed("the controller's answer has no pillar in it"));
+    };
+    if let Some(errors) = answer.remove("errors").filter(Value::truth) {
+        data.insert("_errors", errors);
+    }
+    Ok(Arc::new(data))
+}
+
+fn colon() -> String {
+    ":".into()
+}
+
+fn empty() -> Value {
+    "".into()
+}

@@ -1,0 +1,74 @@
+//! Data to text and back.
+
+use rocksalt_core::{Map, Value};
+
+use super::Function;
+use crate::machine::System;
+use crate::text::serialize;
+use crate::{Error, Result};
+
+/// Writes a value in a format.
+///
+/// ```text
+/// rocksalt '*' slsutil.serialize json '{foo: Foo!}'
+/// rocksalt '*' slsutil.serialize yaml '{foo: [1, 2]}' default_flow_style=False
+/// ```
+#[derive(serde::Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Serialize {
+    /// `configparser`, `json` or `yaml`.
+    serializer: String,
+    /// The value.
+    obj: Value,
+    /// Options of the format: `default_flow_style`, `indent`, `sort_keys`, …
+    kwargs: Map,
+}
+
+impl Function for Serialize {
+    const NAME: &'static str = "slsutil.serialize";
+    type Output = String;
+
+    fn call(self, _: &dyn System) -> Result<String> {
+        serialize::serialize(&self.serializer, &self.obj, &self.kwargs).map_err(fault)
+    }
+}
+
+/// Reads a value that is written in a format.
+///
+/// ```text
+/// rocksalt '*' slsutil.deserialize json '{"foo": "Foo!"}'
+/// ```
+#[derive(serde::Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Deserialize {
+    /// `configparser`, `json` or `yaml`.
+    serializer: String,
+    /// The text.
+    stream_or_string: Value,
+    /// Taken and ignored: the formats have no options for reading.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl Function for Deserialize {
+    const NAME: &'static str = "slsutil.deserialize";
+    type Output = Value;
+
+    fn call(self, _: &dyn System) -> Result<Value> {
+        match &self.stream_or_string {
+            Value::String(text) => serialize::deserialize(&self.serializer, text).map_err(fault),
+            // From a command line it may have been read already.
+            data if serialize::FORMATS.contains(&&*self.serializer) => Ok(data.clone()),
+            _ => Err(fault(serialize::Error::UnknownFormat(self.serializer))),
+        }
+    }
+}
+
+fn fault(error: serialize::Error) -> Error {
+    match &error {
+        serialize::Error::UnknownFormat(_) => {
+            Error::failed(error.to_string()).hint(format!("known are {}", serialize::FORMATS.join(", ")))
+        }
+        serialize::Error::Misfit(_) => Error::failed(error.to_string()),
+    }
+}

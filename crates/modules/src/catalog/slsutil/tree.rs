@@ -1,0 +1,142 @@
+//! What is where in the controller's tree.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::Function;
+use crate::catalog::cp::Listing;
+use crate::machine::System;
+use crate::{Error, Result};
+
+fn base() -> String {
+    "base".into()
+}
+
+/// A path of the tree.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Place {
+    /// The path, without `salt://`.
+    path: String,
+    /// Which files are meant.
+    #[serde(default = "base")]
+    saltenv: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Is {
+    File,
+    Directory,
+    Either,
+}
+
+/// Only what is spelt as the tree spells it is there: no slash at the end, no dots.
+fn is_there(machine: &dyn System, path: &str, saltenv: &str, what: Is) -> Result<bool> {
+    let listing = Listing::new(machine, saltenv)?;
+    Ok(what != Is::Directory && listing.has_file(path) || what != Is::File && listing.has_directory(path))
+}
+
+macro_rules! questions {
+    ($($(#[$doc:meta])+ $name:ident = $function:literal, $what:expr;)+) => {
+        $(
+            $(#[$doc])+
+            #[derive(Deserialize)]
+            #[serde(transparent)]
+            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            pub struct $name(Place);
+
+            impl Function for $name {
+                const NAME: &'static str = $function;
+                type Output = bool;
+
+                fn call(self, machine: &dyn System) -> Result<bool> {
+                    is_there(machine, &self.0.path, &self.0.saltenv, $what)
+                }
+            }
+        )+
+    };
+}
+
+questions! {
+    /// Whether a directory is in the controller's tree.
+    ///
+    /// ```text
+    /// rocksalt '*' slsutil.dir_exists nginx/files
+    /// ```
+    DirExists = "slsutil.dir_exists", Is::Directory;
+    /// Whether a file is in the controller's tree.
+    ///
+    /// ```text
+    /// rocksalt '*' slsutil.file_exists nginx/init.sls
+    /// ```
+    FileExists = "slsutil.file_exists", Is::File;
+    /// Whether a file or a directory is in the controller's tree.
+    ///
+    /// ```text
+    /// rocksalt '*' slsutil.path_exists nginx
+    /// ```
+    PathExists = "slsutil.path_exists", Is::Either;
+}
+
+/// The nearest of some files in a directory of the tree and those above it.
+///
+/// ```text
+/// rocksalt '*' slsutil.findup nginx/sites map.jinja
+/// rocksalt '*' slsutil.findup nginx/sites '[local.map, map.jinja]'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Findup {
+    /// The directory, or a file in it.
+    startpath: Option<String>,
+    /// Names of files; the first that is there wins.
+    filenames: Value,
+    /// Which files are meant.
+    #[serde(default = "base")]
+    saltenv: String,
+}
+
+impl Function for Findup {
+    const NAME: &'static str = "slsutil.findup";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let mut place = normal(self.startpath.as_deref().unwrap_or_default());
+        let there = |path: &str| is_there(machine, path, &self.saltenv, Is::Either);
+        if !place.is_empty() && !there(&place)? {
+            return Err(Error::arguments(format!("Starting path not found in the state tree: {place}")));
+        }
+        let names: Vec<String> = match &self.filenames {
+            Value::List(names) => names.iter().map(ToString::to_string).collect(),
+            Value::String(name) => vec![name.clone()],
+            _ => return Err(Error::arguments("Filenames argument must be a string or list of strings")),
+        };
+        loop {
+            for name in &names {
+                let path = if place.is_empty() { name.clone() } else { format!("{place}/{name}") };
+                if there(&path)? {
+                    return Ok(path);
+                }
+            }
+            if place.is_empty() {
+                return Err(Error::failed("File pattern(s) not found in path ancestry"));
+            }
+            place.truncate(place.rfind('/').unwrap_or(0));
+        }
+    }
+}
+
+/// A path without what means nothing in it.
+fn normal(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let joined = parts.join("/");
+    // As Python's `normpath` names the top; nothing is called so in a tree.
+    if joined.is_empty() && !path.is_empty() { ".".into() } else { joined }
+}

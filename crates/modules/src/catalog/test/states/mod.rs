@@ -1,0 +1,247 @@
+//! `test`'s states: they change nothing, and say what they are told to say.
+
+mod check_pillar;
+mod configurable;
+
+use std::convert::Infallible;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::{Decision, State, StateEntry, Step, Touches, Verdict, state};
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+pub const STATES: &[StateEntry] = &[
+    state::<check_pillar::CheckPillar>(),
+    state::<configurable::ConfigurableTestState>(),
+    state::<FailWithChanges>(),
+    state::<FailWithoutChanges>(),
+    state::<Nop>(),
+    state::<ShowNotification>(),
+    state::<SucceedWithChanges>(),
+    state::<SucceedWithoutChanges>(),
+];
+
+/// A state that always ends so, and needs no plan for it.
+trait Said: super::super::Described {
+    const NAME: &'static str;
+    const STRICT: bool = false;
+    fn says(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Verdict>;
+}
+
+impl<T: Said> State for T {
+    const NAME: &'static str = T::NAME;
+    const WATCHES: bool = true;
+    const STRICT: bool = T::STRICT;
+    type Plan = Infallible;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Infallible>> {
+        self.says(machine, step).map(Decision::Settled)
+    }
+
+    fn apply(&self, plan: Infallible, _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        match plan {}
+    }
+
+    fn watched(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Decision<Infallible>> {
+        Ok(Decision::Settled(watched(step)))
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::nothing()
+    }
+}
+
+/// Does nothing and succeeds, whatever its arguments.
+///
+/// ```yaml
+/// anchor:
+///   test.nop:
+///     - require:
+///       - sls: base
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Nop {
+    /// Anything.
+    #[serde(default)]
+    #[allow(dead_code, reason = "it takes everything and uses nothing")]
+    kwargs: Map,
+}
+
+impl Said for Nop {
+    const NAME: &'static str = "test.nop";
+
+    fn says(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Verdict> {
+        Ok(Verdict::good("Success!"))
+    }
+}
+
+/// Succeeds without changes.
+///
+/// ```yaml
+/// fine:
+///   test.succeed_without_changes:
+///     - comment: all is well
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SucceedWithoutChanges {
+    /// `comment`, and anything else.
+    #[serde(default)]
+    kwargs: Map,
+}
+
+impl Said for SucceedWithoutChanges {
+    const NAME: &'static str = "test.succeed_without_changes";
+
+    fn says(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Verdict> {
+        Ok(Verdict::good(comment(&self.kwargs, "Success!")))
+    }
+}
+
+/// Fails without changes.
+///
+/// ```yaml
+/// OS not supported!:
+///   test.fail_without_changes:
+///     - failhard: True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct FailWithoutChanges {
+    /// `comment`, and anything else.
+    #[serde(default)]
+    kwargs: Map,
+}
+
+impl Said for FailWithoutChanges {
+    const NAME: &'static str = "test.fail_without_changes";
+
+    fn says(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Verdict> {
+        Ok(match step.test {
+            true => Verdict::bad("If we weren't testing, this would be a failure!"),
+            false => Verdict::bad(comment(&self.kwargs, "Failure!")),
+        })
+    }
+}
+
+/// Succeeds, and says that something changed.
+///
+/// ```yaml
+/// changed:
+///   test.succeed_with_changes
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SucceedWithChanges {
+    /// `comment`, and anything else.
+    #[serde(default)]
+    kwargs: Map,
+}
+
+impl Said for SucceedWithChanges {
+    const NAME: &'static str = "test.succeed_with_changes";
+
+    fn says(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Verdict> {
+        Ok(match step.test {
+            true => Verdict::would("If we weren't testing, this would be successful with changes"),
+            false => Verdict::good(comment(&self.kwargs, "Success!")),
+        }
+        .changes(pretended()))
+    }
+}
+
+/// Fails, and says that something changed.
+///
+/// ```yaml
+/// half done:
+///   test.fail_with_changes
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct FailWithChanges {
+    /// `comment`, and anything else.
+    #[serde(default)]
+    kwargs: Map,
+}
+
+impl Said for FailWithChanges {
+    const NAME: &'static str = "test.fail_with_changes";
+
+    fn says(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Verdict> {
+        Ok(match step.test {
+            true => Verdict::would("If we weren't testing, this would be failed with changes"),
+            false => Verdict::bad(comment(&self.kwargs, "Failure!")),
+        }
+        .changes(pretended()))
+    }
+}
+
+/// Succeeds, with a text as its comment.
+///
+/// ```yaml
+/// hint:
+///   test.show_notification:
+///     - text: Log in again to see the new groups.
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ShowNotification {
+    /// What to say.
+    #[serde(default)]
+    text: Value,
+    /// Anything.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl Said for ShowNotification {
+    const NAME: &'static str = "test.show_notification";
+
+    fn says(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Verdict> {
+        match self.text.truth() {
+            true => Ok(Verdict::good(words(&self.text))),
+            false => Err(Error::arguments("Missing required argument text.")),
+        }
+    }
+}
+
+fn pretended() -> Map {
+    let change = Map::from_iter([
+        ("old".into(), "Unchanged".into()),
+        ("new".into(), Value::from("Something pretended to change")),
+    ]);
+    Map::from_iter([("testing".into(), change.into())])
+}
+
+fn comment(arguments: &Map, otherwise: &str) -> String {
+    arguments.get("comment").map_or_else(|| otherwise.to_owned(), words)
+}
+
+/// A list is lines.
+fn words(comment: &Value) -> String {
+    match comment {
+        Value::List(lines) => lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+        other => other.to_string(),
+    }
+}
+
+/// What every state of `test` says when something it watches has changed.
+fn watched(step: &Step<'_>) -> Verdict {
+    let result = step.low.get("result").map_or(Some(true), |result| (!result.is_null()).then(|| result.truth()));
+    let comment = comment(step.low, "Watch statement fired.");
+    let changes = match step.low.get("changes") {
+        Some(Value::Map(changes)) => changes.clone(),
+        Some(_) => {
+            return Verdict::bad("An exception occurred in this state: 'Changes' should be a dictionary.");
+        }
+        None => {
+            let reqs = step.low.get("__reqs__").and_then(|reqs| reqs.as_map()?.get("watch"));
+            Map::from_iter([("Requisites with changes".into(), reqs.cloned().unwrap_or(Value::List(Vec::new())))])
+        }
+    };
+    Verdict { result, comment, changes, ..Verdict::default() }
+}

@@ -1,0 +1,335 @@
+//! Runs `tests/cases/state/<state>/*.yml`: arguments and a machine before, the verdicts and the machine after.
+//!
+//! Each file is a list of cases; those of `as-salt.yml` are recorded from real Salt by `tests/record.py`:
+//!
+//! ```yaml
+//! - what: a sentence for messages
+//!   name: '@TMP@/f'                 # `@TMP@` is a directory of the case's own
+//!   args: {contents: new}
+//!   low: {require_in: [{file: x}]}  # what all states take, for those that look at it
+//!   before: {'@TMP@/f': "old\n", '@TMP@/d/': null, '@TMP@/l': {link: f}, '@TMP@/g': {content: x, mode: "0600"}}
+//!   tree: {a.conf: "{{ x }}\n", link: {link: a.conf}, empty/: null}
+//!   pillar: {key: value}
+//!   grains: {os: Debian}
+//!   options: {backup_mode: minion}
+//!   commands: [{argv: [ls, /], stdout: "a\n", code: 0}]
+//!   on: [fake, host]                # which machines; both unless told
+//!   watched: true                   # something that it watches has changed
+//!   test: {result: null, comment: "…", changes: {}}    # a dry run
+//!   apply: {result: true, comment: "…", changes: {}, outputs: {}}
+//!   again: {result: true, comment: "…", changes: {}}
+//!   problem: a part of the text     # instead of the verdicts
+//!   after: {'@TMP@/f': "new\n"}     # all that there is
+//! ```
+//!
+//! What a dry run leaves behind is compared with what was there before it: nothing may have changed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use rocksalt_core::{Map, Value, yaml};
+use rocksalt_modules::catalog::{self, Step, Verdict};
+use rocksalt_modules::machine::{Base, FakeTree, Host, Kind, NoController, Probe, Running, System, Template};
+
+use super::cases::{entries, fake, map};
+
+#[test]
+fn states() {
+    let mut count = 0;
+    let mut wrong = Vec::new();
+    for directory in entries(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/state")) {
+        let state = directory.file_name().expect("it has a name").to_string_lossy().into_owned();
+        assert!(catalog::find_state(&state).is_some(), "{}: there is no such state", directory.display());
+        for file in entries(&directory) {
+            let text = std::fs::read_to_string(&file).expect("cases are readable");
+            let cases = yaml::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            for case in cases.as_list().expect("a file is a list of cases") {
+                let case = case.as_map().expect("a case is a map");
+                let on: Vec<String> = match case.get("on").and_then(Value::as_list) {
+                    Some(on) => on.iter().map(ToString::to_string).collect(),
+                    None => vec!["fake".into(), "host".into()],
+                };
+                for on in on {
+                    count += 1;
+                    let what = case.get("what").map(ToString::to_string).unwrap_or_default();
+                    if let Err(difference) = run(&state, case, &on) {
+                        wrong.push(format!("{state} ({on}): {what}: {difference}"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {count} runs fail:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(count > 10, "only {count} cases were found");
+}
+
+const KEYS: [&str; 17] = [
+    "what", "name", "args", "low", "before", "tree", "pillar", "grains", "options", "commands", "on", "watched",
+    "test", "apply", "again", "problem", "after",
+];
+
+fn run(state: &str, case: &Map, on: &str) -> Result<(), String> {
+    for key in case.keys() {
+        assert!(KEYS.contains(&&*key.to_string()), "{state}: a case has no '{key}'");
+    }
+    match on {
+        "fake" => {
+            let case = bound(case, "/tmp/case");
+            let tree = tree(&case);
+            let machine = fake(&with_place(&case)).with_tree(tree);
+            steps(state, &case, &machine, Path::new("/tmp/case"))
+        }
+        "host" => {
+            let place = tempfile::tempdir().expect("there is room for a directory");
+            let case = bound(case, &place.path().to_string_lossy());
+            let base = Arc::new(Base::new(None));
+            let running = Running { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
+            let host = base.begin(running, map(&case, "options"), Box::new(NoController), None);
+            host.set_tree(Box::new(tree(&case)));
+            prepare(&host, &map(&case, "before"));
+            steps(state, &case, &host, place.path())
+        }
+        other => panic!("{state}: there is no machine '{other}'"),
+    }
+}
+
+fn steps(state: &str, case: &Map, machine: &dyn System, place: &Path) -> Result<(), String> {
+    let before = picture(machine, place);
+    for (key, test) in [("test", true), ("apply", false), ("again", false)] {
+        if case.get(key).is_none() && !(case.get("problem").is_some() && key == "apply") {
+            continue;
+        }
+        let answer = call(state, case, machine, test);
+        match (case.get("problem"), answer) {
+            (Some(part), Err(text)) if text.contains(&part.to_string()) => {}
+            (Some(part), answer) => return Err(format!("expected the problem '{part}', got {answer:?}")),
+            (None, Err(text)) => return Err(format!("{key} failed: {text}")),
+            (None, Ok(verdict)) => compare(&map(case, key), &verdict).map_err(|text| format!("{key}: {text}"))?,
+        }
+        if test && picture(machine, place) != before {
+            return Err("the dry run changed something".into());
+        }
+    }
+    if case.contains_key("after") {
+        return compare_picture(&map(case, "after"), &picture(machine, place));
+    }
+    Ok(())
+}
+
+fn call(state: &str, case: &Map, machine: &dyn System, test: bool) -> Result<Verdict, String> {
+    let entry = catalog::find_state(state).expect("it was found before");
+    let name = case.get("name").map(ToString::to_string).unwrap_or_default();
+    let mut arguments = map(case, "args");
+    arguments.insert("name", case.get("name").cloned().unwrap_or_default());
+    let mut low = arguments.clone();
+    low.insert("__id__", name.clone());
+    low.extend(map(case, "low"));
+    let step = Step { id: &name, name: &name, sls: "sls", saltenv: "base", low: &low, test };
+    let watched = case.get("watched").is_some_and(Value::truth);
+    entry.call(entry.bind(arguments), machine, &step, watched).map_err(|error| error.to_string())
+}
+
+fn compare(expected: &Map, verdict: &Verdict) -> Result<(), String> {
+    for (key, expected) in expected.iter() {
+        let found = match key.to_string().as_str() {
+            "result" => verdict.result.map_or(Value::Null, Value::Bool),
+            "comment" => verdict.comment.clone().into(),
+            "changes" => without_pid(&verdict.changes).into(),
+            "warnings" => Value::List(verdict.warnings.iter().map(|text| text.clone().into()).collect()),
+            "outputs" => without_pid(&verdict.outputs).into(),
+            further => verdict.further.get(further).cloned().unwrap_or_default(),
+        };
+        if found != *expected {
+            return Err(format!("{key}:\n  expected {expected:?}\n  got      {found:?}\n  {verdict:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// A process has another number each time; that it has one is what counts.
+fn without_pid(changes: &Map) -> Map {
+    let mut changes = changes.clone();
+    if let Some(pid) = changes.get_mut("pid") {
+        *pid = Value::Int(0);
+    }
+    changes
+}
+
+/// With the case's directory in place of its mark, in keys and values.
+fn bound(case: &Map, place: &str) -> Map {
+    fn value(data: &Value, place: &str) -> Value {
+        match data {
+            Value::String(text) => text.replace("@TMP@", place).into(),
+            Value::List(items) => Value::List(items.iter().map(|item| value(item, place)).collect()),
+            Value::Map(map) => Value::Map(bound(map, place)),
+            other => other.clone(),
+        }
+    }
+    case.iter().map(|(key, item)| (value(key, place), value(item, place))).collect()
+}
+
+/// The case's own directory is there, even if nothing is in it.
+fn with_place(case: &Map) -> Map {
+    let mut case = case.clone();
+    let mut before = map(&case, "before");
+    before.insert("/tmp/case/", Value::Null);
+    case.insert("before", before);
+    case
+}
+
+fn prepare(host: &Host, before: &Map) {
+    for (path, what) in before.iter() {
+        let path = path.to_string();
+        let place = Path::new(path.trim_end_matches('/'));
+        std::fs::create_dir_all(place.parent().expect("it lies somewhere")).expect("it is ours");
+        let empty = Map::new();
+        let details = what.as_map().unwrap_or(&empty);
+        let text = |key: &str| details.get(key).map(ToString::to_string);
+        if path.ends_with('/') {
+            std::fs::create_dir_all(place).expect("it is ours");
+        } else if let Some(target) = text("link") {
+            host.symlink(Path::new(&target), place).expect("it is ours");
+        } else if let Some(target) = text("hardlink") {
+            host.hard_link(Path::new(&target), place).expect("it is ours");
+        } else {
+            std::fs::write(place, content(what)).expect("it is ours");
+        }
+        let number = |key: &str| details.get(key).and_then(Value::as_i64).map(|number| number as u32);
+        if number("uid").is_some() || number("gid").is_some() {
+            host.set_owner(place, number("uid"), number("gid"), false).expect("these tests run as root");
+        }
+        if let Some(mode) = text("mode") {
+            host.set_mode(place, u32::from_str_radix(&mode, 8).expect("a mode is octal")).expect("it is ours");
+        }
+        if let Some(mtime) = number("mtime") {
+            host.set_times(place, f64::from(mtime), f64::from(mtime)).expect("it is ours");
+        }
+    }
+}
+
+/// What a file of `before` or `tree` has in it.
+pub fn content(what: &Value) -> Vec<u8> {
+    let Value::Map(details) = what else {
+        return if what.is_null() { Vec::new() } else { what.to_string().into_bytes() };
+    };
+    match details.get("hex") {
+        Some(digits) => {
+            let digits = digits.to_string();
+            let byte = |index: usize| u8::from_str_radix(&digits[index..index + 2], 16).expect("two digits each");
+            (0..digits.len()).step_by(2).map(byte).collect()
+        }
+        None => details.get("content").map(|text| text.to_string().into_bytes()).unwrap_or_default(),
+    }
+}
+
+fn tree(case: &Map) -> FakeTree {
+    let mut tree = FakeTree::default().with_pillar(map(case, "pillar")).with_renderer(render);
+    for (path, what) in map(case, "tree").iter() {
+        let path = path.to_string();
+        let details = what.as_map().cloned().unwrap_or_default();
+        let mode = details
+            .get("mode")
+            .map_or(0o644, |mode| u32::from_str_radix(&mode.to_string(), 8).expect("a mode is octal"));
+        tree = match details.get("link") {
+            Some(target) => tree.with_link(&path, &target.to_string()),
+            None if path.ends_with('/') => tree.with_directory(path.trim_end_matches('/')),
+            None => tree.with_file(&path, content(what)).with_mode(&path, mode),
+        };
+    }
+    tree
+}
+
+/// As much of a template language as the cases need: `{{ name }}`, with names of the context only.
+fn render(template: &Template<'_>) -> rocksalt_modules::Result<String> {
+    let mut text = String::new();
+    let mut rest = template.text;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (name, after) = after.split_once("}}").expect("braces are closed");
+        let found = template.context.get(name.trim());
+        let Some(found) = found else {
+            let text = format!("Jinja variable '{}' is undefined", name.trim());
+            return Err(rocksalt_modules::Error::failed(text));
+        };
+        text.push_str(before);
+        text.push_str(&found.to_string());
+        rest = after;
+    }
+    Ok(text + rest)
+}
+
+/// All that is in a directory: paths (directories with a slash) and what is known of them.
+type Picture = BTreeMap<String, BTreeMap<&'static str, String>>;
+
+fn picture(machine: &dyn Probe, place: &Path) -> Picture {
+    let mut found = Picture::new();
+    for name in machine.list(place).unwrap_or_default() {
+        let path = place.join(name);
+        let shown = path.to_string_lossy().into_owned();
+        let Ok(Some(stat)) = machine.stat(&path, false) else { continue };
+        let mut known = BTreeMap::from([("mode", format!("{:04o}", stat.mode))]);
+        if stat.uid != 0 {
+            known.insert("uid", stat.uid.to_string());
+        }
+        if stat.gid != 0 {
+            known.insert("gid", stat.gid.to_string());
+        }
+        match stat.kind {
+            Kind::Directory => {
+                found.extend(picture(machine, &path));
+                found.insert(shown + "/", known);
+                continue;
+            }
+            Kind::Link => {
+                known.remove("mode");
+                known.insert("link", machine.read_link(&path).expect("it is a link").to_string_lossy().into_owned());
+            }
+            Kind::File => {
+                let content = machine.read(&path).expect("it is a file");
+                match String::from_utf8(content) {
+                    Ok(text) => known.insert("content", text),
+                    Err(bytes) => {
+                        let digits = bytes.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+                        known.insert("hex", digits)
+                    }
+                };
+            }
+            _ => {}
+        }
+        found.insert(shown, known);
+    }
+    found
+}
+
+fn compare_picture(expected: &Map, found: &Picture) -> Result<(), String> {
+    for path in found.keys() {
+        if !expected.contains_key(path) {
+            return Err(format!("{path} is there, and should not be"));
+        }
+    }
+    for (path, what) in expected.iter() {
+        let path = path.to_string();
+        let Some(known) = found.get(&path) else { return Err(format!("{path} is not there")) };
+        let bare = Map::from_iter([("content".into(), what.clone())]);
+        let what = match what {
+            Value::Map(details) => details.clone(),
+            Value::Null => Map::new(),
+            _ => bare,
+        };
+        for (key, expected) in what.iter() {
+            let found = known.get(key.to_string().as_str()).cloned().unwrap_or_default();
+            if found != expected.to_string() {
+                return Err(format!("{path}: {key}:\n  expected {:?}\n  got      {found:?}", expected.to_string()));
+            }
+        }
+        for key in ["uid", "gid"] {
+            if known.contains_key(key)
+                && matches!(what.get("content").or(what.get("hex")), Some(_))
+                && !what.contains_key(key)
+            {
+                return Err(format!("{path}: its {key} is {}", known[key]));
+            }
+        }
+    }
+    Ok(())
+}

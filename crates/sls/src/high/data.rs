@@ -1,0 +1,36 @@
+//! High data that somebody gives instead of files.
+
+use std::sync::Arc;
+
+use rocksalt_core::Value;
+use rocksalt_core::yaml::Content;
+
+use super::High;
+use super::read::Reader;
+use crate::fault::Fault;
+use crate::files::Files;
+use crate::render::placeless;
+
+impl High {
+    /// From what would be the data of one state file; it has no name, and `include` means nothing.
+    pub fn of_data(data: &Value, saltenv: &str) -> Result<High, Vec<Fault>> {
+        let Content::Map(pairs) = placeless(data.clone()).content else {
+            let text = format!("High data is not a dictionary and is invalid: it is {}", data.kind());
+            return Err(vec![Fault::new(text)]);
+        };
+        let (sls, saltenv): (Arc<str>, Arc<str>) = (Arc::from(""), Arc::from(saltenv));
+        let files = Files::default();
+        let mut reader = Reader { sls: &sls, saltenv: &saltenv, file: 0, files: &files, faults: Vec::new() };
+        let part = reader.read(pairs);
+        match reader.faults.is_empty() {
+            true => Ok(High {
+                states: part.states,
+                misfits: part.misfits,
+                extends: part.extends,
+                excludes: part.excludes,
+                ..High::default()
+            }),
+            false => Err(reader.faults),
+        }
+    }
+}

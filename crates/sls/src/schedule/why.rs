@@ -1,0 +1,44 @@
+//! [`Why`]: what one step must wait for another for.
+
+use std::fmt;
+
+use rocksalt_core::touches::Thing;
+
+use crate::low::Requisite;
+
+/// A step waits for another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// The item waited for.
+    pub on: usize,
+    pub why: Why,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The user said so.
+    Requisite(Requisite),
+    /// One after another.
+    Order,
+    /// If that one fails, the run ends.
+    Failhard,
+    /// That one does the work of both.
+    Aggregate,
+    /// They would be at odds about this.
+    Touches(Thing),
+    /// Nobody knows what one of them touches, so it may be at odds with anything.
+    Unknown,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Requisite(requisite) => f.write_str(requisite.name()),
+            Why::Order => f.write_str("it comes first, and the mode is one after another"),
+            Why::Failhard => f.write_str("failhard: the run ends if it fails"),
+            Why::Aggregate => f.write_str("aggregate: it does the work of both"),
+            Why::Touches(thing) => write!(f, "both have to do with {thing}"),
+            Why::Unknown => f.write_str("one of them may touch anything"),
+        }
+    }
+}
