@@ -46,7 +46,9 @@ build: tools agent
 
 bench: build
 	@test -x bench/run || { echo 'bench/run is missing in this checkout' >&2; exit 1; }
-	$(CARGO) build --locked --package rocksalt-testkit
+	$(FLAGS)='$(STATIC)' $(CARGO) build --locked --release --package rocksalt-sls --example compile --target $(TRIPLE)
+	@mkdir -p $(TARGET)/release/examples
+	@cp $(TARGET)/$(TRIPLE)/release/examples/compile $(TARGET)/release/examples/compile
 	TARGET='$(TARGET)' bench/run --install --write
 
 fuzz: tools

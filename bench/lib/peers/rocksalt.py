@@ -11,7 +11,7 @@ from measure import Command
 from peers import Failure, Peer
 from workloads import overlap
 
-DEFAULT = os.path.join(places.REPOSITORY, "target", "release", "rocksalt")
+DEFAULT = os.path.join(os.environ.get("TARGET") or os.path.join(places.REPOSITORY, "target"), "release", "rocksalt")
 COMPILER = "examples/compile"  # beside the program: the compiler alone, as `make bench` builds it
 
 

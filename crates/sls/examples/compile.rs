@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -48,8 +49,8 @@ fn steps(directory: &Path, sls: &[String]) -> Result<usize, Vec<Fault>> {
         options: &options,
         grains: &grains,
         pillar: &pillar,
-        sources: &Directory(directory.to_owned()),
-        functions: &NoFunctions,
+        sources: Rc::new(Directory(directory.to_owned())),
+        functions: Rc::new(NoFunctions),
         decrypt: &NoDecrypt,
         saltenv: None,
         pillarenv: None,
