@@ -1,5 +1,6 @@
 //! The state language on this machine: compiles, renders and runs.
 
+mod looking;
 mod only;
 mod surroundings;
 
@@ -164,6 +165,7 @@ fn rendered(host: &Arc<Host>, template: &Template<'_>, shebang: bool) -> Result<
         contents: template.text.as_bytes().into(),
         path: template.source.strip_prefix("salt://").unwrap_or(template.source),
         saltenv: template.saltenv,
+        sls: shebang.then_some(""),
         pipe: Some(template.renderer),
         shebang,
         context: &template.context,

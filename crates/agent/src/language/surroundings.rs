@@ -62,6 +62,7 @@ impl Surroundings {
             sources: Rc::clone(&self.door) as Rc<dyn Sources>,
             functions: Rc::clone(&self.door) as Rc<dyn Functions>,
             decrypt: &*self.door,
+            machine: Some(Rc::clone(&self.door) as Rc<dyn rocksalt_jinja::Machine>),
             saltenv: self.saltenv.as_deref(),
             pillarenv: self.pillarenv.as_deref(),
         }
@@ -73,7 +74,7 @@ impl Surroundings {
 }
 
 /// The host, as whoever compiles may use it.
-struct Door(Arc<Host>);
+pub struct Door(pub Arc<Host>);
 
 impl Sources for Door {
     fn environments(&self) -> Vec<String> {
