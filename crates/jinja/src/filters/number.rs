@@ -200,7 +200,8 @@ pub fn filesizeformat(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> 
         return Ok("1 Byte".into());
     }
     if size < base {
-        return Ok(format!("{} Bytes", size.trunc()).into());
+        // Without a sign for what is rounded to zero.
+        return Ok(format!("{} Bytes", size.trunc() + 0.0).into());
     }
     let units = if binary {
         ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"]

@@ -44,20 +44,20 @@ pub fn capitalize(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<V
 
 /// Words begin after blanks, hyphens and opening brackets only.
 pub fn title(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
-    changed(&value, arguments, |text| {
-        let separates = |c: char| methods::is_space(c) || matches!(c, '-' | '(' | '{' | '[' | '<');
-        let mut out = String::with_capacity(text.len());
-        let mut starts = true;
-        for c in text.chars() {
-            if starts {
-                out.push_str(&methods::title_case(c));
-            } else {
-                out.extend(c.to_lowercase());
-            }
-            starts = separates(c);
+    arguments.finish()?;
+    let separates = |c: char| methods::is_space(c) || matches!(c, '-' | '(' | '{' | '[' | '<');
+    let mut out = String::new();
+    let mut starts = true;
+    for c in soft(&value)?.chars() {
+        if starts {
+            out.extend(c.to_uppercase());
+        } else {
+            out.extend(c.to_lowercase());
         }
-        out
-    })
+        starts = separates(c);
+    }
+    // Put together from pieces, so that it is no longer safe.
+    Ok(out.into())
 }
 
 pub fn trim(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {

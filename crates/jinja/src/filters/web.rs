@@ -56,9 +56,12 @@ pub fn xmlattr(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Res
         if value.is_none() || value.is_undefined() {
             continue;
         }
-        let name = key.to_text()?;
+        let Some(name) = key.as_str() else {
+            let kind = key.type_name();
+            return Err(Error::type_error(format!("expected string or bytes-like object, got '{kind}'")));
+        };
         if name.contains(|c: char| crate::methods::is_space(c) || matches!(c, '/' | '>' | '=')) {
-            return Err(Error::value_error(format!("Invalid character in attribute name: {}", quoted(&name))));
+            return Err(Error::value_error(format!("Invalid character in attribute name: {}", quoted(name))));
         }
         parts.push(format!("{}=\"{}\"", escape::escaped(&key)?, escape::escaped(&value)?));
     }
