@@ -11,7 +11,7 @@ mod string_search;
 mod views;
 
 pub use dict::pairs;
-pub(crate) use string::{capitalize, is_space, replaced, title_case};
+pub(crate) use string::{capitalize, is_space, replaced};
 pub(crate) use string_predicates::ascii_digits;
 pub(crate) use string_search::lines;
 pub use views::{View, ViewKind};
