@@ -10,51 +10,69 @@ What is found belongs into templates/, by hand.
 import json
 import pathlib
 import random
+import re
 import signal
 import sys
 
 import generate
 
-STRINGS = ["''", "'a'", "'hello world'", "'A,b;c'", "'  pad '", "'12'", "'3.5'", "'é日'", "'x\\ny'", "'%s-%d'", "'{}:{}'", "\"it's\""]
-NUMBERS = ["0", "1", "-1", "2", "7", "10", "3.5", "-0.5", "1e3", "10 ** 20", "true", "255"]
-NAMES = ["n", "s", "l", "d", "nested", "missing", "t", "none", "false"]
-CONTEXT = {"n": 5, "s": "some Text here", "l": [3, 1, 2], "d": {"b": 1, "a": "x"}, "nested": {"k": [{"v": 1, "w": "z"}, {"v": 2, "w": "y"}], "m": {}}, "t": [[1, "a"], [2, "b"]]}
-FILTERS = ["abs", "batch(2)|list", "capitalize", "center(9)", "default('d')", "default('d', true)", "dictsort", "escape", "first", "float", "int", "join('-')", "last", "length", "list", "lower", "map('string')|list", "map('upper')|list", "map(attribute='v')|list", "max", "min", "pprint", "reject('none')|list", "replace('a', 'bb')", "reverse", "reverse|list", "round(1)", "select('odd')|list", "select|list", "slice(2)|list", "sort", "sort(reverse=true)", "string", "striptags", "sum", "title", "tojson", "trim", "truncate(5, true)", "unique|list", "upper", "urlencode", "wordcount", "wordwrap(6)", "indent(2)", "format(1, 2)", "items|list", "filesizeformat", "xmlattr", "groupby('v')|list", "selectattr('v', 'gt', 1)|list"]
-TESTS = ["defined", "undefined", "none", "string", "number", "integer", "float", "mapping", "sequence", "iterable", "boolean", "true", "false", "odd", "even", "divisibleby 2", "in l", "eq 1", "sameas none", "lower", "upper", "callable", "gt 1", "escaped"]
-METHODS = [".upper()", ".split()", ".split(',')", ".strip()", ".title()", ".replace('a', 'z')", ".startswith('a')", ".count('l')", ".find('l')", ".join(['q', 'r'])", ".items()|list", ".keys()|list", ".values()|list", ".get('a')", ".get('zz', 9)", ".copy()", ".index(1)", ".pop()", ".format(1, 2)", ".zfill(4)", ".partition('a')", ".encode()", ".splitlines()", ".isdigit()", ".rsplit(' ', 1)", ".k", ".a", "[0]", "[-1]", "[1:]", "[::-1]", "['a']", "[:2]", ".0", ".center(7, '*')", ".swapcase()", ".bit_length()", ".is_integer()"]
-OPERATORS = ["+", "-", "*", "/", "//", "%", "~", "==", "!=", "<", ">=", "in", "not in", "and", "or"]
+CONTEXT = {
+    "n": 5,
+    "s": "some Text here",
+    "l": [3, 1, 2],
+    "d": {"b": 1, "a": "x"},
+    "nested": {"k": [{"v": 1, "w": "z"}, {"v": 2, "w": "y"}], "m": {}},
+    "rows": [{"v": 1, "w": "z", "on": True}, {"v": 2, "w": "y"}, {"v": 1, "w": "Z"}],
+    "words": ["b", "A", "c", "a"],
+}
+
+# For each kind of value: how it can be written, `STR`, `NUM`, `LIST`, `DICT` and `ANY` being places for others.
+GRAMMAR = {
+    "STR": [
+        "''", "'a'", "'hello world'", "'A,b;c'", "'  pad '", "'12'", "'é日'", "'x\\ny'", "\"it's\"", "s", "'%s' % (ANY,)", "'%r' % (ANY,)",
+        "'%05.1f|%d' % (NUM, NUM)", "'{}:{!r}'.format(ANY, ANY)", "'{:>8}|{:<6}|{:^7}'.format(STR, NUM, STR)", "'{0:+} {0}'.format(NUM)",
+        "STR ~ ANY", "STR + STR", "STR * 2", "STR[1:]", "STR[::-1]", "STR[:3]", "STR[-2:]", "STR|upper", "STR|lower", "STR|title", "STR|capitalize",
+        "STR|trim", "STR|replace('a', STR)", "STR|center(9)", "STR|truncate(5, true)", "STR|indent(2)", "STR|wordwrap(6)", "STR|reverse", "STR|escape", "STR|urlencode",
+        "STR|striptags", "STR.upper()", "STR.strip()", "STR.title()", "STR.swapcase()", "STR.replace(STR, 'z', 1)", "STR.zfill(4)", "STR.center(7, '*')", "STR.ljust(6, '.')", "STR.join(words)",
+        "STR.partition('a')[0]", "STR.rpartition(' ')[2]", "STR.removeprefix('a')", "STR.capitalize()", "STR.expandtabs(3)", "LIST|join('-')", "LIST|join", "ANY|string", "ANY|tojson", "ANY|pprint", "NUM|filesizeformat",
+        "DICT|xmlattr", "(STR if ANY else STR)", "STR|default('d', true)", "LIST|map('string')|join('+')", "words|first", "words|last", "STR.lstrip('ah')", "STR.casefold()", "STR|e|upper",
+    ],
+    "NUM": [
+        "0", "1", "-1", "2", "7", "10", "3.5", "-0.5", "1e3", "10 ** 20", "255", "n", "NUM + NUM", "NUM - NUM", "NUM * NUM", "NUM // 3", "NUM % 7", "NUM / 4", "-(NUM)", "NUM|abs", "NUM|round", "NUM|round(1)", "NUM|round(0, 'ceil')", "NUM|int",
+        "NUM|float", "STR|int", "STR|float", "STR|length", "LIST|length", "DICT|length", "STR.count('a')", "STR.find('l')", "STR.rfind(' ')", "l|sum", "l|max", "rows|sum(attribute='v')", "STR|wordcount", "(NUM if ANY else NUM)", "l.index(1)", "l.count(3)", "(NUM, NUM)|max",
+    ],
+    "LIST": [
+        "[]", "[ANY]", "[ANY, ANY]", "[NUM, NUM, NUM]", "[STR, STR]", "(ANY, ANY)|list", "l", "words", "LIST + LIST", "LIST * 2", "LIST[1:]", "LIST[::-1]", "LIST[:2]", "LIST|list", "LIST|reverse|list", "words|sort", "words|sort(reverse=true)", "words|sort(case_sensitive=true)",
+        "words|unique|list", "LIST|batch(2)|list", "LIST|batch(3, 'f')|list", "LIST|slice(2)|list", "LIST|select|list", "LIST|reject('none')|list", "LIST|select('string')|list", "LIST|select('number')|list", "words|map('upper')|list", "rows|map(attribute='v')|list", "rows|map(attribute='on', default='-')|list",
+        "rows|selectattr('v', 'gt', 1)|map(attribute='w')|list", "rows|rejectattr('on', 'defined')|list", "rows|groupby('v')|map('first')|list", "rows|sort(attribute='w')|map(attribute='w')|list", "STR|list", "STR.split()", "STR.split(',')", "STR.rsplit(' ', 1)", "STR.splitlines()",
+        "DICT.keys()|list", "DICT.values()|list", "DICT.items()|list", "DICT|dictsort", "DICT|items|list", "range(4)|list", "range(5, 0, -2)|list", "(LIST if ANY else LIST)", "l|sort", "LIST|map('string')|list", "words|map('lower')|unique|list",
+    ],
+    "DICT": ["{}", "{'a': ANY}", "{STR: ANY, 'q': ANY}", "{1: ANY, none: 2}", "d", "nested", "nested.m", "DICT.copy()", "dict(a=ANY)", "dict(d, z=NUM)", "dict([('k', ANY)])", "(DICT if ANY else DICT)"],
+    "BOOL": [
+        "true", "false", "none", "not ANY", "ANY == ANY", "NUM < NUM", "NUM >= NUM", "STR <= STR", "ANY in LIST", "STR in STR", "STR not in DICT", "ANY is string", "ANY is not none", "NUM is odd", "NUM is even", "ANY is mapping", "ANY is iterable", "ANY is sequence", "ANY is number", "missing is defined",
+        "d.zz is undefined", "ANY is sameas ANY", "NUM is divisibleby 3", "STR is lower", "STR.startswith('a')", "STR.endswith(STR)", "STR.isdigit()", "STR.isalnum()", "ANY and ANY", "ANY or ANY", "ANY is eq ANY", "NUM is in l", "1 < NUM < 8", "ANY is boolean", "ANY is callable", "ANY is escaped",
+    ],
+}
 
 
 class Maker:
     def __init__(self, seed):
         self.random = random.Random(seed)
-        self.names = list(NAMES)
 
     def one(self, choices):
         return self.random.choice(choices)
 
-    def expression(self, depth):
-        kind = self.random.randrange(14) if depth > 0 else self.random.randrange(3)
-        if kind == 0:
-            return self.one(STRINGS)
-        if kind == 1:
-            return self.one(NUMBERS)
-        if kind == 2:
-            return self.one(self.names)
-        inner = self.expression(depth - 1)
-        if kind in (3, 4, 5):
-            return f"({inner})|{self.one(FILTERS)}"
-        if kind in (6, 7):
-            return f"({inner}){self.one(METHODS)}"
-        if kind in (8, 9):
-            return f"({inner}) {self.one(OPERATORS)} ({self.expression(depth - 1)})"
-        if kind == 10:
-            return f"({inner}) is {self.one(['', 'not '])}{self.one(TESTS)}"
-        if kind == 11:
-            return f"[{inner}, {self.expression(depth - 1)}]"
-        if kind == 12:
-            return f"{{{self.one(STRINGS)}: {inner}, 'q': {self.expression(depth - 1)}}}"
-        return f"({inner} if {self.expression(depth - 1)} else {self.expression(depth - 1)})"
+    def expression(self, depth, kind=None):
+        kind = kind or self.one(list(GRAMMAR))
+        forms = GRAMMAR[kind]
+        if depth <= 0:
+            forms = [form for form in forms if not re.search("[A-Z]{3,}", form)]
+
+        def inner(match):
+            wanted = None if match.group() == "ANY" else match.group()
+            return "(" + self.expression(depth - 1, wanted) + ")"
+
+        return re.sub("ANY|STR|NUM|LIST|DICT", inner, self.one(forms))
 
     def statement(self, depth):
         kind = self.random.randrange(10) if depth > 0 else self.random.randrange(2)
@@ -68,11 +86,10 @@ class Maker:
         if kind == 4:
             return f"{{%{dash} if {self.expression(2)} %}}{inner}{{% else %}}{self.statements(depth - 1)}{{% endif {dash}%}}{space}"
         if kind == 5:
-            return f"{{% for x in {self.expression(2)} {dash}%}}{space}{{{{ loop.index }}}}{{{{ x }}}}{inner}{{%{dash} else %}}none{{% endfor %}}"
+            return f"{{% for x in {self.expression(2, 'LIST')} {dash}%}}{space}{{{{ loop.index }}}}{{{{ x }}}}{inner}{{%{dash} else %}}none{{% endfor %}}"
         if kind == 6:
-            name = self.one(["n", "s", "v"])
-            self.names.append(name)
-            return f"{{% set {name} = {self.expression(2)} {dash}%}}{space}"
+            name, kind = self.one([("n", "NUM"), ("s", "STR"), ("l", "LIST"), ("d", "DICT")])
+            return f"{{% set {name} = {self.expression(2, kind)} {dash}%}}{space}"
         if kind == 7:
             return f"{{% set v %}}{inner}{{% endset %}}{{{{ v|{self.one(['upper', 'trim', 'length', 'list', 'indent'])} }}}}"
         if kind == 8:

@@ -16,9 +16,13 @@ pub fn wordwrap(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Re
         Some(text) => text.to_text()?,
         None => scope.environment().options().newline_sequence.clone(),
     };
-    let text = value.to_text()?;
+    let Value::String(text) = &value else {
+        value.must_be_defined()?;
+        let message = format!("'{}' object has no attribute 'splitlines'", value.type_name());
+        return Err(Error::exception("AttributeError", message));
+    };
     let mut out: Vec<String> = Vec::new();
-    for line in methods::lines(&text, false) {
+    for line in methods::lines(text, false) {
         if width <= 0 && !line.is_empty() {
             return Err(Error::value_error(format!("invalid width {width} (must be > 0)")));
         }
