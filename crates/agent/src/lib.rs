@@ -7,6 +7,7 @@ mod calls;
 mod home;
 mod link;
 mod serve;
+pub mod states;
 mod upward;
 
 pub use serve::{Ended, serve};
