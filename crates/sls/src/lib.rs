@@ -27,6 +27,7 @@ pub mod top;
 
 mod python;
 mod session;
+mod template;
 mod tree;
 
 pub use fault::{Fault, Place};

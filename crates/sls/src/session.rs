@@ -1,19 +1,22 @@
 //! [`Session`]: one compilation, and what its files share.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use rocksalt_core::Map;
 
 use crate::fault::Fault;
-use crate::files::Files;
+use crate::files::{Files, Spot};
 use crate::render::{Error, Kind, Rendered, Rendering, Stage, default_pipe, render};
 use crate::setting::Setting;
+use crate::template::Engine;
 use crate::tree::{Found, Tree};
 
 pub(crate) struct Session<'a> {
     pub setting: Setting<'a>,
-    pub tree: Tree<'a>,
+    pub tree: Rc<Tree>,
+    pub engine: Engine,
     pub files: RefCell<Files>,
     pub warnings: RefCell<Vec<Fault>>,
 }
@@ -28,7 +31,8 @@ pub(crate) struct Output {
 impl<'a> Session<'a> {
     pub fn new(setting: Setting<'a>) -> Session<'a> {
         Session {
-            tree: Tree::new(setting.sources),
+            tree: Rc::new(Tree::new(setting.sources.clone())),
+            engine: Engine::default(),
             files: RefCell::default(),
             warnings: RefCell::default(),
             setting,
@@ -53,7 +57,13 @@ impl<'a> Session<'a> {
 
     /// What went wrong while rendering, behind a text of whoever wanted the file.
     pub fn fault(&self, file: u32, error: &Error, text: impl Into<String>) -> Fault {
-        let spot = crate::files::Spot::new(file, error.line, error.column);
+        // The mistake may be in a file that this one imports.
+        let other = error.file.as_deref().and_then(|path| {
+            let saltenvs = self.tree.environments().iter();
+            let contents = saltenvs.filter_map(|saltenv| self.tree.read(saltenv, path).ok().flatten()).next();
+            contents.map(|contents| self.note(path, contents))
+        });
+        let spot = Spot::new(other.unwrap_or(file), error.line, error.column);
         let mut fault = self.files.borrow().fault(spot, text);
         fault.hint.clone_from(&error.hint);
         fault

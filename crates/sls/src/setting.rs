@@ -1,21 +1,26 @@
 //! [`Setting`]: all that a compilation depends on besides the files themselves.
 
+use std::rc::Rc;
+
 use rocksalt_core::{Map, Value};
 
 use crate::functions::{Decrypt, Functions};
 use crate::sources::Sources;
 
 /// The machine, its configuration and what it may use.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Setting<'a> {
     pub id: &'a str,
     /// The minion's configuration: `opts` in templates, and the compiler's own options.
     pub options: &'a Map,
     pub grains: &'a Map,
     pub pillar: &'a Map,
-    pub sources: &'a dyn Sources,
-    pub functions: &'a dyn Functions,
+    /// Shared, as templates hold on to them, and so do the functions.
+    pub sources: Rc<dyn Sources>,
+    pub functions: Rc<dyn Functions>,
     pub decrypt: &'a dyn Decrypt,
+    /// For the filters of templates that look at the machine, the clock or random numbers.
+    pub machine: Option<Rc<dyn rocksalt_jinja::Machine>>,
     /// The one environment that is asked for; none: all of them, by the top file.
     pub saltenv: Option<&'a str>,
     pub pillarenv: Option<&'a str>,

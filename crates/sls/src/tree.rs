@@ -11,8 +11,8 @@ use rocksalt_core::pattern::glob::{Glob, is_pattern};
 use crate::sources::Sources;
 
 /// The sls of all environments; each environment is listed when it is first needed.
-pub(crate) struct Tree<'a> {
-    sources: &'a dyn Sources,
+pub(crate) struct Tree {
+    sources: Rc<dyn Sources>,
     environments: Vec<String>,
     listed: RefCell<HashMap<String, Rc<IndexSet<String>>>>,
 }
@@ -26,9 +26,9 @@ pub(crate) struct Found {
 /// A file larger than this is no state file.
 pub(crate) const MAX_FILE: usize = 16 << 20;
 
-impl<'a> Tree<'a> {
-    pub fn new(sources: &'a dyn Sources) -> Tree<'a> {
-        Tree { sources, environments: sources.environments(), listed: RefCell::default() }
+impl Tree {
+    pub fn new(sources: Rc<dyn Sources>) -> Tree {
+        Tree { environments: sources.environments(), sources, listed: RefCell::default() }
     }
 
     pub fn environments(&self) -> &[String] {
@@ -111,7 +111,7 @@ mod tests {
         for path in ["b/init.sls", "b.sls", "a/c.sls", "init.sls", "a/x.txt"] {
             files.add("base", path, path.as_bytes());
         }
-        let tree = Tree::new(&files);
+        let tree = Tree::new(Rc::new(files));
         assert_eq!(tree.names("base").iter().collect::<Vec<_>>(), ["a.c", "b", "init"]);
         assert_eq!(tree.find("base", "b").expect("memory can be read").map(|found| found.path), Some("b.sls".into()));
         assert_eq!(tree.matching("base", "a.*"), ["a.c"]);

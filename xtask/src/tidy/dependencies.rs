@@ -14,7 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("rocksalt-controller", &["rocksalt-backends", "rocksalt-connect", "rocksalt-core", "rocksalt-sls"]),
     ("rocksalt-core", &[]),
     ("rocksalt-daemon", &["rocksalt-backends", "rocksalt-controller", "rocksalt-core"]),
-    ("rocksalt-jinja", &[]),
+    ("rocksalt-jinja", &["rocksalt-core"]),
     ("rocksalt-modules", &["rocksalt-core"]),
     ("rocksalt-sls", &["rocksalt-core", "rocksalt-jinja"]),
     ("rocksalt-testkit", &[]),

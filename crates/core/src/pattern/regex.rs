@@ -56,6 +56,12 @@ impl Pattern {
         Ok(self.0.find(text).map_err(|_| Error::TooLong)?.map(|found| found.as_str()))
     }
 
+    /// The first match and its groups, the whole first; `None` if there is no match.
+    pub fn groups<'t>(&self, text: &'t str) -> Result<Option<Vec<Option<&'t str>>>, Error> {
+        let captures = self.0.captures(text).map_err(|_| Error::TooLong)?;
+        Ok(captures.map(|captures| captures.iter().map(|group| group.map(|group| group.as_str())).collect()))
+    }
+
     /// Replaces as `re.subn` does; a count of 0 means all. Also how many were replaced.
     pub fn replace(&self, text: &str, template: &Template, count: usize) -> Result<(String, usize), Error> {
         template.check(&self.0)?;
@@ -120,6 +126,14 @@ mod tests {
 
     fn at_start(pattern: &str) -> Pattern {
         Pattern::at_start(pattern, Flags::NONE).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn a_match_has_its_groups() {
+        let anywhere = Pattern::new("b(c)(x)?", Flags::NONE).expect("a pattern");
+        assert_eq!(anywhere.groups("abcd"), Ok(Some(vec![Some("bc"), Some("c"), None])));
+        assert_eq!(anywhere.groups("xyz"), Ok(None));
+        assert_eq!(at_start("bc").groups("abcd"), Ok(None));
     }
 
     #[test]

@@ -157,7 +157,7 @@ impl Gatherer<'_, '_> {
             }
         };
         let any_of_the_matches = saltenv == "_xenv";
-        if !any_of_the_matches && !self.session.tree.has_environment(&saltenv) {
+        if !self.session.tree.has_environment(&saltenv) {
             let text = format!(
                 "Nonexistent saltenv '{saltenv}' found in include of '{target}' within SLS '{}:{}'",
                 includer.saltenv, includer.sls

@@ -50,8 +50,7 @@ pub enum Wanted<'a> {
 }
 
 /// Salt's words for a highstate without anything to do.
-pub const NO_TOP_MATCH: &str =
-    "No Top file or master_tops data matches found. Please see master log for details.";
+pub const NO_TOP_MATCH: &str = "No Top file or master_tops data matches found. Please see master log for details.";
 
 /// The first of the texts when the pillar has errors; those follow.
 pub const PILLAR_FAILED: &str = "Pillar failed to render with the following messages:";
@@ -62,7 +61,7 @@ pub fn compile(setting: &Setting<'_>, wanted: Wanted<'_>) -> Result<High, Vec<Fa
         let texts = errors.iter().map(|error| Fault::new(error.to_string()));
         return Err(std::iter::once(Fault::new(PILLAR_FAILED)).chain(texts).collect());
     }
-    let session = Session::new(*setting);
+    let session = Session::new(setting.clone());
     let matches = match wanted {
         Wanted::Sls(names) => {
             let saltenv = setting.saltenv.unwrap_or("base").to_owned();
@@ -97,7 +96,8 @@ impl High {
         let mut map: Map = self.states.iter().map(|(id, body)| (id.as_str().into(), body.to_value())).collect();
         map.extend(self.misfits.iter().map(|(id, body)| (id.clone(), body.to_value())));
         if !self.extends.is_empty() {
-            let one = |extend: &Extend| Value::Map(Map::from_iter([(extend.name.as_str().into(), extend.body.to_value())]));
+            let one =
+                |extend: &Extend| Value::Map(Map::from_iter([(extend.name.as_str().into(), extend.body.to_value())]));
             map.insert("__extend__", Value::List(self.extends.iter().map(one).collect()));
         }
         if !self.excludes.is_empty() {

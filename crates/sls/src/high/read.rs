@@ -62,14 +62,16 @@ impl Reader<'_> {
 
     fn includes(&mut self, node: Node, part: &mut Part) {
         let spot = self.spot(&node);
-        let Content::List(items) = node.content else {
+        let Content::List(items) = &node.content else {
             let text = format!("Include Declaration in SLS {} is not formed as a list", self.sls);
-            return self.fault(spot, text, "put a dash before each sls: '- web.server'");
+            self.fault(spot, text, "put a dash before each sls: '- web.server'");
+            // Salt then takes it for a state.
+            if !node.as_str().is_some_and(|text| text.contains('.')) && node.pairs().is_none() {
+                self.fault(spot, format!("ID include in SLS {} is not a dictionary", self.sls), "see above");
+            }
+            return;
         };
-        part.includes.extend(items.into_iter().map(|item| {
-            let spot = self.spot(&item);
-            (item.into_value(), spot)
-        }));
+        part.includes.extend(items.iter().map(|item| (item.clone().into_value(), self.spot(item))));
     }
 
     fn excludes(&mut self, node: Node, part: &mut Part) {

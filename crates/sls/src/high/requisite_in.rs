@@ -13,13 +13,25 @@ use crate::python;
 use crate::setting::names;
 
 /// What is turned round.
-const IN_KEYWORDS: [&str; 7] =
-    ["require_in", "watch_in", "onfail_in", "onchanges_in", "use", "use_in", "prereq_in"];
+const IN_KEYWORDS: [&str; 7] = ["require_in", "watch_in", "onfail_in", "onchanges_in", "use", "use_in", "prereq_in"];
 
 /// What `use` never copies.
 const NEVER_USED: [&str; 15] = [
-    "require_in", "watch_in", "onfail_in", "onchanges_in", "use", "use_in", "prereq_in", "require", "watch", "prereq",
-    "onfail", "onfail_stop", "onchanges", "name", "names",
+    "require_in",
+    "watch_in",
+    "onfail_in",
+    "onchanges_in",
+    "use",
+    "use_in",
+    "prereq_in",
+    "require",
+    "watch",
+    "prereq",
+    "onfail",
+    "onfail_stop",
+    "onchanges",
+    "name",
+    "names",
 ];
 
 impl High {
@@ -93,11 +105,8 @@ impl<'h> Turner<'h> {
             },
             _ => return,
         };
-        let targets: Vec<Found> = if module == "sls" {
-            self.index().in_sls(&name).to_vec()
-        } else {
-            vec![(name.clone(), module.clone())]
-        };
+        let targets: Vec<Found> =
+            if module == "sls" { self.index().in_sls(&name).to_vec() } else { vec![(name.clone(), module.clone())] };
         self.check_module(source, &module, &name, ",", spot);
         for (name, module) in targets {
             match source.key {
@@ -179,7 +188,8 @@ impl<'h> Turner<'h> {
         let copied: Vec<Item> = arguments(from)
             .filter(|item| {
                 item.first().is_some_and(|argument| {
-                    !argument.key.as_str().is_some_and(|key| NEVER_USED.contains(&key)) && !theirs.contains(&&argument.key)
+                    !argument.key.as_str().is_some_and(|key| NEVER_USED.contains(&key))
+                        && !theirs.contains(&&argument.key)
                 })
             })
             .cloned()

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rocksalt_core::pattern::glob::Glob;
 use rocksalt_core::{Map, Value};
 
-use super::chunk::Chunk;
 use super::Disabled;
+use super::chunk::Chunk;
 use crate::high::{Argument, Body, Declaration, High, Item, Module};
 use crate::setting::names;
 

@@ -24,7 +24,9 @@ pub(super) fn fault(graph: &Graph, drafts: &[Draft], files: &Files) -> Fault {
         edges.push(format!("({}, '{}', {})", node_text(chunk), shown.name(), node_text(needed)));
         let at = chunk.spot_of(shown.name());
         spot.get_or_insert(at);
-        places.extend(files.place(at).map(|place| format!("{place}: '{}' has {} on '{}'", chunk.id, shown.name(), needed.id)));
+        places.extend(
+            files.place(at).map(|place| format!("{place}: '{}' has {} on '{}'", chunk.id, shown.name(), needed.id)),
+        );
     }
     let text = format!("Recursive requisites were found: {}", edges.join(", "));
     let fault = files.fault(spot.unwrap_or_default(), text);

@@ -7,9 +7,9 @@ use rocksalt_core::Value;
 use rocksalt_core::nearest::nearest;
 use rocksalt_core::pattern::glob::Glob;
 
+use super::Requisite;
 use super::chunks::Draft;
 use super::graph::{Graph, MAX_EDGES};
-use super::Requisite;
 use crate::fault::Fault;
 use crate::files::Files;
 use crate::python;

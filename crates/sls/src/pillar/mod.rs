@@ -17,7 +17,7 @@ use crate::setting::{Setting, switch, text};
 /// What a pillar depends on: [`Setting::sources`] are the pillar's files.
 ///
 /// [`Setting::pillar`] is what templates see as `pillar`, which isn't the one that is being made.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct PillarSetting<'a> {
     pub setting: Setting<'a>,
     /// `--pillar`: wins over all else.
@@ -59,13 +59,13 @@ impl Pillar {
 
 /// Compiles the pillar of one machine.
 pub fn compile(setting: &PillarSetting<'_>) -> Pillar {
-    let session = Session::new(setting.setting);
+    let session = Session::new(setting.setting.clone());
     let mut compiler = Compiler::new(&session);
     let policy = compiler.policy;
     let top = compiler.top();
     let (data, mut outcome) = if switch(setting.setting.options, "ext_pillar_first") {
         let external = compiler.external(setting, setting.given.clone());
-        let seeing = Session::new(Setting { pillar: &external, ..setting.setting });
+        let seeing = Session::new(Setting { pillar: &external, ..setting.setting.clone() });
         let mut compiler = Compiler { session: &seeing, ..compiler };
         let matches = compiler.matches(&top);
         let rendered = compiler.render(setting.given.clone(), &matches);
@@ -129,12 +129,7 @@ impl<'s, 'a> Compiler<'s, 'a> {
             merge_lists: switch(options, "pillar_merge_lists"),
             includes_win: switch(options, "pillar_includes_override_sls"),
         };
-        Compiler {
-            session,
-            policy,
-            may_be_missing: HashSet::new(),
-            outcome: Outcome::default(),
-        }
+        Compiler { session, policy, may_be_missing: HashSet::new(), outcome: Outcome::default() }
     }
 
     fn external(&mut self, setting: &PillarSetting<'_>, mut data: Map) -> Map {

@@ -108,14 +108,20 @@ impl Compiler<'_, '_> {
         }
         rendered.insert(sls.to_owned(), Some(data.clone()));
         let Some(include) = include else { return Some(data) };
-        let Content::List(entries) = include.content else {
-            let text = format!("Include Declaration in SLS '{sls}' is not formed as a list");
-            let spot = Spot::new(output.file, include.place.line, include.place.column);
-            let fault = self.session.files.borrow().fault(spot, text).hint("put a dash before each sls");
-            self.error(fault);
-            return Some(data);
+        let spot = Spot::new(output.file, include.place.line, include.place.column);
+        let entries = match include.content {
+            Content::List(entries) => entries,
+            content => {
+                let value = Node { place: include.place, content }.into_value();
+                data.insert("include", value);
+                let text = format!("Include Declaration in SLS '{sls}' is not formed as a list");
+                let fault = self.session.files.borrow().fault(spot, text).hint("put a dash before each sls");
+                self.error(fault);
+                return Some(data);
+            }
         };
-        let includer = Includer { sls, saltenv, file: output.file, is_package: found.path.ends_with("/init.sls"), depth };
+        let includer =
+            Includer { sls, saltenv, file: output.file, is_package: found.path.ends_with("/init.sls"), depth };
         Some(self.includes(&includer, data, entries, rendered, defaults))
     }
 

@@ -98,7 +98,9 @@ impl Compiler<'_, '_> {
                     Ok(true) => {}
                     Ok(false) => continue,
                     Err(reason) => {
-                        self.error(Fault::new(format!("The pillar top file's target '{name}' can't be read: {reason}")));
+                        self.error(Fault::new(format!(
+                            "The pillar top file's target '{name}' can't be read: {reason}"
+                        )));
                         continue;
                     }
                 }

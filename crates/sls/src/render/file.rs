@@ -15,6 +15,8 @@ pub struct File<'a> {
     /// Its path in the tree: imports that begin with `./` are relative to it.
     pub path: &'a str,
     pub saltenv: &'a str,
+    /// As which sls: `slsutil.renderer` takes a file for one without a name; templates of `file.managed` are none.
+    pub sls: Option<&'a str>,
     /// The renderers for a file without a shebang; the configured ones if it isn't said.
     pub pipe: Option<&'a str>,
     /// Whether a first line `#!jinja|yaml` counts: it does in a state file, and not in a template.
@@ -25,10 +27,10 @@ pub struct File<'a> {
 
 /// The text or the data that comes out.
 pub fn file(setting: &Setting<'_>, file: &File<'_>) -> Result<Value, Fault> {
-    let session = Session::new(*setting);
+    let session = Session::new(setting.clone());
     let number = session.note(file.path, file.contents.clone());
     let rendering =
-        Rendering { session: &session, saltenv: file.saltenv, sls: None, path: file.path, context: file.context };
+        Rendering { session: &session, saltenv: file.saltenv, sls: file.sls, path: file.path, context: file.context };
     let pipe = file.pipe.unwrap_or_else(|| default_pipe(setting.options));
     match render(&file.contents, pipe, file.shebang, &rendering) {
         Ok(rendered) => match rendered.stage {

@@ -9,7 +9,11 @@ impl Renderer for Jinja {
         "jinja"
     }
 
-    fn render(&self, input: Stage, _: &str, _: &Rendering<'_, '_>) -> Result<Stage, Error> {
-        input.into_text(self.name()).map(Stage::Text)
+    fn render(&self, input: Stage, argument: &str, rendering: &Rendering<'_, '_>) -> Result<Stage, Error> {
+        if !matches!(argument, "" | "-s") {
+            return Err(Error::refused(format!("Unknown renderer option: {argument}")).at(1, 1));
+        }
+        let input = input.into_text(self.name())?;
+        rendering.session.engine.render(input, rendering).map(Stage::Text)
     }
 }

@@ -68,8 +68,10 @@ impl Stage {
     fn into_text(self, renderer: &str) -> Result<Mapped, Error> {
         match self {
             Stage::Text(text) => Ok(text),
-            Stage::Data(_) => Err(Error::other(format!("'{renderer}' renders a text, and data came out of what is before it"))
-                .hint("the renderer that makes data comes last, as in #!jinja|yaml")),
+            Stage::Data(_) => {
+                Err(Error::other(format!("'{renderer}' renders a text, and data came out of what is before it"))
+                    .hint("the renderer that makes data comes last, as in #!jinja|yaml"))
+            }
         }
     }
 }

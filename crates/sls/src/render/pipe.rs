@@ -33,8 +33,27 @@ pub(crate) struct Rendered {
 
 /// Renderers of Salt that run Python or that we don't have.
 const FOREIGN: [&str; 21] = [
-    "aws_kms", "cheetah", "dson", "genshi", "hjson", "json5", "mako", "msgpack", "nacl", "pass", "py", "pydsl",
-    "pyobjects", "stateconf", "wempy", "yaml_mako", "json_mako", "yaml_wempy", "json_wempy", "yamlex", "yamlex_jinja",
+    "aws_kms",
+    "cheetah",
+    "dson",
+    "genshi",
+    "hjson",
+    "json5",
+    "mako",
+    "msgpack",
+    "nacl",
+    "pass",
+    "py",
+    "pydsl",
+    "pyobjects",
+    "stateconf",
+    "wempy",
+    "yaml_mako",
+    "json_mako",
+    "yaml_wempy",
+    "json_wempy",
+    "yamlex",
+    "yamlex_jinja",
 ];
 
 impl<'a> Rendering<'_, 'a> {
@@ -50,8 +69,9 @@ pub(crate) fn render(
     shebang: bool,
     rendering: &Rendering<'_, '_>,
 ) -> Result<Rendered, Error> {
-    let source = std::str::from_utf8(source)
-        .map_err(|error| Error::other(format!("'utf-8' codec can't decode byte at position {}", error.valid_up_to())))?;
+    let source = std::str::from_utf8(source).map_err(|error| {
+        Error::other(format!("'utf-8' codec can't decode byte at position {}", error.valid_up_to()))
+    })?;
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     if source.trim().is_empty() {
         return Ok(Rendered { stage: Stage::Data(nothing()), warning: None });

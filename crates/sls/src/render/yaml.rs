@@ -53,12 +53,21 @@ fn explain(error: &yaml::Error, input: &Mapped) -> Error {
     let at = format!("  in \"<unicode string>\", line {}, column {}", place.line, place.column);
     let message = error.message.as_str();
     let (text, hint) = if message.contains("\\t") || message.contains("tab") {
-        ("found character that cannot start any token".to_owned(), Some("indent with spaces: YAML takes no tabs".to_owned()))
+        (
+            "found character that cannot start any token".to_owned(),
+            Some("indent with spaces: YAML takes no tabs".to_owned()),
+        )
     } else if message.starts_with("found conflicting ID") {
         let hint = "every key of a map must differ; two states need two ids".to_owned();
         (format!("while constructing a mapping\n{message}\n{at}"), Some(hint))
+    } else if message.contains("invalid indentation") && unclosed(&input.text, place.line).is_some() {
+        let (kind, closing) = unclosed(&input.text, place.line).unwrap_or(("mapping", '}'));
+        let problem = format!("did not find expected ',' or '{closing}'");
+        (format!("while parsing a flow {kind}\n{problem}\n{at}"), hint(problem, rendered))
+    } else if let Some((_, problem)) = message.strip_prefix("while scanning ").and_then(|rest| rest.split_once(", ")) {
+        (problem.to_owned(), hint(problem, rendered))
     } else if let Some((context, problem)) = split(message) {
-        (format!("{context}\n{problem}\n{at}"), hint(problem, rendered))
+        (format!("{context}\n{problem}\n{at}"), hint(&problem, rendered))
     } else {
         let problem = match message {
             "simple key expect ':'" | "simple key expected" => "could not find expected ':'",
@@ -76,6 +85,27 @@ fn explain(error: &yaml::Error, input: &Mapped) -> Error {
     }
 }
 
+/// What a bracket opened that isn't closed before a line: its kind and how it would be closed.
+fn unclosed(text: &str, line: usize) -> Option<(&'static str, char)> {
+    let mut open = Vec::new();
+    for line in text.lines().take(line.saturating_sub(1)) {
+        let mut quote = None;
+        for (at, c) in line.char_indices() {
+            match (quote, c) {
+                (Some(end), c) if c == end => quote = None,
+                (Some(_), _) => {}
+                (None, '"' | '\'') if line[..at].ends_with([' ', '[', '{', ',']) => quote = Some(c),
+                (None, '#') if line[..at].ends_with(' ') => break,
+                (None, '{') => open.push(("mapping", '}')),
+                (None, '[') => open.push(("sequence", ']')),
+                (None, '}' | ']') => drop(open.pop()),
+                _ => {}
+            }
+        }
+    }
+    open.pop()
+}
+
 /// `while parsing X, did not find Y` is two lines in Salt.
 fn split(message: &str) -> Option<(&str, String)> {
     let (context, problem) = message.strip_prefix("while ").and(message.split_once(", "))?;
@@ -88,15 +118,22 @@ fn split(message: &str) -> Option<(&str, String)> {
 
 fn hint(problem: impl AsRef<str>, line: &str) -> Option<String> {
     match problem.as_ref() {
+        "found unexpected end of stream" => Some("a quote isn't closed".to_owned()),
         "could not find expected ':'" => Some("a colon is missing, or a quote isn't closed".to_owned()),
         "mapping values are not allowed in this context" => {
             Some("a value with ': ' in it needs quotes; or the line before is indented otherwise".to_owned())
         }
-        "did not find expected ',' or '}'" | "did not find expected ',' or ']'" if line.contains("{{") || line.contains("{%") => {
+        "did not find expected ',' or '}'" | "did not find expected ',' or ']'"
+            if line.contains("{{") || line.contains("{%") =>
+        {
             Some("template code is still in the rendered text; put it in quotes, or check the shebang".to_owned())
         }
-        "did not find expected ',' or '}'" => Some("a '{' isn't closed; a text that begins with one needs quotes".to_owned()),
-        "did not find expected ',' or ']'" => Some("a '[' isn't closed; a text that begins with one needs quotes".to_owned()),
+        "did not find expected ',' or '}'" => {
+            Some("a '{' isn't closed; a text that begins with one needs quotes".to_owned())
+        }
+        "did not find expected ',' or ']'" => {
+            Some("a '[' isn't closed; a text that begins with one needs quotes".to_owned())
+        }
         "did not find expected key" => Some("this line is indented otherwise than the keys above".to_owned()),
         "did not find expected '-' indicator" => Some("this line is indented otherwise than the list above".to_owned()),
         _ => None,

@@ -20,7 +20,7 @@ pub type Matches = IndexMap<String, Vec<String>>;
 
 /// The sls of this machine, as the top files give them: with doubles, and patterns as they are.
 pub fn top(setting: &Setting<'_>) -> Result<Matches, Vec<Fault>> {
-    matches(&Session::new(*setting))
+    matches(&Session::new(setting.clone()))
 }
 
 pub(crate) fn matches(session: &Session<'_>) -> Result<Matches, Vec<Fault>> {

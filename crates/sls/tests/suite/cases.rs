@@ -33,8 +33,7 @@ fn check(paths: &[PathBuf]) {
         let case = Case::from_file(path, &grains);
         for expected in &case.expected {
             let step = expected.as_map().and_then(|map| map.get("step")).map(Value::to_string).unwrap_or_default();
-            let how = case.what.get("errors").cloned().unwrap_or_default();
-            if let Some(difference) = differences(&step, &how, expected, &run(&case, &step)) {
+            if let Some(difference) = differences(&step, &case.what, expected, &run(&case, &step)) {
                 wrong.push(format!("{} {step}: {difference}", case.name));
             }
         }

@@ -18,7 +18,10 @@ fn cases_outside_of_the_repository_agree() {
     let grains = std::fs::read_to_string(Path::new(&folder).join("grains.base.json")).expect("the grains can be read");
     let Ok(Value::Map(grains)) = json::parse(&grains) else { panic!("the grains are no map") };
     let (mut steps, mut wrong) = (0, Vec::new());
-    for family in sorted(&Path::new(&folder).join("cases")).into_iter().filter(|path| path.ends_with(&family) || family.is_empty()) {
+    for family in sorted(&Path::new(&folder).join("cases"))
+        .into_iter()
+        .filter(|path| path.ends_with(&family) || family.is_empty())
+    {
         for path in sorted(&family) {
             let case = Case::from_folder(&path, &grains);
             for expected in &case.expected {
@@ -27,8 +30,7 @@ fn cases_outside_of_the_repository_agree() {
                     continue;
                 }
                 steps += 1;
-                let how = case.what.get("errors").cloned().unwrap_or_default();
-                if let Some(difference) = differences(&step, &how, expected, &run(&case, &step)) {
+                if let Some(difference) = differences(&step, &case.what, expected, &run(&case, &step)) {
                     wrong.push(format!("{} {step}: {difference}", case.name));
                 }
             }
@@ -38,8 +40,8 @@ fn cases_outside_of_the_repository_agree() {
 }
 
 fn sorted(folder: &Path) -> Vec<std::path::PathBuf> {
-    let mut paths: Vec<_> = std::fs::read_dir(folder).expect("the folder can be listed").flatten().map(|entry| entry.path()).collect();
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder).expect("the folder can be listed").flatten().map(|entry| entry.path()).collect();
     paths.sort();
     paths
 }
-

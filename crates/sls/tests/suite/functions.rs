@@ -5,16 +5,16 @@ use rocksalt_core::{Map, Value};
 use rocksalt_sls::Functions;
 use rocksalt_sls::merge::update;
 
-pub struct Fake<'a> {
-    pub grains: &'a Map,
-    pub pillar: &'a Map,
-    pub options: &'a Map,
+pub struct Fake {
+    pub grains: Map,
+    pub pillar: Map,
+    pub options: Map,
 }
 
 const NAMES: [&str; 7] =
     ["config.get", "grains.filter_by", "grains.get", "pillar.get", "test.echo", "test.ping", "test.sleep"];
 
-impl Functions for Fake<'_> {
+impl Functions for Fake {
     fn call(&self, name: &str, args: Vec<Value>, kwargs: Map) -> Result<Value, String> {
         let argument = |position: usize, key: &str| {
             args.get(position).or_else(|| kwargs.get(key)).cloned().filter(|value| !value.is_null())
@@ -26,9 +26,11 @@ impl Functions for Fake<'_> {
             "test.echo" => Ok(args.first().cloned().unwrap_or_default()),
             "pillar.get" | "grains.get" => {
                 let default = argument(1, "default").unwrap_or_else(|| "".into());
-                let found = walk(if name == "pillar.get" { self.pillar } else { self.grains });
+                let found = walk(if name == "pillar.get" { &self.pillar } else { &self.grains });
                 match (found, default) {
-                    (Some(Value::Map(found)), Value::Map(mut default)) if kwargs.get("merge").is_some_and(Value::truth) => {
+                    (Some(Value::Map(found)), Value::Map(mut default))
+                        if kwargs.get("merge").is_some_and(Value::truth) =>
+                    {
                         update(&mut default, found, false);
                         Ok(default.into())
                     }
@@ -36,7 +38,7 @@ impl Functions for Fake<'_> {
                 }
             }
             "config.get" => {
-                let found = [self.options, self.grains, self.pillar].into_iter().find_map(walk);
+                let found = [&self.options, &self.grains, &self.pillar].into_iter().find_map(walk);
                 Ok(found.or_else(|| argument(1, "default")).unwrap_or_else(|| "".into()))
             }
             "grains.filter_by" => {
@@ -44,7 +46,10 @@ impl Functions for Fake<'_> {
                 let grain = argument(1, "grain").map_or("os_family".into(), |grain| grain.to_string());
                 let value = self.grains.get(&grain).map(Value::to_string).unwrap_or_default();
                 let pick = |wanted: &str| {
-                    table.iter().find(|(key, _)| glob::matches(&key.to_string(), wanted)).map(|(_, value)| value.clone())
+                    table
+                        .iter()
+                        .find(|(key, _)| glob::matches(&key.to_string(), wanted))
+                        .map(|(_, value)| value.clone())
                 };
                 let default = argument(3, "default").map_or("default".into(), |default| default.to_string());
                 let mut found = pick(&value).or_else(|| table.get(&default).cloned()).unwrap_or_default();

@@ -1,5 +1,7 @@
 //! Does one step of a case and answers in the form of the comparison.
 
+use std::rc::Rc;
+
 use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, Subject};
 use rocksalt_core::{Map, Value};
 use rocksalt_sls::functions::NoDecrypt;
@@ -23,20 +25,19 @@ pub fn run(case: &Case, step: &str) -> Value {
     let (pillarenv, saltenv) = (case.text("pillarenv"), case.text("saltenv"));
     let given = case.what.get("pillar_override").and_then(Value::as_map).cloned().unwrap_or_default();
     let empty = Map::new();
-    let pillar_sources = case.sources("pillar_roots", "pillar");
-    let functions = Fake { grains: &grains, pillar: &empty, options: &options };
     let setting = Setting {
         id: &id,
         options: &options,
         grains: &grains,
         pillar: &empty,
-        sources: &pillar_sources,
-        functions: &functions,
+        sources: Rc::new(case.sources("pillar_roots", "pillar")),
+        functions: Rc::new(Fake { grains: grains.clone(), pillar: empty.clone(), options: options.clone() }),
         decrypt: &NoDecrypt,
+        machine: None,
         saltenv: None,
         pillarenv: pillarenv.as_deref(),
     };
-    let compiled = pillar::compile(&PillarSetting { setting, given: &given, external: &[] });
+    let compiled = pillar::compile(&PillarSetting { setting: setting.clone(), given: &given, external: &[] });
     if step == "pillar" {
         let mut answer = Map::from_iter([("pillar".into(), compiled.data.clone().into())]);
         if !compiled.errors.is_empty() {
@@ -45,12 +46,10 @@ pub fn run(case: &Case, step: &str) -> Value {
         return answer.into();
     }
     let pillar = compiled.into_map();
-    let sources = case.sources("file_roots", "states");
-    let functions = Fake { grains: &grains, pillar: &pillar, options: &options };
     let setting = Setting {
         pillar: &pillar,
-        sources: &sources,
-        functions: &functions,
+        sources: Rc::new(case.sources("file_roots", "states")),
+        functions: Rc::new(Fake { grains: grains.clone(), pillar: pillar.clone(), options: options.clone() }),
         saltenv: saltenv.as_deref(),
         ..setting
     };
@@ -123,6 +122,7 @@ fn rendered(case: &Case, setting: &Setting<'_>) -> Value {
             contents: contents.unwrap_or_default().into(),
             path: path.split_once('/').map_or(path.as_str(), |(_, rest)| rest),
             saltenv: "base",
+            sls: Some(""),
             pipe: Some(&pipe),
             shebang: true,
             context: &Map::new(),

@@ -1,0 +1,236 @@
+//! A parsed template.
+
+use std::rc::Rc;
+
+use crate::environment::{AnyFilter, Test};
+use crate::symbol::Symbol;
+use crate::value::{Comparison, Value};
+
+/// A part of the template's text, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    pub start: u32,
+    pub end: u32,
+}
+
+pub struct Template {
+    pub name: Rc<str>,
+    /// With newlines as `\n`; spans point into it.
+    pub source: Rc<str>,
+    /// As it was loaded, to know whether it has changed; empty if it wasn't loaded.
+    pub raw: Rc<str>,
+    pub body: Vec<Statement>,
+    pub blocks: Vec<Rc<Block>>,
+}
+
+pub struct Expression {
+    pub kind: ExpressionKind,
+    pub span: Span,
+    /// How many levels are below it: a tree must not be deeper than a stack.
+    pub depth: u16,
+}
+
+pub enum ExpressionKind {
+    Constant(Value),
+    Name(Symbol),
+    Attribute(Box<Expression>, Rc<str>),
+    Item(Box<(Expression, Expression)>),
+    Slice(Box<SliceExpression>),
+    Call(Box<Call>),
+    Filter(Box<FilterCall>),
+    Test(Box<TestCall>),
+    List(Vec<Expression>),
+    Tuple(Vec<Expression>),
+    Dict(Vec<(Expression, Expression)>),
+    Not(Box<Expression>),
+    Negative(Box<Expression>),
+    Positive(Box<Expression>),
+    Binary(Operator, Box<(Expression, Expression)>),
+    Concat(Vec<Expression>),
+    And(Vec<Expression>),
+    Or(Vec<Expression>),
+    Compare(Box<Expression>, Vec<(Relation, Expression)>),
+    Conditional(Box<Conditional>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    FloorDivide,
+    Modulo,
+    Power,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    Equal,
+    NotEqual,
+    Order(Comparison),
+    In,
+    NotIn,
+}
+
+pub struct SliceExpression {
+    pub object: Expression,
+    pub start: Option<Expression>,
+    pub stop: Option<Expression>,
+    pub step: Option<Expression>,
+}
+
+pub struct Conditional {
+    pub condition: Expression,
+    pub then: Expression,
+    pub otherwise: Option<Expression>,
+}
+
+#[derive(Default)]
+pub struct CallArguments {
+    pub positional: Vec<Expression>,
+    pub keyword: Vec<(Rc<str>, Expression)>,
+    pub more_positional: Option<Expression>,
+    pub more_keyword: Option<Expression>,
+}
+
+pub struct Call {
+    pub callee: Expression,
+    pub arguments: CallArguments,
+}
+
+pub struct FilterCall {
+    /// None in a filter block or a set block, where it is the body.
+    pub value: Option<Expression>,
+    pub name: Rc<str>,
+    /// None if there is none of that name, which matters only if it is reached.
+    pub filter: Option<AnyFilter>,
+    pub arguments: CallArguments,
+}
+
+pub struct TestCall {
+    pub value: Expression,
+    pub name: Rc<str>,
+    pub test: Option<Test>,
+    pub arguments: CallArguments,
+}
+
+pub enum Target {
+    Name(Symbol),
+    /// `namespace.attribute`
+    Attribute(Symbol, Rc<str>),
+    Tuple(Vec<Target>),
+}
+
+pub struct Statement {
+    pub kind: StatementKind,
+    pub span: Span,
+}
+
+pub enum StatementKind {
+    /// The text of the statement's span.
+    Data,
+    Print(Expression),
+    If {
+        branches: Vec<(Expression, Vec<Statement>)>,
+        otherwise: Vec<Statement>,
+    },
+    For(Rc<For>),
+    Set {
+        target: Target,
+        value: Expression,
+    },
+    SetBlock {
+        target: Target,
+        filter: Option<Expression>,
+        body: Vec<Statement>,
+    },
+    With {
+        bindings: Vec<(Target, Expression)>,
+        body: Vec<Statement>,
+    },
+    Macro(Rc<Macro>),
+    CallBlock {
+        caller: Rc<Macro>,
+        call: Expression,
+    },
+    FilterBlock {
+        filter: Expression,
+        body: Vec<Statement>,
+    },
+    Block(Rc<Block>),
+    Extends(Expression),
+    Include {
+        template: Expression,
+        ignore_missing: bool,
+        with_context: bool,
+    },
+    Import {
+        template: Expression,
+        target: Symbol,
+        with_context: bool,
+    },
+    FromImport {
+        template: Expression,
+        names: Vec<(Rc<str>, Symbol)>,
+        with_context: bool,
+    },
+    Do(Expression),
+    Break,
+    Continue,
+    Autoescape {
+        flag: Expression,
+        body: Vec<Statement>,
+    },
+    Translate(Box<Translate>),
+    Debug,
+}
+
+pub struct For {
+    pub target: Target,
+    pub iterable: Expression,
+    pub filter: Option<Expression>,
+    pub recursive: bool,
+    pub body: Vec<Statement>,
+    pub otherwise: Vec<Statement>,
+}
+
+pub struct Macro {
+    pub name: Rc<str>,
+    pub symbol: Option<Symbol>,
+    pub parameters: Vec<Parameter>,
+    pub body: Vec<Statement>,
+    /// Whether the body speaks of them: only then more arguments are taken.
+    pub uses_varargs: bool,
+    pub uses_kwargs: bool,
+    pub uses_caller: bool,
+    pub span: Span,
+}
+
+pub struct Parameter {
+    pub name: Rc<str>,
+    pub symbol: Symbol,
+    pub default: Option<Expression>,
+}
+
+pub struct Block {
+    pub name: Rc<str>,
+    pub symbol: Symbol,
+    pub scoped: bool,
+    pub required: bool,
+    pub body: Vec<Statement>,
+}
+
+/// A `trans` block: text and the names of variables.
+pub struct Translate {
+    pub bindings: Vec<(Symbol, Expression)>,
+    /// The number that decides between singular and plural.
+    pub count: Option<Symbol>,
+    pub singular: Vec<TranslatePart>,
+    pub plural: Option<Vec<TranslatePart>>,
+}
+
+pub enum TranslatePart {
+    Text(String),
+    Variable(Symbol),
+}

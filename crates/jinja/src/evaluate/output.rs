@@ -1,0 +1,83 @@
+//! [`Output`]: the text being made, and from which lines it came.
+
+use std::rc::Rc;
+
+use crate::ast::{Span, Template};
+use crate::error::{Error, Result};
+use crate::place;
+
+pub struct Output {
+    pub text: String,
+    limit: usize,
+    map: Option<Map>,
+}
+
+struct Map {
+    template: Rc<Template>,
+    /// Where in the text a piece starts, its place in the template, and whether that was copied as it is.
+    pieces: Vec<(usize, u32, bool)>,
+}
+
+impl Output {
+    pub fn new(limit: usize) -> Output {
+        Output { text: String::new(), limit, map: None }
+    }
+
+    /// One that remembers from which line of this template each piece came.
+    pub fn mapped(limit: usize, template: Rc<Template>) -> Output {
+        Output { text: String::new(), limit, map: Some(Map { template, pieces: Vec::new() }) }
+    }
+
+    pub fn check(&self) -> Result<()> {
+        if self.text.len() > self.limit {
+            return Err(Error::limit(format!("the output is larger than {} bytes", self.limit)));
+        }
+        Ok(())
+    }
+
+    /// Says from where the next piece comes.
+    pub fn mark(&mut self, template: &Rc<Template>, span: Span, copied: bool) {
+        if let Some(map) = &mut self.map
+            && Rc::ptr_eq(&map.template, template)
+        {
+            map.pieces.push((self.text.len(), span.start, copied));
+        }
+    }
+
+    /// Forgets everything after a place.
+    pub fn truncate(&mut self, length: usize) {
+        self.text.truncate(length);
+        if let Some(map) = &mut self.map {
+            map.pieces.retain(|(at, _, _)| *at < length);
+        }
+    }
+
+    /// The text, and for each of its lines the line of the template.
+    pub fn into_lines(self) -> (String, Vec<u32>) {
+        let Some(map) = self.map else { return (self.text, Vec::new()) };
+        let source = &map.template.source;
+        let starts = std::iter::once(0).chain(self.text.match_indices('\n').map(|(at, _)| at + 1));
+        let mut lines = Vec::new();
+        let mut piece = 0;
+        // Counting goes on where the last count ended, as pieces mostly come in order.
+        let (mut counted, mut line) = (0, 1);
+        for start in starts.take_while(|start| *start < self.text.len() || *start == 0) {
+            // Of several pieces at one place the last is the one with text in it.
+            while map.pieces.get(piece + 1).is_some_and(|(at, _, _)| *at <= start) {
+                piece += 1;
+            }
+            let place = map.pieces.get(piece).map_or(0, |(at, place, copied)| {
+                if *copied { place + start.saturating_sub(*at) as u32 } else { *place }
+            });
+            if place >= counted {
+                let between = source.as_bytes().get(counted as usize..place as usize).unwrap_or_default();
+                line += between.iter().filter(|byte| **byte == b'\n').count() as u32;
+                counted = place;
+                lines.push(line);
+            } else {
+                lines.push(place::line(source, place));
+            }
+        }
+        (self.text, lines)
+    }
+}

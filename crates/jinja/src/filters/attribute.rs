@@ -1,0 +1,52 @@
+//! `attr`, and the paths such as `user.name.0` that other filters take.
+
+use crate::arguments::Arguments;
+use crate::error::Result;
+use crate::scope::Scope;
+use crate::value::{Missing, Value};
+
+/// What an `attribute=` argument names.
+pub struct Path {
+    parts: Vec<Value>,
+    default: Option<Value>,
+}
+
+impl Path {
+    /// Parts are separated by dots; numbers are indexes.
+    pub fn new(attribute: Option<&Value>, default: Option<Value>) -> Path {
+        let parts = match attribute {
+            None | Some(Value::None) => Vec::new(),
+            Some(Value::String(text)) => text.split('.').map(part).collect(),
+            Some(other) => vec![other.clone()],
+        };
+        Path { parts, default: default.filter(|default| !default.is_none()) }
+    }
+
+    pub fn get(&self, scope: &Scope<'_>, item: &Value) -> Result<Value> {
+        let mut value = item.clone();
+        for part in &self.parts {
+            value = value.item(part, scope.undefined_kind())?;
+            if let (Some(default), true) = (&self.default, value.is_undefined()) {
+                value = default.clone();
+            }
+        }
+        Ok(value)
+    }
+}
+
+fn part(text: &str) -> Value {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match text.parse::<i64>() {
+        Ok(index) if digits => Value::Int(index),
+        _ => text.into(),
+    }
+}
+
+/// Only attributes proper, never items.
+pub fn attr(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+    let name = arguments.take("name")?.to_text()?;
+    arguments.finish()?;
+    Ok(value.get_attribute(&name)?.unwrap_or_else(|| {
+        Value::undefined(scope.undefined_kind(), Missing::Attribute { object: value.clone(), name: name.into() })
+    }))
+}

@@ -1,0 +1,22 @@
+//! `tojson`.
+
+use crate::arguments::Arguments;
+use crate::error::Result;
+use crate::salt::json_text::{Layout, dumps};
+use crate::scope::Scope;
+use crate::value::Value;
+
+/// With sorted keys, and safe inside of HTML.
+pub fn tojson(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+    let indent = arguments.optional("indent")?.filter(|indent| !indent.is_none());
+    arguments.finish()?;
+    value.must_be_usable()?;
+    let indent = match indent {
+        Some(Value::String(text)) => Some(text.to_string()),
+        Some(other) => Some(" ".repeat(other.to_index()?.clamp(0, 1000) as usize)),
+        None => None,
+    };
+    let text = dumps(&value, Layout { sort_keys: true, indent: indent.as_deref(), ascii: true })?;
+    let text = text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026").replace('\'', "\\u0027");
+    Ok(Value::safe(text))
+}

@@ -1,0 +1,56 @@
+//! [`Namespace`]: variables that can be set from within loops.
+
+use std::rc::Rc;
+
+use crate::arguments::Arguments;
+use crate::error::Result;
+use crate::scope::Scope;
+use crate::value::{Dict, Object, Shared, Value};
+
+pub struct Namespace(Rc<Shared<Dict>>);
+
+/// `namespace(a=1, …)`, or with a mapping.
+pub fn namespace(_: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+    let mut dict = Dict::new();
+    for given in arguments.rest() {
+        for (key, value) in crate::methods::pairs(&given)? {
+            dict.insert(key, value)?;
+        }
+    }
+    for (name, value) in arguments.keywords() {
+        dict.insert_str(&name, value);
+    }
+    Ok(Value::object(Namespace(Rc::new(Shared::new(dict)))))
+}
+
+impl Object for Namespace {
+    fn type_name(&self) -> &str {
+        "jinja2.utils.Namespace"
+    }
+
+    fn is_foreign(&self) -> bool {
+        true
+    }
+
+    fn get_attribute(&self, name: &str) -> Option<Value> {
+        self.0.borrow().get_str(name).cloned()
+    }
+
+    fn get_item(&self, key: &Value) -> Result<Option<Value>> {
+        Ok(self.0.borrow().get(key)?.cloned())
+    }
+
+    fn set_attribute(&self, name: &str, value: Value) -> Result<()> {
+        let old = self.0.borrow_mut().insert_str(name, value);
+        drop(old);
+        Ok(())
+    }
+
+    fn iterate(&self) -> Option<Vec<Value>> {
+        None
+    }
+
+    fn repr(&self) -> String {
+        format!("<Namespace {}>", Value::Dict(Rc::clone(&self.0)).repr().unwrap_or_default())
+    }
+}

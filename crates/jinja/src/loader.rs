@@ -1,0 +1,31 @@
+//! [`Loader`]: where templates that are named in templates come from.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::value::Value;
+
+pub trait Loader {
+    /// The template `name`, asked for by the template `parent`; `None` if there is none. An error is why it can't be read.
+    fn load(&self, name: &str, parent: Option<&str>) -> Result<Option<Loaded>, String>;
+
+    /// Asked behind a load: what a template that is imported without context sees in place of the importer's names.
+    /// `None`: it sees where it is itself.
+    fn variables(&self) -> Option<Vec<(&'static str, Value)>> {
+        None
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The name under which it is known, whatever the way it was asked for.
+    pub name: String,
+    pub source: Rc<str>,
+}
+
+/// Templates in memory.
+impl Loader for HashMap<String, String> {
+    fn load(&self, name: &str, _parent: Option<&str>) -> Result<Option<Loaded>, String> {
+        Ok(self.get(name).map(|source| Loaded { name: name.to_owned(), source: source.as_str().into() }))
+    }
+}

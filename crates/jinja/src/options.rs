@@ -1,0 +1,76 @@
+//! [`Options`]: how templates are read and how strict they are.
+
+use crate::value::UndefinedKind;
+
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub trim_blocks: bool,
+    pub lstrip_blocks: bool,
+    pub keep_trailing_newline: bool,
+    pub undefined: UndefinedKind,
+    pub block_start: String,
+    pub block_end: String,
+    pub variable_start: String,
+    pub variable_end: String,
+    pub comment_start: String,
+    pub comment_end: String,
+    pub line_statement_prefix: Option<String>,
+    pub line_comment_prefix: Option<String>,
+    pub newline_sequence: String,
+    pub autoescape: bool,
+    /// Salt's tags, filters and globals, and a context that imports see without `with context`.
+    pub salt: bool,
+    pub limits: Limits,
+}
+
+/// What a render may use before it is stopped.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How deeply expressions, statements, macros and includes may nest, all together.
+    pub depth: usize,
+    /// Statements, expressions and items.
+    pub steps: u64,
+    /// The longest text that may come up, the output included.
+    pub output_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { depth: 800, steps: 50_000_000, output_bytes: 64 << 20 }
+    }
+}
+
+impl Options {
+    /// As Salt sets up Jinja.
+    pub fn salt() -> Options {
+        Options { undefined: UndefinedKind::Strict, salt: true, ..Options::jinja() }
+    }
+
+    /// Jinja2's own defaults, with its `do`, loop controls, `trans` and `debug` extensions.
+    pub fn jinja() -> Options {
+        Options {
+            trim_blocks: false,
+            lstrip_blocks: false,
+            keep_trailing_newline: false,
+            undefined: UndefinedKind::Lenient,
+            block_start: "{%".into(),
+            block_end: "%}".into(),
+            variable_start: "{{".into(),
+            variable_end: "}}".into(),
+            comment_start: "{#".into(),
+            comment_end: "#}".into(),
+            line_statement_prefix: None,
+            line_comment_prefix: None,
+            newline_sequence: "\n".into(),
+            autoescape: false,
+            salt: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options::jinja()
+    }
+}

@@ -1,0 +1,166 @@
+//! Salt's global functions: `ifelse`, `odict`, `raise` and `show_full_context`.
+
+use rocksalt_core::Map;
+use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, Subject};
+
+use crate::arguments::Arguments;
+use crate::error::{Error, ErrorKind, Result};
+use crate::scope::Scope;
+use crate::value::{Dict, Object, Value};
+
+/// What a template can call by a bare name.
+pub(super) struct Function {
+    pub name: &'static str,
+    pub call: fn(&Scope<'_>, Arguments) -> Result<Value>,
+}
+
+impl Object for Function {
+    fn type_name(&self) -> &str {
+        "function"
+    }
+
+    fn is_callable(&self) -> bool {
+        true
+    }
+
+    fn call(&self, scope: &Scope<'_>, arguments: Arguments) -> Result<Value> {
+        (self.call)(scope, arguments.named(self.name))
+    }
+
+    fn repr(&self) -> String {
+        format!("<function {}>", self.name)
+    }
+}
+
+pub(super) fn raise(_: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+    let message = arguments.take("msg")?.to_text()?;
+    arguments.finish()?;
+    Err(Error::new(ErrorKind::Raised, "TemplateError", message))
+}
+
+/// All dicts are ordered here.
+pub(super) fn odict(scope: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+    let dict = Value::dict(Dict::new());
+    if !arguments.is_empty() {
+        let update = dict.attribute("update", scope.undefined_kind())?;
+        scope.call(&update, Arguments::new(arguments.rest(), arguments.keywords()))?;
+    }
+    Ok(dict)
+}
+
+/// Everything the template can see, as far as it is plain data.
+pub(super) fn show_full_context(scope: &Scope<'_>, arguments: Arguments) -> Result<Value> {
+    arguments.finish()?;
+    let mut context = Dict::new();
+    for (name, value) in scope.variables() {
+        let shown = match value.to_core() {
+            Ok(data) => Value::from(data),
+            Err(_) => value.repr()?.into(),
+        };
+        context.insert_str(&name, shown);
+    }
+    Ok(Value::dict(context))
+}
+
+/// Pairs of a target and a value, and last what holds if no target is this machine.
+pub(super) fn ifelse(scope: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+    let given = arguments.rest();
+    let kind = arguments.keyword("tgt_type").map(|kind| kind.to_text()).transpose()?;
+    let id = arguments.keyword("minion_id").filter(|id| !id.is_none()).map(|id| id.to_text()).transpose()?;
+    let merge = arguments.keyword("merge").filter(|merge| !merge.is_none());
+    let merge_lists = arguments.keyword("merge_lists").map_or(Ok(false), |flag| flag.truth())?;
+    arguments.finish()?;
+    let Some((default, pairs)) = given.split_last().filter(|(_, pairs)| pairs.len() % 2 == 0) else {
+        return Err(Error::exception("SaltException", "The ifelse function must have an odd number of arguments!"));
+    };
+    let mut chosen = default.clone();
+    if !pairs.is_empty() {
+        let subject = Here::new(scope, id);
+        let kind = match kind.as_deref() {
+            None => Kind::Compound,
+            Some(name) => {
+                Kind::from_name(name).map_err(|error| Error::exception("SaltException", format!("ifelse: {error}")))?
+            }
+        };
+        for pair in pairs.chunks(2) {
+            if holds(&pair[0], kind, &subject)? {
+                chosen = pair[1].clone();
+                break;
+            }
+        }
+    }
+    match merge {
+        Some(over) => merged(&chosen, &over, merge_lists, 0),
+        None => Ok(chosen),
+    }
+}
+
+fn holds(target: &Value, kind: Kind, subject: &Here) -> Result<bool> {
+    match target {
+        Value::Bool(flag) => Ok(*flag),
+        target => {
+            let text = target.to_text()?;
+            Ok(Expression::forgiving(kind, &text, DELIMITER, &Nodegroups::default()).matches(subject))
+        }
+    }
+}
+
+/// The second dict over the first, recursively.
+fn merged(base: &Value, over: &Value, lists: bool, depth: usize) -> Result<Value> {
+    if depth > crate::value::MAX_NESTING {
+        return Err(Error::too_deep("merging"));
+    }
+    match (base, over) {
+        (Value::Dict(base), Value::Dict(over)) => {
+            let mut out = base.borrow().clone();
+            for (key, value) in over.borrow().clone().iter() {
+                let value = match out.get(key)? {
+                    Some(there) => merged(there, value, lists, depth + 1)?,
+                    None => value.clone(),
+                };
+                out.insert(key.clone(), value)?;
+            }
+            Ok(Value::dict(out))
+        }
+        (Value::List(base), Value::List(over)) if lists => {
+            let mut out = base.borrow().clone();
+            out.extend(over.borrow().iter().cloned());
+            Ok(Value::list(out))
+        }
+        _ => Ok(over.clone()),
+    }
+}
+
+/// The machine that the template is rendered for, as far as its variables tell.
+struct Here {
+    id: String,
+    grains: Map,
+    pillar: Map,
+}
+
+impl Here {
+    fn new(scope: &Scope<'_>, id: Option<String>) -> Here {
+        let map = |name: &str| {
+            let data = scope.lookup(name).and_then(|value| value.to_core().ok());
+            data.and_then(|data| data.as_map().cloned()).unwrap_or_default()
+        };
+        let (grains, opts) = (map("grains"), map("opts"));
+        let text = |map: &Map| map.get("id").and_then(rocksalt_core::Value::as_str).map(str::to_owned);
+        let id = id.or_else(|| text(&opts)).or_else(|| text(&grains)).unwrap_or_default();
+        Here { id, grains, pillar: map("pillar") }
+    }
+}
+
+impl Subject for Here {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn grains(&self) -> &Map {
+        &self.grains
+    }
+
+    fn pillar(&self) -> &Map {
+        &self.pillar
+    }
+}

@@ -1,0 +1,71 @@
+//! How Salt prints a value in `{{ … }}`: as Jinja does, but so that what is in a dict can be read as YAML.
+
+use super::yaml_scalar::double_quoted;
+use crate::error::{Error, Result};
+use crate::value::{MAX_NESTING, Value, quoted};
+
+/// `str()` of a value, but a string with a line break or a tab that is directly in a dict is between double quotes:
+/// Python's own quotes would be single, and between those YAML knows no `\n`.
+pub(crate) fn write(value: &Value, out: &mut String) -> Result<()> {
+    match value {
+        Value::Dict(_) | Value::List(_) | Value::Tuple(_) => nested(value, out, 0),
+        other => other.write_text(out),
+    }
+}
+
+fn nested(value: &Value, out: &mut String, depth: usize) -> Result<()> {
+    if depth > MAX_NESTING {
+        return Err(Error::new(
+            crate::error::ErrorKind::Limit,
+            "RecursionError",
+            "maximum recursion depth exceeded while calling a Python object",
+        ));
+    }
+    match value {
+        Value::Dict(dict) => {
+            let dict = dict.borrow().clone();
+            out.push('{');
+            for (index, (key, value)) in dict.iter().enumerate() {
+                if index > 0 {
+                    out.push_str(", ");
+                }
+                out.push_str(&key.repr()?);
+                out.push_str(": ");
+                match value {
+                    Value::String(text) if text.contains(['\n', '\r', '\t']) => {
+                        out.push_str(&double_quoted(text, true))
+                    }
+                    Value::String(text) if !text.is_safe() => out.push_str(&quoted(text)),
+                    Value::Undefined(_) => value.write_text(out)?,
+                    other => nested(other, out, depth + 1)?,
+                }
+            }
+            out.push('}');
+        }
+        Value::List(items) => {
+            let items = items.borrow().clone();
+            out.push('[');
+            sequence(&items, out, depth)?;
+            out.push(']');
+        }
+        Value::Tuple(items) => {
+            let items = items.borrow().clone();
+            out.push('(');
+            sequence(&items, out, depth)?;
+            out.push_str(if items.len() == 1 { ",)" } else { ")" });
+        }
+        Value::Undefined(_) => out.push_str("Undefined"),
+        other => out.push_str(&other.repr()?),
+    }
+    Ok(())
+}
+
+fn sequence(items: &[Value], out: &mut String, depth: usize) -> Result<()> {
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push_str(", ");
+        }
+        nested(item, out, depth + 1)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! Filters that write data as text, and read it from text.
+
+use super::json_text::{Layout, dumps};
+use super::{xml, yaml_emit, yaml_scalar};
+use crate::arguments::Arguments;
+use crate::error::{Error, Result};
+use crate::scope::Scope;
+use crate::value::{Dict, MAX_NESTING, Missing, UndefinedKind, Value};
+
+pub(super) fn yaml(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+    let flow = arguments.flag("flow_style", true)?;
+    arguments.finish()?;
+    if let Some(undefined) = undefined_inside(&value) {
+        return Ok(undefined);
+    }
+    Ok(Value::safe(yaml_emit::emit(&value, flow)?))
+}
+
+/// For the parameters of a state: a list of one-key dicts.
+pub(super) fn dict_to_sls_yaml_params(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+    let flow = arguments.flag("flow_style", false)?;
+    arguments.finish()?;
+    if let Some(undefined) = undefined_inside(&value) {
+        return Ok(undefined);
+    }
+    let Value::Dict(dict) = &value else {
+        let kind = value.type_name();
+        return Err(Error::exception("AttributeError", format!("'{kind}' object has no attribute 'items'")));
+    };
+    let mut items = Vec::new();
+    for (key, value) in dict.borrow().iter() {
+        let mut single = Dict::new();
+        single.insert(key.clone(), value.clone())?;
+        items.push(Value::dict(single));
+    }
+    Ok(Value::safe(yaml_emit::emit(&Value::list(items), flow)?))
+}
+
+pub(super) fn json(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+    let sort_keys = arguments.flag("sort_keys", true)?;
+    let indent = indent(arguments.optional("indent")?)?;
+    arguments.finish()?;
+    if let Some(undefined) = undefined_inside(&value) {
+        return Ok(undefined);
+    }
+    let layout = Layout { sort_keys, indent: indent.as_deref(), ascii: false };
+    Ok(Value::safe(dumps(&value, layout)?.trim()))
+}
+
+/// Salt's own, which passes its options on to Python's `json.dumps`.
+pub(super) fn tojson(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+    let indent = indent(arguments.optional("indent")?)?;
+    let sort_keys = arguments.keyword("sort_keys").map_or(Ok(false), |flag| flag.truth())?;
+    let ascii = arguments.keyword("ensure_ascii").map_or(Ok(true), |flag| flag.truth())?;
+    arguments.finish()?;
+    if let Some(undefined) = undefined_inside(&value) {
+        return Ok(undefined);
+    }
+    let text = dumps(&value, Layout { sort_keys, indent: indent.as_deref(), ascii })?;
+    let text = text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026").replace('\'', "\\u0027");
+    Ok(text.into())
+}
+
+fn indent(given: Option<Value>) -> Result<Option<String>> {
+    Ok(match given {
+        None | Some(Value::None) => None,
+        Some(Value::String(text)) => Some(text.to_string()),
+        Some(number) => {
+            let width = usize::try_from(number.to_index()?).unwrap_or(0);
+            if width > 1000 {
+                return Err(Error::limit("an indent of more than 1000 is too wide"));
+            }
+            Some(" ".repeat(width))
+        }
+    })
+}
+
+pub(super) fn python(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+    arguments.finish()?;
+    if let Some(undefined) = undefined_inside(&value) {
+        return Ok(undefined);
+    }
+    let text = scope.filter("pprint", value, Arguments::none())?.to_text()?;
+    Ok(Value::safe(text.trim()))
+}
+
+pub(super) fn xml(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+    arguments.finish()?;
+    if let Some(undefined) = undefined_inside(&value) {
+        return Ok(undefined);
+    }
+    Ok(Value::safe(xml::document(&value)?))
+}
+
+pub(super) fn load_yaml(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+    arguments.finish()?;
+    if let Some(undefined) = undefined_inside(&value) {
+        return Ok(undefined);
+    }
+    let text = document(&value).ok_or_else(|| Error::type_error("a string or stream input is required"))?;
+    let loaded = rocksalt_core::yaml::parse(&text);
+    loaded.map(Value::from).map_err(|error| Error::runtime(format!("Encountered error loading yaml: {error}")))
+}
+
+pub(super) fn load_json(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+    arguments.finish()?;
+    if let Some(undefined) = undefined_inside(&value) {
+        return Ok(undefined);
+    }
+    let bad = |shown: &str| Error::runtime(format!("Unable to load json from {shown}"));
+    let Some(text) = document(&value) else { return Err(bad(&value.to_text()?)) };
+    match text.trim() {
+        "NaN" => return Ok(Value::Float(f64::NAN)),
+        "Infinity" => return Ok(Value::Float(f64::INFINITY)),
+        "-Infinity" => return Ok(Value::Float(f64::NEG_INFINITY)),
+        _ => {}
+    }
+    rocksalt_core::json::parse(&text).map(Value::from).map_err(|error| bad(&text).with_hint(error.to_string()))
+}
+
+pub(super) fn load_text(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+    arguments.finish()?;
+    if let Some(undefined) = undefined_inside(&value) {
+        return Ok(undefined);
+    }
+    Ok(match &value {
+        // An imported template is what it printed.
+        Value::Object(object) if object.type_name().ends_with("TemplateModule") => object.text().into(),
+        _ => value,
+    })
+}
+
+/// The text to be read: a string, bytes, or what an imported template printed.
+fn document(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.to_string()),
+        Value::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        Value::Object(object) if object.type_name().ends_with("TemplateModule") => Some(object.text()),
+        _ => None,
+    }
+}
+
+pub(super) fn yaml_dquote(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+    arguments.finish()?;
+    Ok(yaml_scalar::double_quoted(&value.to_text()?, false).into())
+}
+
+pub(super) fn yaml_squote(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+    arguments.finish()?;
+    let text = value.to_text()?;
+    let mut out = String::from("'");
+    let mut breaks = false;
+    for c in text.chars() {
+        // Between quotes a single line break is a space: a run of them needs one more.
+        if yaml_scalar::is_break(c) {
+            if !breaks && c == '\n' {
+                out.push('\n');
+            }
+            breaks = true;
+        } else {
+            breaks = false;
+        }
+        if c == '\'' {
+            out.push('\'');
+        }
+        out.push(c);
+    }
+    out.push('\'');
+    Ok(out.into())
+}
+
+pub(super) fn yaml_encode(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+    arguments.finish()?;
+    Ok(match &value {
+        Value::String(text) => yaml_scalar::double_quoted(text, false).into(),
+        Value::None => "null".into(),
+        Value::Bool(flag) => flag.to_string().into(),
+        Value::Float(number) => yaml_emit::float(*number).into(),
+        Value::Int(_) | Value::BigInt(_) => value.to_text()?.into(),
+        other => {
+            other.must_be_defined()?;
+            let kind = other.type_name();
+            return Err(Error::type_error(format!(
+                "yaml_encode() only works with YAML scalar data; failed for <class '{kind}'>"
+            )));
+        }
+    })
+}
+
+/// Salt looks for undefined values inside, and if there are any gives one that names them all.
+fn undefined_inside(value: &Value) -> Option<Value> {
+    let mut messages = Vec::new();
+    collect(value, &mut messages, &mut Vec::new(), 0);
+    match messages.len() {
+        0 => None,
+        1 if value.is_undefined() => Some(value.clone()),
+        _ => Some(Value::undefined(UndefinedKind::Strict, Missing::Other(messages.join("\n")))),
+    }
+}
+
+fn collect(value: &Value, messages: &mut Vec<String>, open: &mut Vec<*const ()>, depth: usize) {
+    if depth > MAX_NESTING {
+        return;
+    }
+    match value {
+        Value::Undefined(undefined) if undefined.kind == UndefinedKind::Strict => messages.push(undefined.message()),
+        Value::List(items) | Value::Tuple(items) => {
+            let address = std::rc::Rc::as_ptr(items).cast();
+            if !open.contains(&address) {
+                open.push(address);
+                items.borrow().iter().for_each(|item| collect(item, messages, open, depth + 1));
+                open.pop();
+            }
+        }
+        Value::Dict(dict) => {
+            let address = std::rc::Rc::as_ptr(dict).cast();
+            if !open.contains(&address) {
+                open.push(address);
+                dict.borrow().values().for_each(|item| collect(item, messages, open, depth + 1));
+                open.pop();
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,49 @@
+//! Salt's tags: `load_*` reads data written in the template, `import_*` data in another file; `profile` only renders.
+
+use crate::ast::{CallArguments, Expression, ExpressionKind, FilterCall, StatementKind, Target};
+use crate::environment::AnyFilter;
+use crate::error::Result;
+use crate::parser::Parser;
+use crate::value::Value;
+
+/// Reads a tag, the name of which is the current token, up to the end of its last block.
+pub(crate) type Tag = fn(&mut Parser<'_>, &str) -> Result<Vec<StatementKind>>;
+
+/// `{% load_yaml as name %} … {% endload %}`
+pub(super) fn load(parser: &mut Parser<'_>, name: &str) -> Result<Vec<StatementKind>> {
+    parser.advance()?;
+    parser.expect_word("as")?;
+    let target = parser.target(&[], false)?;
+    let filter = filtered(parser, name, None)?;
+    let (body, _) = parser.body(&["endload"])?;
+    Ok(vec![StatementKind::SetBlock { target, filter: Some(filter), body }])
+}
+
+/// `{% import_yaml "file" as name with context %}`
+pub(super) fn import(parser: &mut Parser<'_>, name: &str) -> Result<Vec<StatementKind>> {
+    let import = parser.import()?;
+    let StatementKind::Import { target, .. } = &import else { return Ok(vec![import]) };
+    let target = *target;
+    let imported = parser.node(ExpressionKind::Name(target), parser.span(), 0)?;
+    let value = filtered(parser, &name.replacen("import", "load", 1), Some(imported))?;
+    Ok(vec![import, StatementKind::Set { target: Target::Name(target), value }])
+}
+
+/// `{% profile as "label" %} … {% endprofile %}`: Salt logs how long it took; here it is not measured.
+pub(super) fn profile(parser: &mut Parser<'_>, _: &str) -> Result<Vec<StatementKind>> {
+    parser.advance()?;
+    parser.expect_word("as")?;
+    let label = parser.expression()?;
+    let always = parser.node(ExpressionKind::Constant(Value::Bool(true)), parser.span(), 0)?;
+    let (body, _) = parser.body(&["endprofile"])?;
+    // Like an `if`, it has no variables of its own.
+    Ok(vec![StatementKind::Do(label), StatementKind::If { branches: vec![(always, body)], otherwise: Vec::new() }])
+}
+
+/// A value, or the body of a block, through one of Salt's own filters.
+fn filtered(parser: &Parser<'_>, name: &str, value: Option<Expression>) -> Result<Expression> {
+    let filter = super::FILTERS.iter().find(|(known, _)| *known == name).map(|(_, filter)| AnyFilter::Plain(*filter));
+    let below = value.as_ref().map_or(0, |value| value.depth);
+    let call = FilterCall { value, name: name.into(), filter, arguments: CallArguments::default() };
+    parser.node(ExpressionKind::Filter(Box::new(call)), parser.span(), below)
+}

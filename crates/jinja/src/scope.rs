@@ -1,0 +1,200 @@
+//! [`Scope`]: what a filter, a test or an object sees of the render that calls it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::arguments::Arguments;
+use crate::ast::{Block, Template};
+use crate::environment::Environment;
+use crate::error::{Error, ErrorKind, Result};
+use crate::evaluate::Frame;
+use crate::symbol::Symbol;
+use crate::value::{UndefinedKind, Value};
+
+/// A place in a running template: its variables and the render's counters.
+#[derive(Clone)]
+pub struct Scope<'a> {
+    pub(crate) session: &'a Session<'a>,
+    pub(crate) root: Rc<Root>,
+    pub(crate) frame: Rc<Frame>,
+    pub(crate) autoescape: bool,
+    /// Outside of macros and blocks, where nothing is printed once the template extends another.
+    pub(crate) top: bool,
+}
+
+/// What all scopes of one template in one render share.
+pub(crate) struct Root {
+    pub template: Rc<Template>,
+    /// The variables at the top of the template.
+    pub frame: Rc<Frame>,
+    pub blocks: Rc<RefCell<Blocks>>,
+    /// The template that this one extends, and how much had been printed before that was said.
+    pub extends: RefCell<Option<(Rc<Template>, usize)>>,
+}
+
+/// The blocks of a name, the most derived first, each with the template it is from.
+pub(crate) type Blocks = HashMap<Symbol, Vec<(Rc<Template>, Rc<Block>)>>;
+
+/// One render, from its start to its end.
+pub(crate) struct Session<'a> {
+    pub environment: &'a Environment,
+    /// What the render was given.
+    pub base: Rc<Frame>,
+    depth: Cell<usize>,
+    steps: Cell<u64>,
+    /// Frames that macros hold and that hold macros.
+    circular: RefCell<Vec<Rc<Frame>>>,
+    /// Templates that were imported without context, which happens once.
+    pub modules: RefCell<HashMap<Rc<str>, Value>>,
+}
+
+impl<'a> Session<'a> {
+    pub fn new(environment: &'a Environment, context: &[(&str, Value)]) -> Session<'a> {
+        let base = Frame::new(None);
+        for (name, value) in context {
+            base.set(environment.symbol(name), value.clone());
+        }
+        Session {
+            environment,
+            base,
+            depth: Cell::new(0),
+            steps: Cell::new(0),
+            circular: RefCell::default(),
+            modules: RefCell::default(),
+        }
+    }
+
+    /// To be cleared when the render is done.
+    pub fn remember(&self, frame: &Rc<Frame>) {
+        let mut circular = self.circular.borrow_mut();
+        if !circular.last().is_some_and(|last| Rc::ptr_eq(last, frame)) {
+            circular.push(Rc::clone(frame));
+        }
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        for frame in self.circular.take() {
+            frame.clear();
+        }
+    }
+}
+
+impl<'a> Scope<'a> {
+    pub fn environment(&self) -> &'a Environment {
+        self.session.environment
+    }
+
+    /// The name of the template that is being rendered.
+    pub fn template_name(&self) -> &str {
+        &self.root.template.name
+    }
+
+    /// Whether what is printed gets escaped here.
+    pub fn autoescape(&self) -> bool {
+        self.autoescape
+    }
+
+    pub fn undefined_kind(&self) -> UndefinedKind {
+        self.environment().options().undefined
+    }
+
+    /// The variable of that name, as the template would see it here.
+    pub fn lookup(&self, name: &str) -> Option<Value> {
+        let symbol = self.environment().find_symbol(name)?;
+        self.frame.get(symbol).or_else(|| self.environment().global(symbol))
+    }
+
+    /// All variables that can be seen here, by name.
+    pub fn variables(&self) -> Vec<(Rc<str>, Value)> {
+        let environment = self.environment();
+        let mut seen: HashMap<Symbol, Value> = HashMap::new();
+        let mut frame = Some(&self.frame);
+        while let Some(here) = frame {
+            for (symbol, value, _) in here.own() {
+                seen.entry(symbol).or_insert(value);
+            }
+            frame = here.parent();
+        }
+        for (symbol, value) in environment.globals() {
+            seen.entry(symbol).or_insert(value);
+        }
+        let mut all: Vec<(Rc<str>, Value)> =
+            seen.into_iter().map(|(symbol, value)| (environment.symbol_name(symbol), value)).collect();
+        all.sort_by(|(a, _), (b, _)| a.cmp(b));
+        all
+    }
+
+    /// `callee(…)`
+    pub fn call(&self, callee: &Value, arguments: Arguments) -> Result<Value> {
+        match callee {
+            Value::Object(object) => object.call(self, arguments),
+            Value::Undefined(undefined) => Err(undefined.error()),
+            other => Err(Error::type_error(format!("'{}' object is not callable", other.type_name()))),
+        }
+    }
+
+    /// `value | name(…)`
+    pub fn filter(&self, name: &str, value: Value, arguments: Arguments) -> Result<Value> {
+        let Some(filter) = self.environment().filter(name) else {
+            let error = Error::runtime(format!("No filter named {}.", crate::value::quoted(name)));
+            return Err(match self.environment().nearest_filter(name) {
+                Some(hint) => error.with_hint(hint),
+                None => error,
+            });
+        };
+        filter.apply(self, value, arguments.named(name))
+    }
+
+    /// `value is name(…)`
+    pub fn test(&self, name: &str, value: Value, arguments: Arguments) -> Result<bool> {
+        let Some(test) = self.environment().test(name) else {
+            let error = Error::runtime(format!("No test named {}.", crate::value::quoted(name)));
+            return Err(match self.environment().nearest_test(name) {
+                Some(hint) => error.with_hint(hint),
+                None => error,
+            });
+        };
+        test(self, value, arguments.named(name))
+    }
+
+    /// Counts work that is done for a template, a step an item or so; fails when it has been too much.
+    pub fn charge(&self, steps: usize) -> Result<()> {
+        let done = self.session.steps.get().saturating_add(steps as u64);
+        self.session.steps.set(done);
+        let limit = self.environment().options().limits.steps;
+        if done > limit {
+            return Err(Error::limit(format!("the template needs more than {limit} steps")));
+        }
+        Ok(())
+    }
+
+    /// To be asked before making a text of that many bytes.
+    pub fn check_size(&self, bytes: usize) -> Result<()> {
+        let limit = self.environment().options().limits.output_bytes;
+        if bytes > limit {
+            return Err(Error::limit(format!("a text would be larger than {limit} bytes")));
+        }
+        // So that many large ones are too much as well.
+        self.charge(bytes / 64)
+    }
+
+    /// Runs something one level deeper.
+    pub(crate) fn deeper<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
+        let depth = &self.session.depth;
+        if depth.get() >= self.environment().options().limits.depth {
+            return Err(Error::new(ErrorKind::Limit, "RecursionError", "maximum recursion depth exceeded"));
+        }
+        depth.set(depth.get() + 1);
+        let result = run();
+        depth.set(depth.get() - 1);
+        result
+    }
+
+    /// A scope within this one, with variables of its own.
+    pub(crate) fn inner(&self) -> Scope<'a> {
+        Scope { frame: Frame::new(Some(Rc::clone(&self.frame))), ..self.clone() }
+    }
+}

@@ -1,0 +1,165 @@
+//! [`Dict`]: a Python dict, in the order of insertion.
+
+use std::hash::{Hash, Hasher};
+
+use indexmap::{Equivalent, IndexMap};
+
+use super::{Text, Value};
+use crate::error::{Error, Result};
+
+/// Keys are equal as in Python: `1`, `1.0` and `True` are the same key.
+#[derive(Default, Clone)]
+pub struct Dict(IndexMap<Key, Value>);
+
+/// A value that can be hashed.
+#[derive(Clone)]
+pub(super) struct Key(Value);
+
+impl Key {
+    pub(super) fn new(value: Value) -> Result<Key> {
+        hashable(&value)?;
+        Ok(Key(value))
+    }
+
+    pub(super) fn value(&self) -> &Value {
+        &self.0
+    }
+
+    pub(super) fn into_value(self) -> Value {
+        self.0
+    }
+}
+
+fn hashable(value: &Value) -> Result<()> {
+    match value {
+        Value::List(_) | Value::Dict(_) | Value::Set(_) => {
+            Err(Error::type_error(format!("unhashable type: '{}'", value.type_name())))
+        }
+        Value::Tuple(items) => items.borrow().iter().try_for_each(hashable),
+        Value::Undefined(_) => value.must_be_usable(),
+        _ => Ok(()),
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Key) -> bool {
+        self.0.same(&other.0) || self.0.equals(&other.0).unwrap_or(false)
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        hash(&self.0, state);
+    }
+}
+
+/// Equal values have equal hashes; a string has that of its `str`.
+fn hash<H: Hasher>(value: &Value, state: &mut H) {
+    match value {
+        Value::String(text) => (**text).hash(state),
+        Value::Bool(flag) => i64::from(*flag).hash(state),
+        Value::Int(number) => number.hash(state),
+        Value::BigInt(number) => number.hash(state),
+        Value::Float(number) => match super::integer::of_float(*number) {
+            Some(integer) if *number == number.trunc() => hash(&integer, state),
+            _ => number.to_bits().hash(state),
+        },
+        Value::Bytes(bytes) => bytes.hash(state),
+        Value::Tuple(items) => items.borrow().iter().for_each(|item| hash(item, state)),
+        _ => 0u8.hash(state),
+    }
+}
+
+/// A borrowed string as a key.
+#[derive(Hash)]
+struct Name<'a>(&'a str);
+
+impl Equivalent<Key> for Name<'_> {
+    fn equivalent(&self, key: &Key) -> bool {
+        matches!(&key.0, Value::String(text) if **text == *self.0)
+    }
+}
+
+impl Dict {
+    pub fn new() -> Dict {
+        Dict::default()
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Fails if the key can't be one.
+    pub fn get(&self, key: &Value) -> Result<Option<&Value>> {
+        match key {
+            Value::String(text) => Ok(self.get_str(text)),
+            other => Ok(self.0.get(&Key::new(other.clone())?)),
+        }
+    }
+
+    pub fn get_str(&self, key: &str) -> Option<&Value> {
+        self.0.get(&Name(key))
+    }
+
+    pub fn contains(&self, key: &Value) -> Result<bool> {
+        Ok(self.get(key)?.is_some())
+    }
+
+    /// A key that was there keeps its place.
+    pub fn insert(&mut self, key: Value, value: Value) -> Result<Option<Value>> {
+        Ok(self.0.insert(Key::new(key)?, value))
+    }
+
+    pub fn insert_str(&mut self, key: &str, value: Value) -> Option<Value> {
+        self.0.insert(Key(Value::String(Text::new(key))), value)
+    }
+
+    pub fn remove(&mut self, key: &Value) -> Result<Option<Value>> {
+        Ok(self.0.shift_remove(&Key::new(key.clone())?))
+    }
+
+    pub fn pop_last(&mut self) -> Option<(Value, Value)> {
+        self.0.pop().map(|(key, value)| (key.0, value))
+    }
+
+    pub fn clear(&mut self) -> Vec<Value> {
+        std::mem::take(self).into_values()
+    }
+
+    pub fn get_index(&self, index: usize) -> Option<(&Value, &Value)> {
+        self.0.get_index(index).map(|(key, value)| (&key.0, value))
+    }
+
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Value, &Value)> + ExactSizeIterator {
+        self.0.iter().map(|(key, value)| (&key.0, value))
+    }
+
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = &Value> + ExactSizeIterator {
+        self.0.keys().map(|key| &key.0)
+    }
+
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = &Value> + ExactSizeIterator {
+        self.0.values()
+    }
+
+    pub(super) fn into_values(self) -> Vec<Value> {
+        self.0.into_iter().flat_map(|(key, value)| [key.0, value]).collect()
+    }
+}
+
+/// For keys that are known to be strings.
+impl<'a> FromIterator<(&'a str, Value)> for Dict {
+    fn from_iter<I: IntoIterator<Item = (&'a str, Value)>>(pairs: I) -> Dict {
+        let mut dict = Dict::new();
+        for (key, value) in pairs {
+            dict.insert_str(key, value);
+        }
+        dict
+    }
+}

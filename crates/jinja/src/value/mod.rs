@@ -1,0 +1,209 @@
+//! [`Value`]: what an expression gives, with Python's semantics.
+
+pub(crate) mod arithmetic;
+mod compare;
+mod convert;
+mod dict;
+mod generator;
+mod index;
+pub(crate) mod integer;
+mod iterate;
+mod object;
+mod repr;
+mod set;
+mod shared;
+mod text;
+mod undefined;
+
+use std::rc::Rc;
+
+use num_bigint::BigInt;
+
+pub use compare::Comparison;
+pub use dict::Dict;
+pub use generator::Generator;
+pub use index::{Slice, code_points};
+pub use iterate::Iter;
+pub use object::Object;
+pub(crate) use repr::{float_text, printable, quoted};
+pub use set::Set;
+pub use shared::Shared;
+pub(crate) use shared::bury;
+pub use text::Text;
+pub use undefined::{Missing, Undefined, UndefinedKind};
+
+use crate::error::{Error, Result};
+
+/// How deeply values may nest before printing or comparing them is an error.
+pub(crate) const MAX_NESTING: usize = 300;
+
+/// A Python object. Clones are cheap; lists, dicts and sets are shared, so that a change is seen by all holders.
+#[derive(Clone)]
+pub enum Value {
+    Undefined(Rc<Undefined>),
+    None,
+    Bool(bool),
+    Int(i64),
+    /// Never one that fits into [`Value::Int`].
+    BigInt(Rc<BigInt>),
+    Float(f64),
+    String(Text),
+    Bytes(Rc<[u8]>),
+    List(Rc<Shared<Vec<Value>>>),
+    Tuple(Rc<Shared<Vec<Value>>>),
+    Dict(Rc<Shared<Dict>>),
+    Set(Rc<Shared<Set>>),
+    Object(Rc<dyn Object>),
+}
+
+impl Value {
+    pub fn list(items: Vec<Value>) -> Value {
+        Value::List(Rc::new(Shared::new(items)))
+    }
+
+    pub fn tuple(items: Vec<Value>) -> Value {
+        Value::Tuple(Rc::new(Shared::new(items)))
+    }
+
+    pub fn dict(dict: Dict) -> Value {
+        Value::Dict(Rc::new(Shared::new(dict)))
+    }
+
+    pub fn set(set: Set) -> Value {
+        Value::Set(Rc::new(Shared::new(set)))
+    }
+
+    pub fn object(object: impl Object) -> Value {
+        Value::Object(Rc::new(object))
+    }
+
+    /// What Python's generators are: items that can be taken once.
+    pub fn generator(function: &'static str, items: Vec<Value>) -> Value {
+        Value::object(Generator::new(function, items))
+    }
+
+    /// A text that needs no escaping (`Markup`).
+    pub fn safe(text: impl AsRef<str>) -> Value {
+        Value::String(Text::safe(text))
+    }
+
+    /// The text, whether safe or not.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A boolean is an integer, as in Python.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Value::Int(number) => Some(*number),
+            Value::Bool(flag) => Some(i64::from(*flag)),
+            _ => None,
+        }
+    }
+
+    pub fn as_undefined(&self) -> Option<&Undefined> {
+        match self {
+            Value::Undefined(undefined) => Some(undefined),
+            _ => None,
+        }
+    }
+
+    pub fn is_undefined(&self) -> bool {
+        matches!(self, Value::Undefined(_))
+    }
+
+    pub fn is_none(&self) -> bool {
+        matches!(self, Value::None)
+    }
+
+    pub fn is_safe(&self) -> bool {
+        matches!(self, Value::String(text) if text.is_safe())
+    }
+
+    /// The object inside, if it is of this type.
+    pub fn downcast<T: Object>(&self) -> Option<&T> {
+        match self {
+            Value::Object(object) => (&**object as &dyn std::any::Any).downcast_ref(),
+            _ => None,
+        }
+    }
+
+    /// Python's `type(x).__name__`.
+    pub fn type_name(&self) -> &str {
+        match self {
+            Value::Undefined(undefined) => undefined.type_name(),
+            Value::None => "NoneType",
+            Value::Bool(_) => "bool",
+            Value::Int(_) | Value::BigInt(_) => "int",
+            Value::Float(_) => "float",
+            Value::String(text) if text.is_safe() => "Markup",
+            Value::String(_) => "str",
+            Value::Bytes(_) => "bytes",
+            Value::List(_) => "list",
+            Value::Tuple(_) => "tuple",
+            Value::Dict(_) => "dict",
+            Value::Set(_) => "set",
+            Value::Object(object) => object.type_name(),
+        }
+    }
+
+    /// Python's `bool(x)`. Fails for a strict undefined.
+    pub fn truth(&self) -> Result<bool> {
+        Ok(match self {
+            Value::Undefined(_) => return self.must_be_usable().map(|()| false),
+            Value::None => false,
+            Value::Bool(flag) => *flag,
+            Value::Int(number) => *number != 0,
+            Value::BigInt(_) => true,
+            Value::Float(number) => *number != 0.0,
+            Value::String(text) => !text.is_empty(),
+            Value::Bytes(bytes) => !bytes.is_empty(),
+            Value::List(items) | Value::Tuple(items) => !items.borrow().is_empty(),
+            Value::Dict(dict) => !dict.borrow().is_empty(),
+            Value::Set(set) => !set.borrow().is_empty(),
+            Value::Object(object) => object.len().is_none_or(|length| length > 0),
+        })
+    }
+
+    /// Python's `len(x)`.
+    pub fn len(&self) -> Result<usize> {
+        match self {
+            Value::Undefined(_) => self.must_be_usable().map(|()| 0),
+            Value::String(text) => Ok(text.chars().count()),
+            Value::Bytes(bytes) => Ok(bytes.len()),
+            Value::List(items) | Value::Tuple(items) => Ok(items.borrow().len()),
+            Value::Dict(dict) => Ok(dict.borrow().len()),
+            Value::Set(set) => Ok(set.borrow().len()),
+            Value::Object(object) if object.len().is_some() => Ok(object.len().unwrap_or_default()),
+            other => Err(Error::type_error(format!("object of type '{}' has no len()", other.type_name()))),
+        }
+    }
+
+    /// Python's `callable(x)`.
+    pub fn is_callable(&self) -> bool {
+        matches!(self, Value::Object(object) if object.is_callable())
+    }
+
+    /// Python's `a is b`.
+    pub fn same(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::None, Value::None) => true,
+            (Value::Bool(a), Value::Bool(b)) => a == b,
+            (Value::Int(a), Value::Int(b)) => a == b,
+            (Value::BigInt(a), Value::BigInt(b)) => Rc::ptr_eq(a, b),
+            (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
+            (Value::String(a), Value::String(b)) => a.is_safe() == b.is_safe() && **a == **b,
+            (Value::Bytes(a), Value::Bytes(b)) => Rc::ptr_eq(a, b),
+            (Value::List(a), Value::List(b)) => Rc::ptr_eq(a, b),
+            (Value::Tuple(a), Value::Tuple(b)) => Rc::ptr_eq(a, b) || (a.borrow().is_empty() && b.borrow().is_empty()),
+            (Value::Dict(a), Value::Dict(b)) => Rc::ptr_eq(a, b),
+            (Value::Set(a), Value::Set(b)) => Rc::ptr_eq(a, b),
+            (Value::Undefined(a), Value::Undefined(b)) => Rc::ptr_eq(a, b),
+            (Value::Object(a), Value::Object(b)) => std::ptr::addr_eq(Rc::as_ptr(a), Rc::as_ptr(b)),
+            _ => false,
+        }
+    }
+}

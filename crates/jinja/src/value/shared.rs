@@ -1,0 +1,82 @@
+//! [`Shared`]: a container that its holders share and change, and that may nest as deeply as one likes.
+
+use std::cell::{Cell, RefCell};
+use std::ops::Deref;
+
+use super::{Dict, Set, Value};
+
+/// Borrow it as a [`RefCell`]; never hold a borrow while calling back into a template.
+pub struct Shared<T: Contents>(RefCell<T>);
+
+/// What a container gives up when it goes.
+pub trait Contents: Default {
+    fn values(self) -> Vec<Value>;
+}
+
+impl<T: Contents> Shared<T> {
+    pub fn new(contents: T) -> Shared<T> {
+        Shared(RefCell::new(contents))
+    }
+}
+
+impl<T: Contents> Deref for Shared<T> {
+    type Target = RefCell<T>;
+
+    fn deref(&self) -> &RefCell<T> {
+        &self.0
+    }
+}
+
+impl<T: Contents> Drop for Shared<T> {
+    fn drop(&mut self) {
+        bury(std::mem::take(self.0.get_mut()).values());
+    }
+}
+
+impl Contents for Vec<Value> {
+    fn values(self) -> Vec<Value> {
+        self
+    }
+}
+
+impl Contents for Dict {
+    fn values(self) -> Vec<Value> {
+        self.into_values()
+    }
+}
+
+impl Contents for Set {
+    fn values(self) -> Vec<Value> {
+        self.into_values()
+    }
+}
+
+thread_local! {
+    static GRAVES: RefCell<Vec<Vec<Value>>> = const { RefCell::new(Vec::new()) };
+    static DIGGING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Drops values one after the other: a list in a list in a list … must not need a stack as deep.
+pub(crate) fn bury(values: Vec<Value>) {
+    let leaf = |value: &Value| {
+        !matches!(
+            value,
+            Value::List(_) | Value::Tuple(_) | Value::Dict(_) | Value::Set(_) | Value::Object(_) | Value::Undefined(_)
+        )
+    };
+    if values.iter().all(leaf) {
+        return;
+    }
+    // While a thread ends its locals are gone; then there is nothing better than the plain way.
+    let Ok(true) = GRAVES.try_with(|graves| graves.try_borrow_mut().map(|mut graves| graves.push(values)).is_ok())
+    else {
+        return;
+    };
+    if DIGGING.try_with(|digging| digging.replace(true)) != Ok(false) {
+        return;
+    }
+    while let Ok(Some(batch)) = GRAVES.try_with(|graves| graves.borrow_mut().pop()) {
+        drop(batch);
+    }
+    let _ = DIGGING.try_with(|digging| digging.set(false));
+}

@@ -1,0 +1,107 @@
+//! [`Engine`]: renders the templates of one compilation, which share values and parsed files.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use rocksalt_core::Map;
+use rocksalt_jinja::{Environment, Options, Value};
+
+use super::functions::Functions;
+use super::loader::TreeLoader;
+use super::options::{Header, has_code, options};
+use super::{explain, variables};
+use crate::render::{Error, Mapped, Rendering};
+use crate::setting::Setting;
+use crate::tree::Tree;
+
+#[derive(Default)]
+pub(crate) struct Engine {
+    /// `opts`, `grains`, `pillar` and `salt`: made once, and shared, so that a change in one file is seen in the next.
+    shared: OnceCell<Vec<(&'static str, Value)>>,
+    /// By environment, and whether it is for sls.
+    environments: RefCell<HashMap<(String, bool), Rc<Ready>>>,
+}
+
+struct Ready {
+    environment: Environment,
+    loader: Rc<TreeLoader>,
+}
+
+impl Engine {
+    pub fn render(&self, input: Mapped, rendering: &Rendering<'_, '_>) -> Result<Mapped, Error> {
+        let setting = &rendering.session.setting;
+        let is_sls = rendering.sls.is_some_and(|sls| !sls.is_empty());
+        let mut ready = self.ready(setting, &rendering.session.tree, rendering.saltenv, is_sls);
+        let header = Header::read(&input.text, ready.environment.options());
+        if let Some(header) = &header {
+            ready = Rc::new(Ready::new(setting, &rendering.session.tree, rendering.saltenv, header.options.clone()));
+        }
+        let source = header.as_ref().map_or(input.text.as_str(), |header| &header.rest);
+        if !has_code(source, ready.environment.options()) {
+            return Ok(match header {
+                Some(header) => Mapped { lines: header.line_map(header.rest.lines().count()), text: header.rest },
+                None => input,
+            });
+        }
+        let own = variables::of(rendering);
+        ready.loader.start(rendering.path, &own);
+        let mut context: Vec<(&str, Value)> = self.shared(setting).to_vec();
+        context.push(("saltenv", rendering.saltenv.into()));
+        context.extend(own);
+        let given: Vec<(String, Value)> =
+            rendering.context.iter().map(|(key, value)| (key.to_string(), value.into())).collect();
+        for (name, value) in &given {
+            context.retain(|(there, _)| there != name);
+            context.push((name, value.clone()));
+        }
+        match ready.environment.render_str_mapped(source, rendering.path, &context) {
+            Ok((text, lines)) => Ok(Mapped { text, lines: through(&input, header.as_ref(), lines) }),
+            Err(error) => {
+                let skipped = header.as_ref().map_or(0, |header| header.line);
+                Err(explain::explain(&error, source, skipped, rendering))
+            }
+        }
+    }
+
+    fn ready(&self, setting: &Setting<'_>, tree: &Rc<Tree>, saltenv: &str, is_sls: bool) -> Rc<Ready> {
+        let mut environments = self.environments.borrow_mut();
+        let entry = environments.entry((saltenv.to_owned(), is_sls));
+        let make = || Rc::new(Ready::new(setting, tree, saltenv, options(setting.options, is_sls)));
+        entry.or_insert_with(make).clone()
+    }
+
+    fn shared(&self, setting: &Setting<'_>) -> &[(&'static str, Value)] {
+        self.shared.get_or_init(|| {
+            let dict = |map: &Map| Value::from(rocksalt_core::Value::Map(map.clone()));
+            vec![
+                ("salt", Value::object(Functions::new(setting.functions.clone()))),
+                ("opts", dict(setting.options)),
+                ("grains", dict(setting.grains)),
+                ("pillar", dict(setting.pillar)),
+                ("proxy", dict(&Map::new())),
+            ]
+        })
+    }
+}
+
+impl Ready {
+    fn new(setting: &Setting<'_>, tree: &Rc<Tree>, saltenv: &str, options: Options) -> Ready {
+        let mut environment = Environment::new(options);
+        let loader = Rc::new(TreeLoader::new(tree.clone(), saltenv));
+        environment.set_loader(loader.clone());
+        if let Some(machine) = &setting.machine {
+            environment.set_machine(machine.clone());
+        }
+        Ready { environment, loader }
+    }
+}
+
+/// Lines of the template become lines of the file, if there was something before, or a header was taken out.
+fn through(input: &Mapped, header: Option<&Header>, mut lines: Vec<u32>) -> Vec<u32> {
+    for line in &mut lines {
+        let whole = header.map_or(*line, |header| header.original(*line));
+        *line = u32::try_from(input.line(whole as usize)).unwrap_or(whole);
+    }
+    lines
+}

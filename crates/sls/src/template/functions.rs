@@ -1,0 +1,105 @@
+//! `salt` in a template: `salt['mod.fun'](…)` and `salt.mod.fun(…)`.
+
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use rocksalt_core::Map;
+use rocksalt_jinja::{Arguments, Error, Object, Result, Scope, Value};
+
+use crate::functions;
+
+type Host = Rc<dyn functions::Functions>;
+
+pub(super) struct Functions {
+    host: Host,
+    modules: OnceCell<HashSet<String>>,
+}
+
+impl Functions {
+    pub fn new(host: Host) -> Functions {
+        Functions { host, modules: OnceCell::new() }
+    }
+
+    fn module(&self, name: &str) -> Option<Value> {
+        let modules = self.modules.get_or_init(|| {
+            let names = self.host.names();
+            names.iter().filter_map(|name| name.split_once('.')).map(|(module, _)| module.to_owned()).collect()
+        });
+        modules.contains(name).then(|| Value::object(Module { name: name.to_owned(), host: self.host.clone() }))
+    }
+}
+
+impl Object for Functions {
+    fn type_name(&self) -> &str {
+        "salt.utils.templates.AliasedLoader"
+    }
+
+    fn get_attribute(&self, name: &str) -> Option<Value> {
+        self.module(name)
+    }
+
+    fn get_item(&self, key: &Value) -> Result<Option<Value>> {
+        let Some(name) = key.as_str() else { return Ok(None) };
+        Ok(function(&self.host, name).or_else(|| self.module(name)))
+    }
+
+    fn contains(&self, value: &Value) -> Option<Result<bool>> {
+        Some(Ok(value.as_str().is_some_and(|name| self.host.exists(name))))
+    }
+}
+
+struct Module {
+    name: String,
+    host: Host,
+}
+
+impl Object for Module {
+    fn type_name(&self) -> &str {
+        "salt.loader.lazy.LoadedMod"
+    }
+
+    fn get_attribute(&self, name: &str) -> Option<Value> {
+        function(&self.host, &format!("{}.{name}", self.name))
+    }
+
+    fn get_item(&self, key: &Value) -> Result<Option<Value>> {
+        Ok(key.as_str().and_then(|name| self.get_attribute(name)))
+    }
+}
+
+struct Function {
+    name: String,
+    host: Host,
+}
+
+fn function(host: &Host, name: &str) -> Option<Value> {
+    host.exists(name).then(|| Value::object(Function { name: name.to_owned(), host: host.clone() }))
+}
+
+impl Object for Function {
+    fn type_name(&self) -> &str {
+        "salt.loader.lazy.LoadedFunc"
+    }
+
+    fn is_callable(&self) -> bool {
+        true
+    }
+
+    fn call(&self, _: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+        let args = arguments.rest().iter().map(Value::to_core).collect::<Result<Vec<_>>>()?;
+        let mut kwargs = Map::new();
+        for (name, value) in arguments.keywords() {
+            kwargs.insert(&*name, value.to_core()?);
+        }
+        let result = self.host.call(&self.name, args, kwargs);
+        result.map(Value::from).map_err(|reason| Error::exception(FAILED, reason))
+    }
+
+    fn repr(&self) -> String {
+        format!("<LoadedFunc name='{}'>", self.name)
+    }
+}
+
+/// The exception of a function that could not do what was asked.
+pub(super) const FAILED: &str = "CommandExecutionError";

@@ -1,0 +1,58 @@
+//! How templates are read: the configuration's `jinja_env` and `jinja_sls_env`, and a file's own `#jinja2:` line.
+
+use rocksalt_core::{Map, Value};
+use rocksalt_jinja::{Options, UndefinedKind};
+
+use crate::setting::switch;
+
+/// The options for a file without a line of its own.
+pub(super) fn options(configuration: &Map, is_sls: bool) -> Options {
+    let mut options = Options::salt();
+    // Old names of two of them.
+    options.trim_blocks = switch(configuration, "jinja_trim_blocks");
+    options.lstrip_blocks = switch(configuration, "jinja_lstrip_blocks");
+    if switch(configuration, "allow_undefined") {
+        options.undefined = UndefinedKind::Lenient;
+    }
+    let name = if is_sls { "jinja_sls_env" } else { "jinja_env" };
+    for (key, value) in configuration.get(name).and_then(Value::as_map).into_iter().flat_map(Map::iter) {
+        // Names that Jinja doesn't know are ignored, as in Salt.
+        options.set(&key.to_string().to_lowercase(), value);
+    }
+    options
+}
+
+/// Whether there is anything to be done: most of a tree's lines are plain.
+pub(super) fn has_code(source: &str, options: &Options) -> bool {
+    options.line_statement_prefix.is_some()
+        || options.line_comment_prefix.is_some()
+        || options.newline_sequence != "\n"
+        || [&options.block_start, &options.variable_start, &options.comment_start]
+            .into_iter()
+            .any(|start| source.contains(start.as_str()))
+}
+
+/// A line `#jinja2: {…}` at the top of a file, or below its shebang.
+pub(super) struct Header {
+    pub options: Options,
+    /// The file without it.
+    pub rest: String,
+    /// Which line it was, from 1.
+    pub line: u32,
+}
+
+impl Header {
+    pub fn read(source: &str, defaults: &Options) -> Option<Header> {
+        let (options, rest) = defaults.of_file(source)?;
+        Some(Header { options, rest, line: if source.starts_with("#!") { 2 } else { 1 } })
+    }
+
+    /// The line in the file of a line of the rest.
+    pub fn original(&self, line: u32) -> u32 {
+        if line >= self.line { line + 1 } else { line }
+    }
+
+    pub fn line_map(&self, lines: usize) -> Vec<u32> {
+        (1..=u32::try_from(lines).unwrap_or(u32::MAX)).map(|line| self.original(line)).collect()
+    }
+}
