@@ -155,7 +155,27 @@ def call(function, case, root, tmp, test):
     removed = kept["changes"].get("removed") if isinstance(kept["changes"], dict) else None
     if isinstance(removed, list):
         removed.sort()
+    if function == "file.recurse" and kept["comment"].startswith("####"):
+        kept["comment"] = in_order(kept["comment"])
     return kept
+
+
+def in_order(comment):
+    """Salt goes through a set, in no order: directories, then files, then what is removed."""
+    sections = ("\n" + comment + "\n").split("\n#### ")[1:]
+    sections = [section.rstrip("\n") + "\n" for section in sections]
+
+    def place(section):
+        head, _, rest = section.partition(" ####")
+        return (head == "removed", not rest.startswith("\nThe following files"), head)
+
+    shown = []
+    for section in sorted(sections, key=place):
+        head, _, rest = section.partition(" ####\n")
+        lines = sorted(rest.splitlines()) if head == "removed" else rest.splitlines()
+        blank = "\n\n" if rest.startswith("The following files") else "\n"
+        shown.append("#### " + head + " ####\n" + "\n".join(lines) + blank)
+    return "\n".join(shown).strip()
 
 
 def run(function, case):
