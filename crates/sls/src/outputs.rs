@@ -4,7 +4,8 @@
 
 use std::collections::HashMap;
 
-use rocksalt_core::Value;
+use rocksalt_core::{Map, Value};
+use rocksalt_jinja::{Environment, Options};
 
 use crate::low::Chunk;
 
@@ -100,6 +101,14 @@ pub fn are_in(value: &Value) -> bool {
     }
 }
 
+/// The value of an expression. `outputs` has what the states that it names have left.
+pub fn evaluate(expression: &str, outputs: &Map) -> Result<Value, String> {
+    let environment = Environment::new(Options::salt());
+    let outputs = rocksalt_jinja::Value::from(Value::Map(outputs.clone()));
+    let value = environment.evaluate(expression, &[("outputs", outputs)]).map_err(|error| error.to_string())?;
+    value.to_core().map_err(|error| error.to_string())
+}
+
 fn collect(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) if text.contains(OPENING) => {
@@ -177,6 +186,17 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(pieces(text), *expected, "{text}");
         }
+    }
+
+    #[test]
+    fn expressions_are_jinja() {
+        let token = Map::from_iter([("stdout".into(), Value::from(" t0ken\n")), ("retcode".into(), Value::Int(0))]);
+        let outputs = Map::from_iter([("make token".into(), Value::Map(token))]);
+        let evaluate = |text| evaluate(text, &outputs);
+        assert_eq!(evaluate("outputs['make token'].stdout | trim"), Ok("t0ken".into()));
+        assert_eq!(evaluate("outputs['make token'].retcode + 1"), Ok(Value::Int(1)));
+        assert!(evaluate("outputs['make token'].nothing").is_err_and(|text| text.contains("nothing")));
+        assert!(evaluate("outputs['make token'").is_err());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use rocksalt_modules::machine::System;
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Chunk;
 
-use super::outputs::{Evaluate, Outputs};
+use super::outputs::{Outputs, SECRET};
 use super::result::{hide, hide_all};
 use super::within::Within;
 use super::{arguments, checks, conditions, slots};
@@ -15,7 +15,6 @@ use super::{arguments, checks, conditions, slots};
 pub struct Calling<'r> {
     pub machine: &'r dyn System,
     pub outputs: &'r Outputs,
-    pub evaluate: Evaluate<'r>,
 }
 
 /// How a state is to be called.
@@ -72,7 +71,7 @@ impl Calling<'_> {
             own = (join.join)(&all);
         }
         slots::fill(&mut own, self.machine)?;
-        let secrets = self.outputs.fill(&mut own, manner.test, self.evaluate)?;
+        let secrets = self.outputs.fill(&mut own, manner.test)?;
         let bound = entry.bind(own.clone());
         if entry.strict && !bound.strange.is_empty() {
             return Ok(Verdict::bad(bound.strange.join("\n")));
@@ -93,6 +92,9 @@ impl Calling<'_> {
         let mut verdict = called.unwrap_or_else(broken);
         verdict.warnings.extend(strange);
         hide(&mut verdict, &secrets);
+        if !secrets.is_empty() {
+            verdict.outputs.insert(SECRET, true);
+        }
         Ok(verdict)
     }
 

@@ -12,7 +12,7 @@ mod runner;
 mod slots;
 mod within;
 
-use rocksalt_core::{Map, Value};
+use rocksalt_core::Map;
 use rocksalt_modules::machine::System;
 use rocksalt_sls::Low;
 use rocksalt_sls::schedule::Mode;
@@ -30,8 +30,6 @@ pub struct RunOptions<'o> {
     pub failhard: bool,
     /// The job's id, for events; may be empty.
     pub job: &'o str,
-    /// Evaluates `outputs['id'].stdout | trim`, with these variables.
-    pub evaluate: &'o (dyn Fn(&str, &Map) -> Result<Value, String> + Sync),
 }
 
 /// How far a run is.

@@ -7,10 +7,13 @@ use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog::Verdict;
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Chunk;
-use rocksalt_sls::outputs::{Piece, are_in, pieces, states_in};
+use rocksalt_sls::outputs::{Piece, are_in, evaluate, pieces, states_in};
 
 /// What stands for a value that a dry run can't know.
 pub const UNKNOWN: &str = "(known after apply)";
+
+/// Among a state's outputs: it used what must not be seen.
+pub const SECRET: &str = "__secret__";
 
 /// The outputs of the states that ran, by id and by the name they were registered under.
 #[derive(Default)]
@@ -25,9 +28,6 @@ struct Known {
     secret: bool,
 }
 
-/// Evaluates an expression with some variables.
-pub type Evaluate<'e> = &'e (dyn Fn(&str, &Map) -> std::result::Result<Value, String> + Sync);
-
 impl Outputs {
     pub fn note(&self, chunk: &Chunk, verdict: &Verdict, test: bool) {
         let mut values = verdict.outputs.clone();
@@ -41,9 +41,14 @@ impl Outputs {
                 values.insert(key, value);
             }
         }
+        // Who used a secret may have passed it on.
+        let used_secret = values.remove(SECRET).is_some();
         let says = |name: &str| chunk.arguments.get(name).is_some_and(Value::truth);
-        let known =
-            Known { values, unknown: test && verdict.result.is_none(), secret: says("no_log") || says("hide_output") };
+        let known = Known {
+            values,
+            unknown: test && verdict.result.is_none(),
+            secret: used_secret || says("no_log") || says("hide_output"),
+        };
         let registered = chunk.arguments.get("register").and_then(Value::as_str);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for name in [Some(chunk.id.as_str()), registered].into_iter().flatten() {
@@ -60,27 +65,21 @@ impl Outputs {
     }
 
     /// Puts values in the place of references, and gives those texts among them that are secret.
-    pub fn fill(&self, arguments: &mut Map, test: bool, evaluate: Evaluate<'_>) -> Result<Vec<String>> {
+    pub fn fill(&self, arguments: &mut Map, test: bool) -> Result<Vec<String>> {
         let mut secrets = Vec::new();
         for (_, value) in arguments.iter_mut().filter(|(_, value)| are_in(value)) {
-            self.fill_value(value, test, evaluate, &mut secrets)?;
+            self.fill_value(value, test, &mut secrets)?;
         }
         Ok(secrets)
     }
 
-    fn fill_value(
-        &self,
-        value: &mut Value,
-        test: bool,
-        evaluate: Evaluate<'_>,
-        secrets: &mut Vec<String>,
-    ) -> Result<()> {
+    fn fill_value(&self, value: &mut Value, test: bool, secrets: &mut Vec<String>) -> Result<()> {
         match value {
             Value::String(text) => {
                 let pieces = pieces(text);
                 if let [Piece::Expression(expression)] = pieces[..] {
                     // Alone, it keeps its kind: a number stays one.
-                    *value = self.evaluate(expression, test, evaluate, secrets)?;
+                    *value = self.evaluate(expression, test, secrets)?;
                     return Ok(());
                 }
                 let mut filled = String::new();
@@ -88,26 +87,20 @@ impl Outputs {
                     match piece {
                         Piece::Text(text) => filled.push_str(text),
                         Piece::Expression(expression) => {
-                            filled.push_str(&self.evaluate(expression, test, evaluate, secrets)?.to_string());
+                            filled.push_str(&self.evaluate(expression, test, secrets)?.to_string());
                         }
                     }
                 }
                 *value = filled.into();
                 Ok(())
             }
-            Value::List(items) => items.iter_mut().try_for_each(|item| self.fill_value(item, test, evaluate, secrets)),
-            Value::Map(map) => map.iter_mut().try_for_each(|(_, item)| self.fill_value(item, test, evaluate, secrets)),
+            Value::List(items) => items.iter_mut().try_for_each(|item| self.fill_value(item, test, secrets)),
+            Value::Map(map) => map.iter_mut().try_for_each(|(_, item)| self.fill_value(item, test, secrets)),
             _ => Ok(()),
         }
     }
 
-    fn evaluate(
-        &self,
-        expression: &str,
-        test: bool,
-        evaluate: Evaluate<'_>,
-        secrets: &mut Vec<String>,
-    ) -> Result<Value> {
+    fn evaluate(&self, expression: &str, test: bool, secrets: &mut Vec<String>) -> Result<Value> {
         if expression.starts_with("outputs(") {
             return Err(Error::failed(format!(
                 "${{ {expression} }}: other machines' outputs are not known in this run"
@@ -131,7 +124,6 @@ impl Outputs {
         if unknown {
             return Ok(UNKNOWN.into());
         }
-        let variables = Map::from_iter([("outputs".into(), Value::Map(variables))]);
         match evaluate(expression, &variables) {
             Ok(value) => {
                 if secret {

@@ -113,7 +113,7 @@ impl<'r> Runner<'r> {
 
     /// Does one step, or several as one.
     fn perform(&self, run: &Run, items: &[Item]) -> Report {
-        let calling = Calling { machine: self.machine, outputs: &self.outputs, evaluate: self.options.evaluate };
+        let calling = Calling { machine: self.machine, outputs: &self.outputs };
         let chunk = |index: usize| &self.low.chunks[index];
         if items.len() > 1 {
             let chunks: Vec<&Chunk> = items.iter().map(|item| chunk(item.chunk)).collect();
