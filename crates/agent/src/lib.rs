@@ -8,7 +8,7 @@ mod home;
 mod language;
 mod link;
 mod serve;
-mod states;
+pub mod states;
 mod tree;
 mod upward;
 

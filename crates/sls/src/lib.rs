@@ -19,6 +19,7 @@ pub mod sources;
 pub mod high;
 pub mod low;
 pub mod merge;
+pub mod outputs;
 pub mod pillar;
 pub mod render;
 pub mod schedule;

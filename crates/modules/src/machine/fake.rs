@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rocksalt_core::{JobId, Map};
@@ -32,6 +33,8 @@ struct Node {
     uid: u32,
     gid: u32,
     mtime: f64,
+    /// Names of one file have the same.
+    inode: u64,
 }
 
 #[derive(Clone)]
@@ -138,8 +141,8 @@ impl Fake {
         None
     }
 
-    fn change(&self, path: &Path, change: impl FnOnce(&mut Node)) -> io::Result<()> {
-        let (path, mut node) = self.resolve(path, true).ok_or(io::ErrorKind::NotFound)?;
+    fn change(&self, path: &Path, follow: bool, change: impl FnOnce(&mut Node)) -> io::Result<()> {
+        let (path, mut node) = self.resolve(path, follow).ok_or(io::ErrorKind::NotFound)?;
         change(&mut node);
         lock(&self.files).insert(path, node);
         Ok(())
@@ -162,7 +165,8 @@ impl Fake {
 
 impl Node {
     fn new(content: Content, mode: u32) -> Node {
-        Node { content, mode, uid: 0, gid: 0, mtime: 0.0 }
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Node { content, mode, uid: 0, gid: 0, mtime: 0.0, inode: NEXT.fetch_add(1, Ordering::Relaxed) }
     }
 }
 
@@ -201,9 +205,9 @@ impl Probe for Fake {
                 atime: node.mtime,
                 mtime: node.mtime,
                 ctime: node.mtime,
-                inode: 1,
+                inode: node.inode,
                 device: 1,
-                links: 1,
+                links: lock(&self.files).values().filter(|other| other.inode == node.inode).count() as u64,
             }
         }))
     }
@@ -283,7 +287,13 @@ impl System for Fake {
         match self.resolve(path, false) {
             Some((_, Node { content: Content::Directory, .. })) => Err(io::ErrorKind::IsADirectory.into()),
             Some((path, node)) => {
-                let node = Node { content: Content::File(content.to_vec()), mode: mode.unwrap_or(node.mode), ..node };
+                // A new file takes the place; other names of the old one keep it.
+                let fresh = Node::new(Content::File(content.to_vec()), mode.unwrap_or(node.mode));
+                let fresh = match node.content {
+                    Content::Link(_) => Node { mode: mode.unwrap_or(0o644), ..fresh },
+                    _ => fresh,
+                };
+                let node = Node { inode: fresh.inode, content: fresh.content, mode: fresh.mode, ..node };
                 lock(&self.files).insert(path, node);
                 Ok(())
             }
@@ -334,7 +344,9 @@ impl System for Fake {
 
     fn hard_link(&self, existing: &Path, link: &Path) -> io::Result<()> {
         let (_, node) = self.resolve(existing, false).ok_or(io::ErrorKind::NotFound)?;
-        self.add(link, node.content, node.mode)
+        self.add(link, node.content.clone(), node.mode)?;
+        lock(&self.files).insert(link.to_owned(), node);
+        Ok(())
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -353,18 +365,18 @@ impl System for Fake {
     }
 
     fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
-        self.change(path, |node| node.mode = mode)
+        self.change(path, true, |node| node.mode = mode)
     }
 
-    fn set_owner(&self, path: &Path, uid: Option<u32>, gid: Option<u32>, _: bool) -> io::Result<()> {
-        self.change(path, |node| {
+    fn set_owner(&self, path: &Path, uid: Option<u32>, gid: Option<u32>, follow: bool) -> io::Result<()> {
+        self.change(path, follow, |node| {
             node.uid = uid.unwrap_or(node.uid);
             node.gid = gid.unwrap_or(node.gid);
         })
     }
 
     fn set_times(&self, path: &Path, _: f64, mtime: f64) -> io::Result<()> {
-        self.change(path, |node| node.mtime = mtime)
+        self.change(path, true, |node| node.mtime = mtime)
     }
 
     fn run(&self, command: &Command) -> Result<Output> {

@@ -71,6 +71,7 @@ pub fn low(mut high: High, catalog: &dyn Catalog, options: &Map, grains: &Map) -
     for draft in &mut drafts {
         watch_or_require(&mut draft.chunk, catalog);
     }
+    crate::outputs::require(drafts.iter_mut().map(|draft| &mut draft.chunk));
     let mut graph = graph::Graph::new(drafts.len());
     let mut faults = resolve::resolve(&mut drafts, &mut graph, &names(options, "disabled_requisites"), &high.files);
     let cap = sort::cap(&drafts);

@@ -275,7 +275,7 @@ fn comment(machine: &dyn System, path: &str, regex: &str, sign: &str, out: bool,
 }
 
 /// A text as a regular expression that means just it.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || letter.is_whitespace() || letter == '_';
     text.chars().map(|letter| if plain(letter) { letter.to_string() } else { format!("\\{letter}") }).collect()
 }

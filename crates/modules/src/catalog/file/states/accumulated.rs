@@ -50,7 +50,8 @@ impl State for Accumulated {
         }
         let named = |key: &str| {
             let list = step.low.get(key).and_then(Value::as_list).unwrap_or_default();
-            list.iter().any(|one| one.as_map().is_some_and(|one| one.contains_key("file")) || one.as_str() == Some("file"))
+            list.iter()
+                .any(|one| one.as_map().is_some_and(|one| one.contains_key("file")) || one.as_str() == Some("file"))
         };
         if !named("require_in") && !named("watch_in") {
             let text = format!("Orphaned accumulator {} in {}:{}", self.name, step.sls, step.id);

@@ -31,10 +31,16 @@ impl Contents<'_> {
     pub fn read(&self, machine: &dyn Probe) -> Result<Option<Given>, Verdict> {
         let (value, what) = if !self.contents_pillar.is_null() {
             let pillar = machine.tree().pillar().map_err(|error| Verdict::bad(error.to_string()))?;
-            (self.looked_up(&pillar, self.contents_pillar, "Pillar")?, format!("contents_pillar {}", self.contents_pillar))
+            (
+                self.looked_up(&pillar, self.contents_pillar, "Pillar")?,
+                format!("contents_pillar {}", self.contents_pillar),
+            )
         } else if !self.contents_grains.is_null() {
             let grains = machine.grains();
-            (self.looked_up(&grains, self.contents_grains, "Grain")?, format!("contents_grains {}", self.contents_grains))
+            (
+                self.looked_up(&grains, self.contents_grains, "Grain")?,
+                format!("contents_grains {}", self.contents_grains),
+            )
         } else if self.contents.is_null() {
             return Ok(None);
         } else {
@@ -60,8 +66,7 @@ impl Contents<'_> {
                  and is not binary data. SLS is likely malformed.",
             ));
         }
-        let mut text: String =
-            parts.iter().flat_map(|part| lines::bare(part)).flat_map(|line| [line, "\n"]).collect();
+        let mut text: String = parts.iter().flat_map(|part| lines::bare(part)).flat_map(|line| [line, "\n"]).collect();
         if !self.contents_newline {
             text.truncate(text.trim_end_matches('\n').trim_end_matches('\r').len());
         }

@@ -14,7 +14,9 @@ pub fn encode(text: &str, encoding: &str, errors: &str) -> Result<Vec<u8>, Strin
     match name.as_str() {
         "utf-8" | "utf8" | "u8" => Ok(text.as_bytes().to_vec()),
         "utf-8-sig" => Ok([b"\xEF\xBB\xBF", text.as_bytes()].concat()),
-        "ascii" | "us-ascii" => bytewise(text, "ascii", errors, |letter| u8::try_from(letter).ok().filter(u8::is_ascii)),
+        "ascii" | "us-ascii" => {
+            bytewise(text, "ascii", errors, |letter| u8::try_from(letter).ok().filter(u8::is_ascii))
+        }
         "latin-1" | "latin1" | "iso-8859-1" | "iso8859-1" | "l1" => {
             bytewise(text, "latin-1", errors, |letter| u8::try_from(letter).ok())
         }

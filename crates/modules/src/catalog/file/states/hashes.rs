@@ -57,7 +57,9 @@ fn content(machine: &dyn Probe, source_hash: &str, saltenv: &str) -> Result<Vec<
     }
     let proof = Proof { source_hash: "", source_hash_name: None, skip_verify: true, dry: false, name: "" };
     let found = source::fetch(machine, source_hash, saltenv, &proof);
-    found.map(|found| found.bytes.to_vec()).map_err(|_| format!("Source hash file {} not found", source::redacted(source_hash)))
+    found
+        .map(|found| found.bytes.to_vec())
+        .map_err(|_| format!("Source hash file {} not found", source::redacted(source_hash)))
 }
 
 fn invalid(source_hash: &str) -> String {
@@ -74,7 +76,9 @@ fn invalid(source_hash: &str) -> String {
 /// From a list of hashes: the line with the name asked for, with the file's, with the source's, else the first.
 fn extract(text: &str, name: &str, from: &str, source_hash_name: Option<&str>) -> Option<(Kind, String)> {
     let pattern = Pattern::new("(?<![a-zA-Z0-9])([a-fA-F0-9]{32,128})(?![a-zA-Z0-9])", Flags::NONE).ok()?;
-    let base = |path: &str| path.split(['?', '#']).next().unwrap_or_default().rsplit('/').next().unwrap_or_default().to_owned();
+    let base = |path: &str| {
+        path.split(['?', '#']).next().unwrap_or_default().rsplit('/').next().unwrap_or_default().to_owned()
+    };
     let wanted = [
         (source_hash_name.unwrap_or_default().to_owned(), source_hash_name.unwrap_or_default().to_owned(), ""),
         (name.rsplit('/').next().unwrap_or_default().to_owned(), name.to_owned(), "\\/*"),

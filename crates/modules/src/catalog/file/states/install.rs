@@ -54,9 +54,7 @@ impl Install<'_> {
         let mut changes = Map::new();
         let mut comment = format!("File {name} updated");
         let difference = match &content {
-            Some(content) if self.new_file_diff => {
-                difference::shown(machine, b"", content, self.show_changes)
-            }
+            Some(content) if self.new_file_diff => difference::shown(machine, b"", content, self.show_changes),
             _ => "New file".into(),
         };
         match &content {
@@ -126,11 +124,8 @@ impl Install<'_> {
             true => canonical(machine, Path::new(name)).to_string_lossy().into_owned(),
             false => name.to_owned(),
         };
-        let old = if is_link && !look::is_file(machine, name) {
-            Ok(Vec::new())
-        } else {
-            machine.read(Path::new(&real))
-        };
+        let old =
+            if is_link && !look::is_file(machine, name) { Ok(Vec::new()) } else { machine.read(Path::new(&real)) };
         let old = match old {
             Ok(old) => old,
             Err(error) => {
@@ -174,9 +169,10 @@ impl Install<'_> {
             plan = plan.then(Action::Write { path: real, content: bytes, mode: mode.or(fresh) });
             if let Some(mode) = self.wish.mode.as_deref().and_then(bits) {
                 let failure = format!("Failed to change mode to {mode:04o}");
-                plan = plan.all((!mending.changes.contains_key("mode") && mending.changes.contains_key("user")).then(
-                    || Action::Mode { path: name.to_owned(), mode, failure },
-                ));
+                plan = plan.all(
+                    (!mending.changes.contains_key("mode") && mending.changes.contains_key("user"))
+                        .then(|| Action::Mode { path: name.to_owned(), mode, failure }),
+                );
             }
         }
         plan = plan.all(mending.actions);

@@ -29,10 +29,7 @@ pub fn bare(text: &str) -> Vec<&str> {
 }
 
 fn is_end(letter: char) -> bool {
-    matches!(
-        letter,
-        '\n' | '\r' | '\x0b' | '\x0c' | '\x1c' | '\x1d' | '\x1e' | '\u{85}' | '\u{2028}' | '\u{2029}'
-    )
+    matches!(letter, '\n' | '\r' | '\x0b' | '\x0c' | '\x1c' | '\x1d' | '\x1e' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]

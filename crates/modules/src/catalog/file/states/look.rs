@@ -69,3 +69,22 @@ pub fn umask(machine: &dyn Probe) -> u32 {
     let mask = status.lines().find_map(|line| line.strip_prefix("Umask:")).map(str::trim);
     mask.and_then(|mask| u32::from_str_radix(mask, 8).ok()).unwrap_or(0o022)
 }
+
+/// With `$NAME` and `${NAME}` of the agent's environment read; unknown ones stay.
+pub fn variables(machine: &dyn Probe, text: &str) -> String {
+    let mut read = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        read.push_str(before);
+        let braced = after.strip_prefix('{').and_then(|inner| inner.split_once('}'));
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let end = after.find(|letter| !is_part(letter)).unwrap_or(after.len());
+        let (name, left) = braced.unwrap_or_else(|| after.split_at(end));
+        match machine.env(name) {
+            Some(value) => read.push_str(&value),
+            None => read.push_str(&text[text.len() - after.len() - 1..text.len() - left.len()]),
+        }
+        rest = left;
+    }
+    read + rest
+}

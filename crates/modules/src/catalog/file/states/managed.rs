@@ -9,8 +9,7 @@ use super::install::Install;
 use super::permissions::{self, Wish};
 use super::source::{self, Proof, Source};
 use super::{
-    Decision, Flag, Plan, State, Step, Touches, Verdict, accumulated, backup, encoding, look, reading, selinux,
-    writes,
+    Decision, Flag, Plan, State, Step, Touches, Verdict, accumulated, backup, encoding, look, reading, selinux, writes,
 };
 use crate::machine::{Probe, System};
 use crate::{Result, catalog::file::content::sum_of};
@@ -154,6 +153,9 @@ pub struct Managed {
     /// Not an argument of this state; said so where it is given.
     #[serde(default)]
     pub file_mode: Value,
+    /// The directory that was there is gone by the time that this file is made.
+    #[serde(skip)]
+    pub removed: bool,
 }
 
 fn colon() -> String {
@@ -214,7 +216,7 @@ impl Managed {
         if !look::is_absolute(&name) {
             return Err(Verdict::bad(format!("Specified file {name} is not an absolute path")));
         }
-        if look::is_directory(machine, &name) {
+        if look::is_directory(machine, &name) && !self.removed {
             return Err(Verdict::bad(format!("Specified target {name} is a directory")));
         }
         if !self.context.is_null() && self.context.as_map().is_none() {
@@ -232,8 +234,9 @@ impl Managed {
             follow: self.follow_symlinks.0,
         };
         let has_source = self.source.truth();
+        let there = look::exists(machine, &name) && !self.removed;
         let replace = self.replace.0 && (has_source || given.is_some()) && !self.has_wished_sum(machine, step, &name);
-        if !replace && look::exists(machine, &name) {
+        if !replace && there {
             return Ok(self.only_permissions(machine, &name, &wish, step.test));
         }
         let content = match given {
@@ -241,7 +244,8 @@ impl Managed {
             None if has_source => {
                 let found = self.from_source(machine, step, &name)?;
                 // Salt's dry run doesn't know the mode of a file that it need not fetch.
-                let unknown = step.test && self.template.is_none() && matches!(Source::read(&found.source), Source::Tree(..));
+                let unknown =
+                    step.test && self.template.is_none() && matches!(Source::read(&found.source), Source::Tree(..));
                 if keep_mode && !unknown {
                     wish.mode = found.mode.map(|mode| format!("{mode:04o}"));
                 }
@@ -264,9 +268,10 @@ impl Managed {
                 whitespace: self.ignore_whitespace,
                 comments: self.ignore_comment_characters.clone(),
             },
-            check: self.check_cmd.truth().then(|| {
-                (self.check_cmd.to_string(), self.tmp_dir.clone(), self.tmp_ext.clone().unwrap_or_default())
-            }),
+            check: self
+                .check_cmd
+                .truth()
+                .then(|| (self.check_cmd.to_string(), self.tmp_dir.clone(), self.tmp_ext.clone().unwrap_or_default())),
         };
         Ok(match install.decide(machine, step.test) {
             Decision::Settled(verdict) if step.test && verdict.result == Some(true) => {
@@ -408,4 +413,3 @@ impl Managed {
         Decision::Change(Plan::new(done).all(mending.actions), would)
     }
 }
-

@@ -4,19 +4,43 @@
 
 mod absent;
 mod accumulated;
+mod additions;
+mod append;
 mod backup;
+mod blockreplace;
+mod comment;
 mod contents;
+mod copy;
 mod difference;
+mod directory;
+mod edit;
 mod encoding;
+mod exists;
 mod flag;
+mod hardlink;
 mod hashes;
 mod install;
+mod keep;
+mod keyvalue;
+mod line;
+mod line_edit;
 mod lines;
 mod look;
 mod managed;
+mod missing;
 mod permissions;
+mod prepend;
+mod recurse;
+mod rename;
+mod replace;
 mod selinux;
 mod source;
+mod symlink;
+mod texts;
+mod touch;
+mod tree_files;
+mod uncomment;
+mod walk;
 mod work;
 
 use flag::Flag;
@@ -29,7 +53,24 @@ use super::super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, s
 pub const STATES: &[StateEntry] = &[
     state::<absent::Absent>(),
     state::<accumulated::Accumulated>(),
+    state::<append::Append>(),
+    state::<blockreplace::Blockreplace>(),
+    state::<comment::Comment>(),
+    state::<copy::Copy>(),
+    state::<directory::Directory>(),
+    state::<exists::Exists>(),
+    state::<hardlink::Hardlink>(),
+    state::<keyvalue::Keyvalue>(),
+    state::<line::Line>(),
     state::<managed::Managed>(),
+    state::<missing::Missing>(),
+    state::<prepend::Prepend>(),
+    state::<recurse::Recurse>(),
+    state::<rename::Rename>(),
+    state::<replace::Replace>(),
+    state::<symlink::Symlink>(),
+    state::<touch::Touch>(),
+    state::<uncomment::Uncomment>(),
 ];
 
 /// What a state that writes one path touches.

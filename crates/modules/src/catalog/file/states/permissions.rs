@@ -147,7 +147,11 @@ fn compare_attributes(machine: &dyn Probe, path: &str, wished: &str, mending: &m
             let changes = Map::from_iter([("old".into(), old.as_str().into()), ("new".into(), wished.into())]);
             mending.changes.insert("attrs", changes);
             let failure = format!("Failed to change attributes to {wished}");
-            mending.actions.push(Action::Attributes { path: path.to_owned(), flags: format!("{sign}{flags}"), failure });
+            mending.actions.push(Action::Attributes {
+                path: path.to_owned(),
+                flags: format!("{sign}{flags}"),
+                failure,
+            });
         }
     }
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use rocksalt_core::Value;
 
 use super::{hashes, look};
+use crate::Result;
 use crate::catalog::cp;
 use crate::machine::{EntryKind, Kind, Probe};
 use crate::text::digest::{self, Kind as Digest};
-use crate::Result;
 
 /// A source as users write it, taken apart.
 #[derive(Debug, PartialEq, Eq)]
@@ -79,7 +79,12 @@ pub struct Proof<'a> {
 }
 
 /// The first of the sources that there is, with its hash; Salt's text if there is none.
-pub fn choose(machine: &dyn Probe, source: &Value, source_hash: &str, saltenv: &str) -> Result<(String, String), String> {
+pub fn choose(
+    machine: &dyn Probe,
+    source: &Value,
+    source_hash: &str,
+    saltenv: &str,
+) -> Result<(String, String), String> {
     let Value::List(choices) = source else { return Ok((source.to_string(), source_hash.to_owned())) };
     for choice in choices {
         let (text, hash) = match choice {

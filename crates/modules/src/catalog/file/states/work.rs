@@ -68,6 +68,8 @@ pub enum Action {
         argv: Vec<String>,
         failure: String,
     },
+    /// The state fails, and this is its whole comment.
+    Stop(String),
     Symlink {
         target: String,
         link: String,
@@ -167,6 +169,10 @@ impl Action {
                 stops(machine.hard_link(Path::new(&existing), Path::new(&link)), &link)
             }
             Action::MakeDirectory { path, mode, uid, gid } => {
+                // Several steps of one plan may need it; the first one makes it.
+                if super::look::is_directory(machine, &path) {
+                    return Ok(());
+                }
                 stops(machine.make_dir(Path::new(&path), mode), &path)?;
                 if uid.is_some() || gid.is_some() {
                     stops(machine.set_owner(Path::new(&path), uid, gid, false), &path)?;
@@ -188,6 +194,7 @@ impl Action {
             Action::TryRun { argv, failure } => {
                 ended(machine.run(&Command::new(argv))).map_err(|_| Fault::Told(failure))
             }
+            Action::Stop(text) => Err(Fault::Ends(Box::new(Verdict::bad(text)))),
             Action::Symlink { target, link } => stops(machine.symlink(Path::new(&target), Path::new(&link)), &link),
             Action::Times { path, atime, mtime } => stops(machine.set_times(Path::new(&path), atime, mtime), &path),
             Action::Write { path, content, mode } => stops(machine.write(Path::new(&path), &content, mode), &path),

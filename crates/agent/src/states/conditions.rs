@@ -1,0 +1,53 @@
+//! `global_state_conditions`: where no state runs at all, whatever the files say.
+
+use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, Subject};
+use rocksalt_core::{Map, Value};
+use rocksalt_modules::Result;
+use rocksalt_modules::machine::Probe;
+use rocksalt_sls::Chunk;
+
+/// Whether the configuration lets this state run on this machine: any condition that matches is enough.
+pub fn allow(chunk: &Chunk, machine: &dyn Probe) -> Result<bool> {
+    let Some(Value::Map(conditions)) = machine.options().get("global_state_conditions") else { return Ok(true) };
+    let function = chunk.function();
+    let mut targets = Vec::new();
+    for (name, wanted) in conditions.iter() {
+        if [Some("*"), Some(function.as_str()), Some(chunk.state.as_str())].contains(&name.as_str()) {
+            match wanted {
+                Value::List(wanted) => targets.extend(wanted.iter().map(ToString::to_string)),
+                Value::String(one) => targets.push(one.clone()),
+                _ => {}
+            }
+        }
+    }
+    if targets.is_empty() {
+        return Ok(true);
+    }
+    let grains = machine.grains();
+    let pillar = machine.tree().pillar()?;
+    let id = ["id"].iter().find_map(|key| machine.options().get(key).or_else(|| grains.get(key)));
+    let own = Machine { id: id.map(ToString::to_string).unwrap_or_default(), grains: &grains, pillar: &pillar };
+    let nodegroups = machine.options().get("nodegroups").and_then(|groups| Nodegroups::from_value(groups).ok());
+    let nodegroups = nodegroups.unwrap_or_else(Nodegroups::new);
+    Ok(targets.iter().any(|text| Expression::forgiving(Kind::Compound, text, DELIMITER, &nodegroups).matches(&own)))
+}
+
+struct Machine<'m> {
+    id: String,
+    grains: &'m Map,
+    pillar: &'m Map,
+}
+
+impl Subject for Machine<'_> {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn grains(&self) -> &Map {
+        self.grains
+    }
+
+    fn pillar(&self) -> &Map {
+        self.pillar
+    }
+}

@@ -1,0 +1,27 @@
+//! Several steps done as one, and what of it is whose.
+
+use rocksalt_core::Map;
+use rocksalt_modules::catalog::{self, Verdict};
+use rocksalt_sls::Chunk;
+
+use super::arguments;
+use super::attempt::{Calling, Manner};
+
+/// The verdicts of states that are done as one, in their order; `None` if that did not work out,
+/// so that each must run by itself.
+pub fn call(calling: &Calling<'_>, chunks: &[&Chunk], test: bool) -> Option<Vec<Verdict>> {
+    let first = chunks.first()?;
+    let entry = catalog::find_state(&first.function())?;
+    let join = entry.join?;
+    let with = own_of(&chunks[1..]);
+    let whole = calling.call(first, Manner { test, watched: None, with: &with });
+    if whole.result == Some(false) || (whole.result.is_none() && !test) {
+        return None;
+    }
+    Some(chunks.iter().map(|chunk| (join.part)(&arguments::own(chunk, entry), &whole)).collect())
+}
+
+/// The own arguments of each.
+pub fn own_of(chunks: &[&Chunk]) -> Vec<Map> {
+    chunks.iter().filter_map(|chunk| Some(arguments::own(chunk, catalog::find_state(&chunk.function())?))).collect()
+}

@@ -1,0 +1,56 @@
+//! Runs states: low data in, a result for each state out, as Salt gives them.
+
+mod arguments;
+mod attempt;
+mod checks;
+mod conditions;
+mod joined;
+mod outputs;
+mod result;
+mod retry;
+mod runner;
+mod slots;
+mod within;
+
+use rocksalt_core::Map;
+use rocksalt_modules::machine::System;
+use rocksalt_sls::Low;
+use rocksalt_sls::schedule::Mode;
+
+pub use arguments::work;
+
+/// How a run is to go.
+pub struct RunOptions<'o> {
+    /// Only say what would be done.
+    pub test: bool,
+    pub mode: Mode,
+    /// How many steps may run at once.
+    pub width: usize,
+    /// The first failure ends the run.
+    pub failhard: bool,
+    /// The job's id, for events; may be empty.
+    pub job: &'o str,
+}
+
+/// How far a run is.
+pub struct Progress<'p> {
+    pub done: usize,
+    pub total: usize,
+    /// The tags of what runs now.
+    pub running: &'p [String],
+    /// The tag and the result of what ended last.
+    pub last: Option<(&'p str, &'p Map)>,
+}
+
+/// Runs all of it, and gives the results by their tags (`file_|-id_|-name_|-managed`), in the order
+/// in which they came about.
+///
+/// A cancel stops it between steps: what was not begun has no result.
+pub fn run(
+    low: &Low,
+    machine: &dyn System,
+    options: &RunOptions<'_>,
+    progress: &(dyn Fn(&Progress<'_>) + Sync),
+) -> Map {
+    runner::Runner::new(low, machine, options, progress).run()
+}

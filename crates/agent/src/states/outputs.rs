@@ -1,0 +1,157 @@
+//! What states leave for later ones: `${ outputs['id'].stdout | trim }` (decision D10).
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use rocksalt_core::{Map, Value};
+use rocksalt_modules::catalog::Verdict;
+use rocksalt_modules::{Error, Result};
+use rocksalt_sls::Chunk;
+use rocksalt_sls::outputs::{Piece, are_in, evaluate, pieces, states_in};
+
+/// What stands for a value that a dry run can't know.
+pub const UNKNOWN: &str = "(known after apply)";
+
+/// Among a state's outputs: it used what must not be seen.
+pub const SECRET: &str = "__secret__";
+
+/// The outputs of the states that ran, by id and by the name they were registered under.
+#[derive(Default)]
+pub struct Outputs(Mutex<HashMap<String, Known>>);
+
+#[derive(Clone, Default)]
+struct Known {
+    values: Map,
+    /// A dry run, in which the real thing would do something.
+    unknown: bool,
+    /// Must not be seen in anybody's result.
+    secret: bool,
+}
+
+impl Outputs {
+    pub fn note(&self, chunk: &Chunk, verdict: &Verdict, test: bool) {
+        let mut values = verdict.outputs.clone();
+        for (key, value) in [
+            ("changes", Value::Map(verdict.changes.clone())),
+            ("comment", verdict.comment.as_str().into()),
+            ("name", chunk.name.as_str().into()),
+            ("result", verdict.result.into()),
+        ] {
+            if !values.contains_key(key) {
+                values.insert(key, value);
+            }
+        }
+        // Who used a secret may have passed it on.
+        let used_secret = values.remove(SECRET).is_some();
+        let says = |name: &str| chunk.arguments.get(name).is_some_and(Value::truth);
+        let known = Known {
+            values,
+            unknown: test && verdict.result.is_none(),
+            secret: used_secret || says("no_log") || says("hide_output"),
+        };
+        let registered = chunk.arguments.get("register").and_then(Value::as_str);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for name in [Some(chunk.id.as_str()), registered].into_iter().flatten() {
+            // Several states may have one id: what the first of them gives stays.
+            let entry = all.entry(name.to_owned()).or_default();
+            for (key, value) in known.values.iter() {
+                if entry.values.get_value(key).is_none() {
+                    entry.values.insert(key.clone(), value.clone());
+                }
+            }
+            entry.unknown |= known.unknown;
+            entry.secret |= known.secret;
+        }
+    }
+
+    /// Puts values in the place of references, and gives those texts among them that are secret.
+    pub fn fill(&self, arguments: &mut Map, test: bool) -> Result<Vec<String>> {
+        let mut secrets = Vec::new();
+        for (_, value) in arguments.iter_mut().filter(|(_, value)| are_in(value)) {
+            self.fill_value(value, test, &mut secrets)?;
+        }
+        Ok(secrets)
+    }
+
+    fn fill_value(&self, value: &mut Value, test: bool, secrets: &mut Vec<String>) -> Result<()> {
+        match value {
+            Value::String(text) => {
+                let pieces = pieces(text);
+                if let [Piece::Expression(expression)] = pieces[..] {
+                    // Alone, it keeps its kind: a number stays one.
+                    *value = self.evaluate(expression, test, secrets)?;
+                    return Ok(());
+                }
+                let mut filled = String::new();
+                for piece in pieces {
+                    match piece {
+                        Piece::Text(text) => filled.push_str(text),
+                        Piece::Expression(expression) => {
+                            filled.push_str(&self.evaluate(expression, test, secrets)?.to_string());
+                        }
+                    }
+                }
+                *value = filled.into();
+                Ok(())
+            }
+            Value::List(items) => items.iter_mut().try_for_each(|item| self.fill_value(item, test, secrets)),
+            Value::Map(map) => map.iter_mut().try_for_each(|(_, item)| self.fill_value(item, test, secrets)),
+            _ => Ok(()),
+        }
+    }
+
+    fn evaluate(&self, expression: &str, test: bool, secrets: &mut Vec<String>) -> Result<Value> {
+        if expression.starts_with("outputs(") {
+            return Err(Error::failed(format!(
+                "${{ {expression} }}: other machines' outputs are not known in this run"
+            ))
+            .hint("run the states of both machines in one orchestration"));
+        }
+        let (mut variables, mut unknown, mut secret) = (Map::new(), false, false);
+        {
+            let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            for name in states_in(expression) {
+                match all.get(name) {
+                    Some(known) => {
+                        variables.insert(name, known.values.clone());
+                        unknown |= known.unknown;
+                        secret |= known.secret;
+                    }
+                    None => unknown |= test,
+                }
+            }
+        }
+        if unknown {
+            return Ok(UNKNOWN.into());
+        }
+        match evaluate(expression, &variables) {
+            Ok(value) => {
+                if secret {
+                    note_secrets(&value, secrets);
+                }
+                Ok(value)
+            }
+            // Nothing was done, so it may lack what doing would have brought.
+            Err(_) if test => Ok(UNKNOWN.into()),
+            Err(error) => Err(Error::failed(format!("could not evaluate ${{ {expression} }}: {error}"))),
+        }
+    }
+}
+
+fn note_secrets(value: &Value, secrets: &mut Vec<String>) {
+    match value {
+        Value::List(items) => items.iter().for_each(|item| note_secrets(item, secrets)),
+        Value::Map(map) => map.values().for_each(|item| note_secrets(item, secrets)),
+        Value::Null | Value::Bool(_) => {}
+        other => {
+            let text = other.to_string();
+            // Each line by itself too: diffs show them so.
+            secrets.extend(text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned));
+            secrets.push(text);
+        }
+    }
+    secrets.retain(|secret| !secret.is_empty());
+    // The longest first, so that no part of one is left over.
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets.dedup();
+}

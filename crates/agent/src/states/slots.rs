@@ -1,0 +1,212 @@
+//! Slots: `__slot__:salt:mod.fun(args).path ~ text`, filled in when the state runs.
+
+use rocksalt_core::{Call, Map, Value};
+use rocksalt_modules::catalog;
+use rocksalt_modules::machine::System;
+use rocksalt_modules::{Error, Result};
+
+pub const MARK: &str = "__slot__:";
+
+/// Fills in what is a slot: texts, texts in a list, and one level of maps.
+pub fn fill(arguments: &mut Map, machine: &dyn System) -> Result<()> {
+    for (_, value) in arguments.iter_mut() {
+        match value {
+            Value::Map(map) => fill_map(map, machine)?,
+            Value::List(items) => {
+                for item in items {
+                    match item {
+                        Value::Map(map) => fill_map(map, machine)?,
+                        other => fill_text(other, machine)?,
+                    }
+                }
+            }
+            other => fill_text(other, machine)?,
+        }
+    }
+    Ok(())
+}
+
+fn fill_map(map: &mut Map, machine: &dyn System) -> Result<()> {
+    map.iter_mut().try_for_each(|(_, value)| fill_text(value, machine))
+}
+
+fn fill_text(value: &mut Value, machine: &dyn System) -> Result<()> {
+    if let Value::String(text) = value
+        && text.starts_with(MARK)
+        && let Some(slot) = parse(text)
+    {
+        *value = evaluate(slot, machine)?;
+    }
+    Ok(())
+}
+
+struct Slot {
+    call: Call,
+    /// A path into the answer, by dots.
+    path: Option<String>,
+    /// What is put behind a text.
+    behind: Option<String>,
+}
+
+fn evaluate(slot: Slot, machine: &dyn System) -> Result<Value> {
+    let answer = catalog::call(slot.call, machine);
+    if let Some(problem) = answer.problem {
+        return Err(Error::from(problem));
+    }
+    let mut value = answer.value;
+    if let Some(path) = slot.path {
+        value = value.walk(&path, ".").cloned().unwrap_or_default();
+    }
+    if let (Value::String(text), Some(behind)) = (&mut value, slot.behind) {
+        text.push_str(&behind);
+    }
+    Ok(value)
+}
+
+/// `None` for what is malformed: it stays the text that it is.
+fn parse(text: &str) -> Option<Slot> {
+    let function = text.strip_prefix(MARK)?.strip_prefix("salt:")?;
+    let call = parse_call(function)?;
+    catalog::find(&call.function)?;
+    let (called, behind) = match function.split_once('~') {
+        Some((called, behind)) => (called, Some(unquoted(behind.trim()).to_owned())),
+        None => (function, None),
+    };
+    let after = called.rfind(')').map_or("", |at| &called[at + 1..]);
+    let path = after.split_once('.').map(|(_, path)| path.trim().to_owned());
+    Some(Slot { call, path, behind })
+}
+
+fn unquoted(text: &str) -> &str {
+    let quoted = |quote: char| text.len() >= 2 && text.starts_with(quote) && text.ends_with(quote);
+    if quoted('"') || quoted('\'') { &text[1..text.len() - 1] } else { text }
+}
+
+/// `mod.fun(arg, "two words", key=value)`: all arguments are texts.
+fn parse_call(text: &str) -> Option<Call> {
+    let mut tokens = tokens(text)?.into_iter();
+    let mut name = String::new();
+    loop {
+        match tokens.next()? {
+            Token::Sign('(') if !name.is_empty() => break,
+            token => token.onto(&mut name),
+        }
+    }
+    let mut call = Call::new(name);
+    let (mut word, mut key, mut brackets): (Option<String>, Option<String>, Vec<char>) = (None, None, Vec::new());
+    for token in tokens {
+        match token {
+            Token::Sign(sign @ (',' | ')')) if brackets.is_empty() => {
+                match (key.take(), word.take()) {
+                    (Some(key), word) => {
+                        call.kwargs.insert(key, word.unwrap_or_default());
+                    }
+                    (None, Some(word)) => call.args.push(word.into()),
+                    (None, None) => {}
+                }
+                if sign == ')' {
+                    return Some(call);
+                }
+                continue;
+            }
+            Token::Sign('=') if brackets.is_empty() => {
+                key = Some(word.take().unwrap_or_default());
+                continue;
+            }
+            Token::Sign(open @ ('[' | '{' | '(')) => brackets.push(open),
+            Token::Sign(close @ (']' | '}' | ')')) => {
+                let fits = matches!((brackets.pop()?, close), ('[', ']') | ('{', '}') | ('(', ')'));
+                if !fits {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+        token.onto(word.get_or_insert_default());
+    }
+    None
+}
+
+#[derive(Clone)]
+enum Token {
+    Sign(char),
+    Word(String),
+}
+
+impl Token {
+    fn onto(&self, text: &mut String) {
+        match self {
+            Token::Sign(sign) => text.push(*sign),
+            Token::Word(word) => text.push_str(word),
+        }
+    }
+}
+
+/// Words (quotes make them and are gone then), and signs one by one; white space only parts them.
+fn tokens(text: &str) -> Option<Vec<Token>> {
+    let mut tokens = Vec::new();
+    let mut word: Option<String> = None;
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' | '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match letters.next()? {
+                        close if close == letter => break,
+                        '\\' => word.push(letters.next()?),
+                        other => word.push(other),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(letters.next()?),
+            '#' => break,
+            letter if letter.is_alphanumeric() || letter == '_' => word.get_or_insert_default().push(letter),
+            other => {
+                tokens.extend(word.take().map(Token::Word));
+                if !other.is_whitespace() {
+                    tokens.push(Token::Sign(other));
+                }
+            }
+        }
+    }
+    tokens.extend(word.map(Token::Word));
+    Some(tokens)
+}
+
+#[cfg(test)]
+mod tests {
+    use rocksalt_modules::machine::Fake;
+
+    use super::*;
+
+    #[test]
+    fn slots_are_filled_in() {
+        let cases = [
+            ("__slot__:salt:test.echo(hello)", "hello"),
+            ("__slot__:salt:test.echo(\"two words\")", "two words"),
+            ("__slot__:salt:test.echo(text=a:b/c.d)", "a:b/c.d"),
+            ("__slot__:salt:test.echo('a, b') ~ /more", "a, b/more"),
+            ("__slot__:salt:test.echo(x) ~ ' more'", "x more"),
+            ("__slot__:salt:test.arg(k=v).kwargs.k", "v"),
+            ("__slot__:salt:test.arg(k=v).kwargs.none", "None"),
+            ("__slot__:salt:test.arg([1,2], {a}).args", "['[1,2]', '{a}']"),
+            // Malformed ones stay as they are.
+            ("__slot__:salt:test.echo", "__slot__:salt:test.echo"),
+            ("__slot__:salt:test.nosuch()", "__slot__:salt:test.nosuch()"),
+            ("__slot__:grains:os", "__slot__:grains:os"),
+            ("__slot__:salt:test.echo('open", "__slot__:salt:test.echo('open"),
+            ("no __slot__:salt:test.ping()", "no __slot__:salt:test.ping()"),
+        ];
+        for (text, expected) in cases {
+            let mut arguments = Map::from_iter([
+                ("a".into(), text.into()),
+                ("b".into(), Value::List(vec![text.into(), Map::from_iter([("c".into(), text.into())]).into()])),
+            ]);
+            fill(&mut arguments, &Fake::new()).expect("it answers");
+            assert_eq!(arguments.get("a").map(ToString::to_string).as_deref(), Some(expected), "{text}");
+            let nested = Value::Map(arguments).walk("b:1:c", ":").map(ToString::to_string);
+            assert_eq!(nested.as_deref(), Some(expected), "{text}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! [`Within`]: a machine as a state sees it that runs with a umask or a user of its own.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rocksalt_core::{JobId, Map};
+use rocksalt_modules::Result;
+use rocksalt_modules::machine::{Command, Output, Probe, Running, Stat, Stop, System, Tree, Upward};
+
+pub struct Within<'m> {
+    pub machine: &'m dyn System,
+    /// For what is made new, and for commands.
+    pub umask: Option<u32>,
+    /// Whom commands run as that don't say it themselves.
+    pub user: Option<String>,
+}
+
+impl Within<'_> {
+    fn command(&self, command: &Command) -> Command {
+        let mut command = command.clone();
+        command.umask = command.umask.or(self.umask);
+        if command.user.is_none() {
+            command.user.clone_from(&self.user);
+        }
+        command
+    }
+
+    /// What a new file's mode is, if nobody says.
+    fn fresh(&self, path: &Path, mode: Option<u32>) -> Option<u32> {
+        let is_new = || matches!(self.machine.stat(path, false), Ok(None));
+        mode.or_else(|| self.umask.filter(|_| is_new()).map(|umask| 0o666 & !umask))
+    }
+}
+
+impl Probe for Within<'_> {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let content = self.machine.read(path)?;
+        match self.umask {
+            // Where states look up which umask they run with.
+            Some(umask) if path == Path::new("/proc/self/status") => Ok(with_umask(&content, umask)),
+            _ => Ok(content),
+        }
+    }
+
+    fn read_at(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        self.machine.read_at(path, offset, length)
+    }
+
+    fn stat(&self, path: &Path, follow: bool) -> io::Result<Option<Stat>> {
+        self.machine.stat(path, follow)
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        self.machine.list(path)
+    }
+
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        self.machine.read_link(path)
+    }
+
+    fn query(&self, command: &Command) -> Result<Output> {
+        self.machine.query(&self.command(command))
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        self.machine.env(name)
+    }
+
+    fn environment(&self) -> Vec<(String, String)> {
+        self.machine.environment()
+    }
+
+    fn grains(&self) -> Arc<Map> {
+        self.machine.grains()
+    }
+
+    fn options(&self) -> &Map {
+        self.machine.options()
+    }
+
+    fn now(&self) -> f64 {
+        self.machine.now()
+    }
+
+    fn cancelled(&self) -> bool {
+        self.machine.cancelled()
+    }
+
+    fn sleep(&self, seconds: f64) -> Result<()> {
+        self.machine.sleep(seconds)
+    }
+
+    fn controller(&self) -> &dyn Upward {
+        self.machine.controller()
+    }
+
+    fn tree(&self) -> &dyn Tree {
+        self.machine.tree()
+    }
+
+    fn running(&self) -> Vec<Running> {
+        self.machine.running()
+    }
+}
+
+impl System for Within<'_> {
+    fn write(&self, path: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()> {
+        self.machine.write(path, content, self.fresh(path, mode))
+    }
+
+    fn write_stream(&self, path: &Path, mode: Option<u32>, next: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()> {
+        self.machine.write_stream(path, self.fresh(path, mode), next)
+    }
+
+    fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        self.machine.append(path, content)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.machine.remove(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        self.machine.remove_dir(path)
+    }
+
+    fn make_dir(&self, path: &Path, mode: u32) -> io::Result<()> {
+        self.machine.make_dir(path, mode & !self.umask.unwrap_or(0))
+    }
+
+    fn symlink(&self, target: &Path, link: &Path) -> io::Result<()> {
+        self.machine.symlink(target, link)
+    }
+
+    fn hard_link(&self, existing: &Path, link: &Path) -> io::Result<()> {
+        self.machine.hard_link(existing, link)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.machine.rename(from, to)
+    }
+
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
+        self.machine.set_mode(path, mode)
+    }
+
+    fn set_owner(&self, path: &Path, uid: Option<u32>, gid: Option<u32>, follow: bool) -> io::Result<()> {
+        self.machine.set_owner(path, uid, gid, follow)
+    }
+
+    fn set_times(&self, path: &Path, atime: f64, mtime: f64) -> io::Result<()> {
+        self.machine.set_times(path, atime, mtime)
+    }
+
+    fn run(&self, command: &Command) -> Result<Output> {
+        self.machine.run(&self.command(command))
+    }
+
+    fn set_env(&self, name: &str, value: Option<&str>) {
+        self.machine.set_env(name, value);
+    }
+
+    fn refresh_grains(&self) {
+        self.machine.refresh_grains();
+    }
+
+    fn stop(&self, job: JobId, how: Stop) -> bool {
+        self.machine.stop(job, how)
+    }
+}
+
+fn with_umask(status: &[u8], umask: u32) -> Vec<u8> {
+    let status = String::from_utf8_lossy(status);
+    let lines = status.lines().map(|line| match line.starts_with("Umask:") {
+        true => format!("Umask:\t{umask:04o}\n"),
+        false => format!("{line}\n"),
+    });
+    lines.collect::<String>().into_bytes()
+}

@@ -1,0 +1,129 @@
+//! `file.append`: lines at the end of a file.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::additions::{self, airy};
+use super::difference::HIDDEN;
+use super::texts::Sources;
+use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, lines, look, writes};
+use crate::Result;
+use crate::machine::{Probe, System};
+use crate::text::digest;
+
+/// Adds lines to the end of a file, unless they are in it.
+///
+/// ```yaml
+/// /etc/motd:
+///   file.append:
+///     - text: |
+///         Thou hadst better eat salt with the Philosophers of Greece,
+///         than sugar with the Courtiers of Italy.
+/// ```
+///
+/// A file that isn't there is made.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Append {
+    /// The file's path.
+    name: String,
+    /// A text, or a list of them.
+    #[serde(default)]
+    text: Value,
+    /// Make the directories above it.
+    #[serde(default)]
+    makedirs: Value,
+    /// Where the text comes from: `salt://…`, an address or a path.
+    #[serde(default)]
+    source: Value,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    source_hash: Value,
+    /// `jinja`: sources are templates.
+    #[serde(default = "super::texts::jinja")]
+    template: Value,
+    /// Several sources.
+    #[serde(default)]
+    sources: Value,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    source_hashes: Value,
+    /// Variables of the templates that `context` doesn't name.
+    #[serde(default)]
+    defaults: Value,
+    /// Variables of the templates.
+    #[serde(default)]
+    context: Value,
+    /// Lines that differ in space only are the same.
+    #[serde(default = "Flag::yes")]
+    ignore_whitespace: Flag,
+    /// Show what differs; switch it off for secrets.
+    #[serde(default = "Flag::yes")]
+    show_changes: Flag,
+}
+
+impl State for Append {
+    const NAME: &'static str = "file.append";
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        Ok(self.decide(machine, step).unwrap_or_else(Decision::Settled))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        super::reading(writes(&self.name), &self.source)
+    }
+}
+
+impl Append {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>, Verdict> {
+        let name = look::name(machine, &self.name);
+        if name.is_empty() {
+            return Err(Verdict::bad("Must provide name to file.append"));
+        }
+        let sources = Sources {
+            source: &self.source,
+            source_hash: &self.source_hash,
+            sources: &self.sources,
+            source_hashes: &self.source_hashes,
+            template: &self.template,
+            defaults: &self.defaults,
+            context: &self.context,
+        };
+        let prepared = additions::prepare(machine, step, &name, &self.makedirs, &self.text, &sources)?;
+        let mut added = Vec::new();
+        for chunk in &prepared.chunks {
+            let there = if self.ignore_whitespace.0 { prepared.has(chunk)? } else { prepared.text.has(chunk)? };
+            if !there {
+                added.extend(lines::bare(chunk));
+            }
+        }
+        let old = &prepared.text.old;
+        let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
+        let new = format!("{old}{gap}{}", added.iter().map(|line| format!("{line}\n")).collect::<String>());
+        let settled = format!("File {name} is in correct state");
+        if added.is_empty() && look::exists(machine, &name) {
+            return Err(Verdict::good(settled).output("path", name));
+        }
+        let shown = if self.show_changes.0 { airy(old, &new) } else { HIDDEN.to_owned() };
+        let (mut done, mut would) = (
+            Verdict::good(format!("Appended {} lines", added.len())),
+            Verdict::would(format!("File {name} is set to be updated")),
+        );
+        if added.is_empty() {
+            done.comment = settled;
+        } else {
+            done = done.change("diff", shown.as_str());
+            would = would.change("diff", shown);
+        }
+        let content = prepared.text.bytes(&new);
+        let hash = digest::of(digest::Kind::Sha256, &content);
+        let write = Action::Write { path: prepared.text.path, content, mode: None };
+        let plan = Plan::new(done.output("path", name).output("hash", hash)).all(prepared.actions).then(write);
+        Ok(Decision::Change(plan, would))
+    }
+}

@@ -1,0 +1,42 @@
+//! `file.exists`: only looks whether there is something.
+
+use serde::Deserialize;
+
+use super::{Decision, State, Step, Thing, Touches, Verdict, look};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Fails unless there is such a file or directory; makes nothing.
+///
+/// ```yaml
+/// /etc/ssl/private/site.key:
+///   file.exists
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Exists {
+    /// The path.
+    name: String,
+}
+
+impl State for Exists {
+    const NAME: &'static str = "file.exists";
+    type Plan = ();
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+        let name = look::name(machine, &self.name);
+        Ok(Decision::Settled(match () {
+            () if name.is_empty() => Verdict::bad("Must provide name to file.exists"),
+            () if look::exists(machine, &name) => Verdict::good(format!("Path {name} exists")).output("path", name),
+            () => Verdict::bad(format!("Specified path {name} does not exist")),
+        }))
+    }
+
+    fn apply(&self, (): (), _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        Ok(Verdict::good(""))
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::nothing().reads(Thing::Path(self.name.clone()))
+    }
+}

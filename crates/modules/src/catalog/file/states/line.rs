@@ -1,0 +1,176 @@
+//! `file.line`: one line of a file.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::edit::{self, Text};
+use super::line_edit::{Line as Edit, Mode};
+use super::permissions::{self, Wish};
+use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
+use crate::Result;
+use crate::machine::{Command, Probe, System};
+use crate::text::{diff, digest};
+
+/// Makes sure that a line is in a file, or is not.
+///
+/// ```yaml
+/// update config:
+///   file.line:
+///     - name: /etc/myconfig.conf
+///     - content: CFLAGS=-O2
+///     - mode: ensure
+///     - after: somekey.*?
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Line {
+    /// The file's path.
+    name: String,
+    /// The line.
+    #[serde(default)]
+    content: Option<String>,
+    /// What the line to replace or delete has in it: a text, or a regular expression. Else it is `content`.
+    #[serde(default)]
+    r#match: Option<String>,
+    /// `ensure` that it is there, `insert` it, `replace` the first match by it, or `delete` what matches.
+    #[serde(default)]
+    mode: Option<String>,
+    /// For `insert`: `start` or `end` of the file.
+    #[serde(default)]
+    location: Option<String>,
+    /// A regular expression for the line that it stands before.
+    #[serde(default)]
+    before: Option<String>,
+    /// A regular expression for the line that it stands after.
+    #[serde(default)]
+    after: Option<String>,
+    /// Show what differs; switch it off for secrets.
+    #[serde(default = "Flag::yes")]
+    show_changes: Flag,
+    /// Keep the old content beside it, with the time in its name.
+    #[serde(default)]
+    backup: Flag,
+    /// What is no file is no failure.
+    #[serde(default)]
+    quiet: Flag,
+    /// Indent the line as its neighbour is.
+    #[serde(default = "Flag::yes")]
+    indent: Flag,
+    /// Make an empty file first if there is none.
+    #[serde(default)]
+    create: Flag,
+    /// The user it belongs to.
+    #[serde(default)]
+    user: Value,
+    /// The group it belongs to.
+    #[serde(default)]
+    group: Value,
+    /// Its mode.
+    #[serde(default)]
+    file_mode: Value,
+}
+
+impl State for Line {
+    const NAME: &'static str = "file.line";
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        Ok(self.decide(machine, step).unwrap_or_else(Decision::Settled))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        writes(&self.name)
+    }
+}
+
+impl Line {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>, Verdict> {
+        let name = look::name(machine, &self.name);
+        if name.is_empty() {
+            return Err(Verdict::bad("Must provide name to file.line"));
+        }
+        let made = self.create.0 && !step.test && look::is_absolute(&name) && !look::exists(machine, &name);
+        if !made {
+            edit::check_file(machine, &name)?;
+        }
+        let mode = self.mode.as_deref().map(str::to_lowercase).filter(|mode| !mode.is_empty());
+        let Some(mode) = mode else {
+            return Err(Verdict::bad("Mode was not defined. How to process the file?"));
+        };
+        if mode != "delete" && self.content.is_none() {
+            return Err(Verdict::bad("Content can only be empty if mode is ['delete']"));
+        }
+        if !made && !look::is_file(machine, &name) {
+            let text = format!("File \"{name}\" does not exists or is not a file.");
+            let quiet = Verdict::good("No changes needed to be made");
+            return Err(if self.quiet.0 { quiet } else { Verdict::bad(text) });
+        }
+        let text = if made { Text::empty(&name) } else { Text::read(machine, &name)? };
+        let edit = Edit {
+            content: self.content.as_deref().unwrap_or_default(),
+            wanted: self.r#match.as_deref(),
+            mode: Mode::read(&mode).ok_or_else(|| Verdict::bad(format!("Unknown mode: \"{mode}\"")))?,
+            location: self.location.as_deref(),
+            before: self.before.as_deref(),
+            after: self.after.as_deref(),
+            indent: self.indent.0,
+        };
+        let lines = edit.edit(&text.old).map_err(Verdict::bad)?;
+        let new = lines.concat();
+        // Only what is there has owners and a mode to mend.
+        let wish = Wish {
+            user: self.user.clone(),
+            group: self.group.clone(),
+            mode: permissions::mode(&self.file_mode),
+            follow: true,
+            ..Wish::default()
+        };
+        let mut plan = Plan::new(Verdict::good("No changes needed to be made").output("path", name.as_str()));
+        let mut would = Verdict::good("No changes needed to be made");
+        if new != text.old || made {
+            if self.backup.0 && !made {
+                plan = plan
+                    .then(Action::Copy { from: text.path.clone(), to: format!("{}.{}", text.path, stamp(machine)) });
+            }
+            let content = text.bytes(&new);
+            plan.done = plan.done.output("hash", digest::of(digest::Kind::Sha256, &content));
+            let mode = wish.mode.as_deref().and_then(permissions::bits);
+            plan = plan.then(Action::Write { path: text.path.clone(), content, mode });
+        }
+        if new != text.old {
+            let shown: Value = match self.show_changes.0 {
+                true => {
+                    let new: Vec<&str> = lines.iter().map(String::as_str).collect();
+                    diff::lines(&edit::lines(&text.old), &new, "", "").into()
+                }
+                false => true.into(),
+            };
+            plan.done.comment = "Changes were made".into();
+            plan.done.changes.insert("diff", shown.clone());
+            would = Verdict::would("Changes would be made").change("diff", shown);
+        }
+        let mended = match made {
+            true => {
+                let (uid, gid) = permissions::numbers(machine, &wish.user, &wish.group);
+                let failure = format!("Failed to change user to {}", wish.user);
+                let owner = Action::Owner { path: name, uid, gid, follow: true, failure };
+                if uid.is_some() || gid.is_some() { vec![owner] } else { Vec::new() }
+            }
+            false => wish.look(machine, &name).actions,
+        };
+        if new == text.old && !made && mended.is_empty() {
+            return Err(plan.done);
+        }
+        Ok(Decision::Change(plan.all(mended), would))
+    }
+}
+
+/// The time as Salt puts it into the backup's name.
+fn stamp(machine: &dyn Probe) -> String {
+    let output = machine.query(&Command::new(["date", "+%Y-%m-%d-%H-%M-%S"])).ok().filter(|output| output.success());
+    output.map_or_else(|| format!("{}", machine.now() as u64), |output| output.text().trim().to_owned())
+}

@@ -1,0 +1,42 @@
+//! `file.missing`: only looks whether there is nothing.
+
+use serde::Deserialize;
+
+use super::{Decision, State, Step, Thing, Touches, Verdict, look};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Fails if there is such a file or directory; removes nothing.
+///
+/// ```yaml
+/// /etc/nologin:
+///   file.missing
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Missing {
+    /// The path.
+    name: String,
+}
+
+impl State for Missing {
+    const NAME: &'static str = "file.missing";
+    type Plan = ();
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+        let name = look::name(machine, &self.name);
+        Ok(Decision::Settled(match () {
+            () if name.is_empty() => Verdict::bad("Must provide name to file.missing"),
+            () if look::exists(machine, &name) => Verdict::bad(format!("Specified path {name} exists")),
+            () => Verdict::good(format!("Path {name} is missing")),
+        }))
+    }
+
+    fn apply(&self, (): (), _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        Ok(Verdict::good(""))
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::nothing().reads(Thing::Path(self.name.clone()))
+    }
+}

@@ -1,0 +1,143 @@
+//! `file.replace`: what a regular expression matches.
+
+use rocksalt_core::Value;
+use rocksalt_core::pattern::{Pattern, Template};
+use serde::Deserialize;
+
+use super::super::content::default_backup;
+use super::super::pattern_flags;
+use super::super::replace::quoted;
+use super::edit::{self, Change, Text};
+use super::{Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Replaces what a regular expression matches in a file.
+///
+/// ```yaml
+/// ssh only with keys:
+///   file.replace:
+///     - name: /etc/ssh/sshd_config
+///     - pattern: '^#?PasswordAuthentication .*$'
+///     - repl: 'PasswordAuthentication no'
+///     - append_if_not_found: True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Replace {
+    /// The file's path.
+    name: String,
+    /// The regular expression.
+    #[serde(default)]
+    pattern: String,
+    /// What to put in its place; may use `\1` and `\g<name>`.
+    #[serde(default)]
+    repl: Value,
+    /// At most so many matches; 0 for all.
+    #[serde(default)]
+    count: u32,
+    /// Names of Python's `re` flags, or their number; `MULTILINE` unless told.
+    #[serde(default = "pattern_flags::standard")]
+    flags: Value,
+    /// Taken and ignored: the file is always searched as a whole.
+    #[serde(default)]
+    #[allow(dead_code, reason = "the file is searched as a whole")]
+    bufsize: Value,
+    /// If nothing matches, add the content at the end, unless it is there already.
+    #[serde(default)]
+    append_if_not_found: Flag,
+    /// If nothing matches, add the content at the start, unless it is there already.
+    #[serde(default)]
+    prepend_if_not_found: Flag,
+    /// What to add then, in place of `repl`.
+    #[serde(default)]
+    not_found_content: Option<String>,
+    /// The ending of the old content's copy, or `False` for none.
+    #[serde(default = "default_backup")]
+    backup: Value,
+    /// Show what differs; switch it off for secrets.
+    #[serde(default = "Flag::yes")]
+    show_changes: Flag,
+    /// No file is no failure.
+    #[serde(default)]
+    ignore_if_missing: Flag,
+    /// Take backslashes of the replacement as they stand.
+    #[serde(default)]
+    backslash_literal: Flag,
+    /// Taken for Salt's sake: files that are no UTF-8 keep their other bytes.
+    #[serde(default)]
+    #[allow(dead_code, reason = "bytes that are no text stay as they are")]
+    encoding: Option<String>,
+}
+
+impl State for Replace {
+    const NAME: &'static str = "file.replace";
+    const REQUIRED: &'static [&'static str] = &["pattern", "repl"];
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        Ok(self.decide(machine).unwrap_or_else(Decision::Settled))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        writes(&self.name)
+    }
+}
+
+impl Replace {
+    fn decide(&self, machine: &dyn Probe) -> Result<Decision<Plan>, Verdict> {
+        let name = look::name(machine, &self.name);
+        if name.is_empty() {
+            return Err(Verdict::bad("Must provide name to file.replace"));
+        }
+        if let Err(verdict) = edit::check_file(machine, &name) {
+            let missing = self.ignore_if_missing.0 && verdict.comment.contains("file not found");
+            return Err(if missing { Verdict::good("No changes needed to be made") } else { verdict });
+        }
+        if self.append_if_not_found.0 && self.prepend_if_not_found.0 {
+            return Err(Verdict::bad("Only one of append and prepend_if_not_found is permitted"));
+        }
+        let text = Text::read(machine, &name)?;
+        let new = self.edit(&text.old).map_err(|error| Verdict::bad(error.to_string()))?;
+        if new == text.old {
+            return Err(Verdict::good("No changes needed to be made").output("path", name));
+        }
+        let change = Change {
+            shown: edit::shown(&text, &new, self.show_changes.0),
+            text: &text,
+            new,
+            backup: &self.backup,
+            would: "Changes would have been made",
+            done: "Changes were made",
+        };
+        Ok(change.decide(machine))
+    }
+
+    fn edit(&self, old: &str) -> Result<String> {
+        let flags = pattern_flags::read(&self.flags)?;
+        let pattern = Pattern::new(&self.pattern, flags)?;
+        let repl = self.repl.to_string();
+        let template = if self.backslash_literal.0 { Template::literal(&repl) } else { Template::parse(&repl)? };
+        let (mut new, count) = pattern.replace(old, &template, self.count as usize)?;
+        if count > 0 || !(self.append_if_not_found.0 || self.prepend_if_not_found.0) {
+            return Ok(new);
+        }
+        let content = self.not_found_content.as_deref().unwrap_or(&repl);
+        let searched = if content.is_empty() { &repl } else { content };
+        let there = Pattern::new(&format!("^{}($|(?=\r\n))", quoted(searched)), flags)?;
+        if there.matches(old)? {
+            return Ok(new);
+        }
+        if self.prepend_if_not_found.0 {
+            return Ok(format!("{content}\n{new}"));
+        }
+        if !new.is_empty() && !new.ends_with('\n') {
+            new.push('\n');
+        }
+        Ok(format!("{new}{content}\n"))
+    }
+}

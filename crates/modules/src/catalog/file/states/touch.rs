@@ -1,0 +1,116 @@
+//! `file.touch`: a file that is there, with the times of now or others.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::work::missing_directories;
+use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Makes an empty file, or sets the times of one that is there, every time.
+///
+/// ```yaml
+/// /var/log/httpd/logrotate.empty:
+///   file.touch
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Touch {
+    /// The file's path.
+    name: String,
+    /// The time of access in seconds since 1970; now unless told.
+    #[serde(default)]
+    atime: Value,
+    /// The time of change in seconds since 1970; now unless told.
+    #[serde(default)]
+    mtime: Value,
+    /// Make the directories above it.
+    #[serde(default)]
+    makedirs: Flag,
+}
+
+impl State for Touch {
+    const NAME: &'static str = "file.touch";
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        Ok(self.decide(machine, step).unwrap_or_else(Decision::Settled))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        writes(&self.name)
+    }
+}
+
+impl Touch {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>, Verdict> {
+        let name = look::name(machine, &self.name);
+        if name.is_empty() {
+            return Err(Verdict::bad("Must provide name to file.touch"));
+        }
+        if !look::is_absolute(&name) {
+            return Err(Verdict::bad(format!("Specified file {name} is not an absolute path")));
+        }
+        let would = dry(machine, &name, &self.atime, &self.mtime);
+        if step.test {
+            return Err(would);
+        }
+        let above = look::above(&name);
+        let mut plan = Plan::new(Verdict::default());
+        if !look::is_directory(machine, above) {
+            if !self.makedirs {
+                return Err(Verdict::bad(format!("Directory not present to touch file {name}")));
+            }
+            let mode = 0o777 & !look::umask(machine);
+            let make = |path| Action::MakeDirectory { path, mode, uid: None, gid: None };
+            plan = plan.all(missing_directories(machine, above).into_iter().map(make));
+        }
+        let now = machine.now();
+        let times = (seconds(&self.atime)?, seconds(&self.mtime)?);
+        let (atime, mtime) = match times {
+            (None, None) => (now, now),
+            (atime, mtime) => (atime.or(mtime).unwrap_or(now), mtime.or(atime).unwrap_or(now)),
+        };
+        let done = if look::exists(machine, &name) {
+            let what = if look::is_directory(machine, &name) { "directory" } else { "file" };
+            Verdict::good(format!("Updated times on {what} {name}")).change("touched", name.as_str())
+        } else {
+            plan = plan.then(Action::Write { path: name.clone(), content: Vec::new(), mode: None });
+            Verdict::good(format!("Created empty file {name}")).change("new", name.as_str())
+        };
+        plan.done = done.output("path", name.as_str());
+        Ok(Decision::Change(plan.then(Action::Times { path: name, atime, mtime }), would))
+    }
+}
+
+/// What a dry run says.
+pub fn dry(machine: &dyn Probe, name: &str, atime: &Value, mtime: &Value) -> Verdict {
+    if !look::is_absolute(name) {
+        return Verdict::bad(format!("Specified file {name} is not an absolute path"));
+    }
+    let Some(stat) = look::found(machine, name).and_then(|_| look::itself(machine, name)) else {
+        return Verdict::would(format!("File {name} is set to be created")).change("new", name);
+    };
+    let differs =
+        |wished: &Value, found: f64| !wished.is_null() && wished.to_string() != Value::Float(found).to_string();
+    if differs(atime, stat.atime) || differs(mtime, stat.mtime) {
+        return Verdict::would(format!("Times set to be updated on file {name}")).change("touched", name);
+    }
+    Verdict::good(format!("File {name} exists and has the correct times")).change("new", name)
+}
+
+fn seconds(value: &Value) -> Result<Option<f64>, Verdict> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Int(number) => Ok(Some(*number as f64)),
+        Value::Float(number) => Ok(Some(*number)),
+        other => {
+            other.to_string().trim().parse().map(Some).map_err(|_| Verdict::bad("atime and mtime must be integers"))
+        }
+    }
+}

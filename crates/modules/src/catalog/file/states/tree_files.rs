@@ -1,0 +1,167 @@
+//! Which files, directories and links a directory of the controller's tree means on the machine.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use rocksalt_core::Value;
+
+use super::look;
+use super::source::tree_url;
+use super::walk::Patterns;
+use crate::Result;
+use crate::catalog::file::path::normal;
+use crate::machine::{EntryKind, Probe};
+
+/// What is asked for.
+pub struct Wanted<'a> {
+    /// The directory on the machine.
+    pub name: &'a str,
+    /// `salt://…`
+    pub sources: &'a [String],
+    pub saltenv: &'a str,
+    pub patterns: Patterns,
+    pub max_depth: Option<u64>,
+    pub include_empty: bool,
+    pub keep_links: bool,
+}
+
+/// What that comes to.
+#[derive(Default)]
+pub struct Found {
+    /// Path to source.
+    pub files: BTreeMap<String, String>,
+    pub directories: BTreeSet<String>,
+    /// Path to target.
+    pub links: BTreeMap<String, String>,
+    /// Those of the directories that are wanted for themselves.
+    empty: BTreeSet<String>,
+}
+
+impl Found {
+    /// All that a clean-up must leave.
+    pub fn keep(&self) -> BTreeSet<String> {
+        self.files.keys().chain(self.links.keys()).chain(&self.empty).cloned().collect()
+    }
+
+    /// Whether another source has something there already.
+    fn is_occupied(&self, path: &str) -> bool {
+        self.empty.contains(path)
+            || self.files.keys().any(|file| Path::new(file).starts_with(path) && file != path)
+            || Path::new(path)
+                .ancestors()
+                .filter_map(Path::to_str)
+                .any(|above| self.files.contains_key(above) || self.links.contains_key(above))
+    }
+}
+
+/// The sources that are directories of the tree; Salt's text if none is.
+pub fn sources(machine: &dyn Probe, source: &Value, saltenv: &str) -> Result<Vec<String>, String> {
+    let list = match source {
+        Value::List(items) => items.iter().map(ToString::to_string).collect(),
+        other => vec![other.to_string()],
+    };
+    let list: Vec<String> = list.iter().map(|text| text.trim_end_matches('/').to_owned()).collect();
+    if let Some(wrong) = list.iter().find(|text| !text.starts_with("salt://")) {
+        return Err(format!("Invalid source '{wrong}' (must be a salt:// URI)"));
+    }
+    let is_directory = |text: &&String| {
+        let (path, asked) = tree_url(text);
+        let Ok(entries) = machine.tree().entries(asked.unwrap_or(saltenv)) else { return false };
+        let below = format!("{path}/");
+        entries
+            .iter()
+            .any(|entry| entry.path.starts_with(&below) || (entry.path == path && entry.kind == EntryKind::Directory))
+    };
+    let found: Vec<String> = list.iter().filter(is_directory).cloned().collect();
+    if found.is_empty() { Err("none of the specified sources were found".into()) } else { Ok(found) }
+}
+
+pub fn wanted(machine: &dyn Probe, wanted: &Wanted<'_>) -> Result<Found> {
+    let mut found = Found::default();
+    for source in wanted.sources {
+        add(machine, wanted, source, &mut found)?;
+    }
+    Ok(found)
+}
+
+fn add(machine: &dyn Probe, wanted: &Wanted<'_>, source: &str, found: &mut Found) -> Result<()> {
+    let (root, asked) = tree_url(source);
+    let saltenv = asked.unwrap_or(wanted.saltenv);
+    let below = format!("{}/", root.trim_end_matches('/'));
+    let entries = machine.tree().entries(saltenv)?;
+    let mut here = Found::default();
+    // By its path below the root; none if it isn't wanted.
+    let place = |path: &str| {
+        let relative = path.strip_prefix(&below)?;
+        let deep = relative.matches('/').count() as u64;
+        let safe = !relative.is_empty() && !format!("/{relative}/").contains("/../");
+        let taken = safe && wanted.max_depth.is_none_or(|depth| deep <= depth) && wanted.patterns.take(relative);
+        taken.then(|| look::join(wanted.name, relative)).filter(|path| !found.is_occupied(path))
+    };
+    for entry in entries.iter() {
+        let Some(path) = place(&entry.path) else { continue };
+        match &entry.kind {
+            EntryKind::Link { target } if wanted.keep_links => {
+                here.links.insert(path, target.clone());
+            }
+            EntryKind::Directory if wanted.include_empty => {
+                here.empty.insert(path.clone());
+                here.directories.insert(path);
+            }
+            EntryKind::Directory => {}
+            EntryKind::File { .. } | EntryKind::Link { .. } => {
+                let in_link = wanted.keep_links && is_below_link(&entries, &entry.path);
+                // A link to a directory has no content of its own.
+                if !in_link
+                    && (matches!(entry.kind, EntryKind::File { .. })
+                        || machine.tree().hash(saltenv, &entry.path)?.is_some())
+                {
+                    here.directories.insert(look::above(&path).to_owned());
+                    here.files.insert(path, format!("salt://{}?saltenv={saltenv}", entry.path));
+                }
+            }
+        }
+    }
+    if wanted.keep_links && !wanted.include_empty {
+        drop_links_to_nothing(&entries, &below, wanted.name, &mut here);
+    }
+    found.files.extend(here.files);
+    found.directories.extend(here.directories);
+    found.links.extend(here.links);
+    found.empty.extend(here.empty);
+    Ok(())
+}
+
+fn is_below_link(entries: &[crate::machine::TreeEntry], path: &str) -> bool {
+    entries.iter().any(|entry| {
+        matches!(entry.kind, EntryKind::Link { .. })
+            && path.strip_prefix(&entry.path).is_some_and(|rest| rest.starts_with('/'))
+    })
+}
+
+/// A link to a directory of the tree that is empty, and so isn't made, would lead nowhere.
+fn drop_links_to_nothing(entries: &[crate::machine::TreeEntry], below: &str, name: &str, found: &mut Found) {
+    loop {
+        let stale: Vec<String> = found
+            .links
+            .iter()
+            .filter(|(_, target)| {
+                let in_tree = normal(&Path::new(below).join(target));
+                let on_machine = normal(&Path::new(name).join(target));
+                entries.iter().any(|entry| entry.kind == EntryKind::Directory && Path::new(&entry.path) == in_tree)
+                    && !found
+                        .files
+                        .keys()
+                        .chain(found.links.keys())
+                        .any(|path| Path::new(path).starts_with(&on_machine))
+            })
+            .map(|(path, _)| path.clone())
+            .collect();
+        if stale.is_empty() {
+            return;
+        }
+        stale.iter().for_each(|path| {
+            found.links.remove(path);
+        });
+    }
+}

@@ -1,0 +1,74 @@
+//! `file.uncomment`: lines that are not commented out.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::super::content::default_backup;
+use super::comment::{changed, finish, hash};
+use super::edit::{self, Text};
+use super::{Decision, Plan, State, Step, Touches, Verdict, look, writes};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Makes sure that lines are not commented out.
+///
+/// ```yaml
+/// /etc/adduser.conf:
+///   file.uncomment:
+///     - regex: EXTRA_GROUPS
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Uncomment {
+    /// The file's path.
+    name: String,
+    /// A regular expression for the lines, as they are without the comment sign.
+    #[serde(default)]
+    regex: String,
+    /// The comment sign.
+    #[serde(default = "hash")]
+    char: String,
+    /// The ending of the old content's copy, or `False` for none.
+    #[serde(default = "default_backup")]
+    backup: Value,
+}
+
+impl State for Uncomment {
+    const NAME: &'static str = "file.uncomment";
+    const REQUIRED: &'static [&'static str] = &["regex"];
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        Ok(self.decide(machine).unwrap_or_else(Decision::Settled))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        writes(&self.name)
+    }
+}
+
+impl Uncomment {
+    fn decide(&self, machine: &dyn Probe) -> Result<Decision<Plan>, Verdict> {
+        let name = look::name(machine, &self.name);
+        if name.is_empty() {
+            return Err(Verdict::bad("Must provide name to file.uncomment"));
+        }
+        edit::check_file(machine, &name)?;
+        let text = Text::read(machine, &name)?;
+        let bare = self.regex.trim_start_matches('^');
+        let expected = format!("^[ \t]*{bare}");
+        if !text.has(&format!("{}[ \t]*{bare}", self.char))? {
+            return Err(match text.has(&expected)? {
+                true => Verdict::good("Pattern already uncommented").output("path", name),
+                false => Verdict::bad(format!("{}: Pattern not found", self.regex)),
+            });
+        }
+        let new = changed(&text, &self.regex, &self.char, false)?;
+        let texts = ["Uncommented lines successfully", "Expected uncommented lines not found"];
+        finish(machine, &name, &text, new, &self.backup, &expected, texts)
+    }
+}
