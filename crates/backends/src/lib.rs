@@ -1,4 +1,5 @@
 //! Where data comes from and where it goes.
 
 pub mod files;
+pub mod pillar;
 pub mod roster;

@@ -1,6 +1,6 @@
 //! The controller's files as targets ask for them: a list, many small ones, a large one as a stream.
 
-use rocksalt_backends::files::{Error, Files, Kind, Name};
+use rocksalt_backends::files::{EntryKind, Error, Files, Name};
 use rocksalt_core::call::{Problem, ProblemKind};
 use rocksalt_core::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -16,9 +16,9 @@ pub async fn entries(files: &dyn Files) -> Result<Value, Problem> {
     for environment in files.environments() {
         let entries = files.entries(&environment).await.map_err(|error| failed(&error))?;
         let entries = entries.into_iter().map(|entry| match entry.kind {
-            Kind::File { size, mode } => vec![entry.path.into(), "f".into(), size.into(), mode.into()],
-            Kind::Directory => vec![entry.path.into(), "d".into()],
-            Kind::Link { target } => vec![entry.path.into(), "l".into(), target.into()],
+            EntryKind::File { size, mode } => vec![entry.path.into(), "f".into(), size.into(), mode.into()],
+            EntryKind::Directory => vec![entry.path.into(), "d".into()],
+            EntryKind::Link { target } => vec![entry.path.into(), "l".into(), target.into()],
         });
         all.insert(environment, entries.map(Value::List).collect::<Vec<_>>());
     }

@@ -8,67 +8,82 @@ use async_trait::async_trait;
 use rocksalt_core::{Map, Value, nearest};
 use tokio::io::AsyncRead;
 
-use super::{Error, Files, Kind, Listed, Name};
+use super::{Entry, EntryKind, Error, Files, Name, Options, environment_name};
 
-pub struct Roots(Vec<(String, Vec<PathBuf>)>);
+/// The roots of all environments that have none of their own; its name in a path is the environment's.
+const ANY: &str = "__env__";
+
+/// Deeper than any tree that people write.
+const DEPTH: usize = 128;
+
+pub struct Roots {
+    roots: Vec<(String, Vec<String>)>,
+    options: Options,
+}
 
 impl Roots {
-    pub fn new(roots: &Map) -> Roots {
+    pub fn new(roots: &Map, options: Options) -> Roots {
         let directories = |value: &Value| match value {
-            Value::List(items) => items.iter().map(|item| PathBuf::from(item.to_string())).collect(),
+            Value::List(items) => items.iter().map(ToString::to_string).collect(),
             Value::Null => Vec::new(),
-            one => vec![PathBuf::from(one.to_string())],
+            one => vec![one.to_string()],
         };
-        Roots(roots.iter().map(|(name, value)| (name.to_string(), directories(value))).collect())
+        Roots { roots: roots.iter().map(|(name, value)| (name.to_string(), directories(value))).collect(), options }
     }
 
-    fn directories(&self, environment: &str) -> Result<&[PathBuf], Error> {
-        match self.0.iter().find(|(name, _)| name == environment) {
-            Some((_, directories)) => Ok(directories),
-            None => {
-                let hint = match self.0.is_empty() {
-                    true => ": `file_roots` is not set in the configuration".to_owned(),
-                    false => nearest::hint(environment, self.0.iter().map(|(name, _)| name.as_str())),
-                };
-                Err(Error::NoEnvironment { name: environment.to_owned(), hint })
-            }
+    fn directories(&self, environment: &str) -> Result<Vec<PathBuf>, Error> {
+        let of = |wanted: &str| self.roots.iter().find(|(name, _)| name == wanted).map(|(_, directories)| directories);
+        if let Some(directories) = of(environment).filter(|_| environment != ANY) {
+            return Ok(directories.iter().map(PathBuf::from).collect());
         }
+        if let Some(directories) = of(ANY) {
+            // The name becomes part of a path.
+            let name = environment_name(environment)?;
+            return Ok(directories.iter().map(|directory| PathBuf::from(directory.replace(ANY, name))).collect());
+        }
+        let hint = match self.roots.is_empty() {
+            true => ": `file_roots` is not set in the configuration".to_owned(),
+            false => nearest::hint(environment, self.roots.iter().map(|(name, _)| name.as_str())),
+        };
+        Err(Error::NoEnvironment { name: environment.to_owned(), hint })
     }
 
-    /// Links may lead about inside a root, but not out of it.
-    fn find(directory: &Path, name: &Name) -> Option<PathBuf> {
+    /// A file below a root. Links may lead about inside of it, and out of it only if the options say so.
+    fn find(&self, directory: &Path, name: &Name) -> Option<PathBuf> {
         let root = directory.canonicalize().ok()?;
         let path = root.join(name.as_str()).canonicalize().ok()?;
-        (path.starts_with(&root) && path.is_file()).then_some(path)
+        ((path.starts_with(&root) || self.options.follow_links) && path.is_file()).then_some(path)
     }
 }
 
 #[async_trait]
 impl Files for Roots {
     fn environments(&self) -> Vec<String> {
-        self.0.iter().map(|(name, _)| name.clone()).collect()
+        self.roots.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    async fn list(&self, environment: &str) -> Result<Vec<String>, Error> {
-        let entries = self.entries(environment).await?;
-        Ok(entries.into_iter().filter(|entry| entry.kind != Kind::Directory).map(|entry| entry.path).collect())
-    }
-
-    async fn entries(&self, environment: &str) -> Result<Vec<Listed>, Error> {
-        let directories = self.directories(environment)?.to_vec();
+    async fn entries(&self, environment: &str) -> Result<Vec<Entry>, Error> {
+        let directories = self.directories(environment)?;
+        let options = self.options.clone();
         let listed = tokio::task::spawn_blocking(move || {
-            let mut entries = BTreeMap::new();
-            directories.iter().for_each(|directory| walk(directory, "", &mut entries));
-            entries.into_iter().map(|(path, kind)| Listed { path, kind }).collect()
+            let mut found = BTreeMap::new();
+            for root in directories {
+                let Ok(root) = root.canonicalize() else { continue };
+                Walk { root: &root, options: &options, found: &mut found, above: vec![root.clone()] }.walk(&root, "");
+            }
+            found.into_iter().map(|(path, kind)| Entry { path, kind }).collect()
         });
         Ok(listed.await.unwrap_or_default())
     }
 
     async fn open(&self, environment: &str, name: &Name) -> Result<(Box<dyn AsyncRead + Send + Unpin>, u64), Error> {
-        let found = self.directories(environment)?.iter().find_map(|directory| Roots::find(directory, name));
-        let Some(path) = found else {
-            return Err(Error::NoFile { environment: environment.to_owned(), name: name.as_str().to_owned() });
-        };
+        let missing = || Error::NoFile { environment: environment.to_owned(), name: name.as_str().to_owned() };
+        let directories = self.directories(environment)?;
+        if self.options.ignores(name.as_str()) {
+            return Err(missing());
+        }
+        let found = directories.iter().find_map(|directory| self.find(directory, name));
+        let path = found.ok_or_else(missing)?;
         let fault = |source| Error::Io { name: name.as_str().to_owned(), source };
         let file = tokio::fs::File::open(&path).await.map_err(fault)?;
         let size = file.metadata().await.map_err(fault)?.len();
@@ -76,28 +91,70 @@ impl Files for Roots {
     }
 }
 
-/// What an earlier directory has stays as it is.
-fn walk(directory: &Path, prefix: &str, entries: &mut BTreeMap<String, Kind>) {
-    let mut empty = true;
-    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        empty = false;
-        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir() {
-            walk(&entry.path(), &format!("{name}/"), entries);
-        // A link to a directory could lead anywhere, and round in circles: it isn't followed.
-        } else if kind.is_symlink() && entry.path().is_file() {
-            if let Ok(target) = std::fs::read_link(entry.path()) {
-                entries.entry(name).or_insert(Kind::Link { target: target.to_string_lossy().into_owned() });
+struct Walk<'a> {
+    root: &'a Path,
+    options: &'a Options,
+    found: &'a mut BTreeMap<String, EntryKind>,
+    /// The real paths of the directories that lead here: a link back to one of them is not followed.
+    above: Vec<PathBuf>,
+}
+
+impl Walk<'_> {
+    fn walk(&mut self, directory: &Path, prefix: &str) {
+        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+            // What has no name in UTF-8 can't be asked for.
+            let Ok(file_name) = entry.file_name().into_string() else { continue };
+            let name = if prefix.is_empty() { file_name } else { format!("{prefix}/{file_name}") };
+            let path = entry.path();
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                self.add(&name, EntryKind::Directory);
+                self.descend(&path, &name);
+            } else if kind.is_file() {
+                let Ok(stat) = entry.metadata() else { continue };
+                let mode = stat.permissions().mode() & 0o7777;
+                self.add(&name, EntryKind::File { size: stat.len(), mode });
+            } else if kind.is_symlink() {
+                self.link(&path, &name);
             }
-        } else if kind.is_file()
-            && let Ok(metadata) = entry.metadata()
-        {
-            let mode = metadata.permissions().mode() & 0o7777;
-            entries.entry(name).or_insert(Kind::File { size: metadata.len(), mode });
         }
     }
-    if empty && !prefix.is_empty() {
-        entries.entry(prefix.trim_end_matches('/').to_owned()).or_insert(Kind::Directory);
+
+    fn link(&mut self, path: &Path, name: &str) {
+        let Ok(target) = std::fs::read_link(path) else { return };
+        let real = path.canonicalize().ok();
+        let inside = real.as_ref().is_none_or(|real| real.starts_with(self.root));
+        match (inside, self.options.follow_links) {
+            (true, _) => self.add(name, EntryKind::Link { target: target.to_string_lossy().into_owned() }),
+            // To a target it looks as if what lies elsewhere were here.
+            (false, true) => match real.as_ref().and_then(|real| std::fs::metadata(real).ok()) {
+                Some(stat) if stat.is_dir() => self.add(name, EntryKind::Directory),
+                Some(stat) if stat.is_file() => {
+                    self.add(name, EntryKind::File { size: stat.len(), mode: stat.permissions().mode() & 0o7777 });
+                }
+                _ => {}
+            },
+            (false, false) => return,
+        }
+        if self.options.follow_links && path.is_dir() {
+            self.descend(path, name);
+        }
+    }
+
+    fn descend(&mut self, path: &Path, name: &str) {
+        let Ok(real) = path.canonicalize() else { return };
+        if self.above.contains(&real) || self.above.len() >= DEPTH {
+            return;
+        }
+        self.above.push(real);
+        self.walk(path, name);
+        self.above.pop();
+    }
+
+    /// What an earlier root has is there already.
+    fn add(&mut self, name: &str, kind: EntryKind) {
+        if !self.options.ignores(name) {
+            self.found.entry(name.to_owned()).or_insert(kind);
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! The tests of the backends, in one binary.
 
+mod files_roots;
+mod pillar_conformance;
 mod roster_cases;
 mod roster_conformance;
 mod roster_edges;

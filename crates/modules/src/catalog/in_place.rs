@@ -61,7 +61,12 @@ mod tests {
             ("defaults.merge", "[{a: 1}, {a: 2}, false, false]", "{}", None),
             ("defaults.update", "[{h: {a: 1}}, {b: 2}]", "{}", Some("{'h': {'b': 2, 'a': 1}}")),
             ("slsutil.update", "[{a: 1}, {b: 2}]", "{}", Some("{'a': 1, 'b': 2}")),
-            ("slsutil.merge", "[{a: {b: 1}, x: 1}, {a: {c: 2}, y: 2}, overwrite]", "{}", Some("{'a': {'c': 2}, 'x': 1}")),
+            (
+                "slsutil.merge",
+                "[{a: {b: 1}, x: 1}, {a: {c: 2}, y: 2}, overwrite]",
+                "{}",
+                Some("{'a': {'c': 2}, 'x': 1}"),
+            ),
             ("slsutil.merge", "[{a: 1}, {a: 2}]", "{}", None),
             ("test.arg", "[{a: 1}]", "{}", None),
         ];

@@ -2,35 +2,49 @@
 //!
 //! To add a noun: write `noun.rs` with a `FUNCTIONS` list, and put one line here in each place.
 
+mod from_template;
 mod function;
 mod in_place;
 mod state;
 mod verdict;
 
+mod alternatives;
 mod cmd;
 mod config;
 mod cp;
 mod defaults;
+mod dig;
 mod disk;
 mod environ;
 mod event;
 mod file;
+mod git;
 mod grains;
+mod group;
+mod hashutil;
+mod locale;
 mod log;
 mod matching;
+mod mine;
 mod module;
 mod network;
 mod pillar;
+mod pkg;
 mod ps;
 mod publish;
+mod random;
 mod saltutil;
+mod service;
 mod slsutil;
 mod states;
 mod status;
 mod sys;
 mod system;
 mod test;
+mod timezone;
+mod user;
 
+pub use from_template::from_template;
 pub use function::{Entry, Function, NAMED, Outcome, entry};
 pub use in_place::{Changed, changed, changes_in_place};
 pub use rocksalt_core::touches::{Thing, Touches};
@@ -44,28 +58,40 @@ use crate::text::glob;
 
 /// Alphabetical by noun.
 const NOUNS: &[(&str, &[Entry])] = &[
+    ("alternatives", alternatives::FUNCTIONS),
     ("cmd", cmd::FUNCTIONS),
     ("config", config::FUNCTIONS),
     ("cp", cp::FUNCTIONS),
     ("defaults", defaults::FUNCTIONS),
+    ("dig", dig::FUNCTIONS),
     ("disk", disk::FUNCTIONS),
     ("environ", environ::FUNCTIONS),
     ("event", event::FUNCTIONS),
     ("file", file::FUNCTIONS),
+    ("git", git::FUNCTIONS),
     ("grains", grains::FUNCTIONS),
+    ("group", group::FUNCTIONS),
+    ("hashutil", hashutil::FUNCTIONS),
+    ("locale", locale::FUNCTIONS),
     ("log", log::FUNCTIONS),
     ("match", matching::FUNCTIONS),
+    ("mine", mine::FUNCTIONS),
     ("network", network::FUNCTIONS),
     ("pillar", pillar::FUNCTIONS),
+    ("pkg", pkg::FUNCTIONS),
     ("ps", ps::FUNCTIONS),
     ("publish", publish::FUNCTIONS),
+    ("random", random::FUNCTIONS),
     ("saltutil", saltutil::FUNCTIONS),
+    ("service", service::FUNCTIONS),
     ("slsutil", slsutil::FUNCTIONS),
     ("state", states::FUNCTIONS),
     ("status", status::FUNCTIONS),
     ("sys", sys::FUNCTIONS),
     ("system", system::FUNCTIONS),
     ("test", test::FUNCTIONS),
+    ("timezone", timezone::FUNCTIONS),
+    ("user", user::FUNCTIONS),
 ];
 
 /// Every function there is.

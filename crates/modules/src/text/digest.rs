@@ -83,15 +83,41 @@ impl Sum {
 
     /// In hexadecimal.
     pub fn end(self) -> String {
+        hex(&self.bytes())
+    }
+
+    pub fn bytes(self) -> Vec<u8> {
         match self {
-            Sum::Md5(sum) => hex(&sum.finalize()),
-            Sum::Sha1(sum) => hex(&sum.finalize()),
-            Sum::Sha224(sum) => hex(&sum.finalize()),
-            Sum::Sha256(sum) => hex(&sum.finalize()),
-            Sum::Sha384(sum) => hex(&sum.finalize()),
-            Sum::Sha512(sum) => hex(&sum.finalize()),
+            Sum::Md5(sum) => sum.finalize().to_vec(),
+            Sum::Sha1(sum) => sum.finalize().to_vec(),
+            Sum::Sha224(sum) => sum.finalize().to_vec(),
+            Sum::Sha256(sum) => sum.finalize().to_vec(),
+            Sum::Sha384(sum) => sum.finalize().to_vec(),
+            Sum::Sha512(sum) => sum.finalize().to_vec(),
         }
     }
+}
+
+/// Of bytes at hand, as bytes.
+pub fn raw(kind: Kind, bytes: &[u8]) -> Vec<u8> {
+    let mut sum = Sum::new(kind);
+    sum.add(bytes);
+    sum.bytes()
+}
+
+/// With a key, as in RFC 2104.
+pub fn keyed(kind: Kind, key: &[u8], message: &[u8]) -> Vec<u8> {
+    let size = if matches!(kind, Kind::Sha384 | Kind::Sha512) { 128 } else { 64 };
+    let mut block = if key.len() > size { raw(kind, key) } else { key.to_vec() };
+    block.resize(size, 0);
+    let masked = |mask: u8| block.iter().map(|byte| byte ^ mask).collect::<Vec<u8>>();
+    let mut inner = Sum::new(kind);
+    inner.add(&masked(0x36));
+    inner.add(message);
+    let mut outer = Sum::new(kind);
+    outer.add(&masked(0x5c));
+    outer.add(&inner.bytes());
+    outer.bytes()
 }
 
 /// Of bytes at hand.
@@ -101,7 +127,7 @@ pub fn of(kind: Kind, bytes: &[u8]) -> String {
     sum.end()
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -113,6 +139,10 @@ mod tests {
     fn sums_are_what_everybody_gets() {
         assert_eq!(of(Kind::Md5, b"abc"), "900150983cd24fb0d6963f7d28e17f72");
         assert_eq!(of(Kind::Sha1, b"abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
+        let key = hex(&keyed(Kind::Sha256, b"key", b"The quick brown fox jumps over the lazy dog"));
+        assert_eq!(key, "f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8");
+        let long = hex(&keyed(Kind::Sha512, &[b'k'; 200], b"m"));
+        assert_eq!(&long[..16], "56cacd8ce9dffad0");
         for (name, length, kind) in KINDS {
             assert_eq!(of(*kind, b"").len(), *length, "{name}");
             assert_eq!(Kind::named(name), Kind::of_length(*length));

@@ -3,6 +3,7 @@
 pub mod diff;
 pub mod digest;
 pub mod glob;
+pub mod mersenne;
 pub mod serialize;
 pub mod words;
 pub mod wrap;

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod numbers;
+mod provider;
 mod random;
 mod states;
 mod versions;
@@ -32,6 +33,7 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<ModuleReport>(),
     entry::<NotLoaded>(),
     entry::<Ping>(),
+    entry::<provider::Provider>(),
     entry::<random::RandSleep>(),
     entry::<random::RandomHash>().also(&["test.rand_str"]),
     entry::<Retcode>(),

@@ -1,0 +1,316 @@
+//! `hashutil`: checksums, signatures and base64 of texts and files.
+
+use std::path::Path;
+
+use base64::Engine;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::file::{absolute, text_or_bytes};
+use super::{Entry, Function, entry};
+use crate::machine::{Probe, System};
+use crate::text::digest::{self, Kind};
+use crate::{Error, Result};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<B64Decode>(),
+    entry::<B64Encode>(),
+    entry::<DecodeString>(),
+    entry::<EncodeFile>(),
+    entry::<EncodeString>(),
+    entry::<Digest>(),
+    entry::<DigestFile>(),
+    entry::<GithubSignature>(),
+    entry::<HmacCompute>(),
+    entry::<HmacSignature>(),
+    entry::<Md5Digest>(),
+    entry::<Sha256Digest>(),
+    entry::<Sha512Digest>(),
+];
+
+/// Python reads over padding that isn't there at the very end only; so does this.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::RequireCanonical)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// How many bytes Python's `encodebytes` puts on a line.
+const LINE: usize = 57;
+
+fn bytes(value: &Value) -> Vec<u8> {
+    match value {
+        Value::Bytes(bytes) => bytes.clone(),
+        other => other.to_string().into_bytes(),
+    }
+}
+
+fn decoded(value: &Value) -> Result<Value> {
+    // Letters that aren't base64 are skipped.
+    let letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
+    let letters: Vec<u8> = bytes(value).into_iter().filter(letter).collect();
+    let decoded = BASE64.decode(letters).map_err(|error| Error::arguments(format!("that is no base64: {error}")))?;
+    Ok(text_or_bytes(decoded))
+}
+
+fn in_lines(content: &[u8]) -> String {
+    content.chunks(LINE).map(|line| BASE64.encode(line) + "\n").collect()
+}
+
+fn supported(name: &str) -> Result<Kind> {
+    match name {
+        "md5" | "sha256" | "sha512" => Kind::named(name),
+        _ => None,
+    }
+    .ok_or_else(|| {
+        Error::failed(format!("Hash func '{name}' is not supported.")).hint("there are md5, sha256 and sha512")
+    })
+}
+
+fn file(machine: &dyn Probe, path: &str) -> Result<Vec<u8>> {
+    let path = absolute(machine, path)?;
+    read(machine, &path)
+}
+
+fn read(machine: &dyn Probe, path: &Path) -> Result<Vec<u8>> {
+    machine.read(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::failed(format!("File path '{}' not found.", path.display())),
+        _ => Error::io("read", path, &error),
+    })
+}
+
+/// A text.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Text {
+    /// The text.
+    instr: Value,
+}
+
+macro_rules! of_text {
+    ($($(#[$doc:meta])+ $name:ident = $function:literal, $output:ty, $make:expr;)+) => {
+        $(
+            $(#[$doc])+
+            #[derive(Deserialize)]
+            #[serde(transparent)]
+            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            pub struct $name(Text);
+
+            impl Function for $name {
+                const NAME: &'static str = $function;
+                type Output = $output;
+
+                fn call(self, _: &dyn System) -> Result<$output> {
+                    ($make)(&self.0.instr)
+                }
+            }
+        )+
+    };
+}
+
+of_text! {
+    /// The text that a base64 text stands for; bytes if it is none.
+    ///
+    /// ```text
+    /// rocksalt '*' hashutil.base64_b64decode instr='Z2V0IHNhbHRlZA=='
+    /// ```
+    B64Decode = "hashutil.base64_b64decode", Value, decoded;
+    /// A text in base64, on one line.
+    ///
+    /// ```text
+    /// rocksalt '*' hashutil.base64_b64encode 'get salted'
+    /// ```
+    B64Encode = "hashutil.base64_b64encode", String, |text| Ok(BASE64.encode(bytes(text)));
+    /// The text that base64 lines stand for; bytes if it is none.
+    ///
+    /// ```text
+    /// rocksalt '*' hashutil.base64_decodestring instr='Z2V0IHNhbHRlZA=='
+    /// ```
+    DecodeString = "hashutil.base64_decodestring", Value, decoded;
+    /// A text in base64, in lines of 76 letters that each end with a newline.
+    ///
+    /// ```text
+    /// rocksalt '*' hashutil.base64_encodestring 'get salted'
+    /// ```
+    EncodeString = "hashutil.base64_encodestring", String, |text| Ok(in_lines(&bytes(text)));
+    /// The MD5 checksum of a text.
+    ///
+    /// ```text
+    /// rocksalt '*' hashutil.md5_digest 'get salted'
+    /// ```
+    Md5Digest = "hashutil.md5_digest", String, |text| Ok(digest::of(Kind::Md5, &bytes(text)));
+    /// The SHA-256 checksum of a text.
+    ///
+    /// ```text
+    /// rocksalt '*' hashutil.sha256_digest 'get salted'
+    /// ```
+    Sha256Digest = "hashutil.sha256_digest", String, |text| Ok(digest::of(Kind::Sha256, &bytes(text)));
+    /// The SHA-512 checksum of a text.
+    ///
+    /// ```text
+    /// rocksalt '*' hashutil.sha512_digest 'get salted'
+    /// ```
+    Sha512Digest = "hashutil.sha512_digest", String, |text| Ok(digest::of(Kind::Sha512, &bytes(text)));
+}
+
+fn md5() -> String {
+    "md5".into()
+}
+
+/// The checksum of a text.
+///
+/// ```text
+/// rocksalt '*' hashutil.digest 'get salted' sha256
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Digest {
+    /// The text.
+    instr: Value,
+    /// `md5`, `sha256` or `sha512`.
+    #[serde(default = "md5")]
+    checksum: String,
+}
+
+impl Function for Digest {
+    const NAME: &'static str = "hashutil.digest";
+    type Output = String;
+
+    fn call(self, _: &dyn System) -> Result<String> {
+        Ok(digest::of(supported(&self.checksum)?, &bytes(&self.instr)))
+    }
+}
+
+/// The checksum of a file.
+///
+/// ```text
+/// rocksalt '*' hashutil.digest_file /etc/hosts sha256
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DigestFile {
+    /// Its path.
+    infile: String,
+    /// `md5`, `sha256` or `sha512`.
+    #[serde(default = "md5")]
+    checksum: String,
+}
+
+impl Function for DigestFile {
+    const NAME: &'static str = "hashutil.digest_file";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let content = file(machine, &self.infile)?;
+        Ok(digest::of(supported(&self.checksum)?, &content))
+    }
+}
+
+/// A file in base64, in lines of 76 letters.
+///
+/// ```text
+/// rocksalt '*' hashutil.base64_encodefile /etc/hosts
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct EncodeFile {
+    /// Its path.
+    fname: String,
+}
+
+impl Function for EncodeFile {
+    const NAME: &'static str = "hashutil.base64_encodefile";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        Ok(in_lines(&file(machine, &self.fname)?))
+    }
+}
+
+/// The HMAC of a text with SHA-256, in hexadecimal.
+///
+/// ```text
+/// rocksalt '*' hashutil.hmac_compute 'get salted' 'shared secret'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct HmacCompute {
+    /// The text.
+    string: Value,
+    /// The key.
+    shared_secret: Value,
+}
+
+impl Function for HmacCompute {
+    const NAME: &'static str = "hashutil.hmac_compute";
+    type Output = String;
+
+    fn call(self, _: &dyn System) -> Result<String> {
+        Ok(digest::hex(&digest::keyed(Kind::Sha256, &bytes(&self.shared_secret), &bytes(&self.string))))
+    }
+}
+
+/// Whether the HMAC of a text with SHA-256, in base64, is as given.
+///
+/// ```text
+/// rocksalt '*' hashutil.hmac_signature 'get salted' 'shared secret' challenge_hmac='eBWf9bstXg+NiP5AOwppB5HMvZiYMPzEM9W5YMm/AmQ='
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct HmacSignature {
+    /// The text.
+    string: Value,
+    /// The key.
+    shared_secret: Value,
+    /// What it should be.
+    challenge_hmac: Value,
+}
+
+impl Function for HmacSignature {
+    const NAME: &'static str = "hashutil.hmac_signature";
+    type Output = bool;
+
+    fn call(self, _: &dyn System) -> Result<bool> {
+        let right = BASE64.encode(digest::keyed(Kind::Sha256, &bytes(&self.shared_secret), &bytes(&self.string)));
+        Ok(same(right.as_bytes(), &bytes(&self.challenge_hmac)))
+    }
+}
+
+/// Whether a signature of the form `sha1=…`, as GitHub sends it, is that of a text.
+///
+/// ```text
+/// rocksalt '*' hashutil.github_signature '{"ref": "x"}' 'shared secret' challenge_hmac='sha1=bc6550fc290acf5b42283fa8deaf55cea0f8c206'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GithubSignature {
+    /// The text.
+    string: Value,
+    /// The key.
+    shared_secret: Value,
+    /// The signature, with the name of its kind.
+    challenge_hmac: String,
+}
+
+impl Function for GithubSignature {
+    const NAME: &'static str = "hashutil.github_signature";
+    type Output = bool;
+
+    fn call(self, _: &dyn System) -> Result<bool> {
+        let parts = self.challenge_hmac.split_once('=');
+        let Some((kind, challenge)) = parts.and_then(|(name, challenge)| Some((Kind::named(name)?, challenge))) else {
+            return Err(Error::arguments(format!("'{}' is no signature", self.challenge_hmac))
+                .hint("it has the form sha1=…; known are md5, sha1, sha224, sha256, sha384 and sha512"));
+        };
+        let right = digest::hex(&digest::keyed(kind, &bytes(&self.shared_secret), &bytes(&self.string)));
+        Ok(same(right.as_bytes(), challenge.as_bytes()))
+    }
+}
+
+/// Compares in a time that says nothing about where they differ.
+fn same(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
+}

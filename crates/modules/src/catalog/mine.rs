@@ -1,0 +1,144 @@
+//! `mine`: what targets tell each other through the controller.
+//!
+//! There is no mine yet: nothing is ever in it. State files that ask for something get nothing, as on
+//! a minion whose fellows have told nothing; whoever wants to tell something gets a failure.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::{Entry, Function, entry};
+use crate::machine::System;
+use crate::{Error, Result};
+
+pub const FUNCTIONS: &[Entry] =
+    &[entry::<Delete>(), entry::<Flush>(), entry::<Get>(), entry::<Send>(), entry::<Update>()];
+
+fn absent<T>() -> Result<T> {
+    Err(Error::failed("there is no mine to put things into yet")
+        .hint("`publish.publish` asks other targets directly, if the controller's `peer` rules allow it"))
+}
+
+/// What other targets have told, by their ids. Always an empty map, as there is no mine yet.
+///
+/// ```text
+/// rocksalt '*' mine.get '*' network.ip_addrs
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[allow(dead_code, reason = "there is nothing to look for yet")]
+pub struct Get {
+    /// Whose.
+    tgt: String,
+    /// The function, or a list of them.
+    fun: Value,
+    /// What kind of target it is.
+    #[serde(default)]
+    tgt_type: Option<String>,
+    /// Leave out what this target told.
+    #[serde(default)]
+    exclude_minion: bool,
+}
+
+impl Function for Get {
+    const NAME: &'static str = "mine.get";
+    type Output = Map;
+
+    fn call(self, _: &dyn System) -> Result<Map> {
+        Ok(Map::new())
+    }
+}
+
+/// Would tell others what a function gives. A failure, as there is no mine yet.
+///
+/// ```text
+/// rocksalt '*' mine.send network.ip_addrs interface=eth0
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[allow(dead_code, reason = "there is nowhere to put it yet")]
+pub struct Send {
+    /// The function, or the name it shall have in the mine.
+    name: String,
+    /// The function's arguments.
+    args: Vec<Value>,
+    /// The function's named arguments, and `mine_function`, `allow_tgt`, `allow_tgt_type`.
+    kwargs: Map,
+}
+
+impl Function for Send {
+    const NAME: &'static str = "mine.send";
+    type Output = bool;
+
+    fn call(self, _: &dyn System) -> Result<bool> {
+        absent()
+    }
+}
+
+/// Would tell others what the configured functions give. Nothing if none are, else a failure.
+///
+/// ```text
+/// rocksalt '*' mine.update
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[allow(dead_code, reason = "there is nowhere to put it yet")]
+pub struct Update {
+    /// Forget everything else first.
+    #[serde(default)]
+    clear: bool,
+    /// The functions; else those of the option `mine_functions`.
+    #[serde(default)]
+    mine_functions: Value,
+}
+
+impl Function for Update {
+    const NAME: &'static str = "mine.update";
+    type Output = ();
+
+    fn call(self, machine: &dyn System) -> Result<()> {
+        let configured = machine.options().get("mine_functions").is_some_and(Value::truth);
+        let pillar = machine.tree().pillar()?;
+        let given = self.mine_functions.truth() || configured || pillar.get("mine_functions").is_some_and(Value::truth);
+        if given { absent() } else { Ok(()) }
+    }
+}
+
+/// Forgets what this target told of a function. There is never anything to forget.
+///
+/// ```text
+/// rocksalt '*' mine.delete network.ip_addrs
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Delete {
+    /// The function.
+    #[allow(dead_code, reason = "there is nothing to forget")]
+    fun: String,
+}
+
+impl Function for Delete {
+    const NAME: &'static str = "mine.delete";
+    type Output = bool;
+
+    fn call(self, _: &dyn System) -> Result<bool> {
+        Ok(true)
+    }
+}
+
+/// Forgets everything that this target told. There is never anything to forget.
+///
+/// ```text
+/// rocksalt '*' mine.flush
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Flush {}
+
+impl Function for Flush {
+    const NAME: &'static str = "mine.flush";
+    type Output = bool;
+
+    fn call(self, _: &dyn System) -> Result<bool> {
+        Ok(true)
+    }
+}

@@ -1,0 +1,325 @@
+//! `random`: something by chance, or by a seed that always gives the same.
+
+use std::path::Path;
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::{Entry, Function, entry};
+use crate::machine::{Probe, System};
+use crate::text::digest;
+use crate::text::mersenne::Random;
+use crate::{Error, Result};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<GetStr>(),
+    entry::<Hash>(),
+    entry::<RandInt>(),
+    entry::<Sample>(),
+    entry::<Seed>(),
+    entry::<Shuffle>(),
+    entry::<StrEncode>(),
+];
+
+/// The longest text that anybody needs.
+const LONGEST: u64 = 1024 * 1024;
+
+/// From the system's randomness.
+fn chance(machine: &dyn Probe) -> Result<Random> {
+    let path = Path::new("/dev/urandom");
+    let bytes = machine.read_at(path, 0, 64).map_err(|error| Error::io("read", path, &error))?;
+    Ok(Random::from_bytes(&bytes))
+}
+
+fn seeded(seed: &Value) -> Random {
+    match seed {
+        Value::Int(number) => Random::from_integer(*number),
+        other => Random::from_text(&other.to_string()),
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn sha512() -> String {
+    "sha512".into()
+}
+
+fn one() -> i64 {
+    1
+}
+
+fn ten() -> i64 {
+    10
+}
+
+fn twenty() -> u64 {
+    20
+}
+
+/// A random text, good enough for a password.
+///
+/// ```text
+/// rocksalt '*' random.get_str 32
+/// rocksalt '*' random.get_str 16 punctuation=False
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetStr {
+    /// How many letters.
+    #[serde(default = "twenty")]
+    length: u64,
+    /// Only these letters.
+    #[serde(default)]
+    chars: Option<String>,
+    /// With small letters.
+    #[serde(default = "yes")]
+    lowercase: bool,
+    /// With capital letters.
+    #[serde(default = "yes")]
+    uppercase: bool,
+    /// With digits.
+    #[serde(default = "yes")]
+    digits: bool,
+    /// With punctuation.
+    #[serde(default = "yes")]
+    punctuation: bool,
+    /// With white space.
+    #[serde(default)]
+    whitespace: bool,
+    /// With everything that can be printed.
+    #[serde(default)]
+    printable: bool,
+}
+
+impl Function for GetStr {
+    const NAME: &'static str = "random.get_str";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let mut letters: Vec<char> = self.chars.unwrap_or_default().chars().collect();
+        if letters.is_empty() || self.printable {
+            let whitespace = " \t\n\r\u{b}\u{c}";
+            let wanted = |letter: &char| match letter {
+                _ if self.printable => true,
+                'a'..='z' => self.lowercase,
+                'A'..='Z' => self.uppercase,
+                '0'..='9' => self.digits,
+                letter if whitespace.contains(*letter) => self.whitespace,
+                _ => self.punctuation,
+            };
+            letters = ('!'..='~').chain(whitespace.chars()).filter(wanted).collect();
+        }
+        if letters.is_empty() || self.length > LONGEST {
+            return Err(Error::arguments("there is nothing to choose from, or too much was asked for"));
+        }
+        // Straight from the system: a generator could be guessed.
+        let path = Path::new("/dev/urandom");
+        let mut text = String::new();
+        let mut count = 0;
+        let fair = 256 - 256 % letters.len().min(256);
+        while count < self.length {
+            let bytes = machine.read_at(path, 0, 256).map_err(|error| Error::io("read", path, &error))?;
+            if bytes.is_empty() {
+                return Err(Error::failed("the system gives no randomness"));
+            }
+            for byte in bytes.into_iter().map(usize::from).filter(|byte| *byte < fair) {
+                if count < self.length {
+                    text.push(letters[byte % letters.len()]);
+                    count += 1;
+                }
+            }
+        }
+        Ok(text)
+    }
+}
+
+/// The checksum of a text.
+///
+/// ```text
+/// rocksalt '*' random.hash 'I am a string' md5
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Hash {
+    /// The text.
+    value: Value,
+    /// md5, sha1, sha224, sha256, sha384 or sha512.
+    #[serde(default = "sha512")]
+    algorithm: String,
+}
+
+impl Function for Hash {
+    const NAME: &'static str = "random.hash";
+    type Output = String;
+
+    fn call(self, _: &dyn System) -> Result<String> {
+        let kind = digest::Kind::named(&self.algorithm)
+            .ok_or_else(|| Error::failed("You must specify a valid algorithm.").hint(digest::Kind::list()))?;
+        Ok(digest::of(kind, self.value.to_string().as_bytes()))
+    }
+}
+
+/// A whole number by chance, or always the same for a seed.
+///
+/// ```text
+/// rocksalt '*' random.rand_int 1 10
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RandInt {
+    /// The smallest it may be.
+    #[serde(default = "one")]
+    start: i64,
+    /// The largest it may be.
+    #[serde(default = "ten")]
+    end: i64,
+    /// A text or a number.
+    #[serde(default)]
+    seed: Value,
+}
+
+impl Function for RandInt {
+    const NAME: &'static str = "random.rand_int";
+    type Output = i64;
+
+    fn call(self, machine: &dyn System) -> Result<i64> {
+        let mut random = if self.seed.is_null() { chance(machine)? } else { seeded(&self.seed) };
+        let span = i128::from(self.end) - i128::from(self.start) + 1;
+        let span = u64::try_from(span).ok().filter(|span| *span > 0);
+        let span = span.ok_or_else(|| Error::arguments(format!("empty range from {} to {}", self.start, self.end)))?;
+        Ok(self.start.wrapping_add_unsigned(random.below(span)))
+    }
+}
+
+/// A whole number below a limit that is always the same for a target: to spread work over an hour.
+///
+/// ```text
+/// rocksalt '*' random.seed 60
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Seed {
+    /// The limit.
+    #[serde(default = "ten")]
+    range: i64,
+    /// What it is made from; else the target's id.
+    #[serde(default)]
+    hash: Value,
+}
+
+impl Function for Seed {
+    const NAME: &'static str = "random.seed";
+    type Output = i64;
+
+    fn call(self, machine: &dyn System) -> Result<i64> {
+        let id = || machine.grains().get("id").cloned().unwrap_or_default();
+        let seed = if self.hash.is_null() { id() } else { self.hash };
+        let limit = u64::try_from(self.range).ok().filter(|limit| *limit > 0);
+        let limit = limit.ok_or_else(|| Error::arguments(format!("range: nothing is below {}", self.range)))?;
+        Ok(seeded(&seed).below(limit) as i64)
+    }
+}
+
+/// A list, or a text as the list of its letters.
+fn items(value: Value) -> Result<Vec<Value>> {
+    match value {
+        Value::List(items) => Ok(items),
+        Value::String(text) => Ok(text.chars().map(|letter| letter.to_string().into()).collect()),
+        other => Err(Error::arguments(format!("value: expected a list, found {}", other.kind()))),
+    }
+}
+
+fn chosen(machine: &dyn System, items: &[Value], size: usize, seed: &Value) -> Result<Vec<Value>> {
+    if size > items.len() {
+        return Err(Error::arguments("Sample larger than population or is negative"));
+    }
+    // Salt makes a text of the seed's checksum first.
+    let seeded = || Random::from_text(&digest::of(digest::Kind::Sha512, seed.to_string().as_bytes()));
+    let mut random = if seed.is_null() { chance(machine)? } else { seeded() };
+    Ok(random.sample(items, size))
+}
+
+/// Some items of a list, by chance or always the same for a seed.
+///
+/// ```text
+/// rocksalt '*' random.sample '[a, b, c]' 2
+/// rocksalt '*' random.sample '[a, b, c]' 2 seed=web1
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Sample {
+    /// The list.
+    value: Value,
+    /// How many.
+    size: usize,
+    /// A text or a number.
+    #[serde(default)]
+    seed: Value,
+}
+
+impl Function for Sample {
+    const NAME: &'static str = "random.sample";
+    type Output = Vec<Value>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
+        chosen(machine, &items(self.value)?, self.size, &self.seed)
+    }
+}
+
+/// A list in another order, by chance or always the same for a seed.
+///
+/// ```text
+/// rocksalt '*' random.shuffle '[a, b, c]' seed=web1
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Shuffle {
+    /// The list.
+    value: Value,
+    /// A text or a number.
+    #[serde(default)]
+    seed: Value,
+}
+
+impl Function for Shuffle {
+    const NAME: &'static str = "random.shuffle";
+    type Output = Vec<Value>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
+        let items = items(self.value)?;
+        chosen(machine, &items, items.len(), &self.seed)
+    }
+}
+
+/// A text in base64.
+///
+/// ```text
+/// rocksalt '*' random.str_encode 'I am a string'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct StrEncode {
+    /// The text.
+    value: String,
+    /// Only `base64` is there.
+    #[serde(default = "base64")]
+    encoder: String,
+}
+
+fn base64() -> String {
+    "base64".into()
+}
+
+impl Function for StrEncode {
+    const NAME: &'static str = "random.str_encode";
+    type Output = String;
+
+    fn call(self, _: &dyn System) -> Result<String> {
+        match self.encoder.as_str() {
+            "base64" => Ok(base64::Engine::encode(&base64::prelude::BASE64_STANDARD, self.value)),
+            _ => Err(Error::arguments("You must specify a valid encoder")),
+        }
+    }
+}
