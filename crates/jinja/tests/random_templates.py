@@ -2,7 +2,7 @@
 """Writes random templates with what the real Jinja2 makes of them, to find differences nobody thought of.
 
     python3 random_templates.py SEED COUNT FOLDER
-    JINJA_FOLDER=FOLDER cargo test -p rocksalt-jinja --test cases
+    JINJA_FOLDER=FOLDER cargo test -p rocksalt-jinja --test suite
 
 What is found belongs into templates/, by hand.
 """

@@ -153,6 +153,7 @@ CASES = [
     # wordcount, wordwrap
     "{{ 'one two  three-four it\\'s'|wordcount }} {{ ''|wordcount }} {{ 5|wordcount }} {{ 'é ü_1'|wordcount }}",
     "{{ 'the quick brown fox jumps over the lazy dog'|wordwrap(15) }}|{{ 'averyveryverylongword short'|wordwrap(10) }}|{{ 'averyveryverylongword short'|wordwrap(10, false) }}|{{ 'a b c d'|wordwrap(3, wrapstring='/') }}|{{ 'keep\nlines here'|wordwrap(20) }}|{{ 'split-on-hyphens-here please'|wordwrap(12) }}|{{ 'split-on-hyphens-here please'|wordwrap(12, break_on_hyphens=false) }}",
+    "{{ 'c-b-A-a x-y-z'|wordwrap(6) }}|{{ 'a1-b2-cc-dd'|wordwrap(5) }}|{{ 'well-known-thing here'|wordwrap(8) }}|{{ 'one--two three'|wordwrap(6) }}|{{ '  lead and trail  '|wordwrap(8) }}|{{ 'tab\there and there'|wordwrap(8) }}",
     # xmlattr
     "<ul{{ {'class': 'a b', 'id': none, 'data-x': 1, 'title': '\"<>\"', 'u': nothing}|xmlattr }}> <a{{ {'x': 1}|xmlattr(false) }}> <{{ {}|xmlattr }}>",
     "{{ {'a b': 1}|xmlattr }}",

@@ -1,6 +1,6 @@
 //! The templates in `cases/`, which real Jinja2 and real Salt have rendered (see `generate.py`), rendered by us.
 //!
-//! `JINJA_CASES=filters cargo test -p rocksalt-jinja --test cases` runs those whose name contains the word, and
+//! `JINJA_CASES=filters cargo test -p rocksalt-jinja --test suite` runs those whose name contains the word, and
 //! `JINJA_FOLDER=…` those in another folder (see `random_templates.py`).
 
 use std::cell::Cell;
