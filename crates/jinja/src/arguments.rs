@@ -15,6 +15,10 @@ pub struct Arguments {
     keyword: Vec<(Rc<str>, Value)>,
     given: usize,
     taken: usize,
+    /// How many of the taken ones had to be there.
+    required: usize,
+    /// How many come before those that are passed: a filter's value.
+    implicit: usize,
 }
 
 impl Arguments {
@@ -36,6 +40,21 @@ impl Arguments {
     pub fn named(mut self, function: impl Into<Rc<str>>) -> Arguments {
         self.function = function.into();
         self
+    }
+
+    /// As those of one of Jinja's filters, which Python counts with its value.
+    pub(crate) fn of_filter(mut self) -> Arguments {
+        self.implicit = 1;
+        self
+    }
+
+    /// The name in messages. Jinja's filters are called otherwise in Python.
+    fn shown(&self) -> String {
+        match (self.implicit, &*self.function) {
+            (0, name) => name.to_owned(),
+            (_, "d") => "do_default".to_owned(),
+            (_, name) => format!("do_{name}"),
+        }
     }
 
     pub fn function(&self) -> &str {
@@ -81,7 +100,7 @@ impl Arguments {
         match self.positional.pop() {
             Some(value) => {
                 if self.keyword.iter().any(|(given, _)| **given == *name) {
-                    let function = &self.function;
+                    let function = self.shown();
                     return Err(Error::type_error(format!("{function}() got multiple values for argument '{name}'")));
                 }
                 Ok(Some(value))
@@ -92,8 +111,9 @@ impl Arguments {
 
     /// The next parameter, which must be given.
     pub fn take(&mut self, name: &str) -> Result<Value> {
+        self.required = self.taken + 1;
         self.optional(name)?.ok_or_else(|| {
-            Error::type_error(format!("{}() missing 1 required positional argument: '{name}'", self.function))
+            Error::type_error(format!("{}() missing 1 required positional argument: '{name}'", self.shown()))
         })
     }
 
@@ -118,13 +138,17 @@ impl Arguments {
 
     /// Refuses what no parameter took.
     pub fn finish(self) -> Result<()> {
-        let function = &self.function;
+        if self.is_empty() {
+            return Ok(());
+        }
+        let function = self.shown();
         if let Some((name, _)) = self.keyword.first() {
             return Err(Error::type_error(format!("{function}() got an unexpected keyword argument '{name}'")));
         }
         if !self.positional.is_empty() {
-            let (taken, given) = (self.taken, self.given);
+            let [required, taken, given] = [self.required, self.taken, self.given].map(|count| count + self.implicit);
             let (s, were) = (if taken == 1 { "" } else { "s" }, if given == 1 { "was" } else { "were" });
+            let taken = if required == taken { taken.to_string() } else { format!("from {required} to {taken}") };
             return Err(Error::type_error(format!(
                 "{function}() takes {taken} positional argument{s} but {given} {were} given"
             )));
@@ -141,7 +165,6 @@ impl Value {
             Value::Bool(flag) => Ok(i64::from(*flag)),
             Value::BigInt(_) => Err(Error::exception("OverflowError", "Python int too large to convert to C ssize_t")),
             other => {
-                other.must_be_defined()?;
                 Err(Error::type_error(format!("'{}' object cannot be interpreted as an integer", other.type_name())))
             }
         }

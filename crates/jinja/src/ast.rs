@@ -103,6 +103,8 @@ pub struct FilterCall {
     /// None in a filter block or a set block, where it is the body.
     pub value: Option<Expression>,
     pub name: Rc<str>,
+    /// The name and the arguments, without the value.
+    pub span: Span,
     /// None if there is none of that name, which matters only if it is reached.
     pub filter: Option<AnyFilter>,
     pub arguments: CallArguments,

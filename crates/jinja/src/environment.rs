@@ -49,6 +49,8 @@ pub(crate) struct Names {
 
 #[derive(Clone)]
 pub(crate) enum AnyFilter {
+    /// One of Jinja's own.
+    Jinja(Filter),
     Plain(Filter),
     Host(HostFilter),
 }
@@ -56,6 +58,7 @@ pub(crate) enum AnyFilter {
 impl AnyFilter {
     pub fn apply(&self, scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
         match self {
+            AnyFilter::Jinja(filter) => filter(scope, value, arguments.of_filter()),
             AnyFilter::Plain(filter) => filter(scope, value, arguments),
             AnyFilter::Host(filter) => filter(scope, value, arguments),
         }
@@ -228,7 +231,7 @@ impl Environment {
             return Some(filter.clone());
         }
         let salt = if self.options.salt { find(salt::FILTERS, name) } else { None };
-        salt.or_else(|| find(filters::FILTERS, name)).map(AnyFilter::Plain)
+        salt.map(AnyFilter::Plain).or_else(|| find(filters::FILTERS, name).map(AnyFilter::Jinja))
     }
 
     pub(crate) fn test(&self, name: &str) -> Option<Test> {

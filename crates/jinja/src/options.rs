@@ -18,6 +18,8 @@ pub struct Options {
     pub line_comment_prefix: Option<String>,
     pub newline_sequence: String,
     pub autoescape: bool,
+    /// The `trans` tag, which prints its text as it is.
+    pub translations: bool,
     /// Salt's tags, filters and globals, and a context that imports see without `with context`.
     pub salt: bool,
     pub limits: Limits,
@@ -46,7 +48,7 @@ impl Options {
         Options { undefined: UndefinedKind::Strict, salt: true, ..Options::jinja() }
     }
 
-    /// Jinja2's own defaults, with its `do`, loop controls, `trans` and `debug` extensions.
+    /// Jinja2's own defaults, with its `do`, loop controls and `debug` extensions.
     pub fn jinja() -> Options {
         Options {
             trim_blocks: false,
@@ -63,6 +65,7 @@ impl Options {
             line_comment_prefix: None,
             newline_sequence: "\n".into(),
             autoescape: false,
+            translations: false,
             salt: false,
             limits: Limits::default(),
         }

@@ -17,7 +17,7 @@ pub const TESTS: &[(&str, Test)] = &[
     (">", |_, value, arguments| ordered(value, arguments, Comparison::Greater)),
     (">=", |_, value, arguments| ordered(value, arguments, Comparison::GreaterOrEqual)),
     ("boolean", |_, value, arguments| plain(arguments, matches!(value, Value::Bool(_)))),
-    ("callable", |_, value, arguments| plain(arguments, value.is_callable())),
+    ("callable", |_, value, arguments| plain(arguments, value.is_callable() || value.is_undefined())),
     ("defined", |_, value, arguments| plain(arguments, !value.is_undefined())),
     ("divisibleby", divisible_by),
     ("eq", |_, value, arguments| other(value, arguments, Value::equals)),
@@ -88,6 +88,10 @@ fn is_mapping(value: &Value) -> bool {
 }
 
 fn other(value: Value, mut arguments: Arguments, holds: impl Fn(&Value, &Value) -> Result<bool>) -> Result<bool> {
+    if arguments.is_empty() && !matches!(arguments.function(), "in" | "sameas") {
+        let message = format!("{} expected 2 arguments, got 1", arguments.function());
+        return Err(crate::error::Error::type_error(message));
+    }
     let other = arguments.take("other")?;
     arguments.finish()?;
     holds(&value, &other)

@@ -60,11 +60,9 @@ impl Scope<'_> {
 
     #[inline(never)]
     pub(super) fn run_block_here(&self, block: &Block, output: &mut Output) -> Result<()> {
-        let most_derived = self.root.blocks.borrow().get(&block.symbol).and_then(|all| all.first()).cloned();
+        let versions = self.root.blocks.borrow().get(&block.symbol).map_or(0, Vec::len);
         let around = if block.scoped { &self.frame } else { &self.root.frame };
-        if let Some((_, found)) = &most_derived
-            && found.required
-        {
+        if block.required && versions <= 1 {
             return Err(Error::runtime(format!("Required block {} not found", quoted(&block.name))));
         }
         self.run_block(block.symbol, 0, around, output)
@@ -118,7 +116,11 @@ impl BlockReference {
 
 impl Object for BlockReference {
     fn type_name(&self) -> &str {
-        "jinja2.runtime.BlockReference"
+        "BlockReference"
+    }
+
+    fn module(&self) -> &str {
+        "jinja2.runtime."
     }
 
     fn is_callable(&self) -> bool {
@@ -159,11 +161,11 @@ struct SelfReference {
 
 impl Object for SelfReference {
     fn type_name(&self) -> &str {
-        "jinja2.runtime.TemplateReference"
+        "TemplateReference"
     }
 
-    fn is_foreign(&self) -> bool {
-        true
+    fn module(&self) -> &str {
+        "jinja2.runtime."
     }
 
     fn get_attribute(&self, name: &str) -> Option<Value> {

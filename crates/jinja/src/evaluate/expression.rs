@@ -3,7 +3,9 @@
 use std::rc::Rc;
 
 use crate::arguments::Arguments;
-use crate::ast::{Call, CallArguments, Expression, ExpressionKind, FilterCall, Relation, TestCall};
+use crate::ast::{
+    Call, CallArguments, Expression, ExpressionKind, FilterCall, Operator, Relation, SliceExpression, TestCall,
+};
 use crate::error::{Error, Result};
 use crate::evaluate::loops::Loop;
 use crate::filters::escape;
@@ -69,9 +71,7 @@ impl Scope<'_> {
             ExpressionKind::Item(pair) => self.item(&pair.0, &pair.1),
             ExpressionKind::Slice(slice) => {
                 let object = self.eval(&slice.object)?;
-                let bound = |bound: &Option<Expression>| self.slice_bound(bound.as_ref());
-                let slice = Slice { start: bound(&slice.start)?, stop: bound(&slice.stop)?, step: bound(&slice.step)? };
-                object.slice(&slice)
+                self.slice(object, slice)
             }
             ExpressionKind::Call(call) => self.call_expression(call),
             ExpressionKind::Filter(call) => {
@@ -97,7 +97,10 @@ impl Scope<'_> {
             ExpressionKind::Binary(operator, pair) => {
                 let (left, right) = (self.eval(&pair.0)?, self.eval(&pair.1)?);
                 self.defined(&left, &pair.0)?;
-                self.defined(&right, &pair.1)?;
+                // A text is formatted with whatever comes.
+                if !matches!((operator, &left), (Operator::Modulo, Value::String(_))) {
+                    self.defined(&right, &pair.1)?;
+                }
                 arithmetic::binary(self, *operator, left, right)
             }
             ExpressionKind::Concat(parts) => self.concat(parts),
@@ -158,24 +161,26 @@ impl Scope<'_> {
     fn item(&self, object: &Expression, key: &Expression) -> Result<Value> {
         let value = self.eval(object)?;
         let found = self.eval(key)?;
-        found.must_be_usable().map_err(|error| self.explained(error, key))?;
-        value.item(&found, self.undefined_kind()).map_err(|error| self.explained(error, object))
+        value.item(&found, self.undefined_kind()).map_err(|error| {
+            self.explained(error, if found.is_undefined() && !value.is_undefined() { key } else { object })
+        })
     }
 
-    fn slice_bound(&self, bound: Option<&Expression>) -> Result<Option<i64>> {
-        let Some(expression) = bound else { return Ok(None) };
-        match self.eval(expression)? {
-            Value::None => Ok(None),
-            Value::BigInt(number) => {
-                Ok(Some(if number.sign() == num_bigint::Sign::Minus { i64::MIN + 1 } else { i64::MAX }))
+    #[inline(never)]
+    fn slice(&self, object: Value, slice: &SliceExpression) -> Result<Value> {
+        let bound = |bound: &Option<Expression>| bound.as_ref().map_or(Ok(Value::None), |bound| self.eval(bound));
+        let bounds = [bound(&slice.start)?, bound(&slice.stop)?, bound(&slice.step)?];
+        let cut = || {
+            let [start, stop, step] = [slice_bound(&bounds[0])?, slice_bound(&bounds[1])?, slice_bound(&bounds[2])?];
+            object.slice(&Slice { start, stop, step })
+        };
+        match cut() {
+            // What can't be cut has no such part: Jinja swallows the TypeError.
+            Err(error) if error.exception == "TypeError" => {
+                let parts = bounds.iter().map(Value::repr).collect::<Result<Vec<_>>>()?;
+                Ok(self.undefined(format!("{} object has no element slice({})", object.type_name(), parts.join(", "))))
             }
-            other => match other.as_i64() {
-                Some(number) => Ok(Some(number)),
-                None => {
-                    self.defined(&other, expression)?;
-                    Err(Error::type_error("slice indices must be integers or None or have an __index__ method"))
-                }
-            },
+            other => other.map_err(|error| self.explained(error, &slice.object)),
         }
     }
 
@@ -313,8 +318,8 @@ impl Scope<'_> {
         let arguments = self.arguments(&call.arguments)?.named(Rc::clone(&call.name));
         match &call.filter {
             Some(filter) => filter.apply(self, value, arguments).map_err(|error| match &call.value {
-                Some(expression) => self.explained_name(error, expression),
-                None => error,
+                Some(expression) => self.located(self.explained_name(error, expression), call.span),
+                None => self.located(error, call.span),
             }),
             None => Err(Error::runtime(format!("No filter named {} found.", crate::value::quoted(&call.name)))),
         }
@@ -337,5 +342,18 @@ impl Scope<'_> {
             Some(test) => test(self, value, arguments).map_err(|error| self.explained_name(error, &call.value)),
             None => Err(Error::runtime(format!("No test named {} found.", crate::value::quoted(&call.name)))),
         }
+    }
+}
+
+fn slice_bound(bound: &Value) -> Result<Option<i64>> {
+    match bound {
+        Value::None => Ok(None),
+        Value::BigInt(number) => {
+            Ok(Some(if number.sign() == num_bigint::Sign::Minus { i64::MIN + 1 } else { i64::MAX }))
+        }
+        other => match other.as_i64() {
+            Some(number) => Ok(Some(number)),
+            None => Err(Error::type_error("slice indices must be integers or None or have an __index__ method")),
+        },
     }
 }

@@ -56,7 +56,6 @@ impl Scope<'_> {
         let mut inner = self.inner();
         let mut any = false;
         while let Some(item) = own.advance(self)? {
-            any = true;
             self.charge(1)?;
             // A frame that nobody holds, such as a macro, serves again.
             if Rc::strong_count(&inner.frame) == 1 {
@@ -66,8 +65,11 @@ impl Scope<'_> {
             }
             inner.frame.set(loop_symbol, Value::Object(Rc::<Loop>::clone(&own)));
             inner.assign(&definition.target, item)?;
-            if inner.exec(&definition.body, output)? == Flow::Break {
-                break;
+            match inner.exec(&definition.body, output)? {
+                // Only a body that came to its end counts, so that `else` runs after a `break`: Jinja's way.
+                Flow::Next => any = true,
+                Flow::Continue => {}
+                Flow::Break => break,
             }
         }
         if !any {
@@ -198,7 +200,11 @@ impl Loop {
 
 impl Object for Loop {
     fn type_name(&self) -> &str {
-        "jinja2.runtime.LoopContext"
+        "LoopContext"
+    }
+
+    fn module(&self) -> &str {
+        "jinja2.runtime."
     }
 
     fn is_callable(&self) -> bool {

@@ -93,11 +93,11 @@ impl MacroObject {
 
 impl Object for MacroObject {
     fn type_name(&self) -> &str {
-        "jinja2.runtime.Macro"
+        "Macro"
     }
 
-    fn is_foreign(&self) -> bool {
-        true
+    fn module(&self) -> &str {
+        "jinja2.runtime."
     }
 
     fn is_callable(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::loops::Loop;
 use super::{Frame, Output, root_scope};
 use crate::ast::{Expression, Span, Template};
 use crate::environment::Environment;
@@ -10,7 +11,7 @@ use crate::place;
 use crate::salt;
 use crate::scope::Scope;
 use crate::symbol::Symbol;
-use crate::value::{Object, Value, quoted};
+use crate::value::{Missing, Object, Value, quoted};
 
 /// An imported template: what it set at its top, and what it printed.
 pub struct Module {
@@ -31,11 +32,11 @@ impl Module {
 
 impl Object for Module {
     fn type_name(&self) -> &str {
-        "jinja2.environment.TemplateModule"
+        "TemplateModule"
     }
 
-    fn is_foreign(&self) -> bool {
-        true
+    fn module(&self) -> &str {
+        "jinja2.environment."
     }
 
     fn get_attribute(&self, name: &str) -> Option<Value> {
@@ -84,7 +85,15 @@ impl<'a> Scope<'a> {
     /// Where the variables of another template are looked for after its own.
     fn around(&self, template: &Template, with_context: bool) -> Option<Rc<Frame>> {
         if with_context {
-            return Some(Rc::clone(&self.frame));
+            let names = &self.environment().names;
+            if self.frame.get(names.loop_).is_none_or(|own| own.downcast::<Loop>().is_none()) {
+                return Some(Rc::clone(&self.frame));
+            }
+            // The loop itself isn't part of what is handed on, only its variables.
+            let frame = Frame::new(Some(Rc::clone(&self.frame)));
+            let missing = Missing::Name(self.environment().symbol_name(names.loop_));
+            frame.set_private(names.loop_, Value::undefined(self.undefined_kind(), missing));
+            return Some(frame);
         }
         if !self.environment().options().salt {
             return None;

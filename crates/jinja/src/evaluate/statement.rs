@@ -199,10 +199,7 @@ impl Scope<'_> {
                 let namespace = self.name(*symbol);
                 match &namespace {
                     Value::Object(object) => object.set_attribute(attribute, value)?,
-                    other => {
-                        other.must_be_defined()?;
-                        return Err(Error::runtime("cannot assign attribute on non-namespace object"));
-                    }
+                    _ => return Err(Error::runtime("cannot assign attribute on non-namespace object")),
                 }
             }
             Target::Tuple(targets) => {

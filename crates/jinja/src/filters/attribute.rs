@@ -1,7 +1,7 @@
 //! `attr`, and the paths such as `user.name.0` that other filters take.
 
 use crate::arguments::Arguments;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::{Missing, Value};
 
@@ -44,9 +44,16 @@ fn part(text: &str) -> Value {
 
 /// Only attributes proper, never items.
 pub fn attr(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
-    let name = arguments.take("name")?.to_text()?;
+    let name = arguments.take("name")?;
     arguments.finish()?;
-    Ok(value.get_attribute(&name)?.unwrap_or_else(|| {
-        Value::undefined(scope.undefined_kind(), Missing::Attribute { object: value.clone(), name: name.into() })
+    let Value::String(name) = &name else {
+        let message = format!("attribute name must be string, not '{}'", name.type_name());
+        return Err(Error::type_error(message));
+    };
+    Ok(value.get_attribute(name)?.unwrap_or_else(|| {
+        Value::undefined(
+            scope.undefined_kind(),
+            Missing::Attribute { object: value.clone(), name: Value::String(name.clone()) },
+        )
     }))
 }

@@ -10,7 +10,6 @@ use crate::value::Value;
 pub fn tojson(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
     let indent = arguments.optional("indent")?.filter(|indent| !indent.is_none());
     arguments.finish()?;
-    value.must_be_usable()?;
     let indent = match indent {
         Some(Value::String(text)) => Some(text.to_string()),
         Some(other) => Some(" ".repeat(other.to_index()?.clamp(0, 1000) as usize)),

@@ -7,6 +7,7 @@ use crate::arguments::Arguments;
 use crate::ast::Operator;
 use crate::error::{Error, Result};
 use crate::format;
+use crate::methods;
 use crate::scope::Scope;
 use crate::value::integer::of_float;
 use crate::value::{Value, arithmetic};
@@ -27,9 +28,11 @@ pub fn abs(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
 
 pub fn int(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
     let default = arguments.or("default", 0)?;
-    let base = arguments.integer("base", 10)?;
+    let base = arguments.or("base", 10)?;
     arguments.finish()?;
-    value.must_be_usable()?;
+    value.must_be_defined()?;
+    // What is no number can't be a base, and then nothing can be read.
+    let base = base.as_i64().unwrap_or(-1);
     let whole = match &value {
         Value::String(text) => parse_integer(text, base),
         Value::Float(number) => of_float(*number),
@@ -41,7 +44,8 @@ pub fn int(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Valu
 
 /// Python's `int(text, base)`.
 pub(crate) fn parse_integer(text: &str, base: i64) -> Option<Value> {
-    let text = text.trim_matches(crate::methods::is_space);
+    let text = methods::ascii_digits(text.trim_matches(methods::is_space));
+    let text = text.as_str();
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
@@ -70,7 +74,8 @@ pub(crate) fn parse_integer(text: &str, base: i64) -> Option<Value> {
 
 /// Python's `float(text)`.
 pub(crate) fn parse_float(text: &str) -> Option<f64> {
-    let text = text.trim_matches(crate::methods::is_space);
+    let text = methods::ascii_digits(text.trim_matches(methods::is_space));
+    let text = text.as_str();
     let plain =
         text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-' | b'_'));
     if plain {
@@ -91,9 +96,12 @@ pub(crate) fn parse_float(text: &str) -> Option<f64> {
 pub fn float(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
     let default = arguments.or("default", 0.0)?;
     arguments.finish()?;
-    value.must_be_usable()?;
+    value.must_be_defined()?;
     Ok(match &value {
         Value::String(text) => parse_float(text).map_or(default, Value::Float),
+        Value::BigInt(_) if value.as_f64().is_some_and(f64::is_infinite) => {
+            return Err(Error::exception("OverflowError", "int too large to convert to float"));
+        }
         other => other.as_f64().map_or(default, Value::Float),
     })
 }
@@ -192,7 +200,8 @@ pub fn filesizeformat(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> 
         return Ok("1 Byte".into());
     }
     if size < base {
-        return Ok(format!("{} Bytes", size.trunc()).into());
+        // Without a sign for what is rounded to zero.
+        return Ok(format!("{} Bytes", size.trunc() + 0.0).into());
     }
     let units = if binary {
         ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"]

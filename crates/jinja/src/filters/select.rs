@@ -8,6 +8,10 @@ use crate::value::{Value, quoted};
 
 pub fn map(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
     let mut mapped = Vec::new();
+    // What is false asks for nothing, not even the right arguments.
+    if !value.truth()? {
+        return Ok(Value::generator("sync_do_map", mapped));
+    }
     if arguments.positional_left() == 0
         && let Some(attribute) = arguments.keyword("attribute")
     {
@@ -58,8 +62,8 @@ fn chosen(
     wanted: bool,
 ) -> Result<Value> {
     let mut chosen = Vec::new();
-    // An empty sequence asks for nothing, not even the right arguments; Jinja's is lazy.
-    if !value.truth()? && !value.is_undefined() {
+    // What is false asks for nothing, not even the right arguments.
+    if !value.truth()? {
         return Ok(Value::generator("select_or_reject", chosen));
     }
     let path = if by_attribute {

@@ -25,16 +25,14 @@ pub fn sorted(
         if failed.is_some() {
             return Ordering::Equal;
         }
-        // Python asks whether the later one is less, which shows in the message.
+        // The later one is asked first whether it is less, as in Python: that shows in the message.
         let (a, b) = if reverse { (b, a) } else { (a, b) };
         let less = |a: &Value, b: &Value| a.compares(Comparison::Less, b);
-        match less(b, a).and_then(|greater| {
-            if greater {
-                Ok(Ordering::Greater)
-            } else {
-                less(a, b).map(|less| if less { Ordering::Less } else { Ordering::Equal })
-            }
-        }) {
+        let ordering = less(a, b).and_then(|is_less| match is_less {
+            true => Ok(Ordering::Less),
+            false => less(b, a).map(|greater| if greater { Ordering::Greater } else { Ordering::Equal }),
+        });
+        match ordering {
             Ok(ordering) => ordering,
             Err(error) => {
                 failed = Some(error);

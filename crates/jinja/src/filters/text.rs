@@ -44,20 +44,20 @@ pub fn capitalize(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<V
 
 /// Words begin after blanks, hyphens and opening brackets only.
 pub fn title(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
-    changed(&value, arguments, |text| {
-        let separates = |c: char| methods::is_space(c) || matches!(c, '-' | '(' | '{' | '[' | '<');
-        let mut out = String::with_capacity(text.len());
-        let mut starts = true;
-        for c in text.chars() {
-            if starts {
-                out.extend(c.to_uppercase());
-            } else {
-                out.extend(c.to_lowercase());
-            }
-            starts = separates(c);
+    arguments.finish()?;
+    let separates = |c: char| methods::is_space(c) || matches!(c, '-' | '(' | '{' | '[' | '<');
+    let mut out = String::new();
+    let mut starts = true;
+    for c in soft(&value)?.chars() {
+        if starts {
+            out.extend(c.to_uppercase());
+        } else {
+            out.extend(c.to_lowercase());
         }
-        out
-    })
+        starts = separates(c);
+    }
+    // Put together from pieces, so that it is no longer safe.
+    Ok(out.into())
 }
 
 pub fn trim(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
@@ -100,6 +100,19 @@ pub fn format(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Resu
     formatting::percent(scope, &text, &Value::dict(dict))
 }
 
+/// The error of a filter that takes nothing but texts.
+fn no_text(value: &Value, operator: &str) -> Error {
+    match value {
+        Value::Undefined(undefined) => undefined.error(),
+        // A list would take the letters, and have no lines then.
+        Value::List(_) => Error::exception("AttributeError", "'list' object has no attribute 'splitlines'"),
+        other => {
+            let kind = other.type_name();
+            Error::type_error(format!("unsupported operand type(s) for {operator}: '{kind}' and 'str'"))
+        }
+    }
+}
+
 pub fn indent(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
     let width = arguments.or("width", 4)?;
     let first = arguments.flag("first", false)?;
@@ -113,8 +126,8 @@ pub fn indent(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Resu
             " ".repeat(width)
         }
     };
-    let text = soft(&value)?;
-    let with_end = format!("{}\n", &*text);
+    let Value::String(text) = &value else { return Err(no_text(&value, "+=")) };
+    let with_end = format!("{}\n", &**text);
     let lines = methods::lines(&with_end, false);
     scope.check_size(text.len().saturating_add(lines.len().saturating_mul(indention.len())))?;
     let mut out = String::with_capacity(text.len() + lines.len() * indention.len());
@@ -127,7 +140,7 @@ pub fn indent(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Resu
         }
         out.push_str(line);
     }
-    Ok(like(&text, out))
+    Ok(like(text, out))
 }
 
 pub fn replace(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
@@ -171,8 +184,10 @@ pub fn truncate(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result
     }
     let text = match &value {
         Value::String(text) => text.clone(),
-        // Without a length it can't be cut.
-        other => return Err(Error::type_error(format!("object of type '{}' has no len()", other.type_name()))),
+        // What is short enough stays what it is, be it a text or not.
+        other if (other.len()? as i64) <= length.saturating_add(leeway) => return Ok(value),
+        Value::List(_) => return Err(Error::type_error("can only concatenate list (not \"str\") to list")),
+        other => return Err(no_text(other, "+")),
     };
     if text.chars().count() as i64 <= length.saturating_add(leeway) {
         return Ok(value);

@@ -46,14 +46,22 @@ fn quote(value: &Value, slash: bool) -> Result<String> {
 pub fn xmlattr(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
     let autospace = arguments.flag("autospace", true)?;
     arguments.finish()?;
+    if !matches!(value, Value::Dict(_)) {
+        value.must_be_defined()?;
+        let message = format!("'{}' object has no attribute 'items'", value.type_name());
+        return Err(Error::exception("AttributeError", message));
+    }
     let mut parts = Vec::new();
     for (key, value) in crate::methods::pairs(&value)? {
         if value.is_none() || value.is_undefined() {
             continue;
         }
-        let name = key.to_text()?;
+        let Some(name) = key.as_str() else {
+            let kind = key.type_name();
+            return Err(Error::type_error(format!("expected string or bytes-like object, got '{kind}'")));
+        };
         if name.contains(|c: char| crate::methods::is_space(c) || matches!(c, '/' | '>' | '=')) {
-            return Err(Error::value_error(format!("Invalid character in attribute name: {}", quoted(&name))));
+            return Err(Error::value_error(format!("Invalid character in attribute name: {}", quoted(name))));
         }
         parts.push(format!("{}=\"{}\"", escape::escaped(&key)?, escape::escaped(&value)?));
     }
@@ -132,6 +140,10 @@ pub fn urlize(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Resu
     let nofollow = arguments.flag("nofollow", false)?;
     let target = arguments.optional("target")?.filter(|target| !target.is_none());
     let rel = arguments.optional("rel")?.filter(|rel| !rel.is_none());
+    let schemes = match arguments.optional("extra_schemes")? {
+        None | Some(Value::None) => Vec::new(),
+        Some(schemes) => schemes.to_vec()?.iter().map(Value::to_text).collect::<Result<_>>()?,
+    };
     arguments.finish()?;
     let mut words: Vec<String> =
         rel.map_or(Ok(String::new()), |rel| rel.to_text())?.split_whitespace().map(str::to_owned).collect();
@@ -154,7 +166,7 @@ pub fn urlize(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Resu
         out.push_str(&rest[..blank]);
         rest = &rest[blank..];
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-        out.push_str(&link(&rest[..end], limit, &rel, &target));
+        out.push_str(&link(&rest[..end], limit, &rel, &target, &schemes));
         scope.charge(1)?;
         rest = &rest[end..];
     }
@@ -162,7 +174,7 @@ pub fn urlize(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Resu
 }
 
 /// One word, as a link if it looks like an address.
-fn link(word: &str, limit: Option<usize>, rel: &str, target: &str) -> String {
+fn link(word: &str, limit: Option<usize>, rel: &str, target: &str, schemes: &[String]) -> String {
     let mut middle = word;
     let mut head = String::new();
     loop {
@@ -209,6 +221,8 @@ fn link(word: &str, limit: Option<usize>, rel: &str, target: &str) -> String {
             && !middle.contains('@'))
     {
         Some(format!("<a href=\"https://{middle}\"{rel}{target}>{}</a>", shown(middle)))
+    } else if schemes.iter().any(|scheme| middle != scheme && middle.starts_with(scheme)) {
+        Some(format!("<a href=\"{middle}\"{rel}{target}>{middle}</a>"))
     } else {
         let address = middle.strip_prefix("mailto:").unwrap_or(middle);
         let is_mail = address.split_once('@').is_some_and(|(user, domain)| {

@@ -16,9 +16,13 @@ pub fn wordwrap(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Re
         Some(text) => text.to_text()?,
         None => scope.environment().options().newline_sequence.clone(),
     };
-    let text = value.to_text()?;
+    let Value::String(text) = &value else {
+        value.must_be_defined()?;
+        let message = format!("'{}' object has no attribute 'splitlines'", value.type_name());
+        return Err(Error::exception("AttributeError", message));
+    };
     let mut out: Vec<String> = Vec::new();
-    for line in methods::lines(&text, false) {
+    for line in methods::lines(text, false) {
         if width <= 0 && !line.is_empty() {
             return Err(Error::value_error(format!("invalid width {width} (must be > 0)")));
         }
@@ -90,10 +94,16 @@ fn chunks(line: &str, break_on_hyphens: bool) -> Vec<Vec<char>> {
             None => true,
             Some(next) => {
                 let turns = methods::is_space(chars[at]) != methods::is_space(*next);
-                let letter = |c: Option<&char>| c.is_some_and(|c| c.is_alphabetic() || *c == '_');
-                let before = at >= start + 2 && letter(chars.get(at - 1)) && letter(chars.get(at - 2));
-                let after = letter(Some(next))
-                    && chars.get(at + 2).is_some_and(|c| c.is_alphabetic() || *c == '-' || *c == '_');
+                let letter = |at: Option<usize>| {
+                    at.and_then(|at| chars.get(at)).is_some_and(|c| c.is_alphabetic() || *c == '_')
+                };
+                let is = |at: Option<usize>, wanted: char| at.and_then(|at| chars.get(at)) == Some(&wanted);
+                let back = |steps: usize| at.checked_sub(steps);
+                // `ab-` or `a-b-`, and then `cd` or `c-d`.
+                let before = letter(back(1)) && letter(back(2))
+                    || letter(back(3)) && is(back(2), '-') && chars[at - 1].is_alphanumeric();
+                let after = letter(Some(at + 1))
+                    && (letter(Some(at + 2)) || is(Some(at + 2), '-') && letter(Some(at + 3)));
                 turns || (break_on_hyphens && chars[at] == '-' && before && after)
             }
         };

@@ -123,7 +123,7 @@ impl Formatter<'_, '_> {
             Some('r') => value.repr()?.into(),
             Some('a') => ascii(&value.repr()?).into(),
             Some(other) => {
-                return Err(Error::value_error(format!("Unknown conversion specifier '{other}'")));
+                return Err(Error::value_error(format!("Unknown conversion specifier {other}")));
             }
         };
         if self.safe {
@@ -180,9 +180,16 @@ impl Formatter<'_, '_> {
             } else {
                 let more = rest.strip_prefix('[').unwrap_or(rest);
                 let end = more.find(']').ok_or_else(|| Error::value_error("Missing ']' in format string"))?;
-                let key: Value = more[..end].parse::<i64>().map_or_else(|_| more[..end].into(), Value::Int);
+                let digits = more[..end].bytes().all(|byte| byte.is_ascii_digit());
+                let key: Value = match more[..end].parse::<i64>() {
+                    Ok(index) if digits => Value::Int(index),
+                    _ => more[..end].into(),
+                };
                 value = value.get_item(&key)?.ok_or_else(|| match &value {
                     Value::Dict(_) => Error::exception("KeyError", key.repr().unwrap_or_default()),
+                    _ if !digits => {
+                        Error::type_error(format!("{} indices must be integers or slices, not str", value.type_name()))
+                    }
                     _ => Error::exception("IndexError", format!("{} index out of range", value.type_name())),
                 })?;
                 rest = &more[end + 1..];

@@ -7,4 +7,4 @@ mod spec;
 
 pub use brace::brace;
 pub use number::fixed;
-pub use percent::percent;
+pub use percent::{ascii, percent};

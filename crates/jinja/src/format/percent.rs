@@ -255,7 +255,7 @@ impl Directive {
 }
 
 /// Python's `ascii()` of a text that is a repr already.
-pub(super) fn ascii(text: &str) -> String {
+pub fn ascii(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         match c as u32 {

@@ -76,6 +76,11 @@ impl Spec {
             at += 1;
         }
         if chars.get(at) == Some(&'z') {
+            if type_name != "float" {
+                let kind = if type_name == "str" { "string" } else { "integer" };
+                let message = format!("Negative zero coercion (z) not allowed in {kind} format specifier");
+                return Err(Error::value_error(message));
+            }
             at += 1;
         }
         if chars.get(at) == Some(&'#') {

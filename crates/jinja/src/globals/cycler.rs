@@ -16,18 +16,18 @@ pub fn cycler(_: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
     let items = arguments.rest();
     arguments.finish()?;
     if items.is_empty() {
-        return Err(Error::runtime("at least one item has to be provided"));
+        return Err(Error::exception("RuntimeError", "at least one item has to be provided"));
     }
     Ok(Value::object(Cycler { items, at: Cell::new(0) }))
 }
 
 impl Object for Cycler {
     fn type_name(&self) -> &str {
-        "jinja2.utils.Cycler"
+        "Cycler"
     }
 
-    fn is_foreign(&self) -> bool {
-        true
+    fn module(&self) -> &str {
+        "jinja2.utils."
     }
 
     fn get_attribute(&self, name: &str) -> Option<Value> {
@@ -68,11 +68,11 @@ pub fn joiner(_: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
 
 impl Object for Joiner {
     fn type_name(&self) -> &str {
-        "jinja2.utils.Joiner"
+        "Joiner"
     }
 
-    fn is_foreign(&self) -> bool {
-        true
+    fn module(&self) -> &str {
+        "jinja2.utils."
     }
 
     fn is_callable(&self) -> bool {

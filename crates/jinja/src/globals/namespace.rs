@@ -25,11 +25,11 @@ pub fn namespace(_: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
 
 impl Object for Namespace {
     fn type_name(&self) -> &str {
-        "jinja2.utils.Namespace"
+        "Namespace"
     }
 
-    fn is_foreign(&self) -> bool {
-        true
+    fn module(&self) -> &str {
+        "jinja2.utils."
     }
 
     fn get_attribute(&self, name: &str) -> Option<Value> {

@@ -26,9 +26,7 @@ pub fn tokens(source: &str, options: &Options) -> Vec<Token> {
         let span = lexer.span(lexer.at, lexer.at);
         lexer.tokens.push(Token { kind: TokenKind::Error(Box::new(error)), span });
     }
-    let end = source.len();
-    lexer.push(TokenKind::End, end, end);
-    lexer.tokens
+    lexer.finish()
 }
 
 /// The tokens of a bare expression, which ends with the text.
@@ -38,9 +36,7 @@ pub fn expression_tokens(source: &str, options: &Options) -> Vec<Token> {
         let span = lexer.span(lexer.at, lexer.at);
         lexer.tokens.push(Token { kind: TokenKind::Error(Box::new(error)), span });
     }
-    let end = source.len();
-    lexer.push(TokenKind::End, end, end);
-    lexer.tokens
+    lexer.finish()
 }
 
 struct Lexer<'a> {
@@ -207,6 +203,11 @@ impl<'a> Lexer<'a> {
 
     fn comment(&mut self, inside: usize) -> Result<(), Error> {
         let Some(length) = self.source[inside..].find(&self.options.comment_end) else {
+            // Jinja complains about the first character that is in no comment; there may be none.
+            if inside == self.source.len() {
+                self.at = inside;
+                return Ok(());
+            }
             self.at = inside;
             return Err(Error::syntax("Missing end of comment tag"));
         };
@@ -242,6 +243,9 @@ impl<'a> Lexer<'a> {
             self.after_tag(self.source.len() - rest.len(), end_sign, true);
             return Ok(());
         }
+        if start == self.source.len() {
+            return Ok(());
+        }
         self.at = position;
         Err(Error::syntax("Missing end of raw directive"))
     }
@@ -256,6 +260,13 @@ impl<'a> Lexer<'a> {
         }
         self.line_starting = self.source[..end].ends_with('\n');
         self.at = end;
+    }
+
+    /// The end is where the last token is: an error there is about that one.
+    fn finish(mut self) -> Vec<Token> {
+        let span = self.tokens.last().map_or_else(Span::default, |token| token.span);
+        self.tokens.push(Token { kind: TokenKind::End, span });
+        self.tokens
     }
 
     fn push(&mut self, kind: TokenKind, start: usize, end: usize) {

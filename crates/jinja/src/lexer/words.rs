@@ -44,7 +44,10 @@ impl Lexer<'_> {
                 self.at += length;
                 self.push(TokenKind::Name(rest[..length].into()), start, self.at);
             } else if let Some(length) = string_length(rest) {
-                let text = unescape(&rest[1..length - 1])?;
+                let text = match self.options.newline_sequence.as_str() {
+                    "\n" => unescape(&rest[1..length - 1])?,
+                    newline => unescape(&rest[1..length - 1].replace('\n', newline))?,
+                };
                 self.at += length;
                 self.push(TokenKind::String(text.into()), start, self.at);
             } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {

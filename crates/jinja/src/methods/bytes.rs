@@ -1,6 +1,6 @@
-//! Methods of bytes: the few that templates need.
+//! Methods of bytes, most of them by way of strings.
 
-use super::Method;
+use super::{Method, string};
 use crate::arguments::Arguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
@@ -10,8 +10,26 @@ pub fn find(name: &str) -> Option<Method> {
     Some(match name {
         "decode" => decode,
         "hex" => hex,
-        "startswith" => starts_with,
-        "endswith" => ends_with,
+        "capitalize" => |scope, value, arguments| as_text(scope, value, arguments, "capitalize"),
+        "count" => |scope, value, arguments| as_text(scope, value, arguments, "count"),
+        "endswith" => |scope, value, arguments| as_text(scope, value, arguments, "endswith"),
+        "find" => |scope, value, arguments| as_text(scope, value, arguments, "find"),
+        "index" => |scope, value, arguments| as_text(scope, value, arguments, "index"),
+        "join" => |scope, value, arguments| as_text(scope, value, arguments, "join"),
+        "lower" => |scope, value, arguments| as_text(scope, value, arguments, "lower"),
+        "lstrip" => |scope, value, arguments| as_text(scope, value, arguments, "lstrip"),
+        "partition" => |scope, value, arguments| as_text(scope, value, arguments, "partition"),
+        "replace" => |scope, value, arguments| as_text(scope, value, arguments, "replace"),
+        "rfind" => |scope, value, arguments| as_text(scope, value, arguments, "rfind"),
+        "rpartition" => |scope, value, arguments| as_text(scope, value, arguments, "rpartition"),
+        "rsplit" => |scope, value, arguments| as_text(scope, value, arguments, "rsplit"),
+        "rstrip" => |scope, value, arguments| as_text(scope, value, arguments, "rstrip"),
+        "split" => |scope, value, arguments| as_text(scope, value, arguments, "split"),
+        "splitlines" => |scope, value, arguments| as_text(scope, value, arguments, "splitlines"),
+        "startswith" => |scope, value, arguments| as_text(scope, value, arguments, "startswith"),
+        "strip" => |scope, value, arguments| as_text(scope, value, arguments, "strip"),
+        "title" => |scope, value, arguments| as_text(scope, value, arguments, "title"),
+        "upper" => |scope, value, arguments| as_text(scope, value, arguments, "upper"),
         _ => return None,
     })
 }
@@ -38,7 +56,11 @@ fn decode(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Valu
             (Ok(text), _) => Ok(text.into()),
             (Err(_), "replace") => Ok(String::from_utf8_lossy(bytes).into_owned().into()),
             (Err(_), "ignore") => Ok(String::from_utf8_lossy(bytes).replace('\u{fffd}', "").into()),
-            (Err(error), _) => Err(undecodable("utf-8", error.valid_up_to(), "invalid start byte")),
+            (Err(error), _) => Err(undecodable(
+                "utf-8",
+                error.valid_up_to(),
+                if error.error_len().is_none() { "unexpected end of data" } else { "invalid start byte" },
+            )),
         },
         "ascii" | "us-ascii" => match bytes.iter().position(|byte| !byte.is_ascii()) {
             None => Ok(String::from_utf8_lossy(bytes).into_owned().into()),
@@ -56,10 +78,40 @@ fn hex(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
     Ok(own(value).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
 }
 
-fn starts_with(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
-    Ok(own(value).starts_with(own(&arguments.take("prefix")?)).into())
+/// What is no ASCII is moved to where no letters are, so that it stays as it is.
+const AWAY: u32 = 0xf700;
+
+/// The method of a string of the same characters.
+fn as_text(scope: &Scope<'_>, value: &Value, mut arguments: Arguments, name: &str) -> Result<Value> {
+    let Some(method) = string::find(name) else { return Ok(Value::None) };
+    let positional = arguments.rest().iter().map(to_text).collect::<Result<Vec<_>>>()?;
+    let keyword = arguments.keywords();
+    let result = method(scope, &to_text(value)?, Arguments::new(positional, keyword).named(name))?;
+    Ok(from_text(&result))
 }
 
-fn ends_with(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
-    Ok(own(value).ends_with(own(&arguments.take("suffix")?)).into())
+fn to_text(value: &Value) -> Result<Value> {
+    let move_away = |byte: &u8| match byte.is_ascii() {
+        true => char::from(*byte),
+        false => char::from_u32(AWAY + u32::from(*byte)).unwrap_or('?'),
+    };
+    match value {
+        Value::Bytes(bytes) => Ok(bytes.iter().map(move_away).collect::<String>().into()),
+        Value::List(items) | Value::Tuple(items) => {
+            let items = items.borrow().iter().map(to_text).collect::<Result<Vec<_>>>()?;
+            Ok(if matches!(value, Value::List(_)) { Value::list(items) } else { Value::tuple(items) })
+        }
+        Value::String(_) => Err(Error::type_error("a bytes-like object is required, not 'str'")),
+        other => Ok(other.clone()),
+    }
+}
+
+fn from_text(value: &Value) -> Value {
+    let move_back = |c: char| (if c.is_ascii() { c as u32 } else { (c as u32).wrapping_sub(AWAY) }) as u8;
+    match value {
+        Value::String(text) => Value::Bytes(text.chars().map(move_back).collect::<Vec<u8>>().into()),
+        Value::List(items) => Value::list(items.borrow().iter().map(from_text).collect()),
+        Value::Tuple(items) => Value::tuple(items.borrow().iter().map(from_text).collect()),
+        other => other.clone(),
+    }
 }

@@ -12,6 +12,7 @@ mod views;
 
 pub use dict::pairs;
 pub(crate) use string::{capitalize, is_space, replaced};
+pub(crate) use string_predicates::ascii_digits;
 pub(crate) use string_search::lines;
 pub use views::{View, ViewKind};
 

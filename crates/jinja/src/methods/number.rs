@@ -1,10 +1,13 @@
 //! Methods of numbers.
 
+use num_bigint::{BigInt, Sign};
+
 use super::Method;
 use crate::arguments::Arguments;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::scope::Scope;
-use crate::value::Value;
+use crate::value::integer::of_float;
+use crate::value::{Value, float_text};
 
 pub fn find(value: &Value, name: &str) -> Option<Method> {
     Some(match (name, value) {
@@ -12,6 +15,9 @@ pub fn find(value: &Value, name: &str) -> Option<Method> {
         ("bit_length", Value::Int(_) | Value::BigInt(_) | Value::Bool(_)) => bit_length,
         ("bit_count", Value::Int(_) | Value::BigInt(_) | Value::Bool(_)) => bit_count,
         ("conjugate", _) => conjugate,
+        ("as_integer_ratio", _) => as_integer_ratio,
+        ("hex", Value::Float(_)) => hex,
+        ("to_bytes", Value::Int(_) | Value::BigInt(_) | Value::Bool(_)) => to_bytes,
         _ => return None,
     })
 }
@@ -47,4 +53,66 @@ fn bit_count(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value
 fn conjugate(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
     arguments.finish()?;
     Ok(value.clone())
+}
+
+fn as_integer_ratio(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+    arguments.finish()?;
+    let Value::Float(number) = value else {
+        return Ok(Value::tuple(vec![value.as_integer().map_or(Value::None, Value::integer), Value::Int(1)]));
+    };
+    let kind = if number.is_nan() { "NaN" } else { "Infinity" };
+    if !number.is_finite() {
+        let exception = if number.is_nan() { "ValueError" } else { "OverflowError" };
+        return Err(Error::exception(exception, format!("cannot convert {kind} to integer ratio")));
+    }
+    let (mut numerator, mut denominator) = (*number, BigInt::from(1));
+    // A float is a whole number times a power of two, so that this ends.
+    while numerator != numerator.trunc() {
+        numerator *= 2.0;
+        denominator *= 2;
+    }
+    Ok(Value::tuple(vec![of_float(numerator).unwrap_or(Value::None), Value::integer(denominator)]))
+}
+
+fn hex(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+    arguments.finish()?;
+    let number = value.as_f64().unwrap_or_default();
+    if !number.is_finite() {
+        return Ok(float_text(number).into());
+    }
+    let bits = number.to_bits();
+    let (exponent, mantissa) = ((bits >> 52) & 0x7ff, bits & ((1 << 52) - 1));
+    let sign = if number.is_sign_negative() { "-" } else { "" };
+    Ok(match (exponent, mantissa) {
+        (0, 0) => format!("{sign}0x0.0p+0"),
+        (0, _) => format!("{sign}0x0.{mantissa:013x}p-1022"),
+        _ => format!("{sign}0x1.{mantissa:013x}p{:+}", exponent as i64 - 1023),
+    }
+    .into())
+}
+
+fn to_bytes(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+    let length = arguments.integer("length", 1)?.max(0) as usize;
+    let order = arguments.text("byteorder", "big")?;
+    let signed = arguments.keyword("signed").map_or(Ok(false), |flag| flag.truth())?;
+    arguments.finish()?;
+    scope.check_size(length)?;
+    let number = value.as_integer().unwrap_or_default();
+    if number.sign() == Sign::Minus && !signed {
+        return Err(Error::exception("OverflowError", "can't convert negative int to unsigned"));
+    }
+    let mut bytes = if signed { number.to_signed_bytes_le() } else { number.to_bytes_le().1 };
+    if number.sign() == Sign::NoSign {
+        bytes.clear();
+    }
+    if bytes.len() > length {
+        return Err(Error::exception("OverflowError", "int too big to convert"));
+    }
+    bytes.resize(length, if number.sign() == Sign::Minus { 0xff } else { 0 });
+    match order.as_str() {
+        "little" => {}
+        "big" => bytes.reverse(),
+        _ => return Err(Error::value_error("byteorder must be either 'little' or 'big'")),
+    }
+    Ok(Value::Bytes(bytes.into()))
 }

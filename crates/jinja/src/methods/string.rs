@@ -57,7 +57,7 @@ pub(super) fn string(value: &Value, what: &str) -> Result<String> {
         Value::String(text) => Ok(text.to_string()),
         other => {
             other.must_be_defined()?;
-            Err(Error::type_error(format!("{what} must be str, not {}", other.type_name())))
+            Err(Error::type_error(format!("{what} must be str, not {}", other.type_name()).trim_start()))
         }
     }
 }
@@ -70,8 +70,20 @@ fn changed(value: &Value, arguments: Arguments, change: impl Fn(&str) -> String)
 pub(crate) fn capitalize(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {
-        Some(first) => first.to_uppercase().chain(chars.as_str().to_lowercase().chars()).collect(),
+        Some(first) => title_case(first).chars().chain(chars.as_str().to_lowercase().chars()).collect(),
         None => String::new(),
+    }
+}
+
+/// The large letter at the start of a word; a few are made of two letters, of which only the first is large.
+pub(crate) fn title_case(c: char) -> String {
+    match c {
+        'Ǆ' | 'ǅ' | 'ǆ' => "ǅ".into(),
+        'Ǉ' | 'ǈ' | 'ǉ' => "ǈ".into(),
+        'Ǌ' | 'ǋ' | 'ǌ' => "ǋ".into(),
+        'Ǳ' | 'ǲ' | 'ǳ' => "ǲ".into(),
+        'ß' => "Ss".into(),
+        c => c.to_uppercase().collect(),
     }
 }
 
@@ -83,7 +95,7 @@ fn title(text: &str) -> String {
         if in_word {
             out.extend(c.to_lowercase());
         } else {
-            out.extend(c.to_uppercase());
+            out.push_str(&title_case(c));
         }
         in_word = c.is_alphabetic();
     }
@@ -173,7 +185,7 @@ fn encode(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Valu
             (_, "ignore") => {}
             (_, "replace") => bytes.push(b'?'),
             _ => {
-                let shown = quoted(&c.to_string());
+                let shown = format::ascii(&quoted(&c.to_string()));
                 return Err(Error::exception(
                     "UnicodeEncodeError",
                     format!(

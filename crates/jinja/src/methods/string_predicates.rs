@@ -53,13 +53,24 @@ fn cased(value: &Value, arguments: Arguments, not: fn(char) -> bool, some: fn(ch
     Ok((!text.chars().any(not) && text.chars().any(some)).into())
 }
 
-/// Decimal digits of other scripts, by their blocks.
+/// Where the decimal digits of other scripts begin.
+const ZEROS: [u32; 22] = [
+    0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xe50, 0xed0, 0xf20, 0x1040,
+    0x17e0, 0x1810, 0x1946, 0x19d0, 0x1b50, 0xff10,
+];
+
+fn other_digit(c: char) -> Option<u32> {
+    ZEROS.iter().find(|zero| (**zero..**zero + 10).contains(&(c as u32))).map(|zero| c as u32 - zero)
+}
+
 fn is_other_digit(c: char) -> bool {
-    const ZEROS: [u32; 22] = [
-        0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xe50, 0xed0, 0xf20,
-        0x1040, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1b50, 0xff10,
-    ];
-    ZEROS.iter().any(|zero| (*zero..zero + 10).contains(&(c as u32)))
+    other_digit(c).is_some()
+}
+
+/// The text with the digits of all scripts as ASCII's.
+pub(crate) fn ascii_digits(text: &str) -> String {
+    let ascii = |c: char| other_digit(c).and_then(|digit| char::from_digit(digit, 10)).unwrap_or(c);
+    if text.is_ascii() { text.to_owned() } else { text.chars().map(ascii).collect() }
 }
 
 pub(crate) fn is_title(text: &str) -> bool {

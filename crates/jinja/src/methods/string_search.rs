@@ -47,14 +47,14 @@ fn part(value: &Value, arguments: &mut Arguments) -> Result<(String, usize, bool
 }
 
 fn count(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
-    let sub = string(&arguments.take("sub")?, "argument 1")?;
+    let sub = string(&arguments.take("sub")?, "")?;
     let (text, _, _) = part(value, &mut arguments)?;
     arguments.finish()?;
     Ok(text.matches(sub.as_str()).count().into())
 }
 
 fn search(value: &Value, mut arguments: Arguments, from_right: bool, must: bool) -> Result<Value> {
-    let sub = string(&arguments.take("sub")?, "argument 1")?;
+    let sub = string(&arguments.take("sub")?, "")?;
     let (text, before, valid) = part(value, &mut arguments)?;
     arguments.finish()?;
     let found = if from_right { text.rfind(&sub) } else { text.find(&sub) };
@@ -115,15 +115,18 @@ fn split(scope: &Scope<'_>, value: &Value, mut arguments: Arguments, from_right:
     let mut parts: Vec<&str> = Vec::new();
     match &separator {
         Some(separator) => {
-            let separator = string(separator, "separator")?;
+            let Value::String(separator) = separator else {
+                separator.must_be_defined()?;
+                return Err(Error::type_error(format!("must be str or None, not {}", separator.type_name())));
+            };
             if separator.is_empty() {
                 return Err(Error::value_error("empty separator"));
             }
             if from_right {
-                parts.extend(text.rsplitn(most.saturating_add(1), separator.as_str()));
+                parts.extend(text.rsplitn(most.saturating_add(1), &**separator));
                 parts.reverse();
             } else {
-                parts.extend(text.splitn(most.saturating_add(1), separator.as_str()));
+                parts.extend(text.splitn(most.saturating_add(1), &**separator));
             }
         }
         None if from_right => {

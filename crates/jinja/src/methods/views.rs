@@ -18,6 +18,11 @@ pub enum ViewKind {
 }
 
 impl View {
+    /// Keys and items can be subtracted, as sets can.
+    pub fn is_set(&self) -> bool {
+        self.kind != ViewKind::Values
+    }
+
     pub fn items(&self) -> Vec<Value> {
         let dict = self.dict.borrow();
         match self.kind {

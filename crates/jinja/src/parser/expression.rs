@@ -14,8 +14,14 @@ impl Parser<'_> {
 
     fn conditional(&mut self) -> Result<Expression> {
         let start = self.span();
+        let asserted = self.assertion.is_some();
         let mut expression = self.or()?;
         while self.skip_name("if")? {
+            // An unknown filter before the `if` is reached only if the condition holds.
+            if !asserted {
+                self.assertion = None;
+                self.error_at = None;
+            }
             self.soft += 1;
             let condition = self.or();
             let otherwise = condition.and_then(|condition| {

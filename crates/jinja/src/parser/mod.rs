@@ -84,6 +84,8 @@ pub struct Parser<'a> {
     /// Within an `if`, where an unknown filter is no error unless it is reached.
     soft: usize,
     depth: u16,
+    /// How many loops are open within this macro or block.
+    loops: usize,
     /// The names that the macro being read speaks of: `varargs`, `kwargs`, `caller`.
     special: [bool; 3],
 }
@@ -102,6 +104,7 @@ impl<'a> Parser<'a> {
             assertion: None,
             soft: 0,
             depth: 0,
+            loops: 0,
             special: [false; 3],
         }
     }
@@ -211,10 +214,14 @@ impl<'a> Parser<'a> {
     }
 
     /// Remembers what is wrong, to be raised if nothing else is.
-    fn assert_later(&mut self, message: String, span: Span, hint: Option<String>) {
+    fn assert_later(&mut self, message: impl Into<String>, span: Span, hint: Option<String>) {
+        let mut error = Error::new(crate::error::ErrorKind::Syntax, "TemplateAssertionError", message);
+        error.hint = hint;
+        self.raise_later(error, span);
+    }
+
+    fn raise_later(&mut self, error: Error, span: Span) {
         if self.assertion.is_none() {
-            let mut error = Error::new(crate::error::ErrorKind::Syntax, "TemplateAssertionError", message);
-            error.hint = hint;
             self.assertion = Some(error);
             self.error_at = Some(span);
         }

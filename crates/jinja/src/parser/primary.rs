@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::{Parser, deepest};
 use crate::ast::{Call, CallArguments, Expression, ExpressionKind, FilterCall, SliceExpression, Span, TestCall};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::lexer::TokenKind;
 use crate::value::{Text, Value, quoted};
 
@@ -49,7 +49,7 @@ impl Parser<'_> {
             }
             TokenKind::Sign("(") => {
                 self.advance()?;
-                let mut inner = self.tuple(true, true, &[])?;
+                let mut inner = self.tuple(true, true)?;
                 self.expect_sign(")")?;
                 inner.span = self.since(start);
                 return Ok(inner);
@@ -62,7 +62,7 @@ impl Parser<'_> {
     }
 
     /// Expressions with commas between; a single one is itself.
-    pub(crate) fn tuple(&mut self, conditional: bool, parentheses: bool, ends: &[&str]) -> Result<Expression> {
+    pub(crate) fn tuple(&mut self, conditional: bool, parentheses: bool) -> Result<Expression> {
         let start = self.span();
         let mut items = Vec::new();
         let mut is_tuple = false;
@@ -70,7 +70,7 @@ impl Parser<'_> {
             if !items.is_empty() {
                 self.expect_sign(",")?;
             }
-            if self.tuple_end(ends) {
+            if self.tuple_end() {
                 break;
             }
             items.push(if conditional { self.expression()? } else { self.deeper(Self::or)? });
@@ -92,12 +92,8 @@ impl Parser<'_> {
         self.node(ExpressionKind::Tuple(items), start, below)
     }
 
-    pub(super) fn tuple_end(&self, ends: &[&str]) -> bool {
-        match self.current() {
-            TokenKind::VariableEnd | TokenKind::BlockEnd | TokenKind::Sign(")") => true,
-            TokenKind::Name(name) => ends.contains(&&**name),
-            _ => false,
-        }
+    pub(super) fn tuple_end(&self) -> bool {
+        matches!(self.current(), TokenKind::VariableEnd | TokenKind::BlockEnd | TokenKind::Sign(")"))
     }
 
     fn list(&mut self, start: Span) -> Result<Expression> {
@@ -257,8 +253,13 @@ impl Parser<'_> {
                 first
             } else if matches!(self.current(), TokenKind::Name(_)) && self.look().is_sign("=") {
                 let first = arguments.more_keyword.is_none();
+                let here = self.span();
                 let name = self.expect_name()?;
                 self.advance()?;
+                if arguments.keyword.iter().any(|(own, _)| *own == name) {
+                    let message = format!("keyword argument repeated: {name}");
+                    self.raise_later(Error::new(ErrorKind::Syntax, "SyntaxError", message), here);
+                }
                 arguments.keyword.push((name, self.expression()?));
                 first
             } else {
@@ -286,7 +287,7 @@ impl Parser<'_> {
             self.assert_later(format!("No filter named {}.", quoted(&name)), here, hint);
         }
         let below = arguments.depth().max(value.as_ref().map_or(0, |value| value.depth));
-        let call = FilterCall { value, name, filter, arguments };
+        let call = FilterCall { value, name, span: self.since(here), filter, arguments };
         self.node(ExpressionKind::Filter(Box::new(call)), start, below)
     }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::Parser;
 use crate::ast::{Expression, ExpressionKind, For, Macro, Parameter, Span, Statement, StatementKind, Target};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::lexer::TokenKind;
 use crate::value::quoted;
 
@@ -23,7 +23,7 @@ impl Parser<'_> {
                 }
                 TokenKind::VariableBegin => {
                     self.advance()?;
-                    let expression = self.tuple(true, false, &[])?;
+                    let expression = self.tuple(true, false)?;
                     match self.current() {
                         TokenKind::VariableEnd => self.advance()?,
                         _ => return Err(self.unexpected("end of print statement")),
@@ -140,21 +140,22 @@ impl Parser<'_> {
             }
             "do" => {
                 self.advance()?;
-                StatementKind::Do(self.tuple(true, false, &[])?)
+                StatementKind::Do(self.tuple(true, false)?)
             }
-            "break" => {
+            "break" | "continue" => {
+                if self.loops == 0 {
+                    let message =
+                        if &*tag == "break" { "'break' outside loop" } else { "'continue' not properly in loop" };
+                    self.raise_later(Error::new(ErrorKind::Syntax, "SyntaxError", message), start);
+                }
                 self.advance()?;
-                StatementKind::Break
-            }
-            "continue" => {
-                self.advance()?;
-                StatementKind::Continue
+                if &*tag == "break" { StatementKind::Break } else { StatementKind::Continue }
             }
             "debug" if !self.environment.options().salt => {
                 self.advance()?;
                 StatementKind::Debug
             }
-            "trans" if !self.environment.options().salt => self.translate()?,
+            "trans" if self.environment.options().translations => self.translate()?,
             "block" => self.block()?,
             "extends" => {
                 self.advance()?;
@@ -181,12 +182,14 @@ impl Parser<'_> {
 
     fn for_loop(&mut self) -> Result<StatementKind> {
         self.advance()?;
-        let target = self.target(&["in"], false)?;
+        self.loops += 1;
+        let target = self.target(false)?;
         self.expect_word("in")?;
-        let iterable = self.tuple(false, false, &["recursive"])?;
+        let iterable = self.tuple(false, false)?;
         let filter = if self.skip_name("if")? { Some(self.expression()?) } else { None };
         let recursive = self.skip_name("recursive")?;
         let (body, end) = self.body(&["endfor", "else"])?;
+        self.loops -= 1;
         let otherwise = if &*end == "endfor" { Vec::new() } else { self.body(&["endfor"])?.0 };
         Ok(StatementKind::For(Rc::new(For { target, iterable, filter, recursive, body, otherwise })))
     }
@@ -196,7 +199,7 @@ impl Parser<'_> {
         self.soft += 1;
         let mut branches = Vec::new();
         let end = loop {
-            let condition = self.tuple(false, false, &[])?;
+            let condition = self.tuple(false, false)?;
             let (body, end) = self.body(&["elif", "else", "endif"])?;
             branches.push((condition, body));
             if &*end != "elif" {
@@ -210,9 +213,9 @@ impl Parser<'_> {
 
     fn set(&mut self) -> Result<StatementKind> {
         self.advance()?;
-        let target = self.target(&[], true)?;
+        let target = self.target(true)?;
         if self.skip_sign("=")? {
-            return Ok(StatementKind::Set { target, value: self.tuple(true, false, &[])? });
+            return Ok(StatementKind::Set { target, value: self.tuple(true, false)? });
         }
         let mut filter = None;
         while self.skip_sign("|")? {
@@ -229,7 +232,7 @@ impl Parser<'_> {
             if !bindings.is_empty() {
                 self.expect_sign(",")?;
             }
-            let target = self.target(&[], false)?;
+            let target = self.target(false)?;
             self.expect_sign("=")?;
             bindings.push((target, self.expression()?));
         }
@@ -268,7 +271,9 @@ impl Parser<'_> {
         start: Span,
     ) -> Result<(Macro, Rc<str>)> {
         let outer = std::mem::take(&mut self.special);
+        let loops = std::mem::take(&mut self.loops);
         let (body, end) = self.body(ends)?;
+        self.loops = loops;
         let [uses_varargs, uses_kwargs, uses_caller] = self.special;
         // What an inner macro speaks of, it may have from the outer one.
         for (own, inner) in self.special.iter_mut().zip(outer) {
@@ -291,6 +296,10 @@ impl Parser<'_> {
             if default.is_none() && parameters.last().is_some_and(|last| last.default.is_some()) {
                 return Err(self.fail("non-default argument follows default argument", here));
             }
+            if parameters.iter().any(|parameter| parameter.name == name) {
+                let message = format!("duplicate argument {} in function definition", quoted(&name));
+                self.raise_later(Error::new(ErrorKind::Syntax, "SyntaxError", message), here);
+            }
             let symbol = self.symbol(&name);
             parameters.push(Parameter { name, symbol, default });
         }
@@ -309,7 +318,7 @@ impl Parser<'_> {
     }
 
     /// What `set`, `for` and `with` assign to.
-    pub(crate) fn target(&mut self, ends: &[&str], with_namespace: bool) -> Result<Target> {
+    pub(crate) fn target(&mut self, with_namespace: bool) -> Result<Target> {
         let start = self.span();
         let mut targets = Vec::new();
         let mut is_tuple = false;
@@ -317,7 +326,7 @@ impl Parser<'_> {
             if !targets.is_empty() {
                 self.expect_sign(",")?;
             }
-            if self.tuple_end(ends) || (is_tuple && self.current().is_sign("=")) {
+            if self.tuple_end() || (is_tuple && self.current().is_sign("=")) {
                 break;
             }
             targets.push(self.single_target(with_namespace)?);
@@ -341,7 +350,7 @@ impl Parser<'_> {
     fn single_target(&mut self, with_namespace: bool) -> Result<Target> {
         let start = self.span();
         if self.skip_sign("(")? {
-            let inner = self.deeper(|parser| parser.target(&[], with_namespace))?;
+            let inner = self.deeper(|parser| parser.target(with_namespace))?;
             self.expect_sign(")")?;
             return Ok(inner);
         }
@@ -353,7 +362,12 @@ impl Parser<'_> {
         }
         let expression = self.primary()?;
         match target_name(&expression) {
-            Ok(symbol) => Ok(Target::Name(symbol)),
+            Ok(symbol) => {
+                if self.loops > 0 && symbol == self.environment.names.loop_ {
+                    self.assert_later("Can't assign to special loop variable in for-loop target", start, None);
+                }
+                Ok(Target::Name(symbol))
+            }
             Err(kind) => Err(self.fail(format!("can't assign to '{kind}'"), start)),
         }
     }

@@ -61,7 +61,9 @@ impl Parser<'_> {
                 "Block names in Jinja have to be valid Python identifiers and may not contain hyphens, use an underscore instead.",
             ));
         }
+        let loops = std::mem::take(&mut self.loops);
         let (body, _) = self.body(&["endblock"])?;
+        self.loops = loops;
         if required && body.iter().any(|statement| !self.is_blank(statement)) {
             return Err(self.fail("Required blocks can only contain comments or whitespace", start));
         }

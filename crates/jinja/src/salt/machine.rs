@@ -201,7 +201,8 @@ fn is_binary(data: &[u8]) -> bool {
         Ok(_) => true,
         Err(error) => error.error_len().is_none(),
     };
-    let odd = head.iter().filter(|byte| !matches!(byte, 7..=13 | 27 | 32..=126) && !(is_text && **byte > 127)).count();
+    let is_plain = |byte: u8| matches!(byte, 7..=13 | 27 | 32..=126) || (is_text && byte > 127);
+    let odd = head.iter().filter(|byte| !is_plain(**byte)).count();
     odd * 10 > head.len() * 3
 }
 

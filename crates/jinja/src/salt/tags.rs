@@ -13,7 +13,7 @@ pub(crate) type Tag = fn(&mut Parser<'_>, &str) -> Result<Vec<StatementKind>>;
 pub(super) fn load(parser: &mut Parser<'_>, name: &str) -> Result<Vec<StatementKind>> {
     parser.advance()?;
     parser.expect_word("as")?;
-    let target = parser.target(&[], false)?;
+    let target = parser.target(false)?;
     let filter = filtered(parser, name, None)?;
     let (body, _) = parser.body(&["endload"])?;
     Ok(vec![StatementKind::SetBlock { target, filter: Some(filter), body }])
@@ -44,6 +44,6 @@ pub(super) fn profile(parser: &mut Parser<'_>, _: &str) -> Result<Vec<StatementK
 fn filtered(parser: &Parser<'_>, name: &str, value: Option<Expression>) -> Result<Expression> {
     let filter = super::FILTERS.iter().find(|(known, _)| *known == name).map(|(_, filter)| AnyFilter::Plain(*filter));
     let below = value.as_ref().map_or(0, |value| value.depth);
-    let call = FilterCall { value, name: name.into(), filter, arguments: CallArguments::default() };
+    let call = FilterCall { value, name: name.into(), span: parser.span(), filter, arguments: CallArguments::default() };
     parser.node(ExpressionKind::Filter(Box::new(call)), parser.span(), below)
 }

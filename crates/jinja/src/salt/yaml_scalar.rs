@@ -48,7 +48,7 @@ pub(super) fn analyze(text: &str) -> Analysis {
             _ => {}
         }
         breaks |= is_break(c);
-        special |= !is_printable(c) && !is_break(c);
+        special |= !is_printable(c);
         break_space |= c == ' ' && before.is_some_and(is_break);
         space_break |= is_break(c) && before == Some(' ');
         before = Some(c);

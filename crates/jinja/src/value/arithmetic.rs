@@ -8,6 +8,7 @@ use crate::ast::Operator;
 use crate::error::{Error, Result};
 use crate::filters::escape;
 use crate::format;
+use crate::methods::View;
 use crate::scope::Scope;
 
 /// The largest integer that may come out of a power or a product, in bits.
@@ -43,6 +44,16 @@ pub fn binary(scope: &Scope<'_>, operator: Operator, left: Value, right: Value) 
             let b = b.borrow();
             let kept = a.borrow().iter().filter(|item| !b.contains(item).unwrap_or(false)).cloned().collect::<Vec<_>>();
             return Ok(Value::set(Set::collect(kept)?));
+        }
+        (Operator::Subtract, Value::Object(_), _) if left.downcast::<View>().is_some_and(View::is_set) => {
+            let gone = Set::collect(right.to_vec()?)?;
+            let mut kept = Set::new();
+            for item in left.to_vec()? {
+                if !gone.contains(&item)? {
+                    kept.insert(item)?;
+                }
+            }
+            return Ok(Value::set(kept));
         }
         (Operator::Modulo, Value::String(_), _) => return format::percent(scope, &left, &right),
         (Operator::Multiply, repeated, times) | (Operator::Multiply, times, repeated)

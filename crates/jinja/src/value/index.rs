@@ -49,8 +49,9 @@ impl Value {
         match self {
             Value::Dict(dict) => match dict.borrow().get(key) {
                 Ok(value) => Ok(value.cloned()),
-                // A key that can't be one is only missing: Jinja swallows the TypeError.
-                Err(_) => Ok(None),
+                // A key that can't be one is only missing: Jinja swallows the TypeError, but no other.
+                Err(error) if error.exception == "TypeError" => Ok(None),
+                Err(error) => Err(error),
             },
             Value::List(items) | Value::Tuple(items) => {
                 let items = items.borrow();
@@ -143,7 +144,6 @@ impl Value {
 
     /// Jinja's `x[key]`: the item, else the attribute.
     pub fn item(&self, key: &Value, kind: UndefinedKind) -> Result<Value> {
-        key.must_be_usable()?;
         if let Some(value) = self.get_item(key)? {
             return Ok(value);
         }

@@ -14,9 +14,9 @@ pub trait Object: Any {
         "object"
     }
 
-    /// Whether messages call it by its bare type name, as Jinja does with classes outside of Python's builtins.
-    fn is_foreign(&self) -> bool {
-        false
+    /// What stands before the type's name in messages about missing attributes: its Python module, with a dot.
+    fn module(&self) -> &str {
+        ""
     }
 
     /// `object.name`

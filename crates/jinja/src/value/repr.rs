@@ -38,11 +38,7 @@ fn write(value: &Value, out: &mut String, open: &mut Vec<*const ()>) -> Result<(
         return Err(Error::too_deep("printing"));
     }
     match value {
-        // Only strictness makes it fail; Jinja's own repr of it is never useful.
-        Value::Undefined(_) => {
-            value.must_be_usable()?;
-            out.push_str("Undefined");
-        }
+        Value::Undefined(_) => out.push_str("Undefined"),
         Value::None => out.push_str("None"),
         Value::Bool(flag) => out.push_str(if *flag { "True" } else { "False" }),
         Value::Int(number) => display(out, number),

@@ -54,7 +54,7 @@ impl Undefined {
             Missing::Attribute { object, name } => {
                 let kind = match object {
                     Value::None => "None".to_owned(),
-                    Value::Object(object) if object.is_foreign() => object.type_name().to_owned(),
+                    Value::Object(object) => format!("{}{} object", object.module(), object.type_name()),
                     other => format!("{} object", other.type_name()),
                 };
                 match name {

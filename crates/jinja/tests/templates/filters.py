@@ -36,9 +36,10 @@ CASES = [
     # escape, forceescape, safe
     "{{ '<a href=\"x\">&\\'</a>'|escape }} {{ '<'|e }} {{ 5|e }} {{ none|e }} {{ ['<']|e }} {{ '<'|escape|escape }} {{ '<'|escape|forceescape }} {{ '<'|safe|e }}",
     "{{ '<b>'|safe ~ '<i>' }} {{ ('<b>'|safe) + '<i>' }} {{ '<i>' + ('<b>'|safe) }} {{ ('<%s>'|safe) % '<' }} {{ ('<'|safe).upper() }} {{ ('{}'|safe).format('<') }}",
-    {"template": "{{ '<' }}{{ '<'|safe }}{{ ['<'] }}{{ '<' ~ '>'|safe }}{{ x }}{% set y %}<b>{% endset %}{{ y }}{% macro m() %}<m>{% endmacro %}{{ m() }}", "context": {"x": "a & b"}, "options": {"autoescape": True}},
+    {"template": "{{ '<' }}{{ '<'|safe }}{{ ['<'] }}{{ x }}{{ x ~ '>'|safe }}{% set y %}<b>{% endset %}{{ y }}{% macro m() %}<m>{% endmacro %}{{ m() }}", "context": {"x": "a & b"}, "options": {"autoescape": True}},
     {"template": "{% autoescape true %}{{ '<' }}{% endautoescape %}{{ '<' }}{% autoescape false %}{{ '<' }}{% endautoescape %}"},
     {"template": "{{ ['<', '>']|join('&') }} {{ 'a<b'|replace('<', '>') }} {{ '<x>'|upper }} {{ ('<'|safe)|replace('<', '&') }} {{ '<p>a</p>'|striptags }} {{ 'a\n<b'|indent }} {{ '<'|string }} {{ {'a': '<'}|xmlattr }}", "options": {"autoescape": True}},
+    {"template": "{{ '<' ~ '>'|safe }}", "options": {"autoescape": True}},
     # filesizeformat
     "{{ 0|filesizeformat }} {{ 1|filesizeformat }} {{ 999|filesizeformat }} {{ 1000|filesizeformat }} {{ 1500000|filesizeformat }} {{ 1024|filesizeformat(true) }} {{ 1048576|filesizeformat(binary=true) }} {{ '123456'|filesizeformat }} {{ (10 ** 28)|filesizeformat }} {{ -5|filesizeformat }}",
     "{{ 'big'|filesizeformat }}",
@@ -123,7 +124,8 @@ CASES = [
     # string
     "{{ 1|string is string }} {{ none|string }} {{ ['a']|string|length }} {{ 'é'|string }} {{ 1.10|string }}",
     # striptags
-    "{{ '<p>Hello  <b>World</b>\n again</p>'|striptags }} {{ 'a <!-- c <b> --> b'|striptags }} {{ '&lt;x&gt; &amp; &quot;'|striptags }} {{ 'a < b > c'|striptags }} {{ 5|striptags }} {{ '<a'|striptags }} {{ '&eacute;&#65;&#x42;&nosuch;'|striptags }}",
+    "{{ '<p>Hello  <b>World</b>\n again</p>'|striptags }} {{ 'a <!-- c <b> --> b'|striptags }} {{ '&lt;x&gt; &amp; &quot;'|striptags }} {{ 'a < b > c'|striptags }} {{ 5|striptags }} {{ '<a'|striptags }} {{ '&#65;&#x42;&nosuch;'|striptags }}",
+    "{{ '&eacute;'|striptags }}",
     # sum
     "{{ [1,2,3]|sum }} {{ []|sum }} {{ [1.5, 2]|sum }} {{ [1]|sum(start=10) }} {{ range(101)|sum }} {{ [true, true]|sum }} {{ [[1], [2]]|sum(start=[]) }}",
     ("{{ users|sum(attribute='age') }} {{ users|sum('age', 5) }} {{ users|map(attribute='age')|sum }}", {"users": USERS}),
@@ -146,10 +148,12 @@ CASES = [
     # urlencode, urlize
     "{{ 'a b&c/d?e=é'|urlencode }} {{ {'a': 1, 'b c': 'd&e'}|urlencode }} {{ [('x', 'y z')]|urlencode }} {{ 5|urlencode }} {{ '~-_.!*()'|urlencode }} {{ '/path/x y'|urlencode }}",
     "{{ 'see http://example.com/x?y=1 and www.example.org, or mail me@example.com.'|urlize }} {{ 'https://example.com'|urlize(nofollow=true) }} {{ 'http://example.com/a/very/long/path'|urlize(20) }} {{ 'http://x.org'|urlize(target='_blank') }} {{ '(http://x.org)'|urlize(rel='me') }} {{ 'no link here'|urlize }}",
-    "{{ 'mailto:a@b.cc tel:123 ftp:x example.com foo.example.net:80 <http://x.org>'|urlize }} {{ 'tel:123'|urlize(extra_schemes=['tel:']) }}",
+    "{{ 'mailto:a@b.cc tel:123 ftp:x example.com <http://x.org>'|urlize }} {{ 'tel:123'|urlize(extra_schemes=['tel:']) }}",
+    "{{ 'foo.example.net:80'|urlize }}",
     # wordcount, wordwrap
     "{{ 'one two  three-four it\\'s'|wordcount }} {{ ''|wordcount }} {{ 5|wordcount }} {{ 'é ü_1'|wordcount }}",
     "{{ 'the quick brown fox jumps over the lazy dog'|wordwrap(15) }}|{{ 'averyveryverylongword short'|wordwrap(10) }}|{{ 'averyveryverylongword short'|wordwrap(10, false) }}|{{ 'a b c d'|wordwrap(3, wrapstring='/') }}|{{ 'keep\nlines here'|wordwrap(20) }}|{{ 'split-on-hyphens-here please'|wordwrap(12) }}|{{ 'split-on-hyphens-here please'|wordwrap(12, break_on_hyphens=false) }}",
+    "{{ 'c-b-A-a x-y-z'|wordwrap(6) }}|{{ 'a1-b2-cc-dd'|wordwrap(5) }}|{{ 'well-known-thing here'|wordwrap(8) }}|{{ 'one--two three'|wordwrap(6) }}|{{ '  lead and trail  '|wordwrap(8) }}|{{ 'tab\there and there'|wordwrap(8) }}",
     # xmlattr
     "<ul{{ {'class': 'a b', 'id': none, 'data-x': 1, 'title': '\"<>\"', 'u': nothing}|xmlattr }}> <a{{ {'x': 1}|xmlattr(false) }}> <{{ {}|xmlattr }}>",
     "{{ {'a b': 1}|xmlattr }}",

@@ -85,7 +85,8 @@ CASES = [
     "{{ 'é'.encode('latin-1').decode() }}",
     # chains as people write them
     "{{ 'eth0:1'.split(':')[0].upper() }} {{ '10.0.0.1/24'.split('/')|first }} {{ 'a.b.c'.split('.')[-1] }} {{ 'www.example.com'.split('.')[1:]|join('.') }} {{ ' x '.strip().upper().center(5, '*') }} {{ 'salt/states/init.sls'.rpartition('/')[0].replace('/', '.') }}",
-    "{{ '%s.%s'.replace('%s', 'x', 1) }} {{ ('a' * 3).upper() }} {{ [1, 2, 3][::-1].pop() }} {{ 'a b'.split().__len__() }} {{ 'x'.__len__() }} {{ [1].__len__() }} {{ {'a': 1}.__contains__('a') }} {{ [1, 2].__getitem__(0) }}",
+    "{{ '%s.%s'.replace('%s', 'x', 1) }} {{ ('a' * 3).upper() }} {{ [1, 2, 3][::-1].pop() }}",
+    "{{ 'a b'.split().__len__() }} {{ 'x'.__len__() }} {{ [1].__len__() }} {{ {'a': 1}.__contains__('a') }} {{ [1, 2].__getitem__(0) }}",
     "{% set parts = 'k1=v1;k2=v2'.split(';') %}{% set d = {} %}{% for p in parts %}{% set k, v = p.split('=') %}{% do d.update({k: v}) %}{% endfor %}{{ d }}",
     "{% set up = 'x'.upper %}{{ up() }} {% set add = [].append %}{{ add(1) }} {% set l = [] %}{% set a = l.append %}{% do a(5) %}{{ l }}",
     "{% for m in ['upper', 'title'] %}{{ 'ab'|attr(m) is callable }}{{ ('ab'|attr(m))() }}{% endfor %}",
