@@ -17,7 +17,10 @@ fn faults(files: &[(&str, &str)]) -> Vec<Fault> {
 fn check(files: &[(&str, &str)], place: &str, hint: &str, under: Option<&str>) {
     let all = faults(files);
     let fault = &all[0];
-    assert_eq!(fault.place.as_ref().map(ToString::to_string).as_deref(), Some(place), "{}", fault.report());
+    let shown = fault.place.as_ref().map(ToString::to_string).unwrap_or_default();
+    // Where the place is only a line, any column will do.
+    let line_only = place.matches(':').count() < 3;
+    assert!(shown == place || line_only && shown.starts_with(&format!("{place}:")), "{}", fault.report());
     assert!(fault.hint.as_deref().unwrap_or_default().contains(hint), "{}", fault.report());
     if let Some(under) = under {
         let excerpt = fault.excerpt.as_deref().unwrap_or_default();
