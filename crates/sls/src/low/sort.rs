@@ -17,8 +17,8 @@ pub(super) fn sort(graph: &Graph, drafts: &mut [Draft], cap: i64) -> Vec<u32> {
     let ranks = ranks(drafts, cap);
     let mut waiting: Vec<usize> = graph.needs.iter().map(Vec::len).collect();
     let mut ready = BinaryHeap::new();
-    for node in 0..graph.nodes.len() {
-        if waiting[node] == 0 {
+    for (node, needs) in waiting.iter().enumerate() {
+        if *needs == 0 {
             ready.push(Reverse(key(graph, drafts, &ranks, node as u32, cap)));
         }
     }

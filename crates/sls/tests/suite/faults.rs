@@ -85,7 +85,7 @@ fn mistakes_show_their_place_and_a_way_out() {
         "",
         Some("nothing"),
     );
-    check(&main("#!jnija|py\na: test.nop\n"), "salt://main.sls:1:1", "jinja|yaml", None);
+    check(&main("#!jinja|py\na: test.nop\n"), "salt://main.sls:1:1", "jinja|yaml", None);
 }
 
 #[test]

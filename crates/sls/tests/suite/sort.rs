@@ -8,8 +8,11 @@ use crate::trees::try_compile_tree;
 
 const KINDS: [&str; 6] = ["require", "watch", "onchanges", "onfail", "require_any", "prereq"];
 
+/// From a state to a state by a kind of requisite, all as numbers.
+type Edge = (usize, usize, usize);
+
 /// Edges lead from a later state to an earlier one in some hidden order, so that there is no cycle.
-fn trees() -> impl Strategy<Value = (Vec<usize>, Vec<(usize, usize, usize)>, Vec<Option<i64>>)> {
+fn trees() -> impl Strategy<Value = (Vec<usize>, Vec<Edge>, Vec<Option<i64>>)> {
     (2usize..25).prop_flat_map(|states| {
         let hidden = Just((0..states).collect::<Vec<_>>()).prop_shuffle();
         let edges = prop::collection::vec((0..states, 0..states, 0..KINDS.len()), 0..40);
@@ -18,11 +21,11 @@ fn trees() -> impl Strategy<Value = (Vec<usize>, Vec<(usize, usize, usize)>, Vec
     })
 }
 
-fn source(hidden: &[usize], edges: &[(usize, usize, usize)], orders: &[Option<i64>]) -> String {
+fn source(hidden: &[usize], edges: &[Edge], orders: &[Option<i64>]) -> String {
     let mut text = String::new();
-    for state in 0..hidden.len() {
+    for (state, order) in orders.iter().enumerate() {
         text += &format!("s{state}:\n  test.nop:\n    - x: 1\n");
-        if let Some(order) = orders[state] {
+        if let Some(order) = order {
             text += &format!("    - order: {order}\n");
         }
         for (number, kind) in KINDS.iter().enumerate() {
