@@ -16,6 +16,12 @@ use crate::tree::Found;
 /// By environment and target: what is written below the target.
 pub(super) type Top = IndexMap<String, IndexMap<String, Target>>;
 
+/// A rendered top file: environments and what is below them.
+struct File {
+    number: u32,
+    sections: Vec<(Node, Node)>,
+}
+
 #[derive(Default)]
 pub(super) struct Target {
     order: i64,
@@ -26,7 +32,7 @@ impl Compiler<'_, '_> {
     pub(super) fn top(&mut self) -> Top {
         let files = self.top_files();
         let mut top = Top::new();
-        for (number, sections) in files {
+        for File { number, sections } in files {
             for (saltenv, targets) in sections {
                 let saltenv_name = python::text(saltenv.scalar().unwrap_or(&Value::Null));
                 let spot = |node: &Node| Spot::new(number, node.place.line, node.place.column);
@@ -119,17 +125,17 @@ impl Compiler<'_, '_> {
     }
 
     /// The rendered top files with their numbers; those that are included follow all others.
-    fn top_files(&mut self) -> Vec<(u32, Vec<(Node, Node)>)> {
+    fn top_files(&mut self) -> Vec<File> {
         let options = self.session.setting.options;
         let name = text(options, "state_top").unwrap_or("top.sls");
         let path = name.strip_prefix("salt://").unwrap_or(name).trim_start_matches('/').to_owned();
-        let mut by_environment: IndexMap<String, Vec<(u32, Vec<(Node, Node)>)>> = IndexMap::new();
+        let mut by_environment: IndexMap<String, Vec<File>> = IndexMap::new();
         let mut includes = Vec::new();
         for saltenv in self.environments() {
             let Ok(Some(contents)) = self.session.tree.read(&saltenv, &path) else { continue };
             match self.top_file(&saltenv, &Found { path: path.clone(), contents }) {
-                Ok((number, sections, included)) => {
-                    by_environment.entry(saltenv.clone()).or_default().push((number, sections));
+                Ok((file, included)) => {
+                    by_environment.entry(saltenv.clone()).or_default().push(file);
                     includes.extend(included.into_iter().map(|sls| (saltenv.clone(), sls)));
                 }
                 Err(fault) => {
@@ -142,7 +148,7 @@ impl Compiler<'_, '_> {
         for (saltenv, sls) in includes {
             let Ok(Some(found)) = self.session.tree.find(&saltenv, &sls) else { continue };
             match self.top_file(&saltenv, &found) {
-                Ok((number, sections, _)) => by_environment.entry(saltenv).or_default().push((number, sections)),
+                Ok((file, _)) => by_environment.entry(saltenv).or_default().push(file),
                 Err(fault) => {
                     let text = format!("Rendering Top file {sls} failed, render error:\n{}", fault.text);
                     self.error(Fault { text, ..fault });
@@ -152,7 +158,7 @@ impl Compiler<'_, '_> {
         by_environment.into_values().flatten().collect()
     }
 
-    fn top_file(&self, saltenv: &str, found: &Found) -> Result<(u32, Vec<(Node, Node)>, Vec<String>), Fault> {
+    fn top_file(&self, saltenv: &str, found: &Found) -> Result<(File, Vec<String>), Fault> {
         let output = self.session.render(saltenv, "", found, &Map::new());
         let pairs = match output.result {
             Ok(Stage::Data(Node { content: Content::Map(pairs), .. })) => pairs,
@@ -167,7 +173,7 @@ impl Compiler<'_, '_> {
                 sections.push((key, value));
             }
         }
-        Ok((output.file, sections, included))
+        Ok((File { number: output.file, sections }, included))
     }
 
     /// The environments whose top files count.

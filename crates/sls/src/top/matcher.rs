@@ -21,8 +21,8 @@ impl<'a> Matcher<'a> {
 
     /// How a target is meant stands among its entries: `- match: grain`.
     pub fn matches(&self, target: &str, entries: &[Value]) -> Result<bool, String> {
-        let names = entries.iter().filter_map(Value::as_map).filter_map(|map| map.get("match"));
-        let kind = match names.last() {
+        let mut names = entries.iter().filter_map(Value::as_map).filter_map(|map| map.get("match"));
+        let kind = match names.next_back() {
             Some(name) => Kind::from_name(&name.to_string()).map_err(|error| error.to_string())?,
             None => Kind::Compound,
         };

@@ -85,7 +85,7 @@ fn chunk(value: &Value) -> Value {
 
 fn as_set(value: &Value) -> Value {
     let Some(items) = value.as_list() else { return plain(value) };
-    let mut items: Vec<String> = items.iter().map(|item| json::compact(item)).collect();
+    let mut items: Vec<String> = items.iter().map(json::compact).collect();
     items.sort();
     items.dedup();
     Value::List(items.into_iter().map(Value::from).collect())
