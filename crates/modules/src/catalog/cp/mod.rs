@@ -9,7 +9,7 @@ mod template;
 mod transfer;
 mod url;
 
-pub use cache::directory;
+pub use cache::{destination, directory};
 pub use url::content as url_content;
 pub use list::Listing;
 
