@@ -15,6 +15,8 @@ use super::{arguments, checks, conditions, slots};
 pub struct Calling<'r> {
     pub machine: &'r dyn System,
     pub outputs: &'r Outputs,
+    /// Each call counts as one of the run.
+    pub counted: bool,
 }
 
 /// How a state is to be called.
@@ -68,7 +70,8 @@ impl Calling<'_> {
         let mut own = arguments::own(chunk, entry);
         if let (Some(join), false) = (entry.join, manner.with.is_empty()) {
             let all: Vec<&Map> = std::iter::once(&own).chain(manner.with).collect();
-            own = (join.join)(&all);
+            // Checked before: those that can't be joined never come here.
+            own = (join.join)(&all).unwrap_or(own);
         }
         slots::fill(&mut own, self.machine)?;
         let secrets = self.outputs.fill(&mut own, manner.test)?;
