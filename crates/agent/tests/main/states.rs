@@ -278,6 +278,22 @@ fn progress_is_told() {
 }
 
 #[test]
+fn events_are_fired() {
+    let sls =
+        "a:\n  test.nop:\n    - fire_event: True\nb:\n  test.nop:\n    - fire_event: my/tag\nc:\n  test.nop: []\n";
+    let controller = Arc::new(FakeController::default());
+    let settings = Map::from_iter([("id".into(), "minion".into())]);
+    let machine = host(settings.clone(), Map::new(), Arc::clone(&controller));
+    run(&low_of(sls, &settings), &machine, &options(Mode::Ansible, false), &|_| {});
+    let events = controller.events.lock().expect("nobody breaks it");
+    let tags: Vec<&str> = events.iter().map(|event| event.tag.as_str()).collect();
+    let job = "salt/state_result/20260101000000000000/minion";
+    assert_eq!(tags, [format!("{job}/a"), format!("{job}/my/tag")]);
+    let comment = Value::Map(events[0].data.clone()).walk("ret:comment", ":").map(ToString::to_string);
+    assert_eq!(comment.as_deref(), Some("Success!"));
+}
+
+#[test]
 fn a_cancelled_run_begins_nothing() {
     let low = low_of("a:\n  cmd.run:\n    - name: sleep 60\nb:\n  test.nop: []\n", &Map::new());
     let machine = host(Map::new(), Map::new(), Arc::default());
