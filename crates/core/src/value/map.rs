@@ -39,6 +39,11 @@ impl Map {
         self.0.get_mut(key)
     }
 
+    /// Where a text key stands in the order.
+    pub fn position(&self, key: &str) -> Option<usize> {
+        self.0.get_index_of(&Text(key))
+    }
+
     pub fn contains_key(&self, key: &str) -> bool {
         self.0.contains_key(&Text(key))
     }

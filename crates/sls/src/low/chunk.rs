@@ -32,8 +32,8 @@ pub struct Chunk {
     pub prerequiring: bool,
     /// Where the module was declared.
     pub spot: Spot,
-    /// Where each argument was written.
-    pub spots: Vec<(String, Spot)>,
+    /// Where each argument was written, in their order.
+    pub(crate) spots: Vec<Spot>,
 }
 
 impl Chunk {
@@ -54,7 +54,8 @@ impl Chunk {
 
     /// Where an argument was written, or else the state.
     pub fn spot_of(&self, argument: &str) -> Spot {
-        self.spots.iter().rev().find(|(name, _)| name == argument).map_or(self.spot, |(_, spot)| *spot)
+        let position = self.arguments.position(argument);
+        position.and_then(|position| self.spots.get(position)).copied().unwrap_or(self.spot)
     }
 
     /// The low chunk as Salt shows it.

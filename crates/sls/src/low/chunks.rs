@@ -8,6 +8,7 @@ use rocksalt_core::{Map, Value};
 
 use super::Disabled;
 use super::chunk::Chunk;
+use crate::files::Spot;
 use crate::high::{Argument, Body, Declaration, High, Item, Module};
 use crate::setting::names;
 
@@ -68,15 +69,12 @@ impl Maker {
                 Item::Function(name, _) => function = Some(name),
                 Item::Arguments(arguments) => {
                     for Argument { key, value, spot, .. } in arguments {
-                        if let Value::String(key) = &key {
-                            chunk.spots.push((key.clone(), spot));
-                        }
                         match (key.as_str(), value) {
                             (Some("names"), Value::List(entries)) => names.extend(entries),
                             (Some("names"), Value::Null) => {}
                             (Some("names"), other) => names.push(other),
                             (Some("state"), _) => {}
-                            (_, value) => chunk.set(key, value),
+                            (_, value) => chunk.set(key, value, spot),
                         }
                     }
                 }
@@ -104,8 +102,9 @@ impl Maker {
                         Value::List(items) => items,
                         other => vec![other],
                     };
+                    let spot = chunk.spot;
                     for (key, value) in overrides.into_iter().filter_map(into_map).flatten() {
-                        if key.as_str() == Some("name") { chunk.name_as_is(value) } else { chunk.set(key, value) }
+                        if key.as_str() == Some("name") { chunk.name_as_is(value) } else { chunk.set(key, value, spot) }
                     }
                 }
                 name => chunk.name_as_is(name),
@@ -135,14 +134,23 @@ impl Maker {
 
 impl Chunk {
     /// An argument; the last of a name counts.
-    fn set(&mut self, key: Value, value: Value) {
+    fn set(&mut self, key: Value, value: Value, spot: Spot) {
         match (key.as_str(), value) {
             (Some("name"), Value::String(name)) => (self.name, self.name_value) = (name, None),
             // A name that is no text is none.
             (Some("name"), _) => (self.name, self.name_value) = (self.id.clone(), None),
             (Some("order"), value) => self.order = value,
             (Some("fun" | "__id__" | "__sls__" | "__env__" | "__sls_included_from__"), _) => {}
-            (_, value) => drop(self.arguments.insert(key, value)),
+            (name, value) => {
+                let position = name.and_then(|name| self.arguments.position(name));
+                match position.and_then(|position| self.spots.get_mut(position)) {
+                    Some(there) => *there = spot,
+                    None => self.spots.push(spot),
+                }
+                self.arguments.insert(key, value);
+                // A key that is no text may have been there.
+                self.spots.truncate(self.arguments.len());
+            }
         }
     }
 

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Requisite;
-use super::chunks::Draft;
 
 /// More edges than this are no run that ends.
 pub(super) const MAX_EDGES: usize = 5_000_000;
@@ -15,8 +14,10 @@ pub(super) struct Graph {
     /// For each node who needs it.
     pub needed_by: Vec<Vec<(u32, Requisite)>>,
     edges: HashSet<(u32, u32, Requisite), Quick>,
-    /// The dry run of a chunk.
-    dry_runs: HashMap<u32, u32>,
+    /// The dry run of a chunk that is prerequired.
+    pub dry_runs: HashMap<u32, u32>,
+    /// Chunks that have a prereq.
+    pub prerequiring: HashSet<u32>,
 }
 
 #[derive(Clone, Copy)]
@@ -35,6 +36,7 @@ impl Graph {
             needed_by: vec![Vec::new(); chunks],
             edges: HashSet::default(),
             dry_runs: HashMap::new(),
+            prerequiring: HashSet::new(),
         }
     }
 
@@ -43,22 +45,19 @@ impl Graph {
     }
 
     /// `node` needs `needed`. A chunk that is known to be prerequired has it for its dry run, too.
-    pub fn require(&mut self, node: u32, requisite: Requisite, needed: u32, drafts: &mut [Draft]) {
+    pub fn require(&mut self, node: u32, requisite: Requisite, needed: u32) {
         if requisite == Requisite::Prereq {
-            return self.prereq(node, needed, drafts);
+            return self.prereq(node, needed);
         }
-        if drafts[node as usize].chunk.prerequired
-            && let Some(dry_run) = self.dry_runs.get(&node).copied()
-        {
+        if let Some(dry_run) = self.dry_runs.get(&node).copied() {
             self.add(needed, dry_run, requisite);
         }
         self.add(needed, node, requisite);
     }
 
     /// `node` runs before `target`, and only if a dry run of `target` says that there will be changes.
-    fn prereq(&mut self, node: u32, target: u32, drafts: &mut [Draft]) {
-        drafts[node as usize].chunk.prerequiring = true;
-        drafts[target as usize].chunk.prerequired = true;
+    fn prereq(&mut self, node: u32, target: u32) {
+        self.prerequiring.insert(node);
         let dry_run = match self.dry_runs.get(&target) {
             Some(dry_run) => *dry_run,
             None => {

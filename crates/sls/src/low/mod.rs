@@ -73,7 +73,13 @@ pub fn low(mut high: High, catalog: &dyn Catalog, options: &Map, grains: &Map) -
     }
     crate::outputs::require(drafts.iter_mut().map(|draft| &mut draft.chunk));
     let mut graph = graph::Graph::new(drafts.len());
-    let mut faults = resolve::resolve(&mut drafts, &mut graph, &names(options, "disabled_requisites"), &high.files);
+    let mut faults = resolve::resolve(&drafts, &mut graph, &names(options, "disabled_requisites"), &high.files);
+    for number in graph.dry_runs.keys() {
+        drafts[*number as usize].chunk.prerequired = true;
+    }
+    for number in &graph.prerequiring {
+        drafts[*number as usize].chunk.prerequiring = true;
+    }
     let cap = sort::cap(&drafts);
     let order = sort::sort(&graph, &mut drafts, cap);
     if order.len() < graph.nodes.len() {
@@ -133,13 +139,17 @@ fn watch_or_require(chunk: &mut Chunk, catalog: &dyn Catalog) {
             continue;
         }
         let spot = chunk.spot_of(watch);
+        let position = chunk.arguments.position(watch);
         let Some(watched) = chunk.arguments.remove(watch) else { continue };
+        if let Some(position) = position.filter(|position| *position < chunk.spots.len()) {
+            chunk.spots.remove(position);
+        }
         match (chunk.arguments.entry(require), watched) {
             (Value::List(required), Value::List(watched)) => required.extend(watched),
-            (required, watched) => {
-                *required = watched;
-                chunk.spots.push((require.to_owned(), spot));
-            }
+            (required, watched) => *required = watched,
+        }
+        if chunk.spots.len() < chunk.arguments.len() {
+            chunk.spots.push(spot);
         }
     }
 }

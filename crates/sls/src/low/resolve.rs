@@ -15,25 +15,22 @@ use crate::files::Files;
 use crate::python;
 
 /// All chunks by what a requisite can call them.
-pub(super) struct Names {
+pub(super) struct Names<'d> {
     /// By module, then by id and by name; the module `id` stands for all.
-    states: HashMap<String, HashMap<String, Vec<u32>>>,
+    states: HashMap<&'d str, HashMap<&'d str, Vec<u32>>>,
     /// By sls: its own and those of all that it includes.
-    sls: HashMap<String, Vec<u32>>,
+    sls: HashMap<&'d str, Vec<u32>>,
     /// What a pattern matched before.
     patterns: HashMap<(String, String), Rc<[u32]>>,
 }
 
-impl Names {
-    pub fn new(drafts: &[Draft]) -> Names {
+impl<'d> Names<'d> {
+    pub fn new(drafts: &'d [Draft]) -> Names<'d> {
         let mut names = Names { states: HashMap::new(), sls: HashMap::new(), patterns: HashMap::new() };
         for (number, draft) in drafts.iter().enumerate() {
             let (chunk, number) = (&draft.chunk, u32::try_from(number).unwrap_or(u32::MAX));
             for module in [chunk.state.as_str(), "id"] {
-                if !names.states.contains_key(module) {
-                    names.states.insert(module.to_owned(), HashMap::new());
-                }
-                let Some(states) = names.states.get_mut(module) else { continue };
+                let states = names.states.entry(module).or_default();
                 add(states, &chunk.id, number);
                 if chunk.name_value.is_none() && chunk.name != chunk.id {
                     add(states, &chunk.name, number);
@@ -76,28 +73,28 @@ impl Names {
     /// What may have been meant.
     fn hint(&self, module: &str, value: &str) -> Option<String> {
         if module == "sls" {
-            let right = nearest(value, self.sls.keys().map(String::as_str))?;
+            let right = nearest(value, self.sls.keys().copied())?;
             return Some(format!("did you mean 'sls: {right}'?"));
         }
         let here = self.states.get(module);
-        if let Some(right) = here.and_then(|names| nearest(value, names.keys().map(String::as_str))) {
+        if let Some(right) = here.and_then(|names| nearest(value, names.keys().copied())) {
             return Some(format!("did you mean '{module}: {right}'?"));
         }
-        let elsewhere = self.states.iter().filter(|(name, names)| *name != "id" && names.contains_key(value));
-        if let Some(right) = elsewhere.map(|(module, _)| module.as_str()).min() {
+        let elsewhere = self.states.iter().filter(|(name, names)| **name != "id" && names.contains_key(value));
+        if let Some(right) = elsewhere.map(|(module, _)| *module).min() {
             return Some(format!("it is a state of another module: '{right}: {value}'"));
         }
         if here.is_none() {
-            let modules = self.states.keys().map(String::as_str).filter(|name| *name != "id");
+            let modules = self.states.keys().copied().filter(|name| *name != "id");
             return nearest(module, modules.chain(["sls"])).map(|right| format!("did you mean '{right}: {value}'?"));
         }
-        let right = nearest(value, self.states.get("id")?.keys().map(String::as_str))?;
+        let right = nearest(value, self.states.get("id")?.keys().copied())?;
         Some(format!("did you mean '{right}'?"))
     }
 }
 
 /// Adds what each chunk needs to the graph. Of each chunk the first bad reference is reported.
-pub(super) fn resolve(drafts: &mut [Draft], graph: &mut Graph, disabled: &[&str], files: &Files) -> Vec<Fault> {
+pub(super) fn resolve(drafts: &[Draft], graph: &mut Graph, disabled: &[&str], files: &Files) -> Vec<Fault> {
     let mut names = Names::new(drafts);
     let mut faults = Vec::new();
     for number in 0..drafts.len() {
@@ -114,9 +111,9 @@ pub(super) fn resolve(drafts: &mut [Draft], graph: &mut Graph, disabled: &[&str]
 }
 
 fn resolve_one(
-    drafts: &mut [Draft],
+    drafts: &[Draft],
     number: usize,
-    names: &mut Names,
+    names: &mut Names<'_>,
     graph: &mut Graph,
     disabled: &[&str],
     files: &Files,
@@ -151,7 +148,7 @@ fn resolve_one(
                 return Err(Box::new(fault));
             };
             for needed in found.iter() {
-                graph.require(number as u32, requisite, *needed, drafts);
+                graph.require(number as u32, requisite, *needed);
             }
         }
     }
@@ -179,13 +176,13 @@ fn references(value: &Value) -> Vec<(String, Value)> {
     }
 }
 
-fn add(table: &mut HashMap<String, Vec<u32>>, name: &str, number: u32) {
+fn add<'d>(table: &mut HashMap<&'d str, Vec<u32>>, name: &'d str, number: u32) {
     match table.get_mut(name) {
         Some(numbers) => {
             if numbers.last() != Some(&number) {
                 numbers.push(number);
             }
         }
-        None => drop(table.insert(name.to_owned(), vec![number])),
+        None => drop(table.insert(name, vec![number])),
     }
 }

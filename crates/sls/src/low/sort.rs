@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use rocksalt_core::Value;
 
-use super::chunk::number;
+use super::chunk::{Chunk, number};
 use super::chunks::Draft;
 use super::graph::Graph;
 
@@ -14,11 +14,12 @@ const LAST: i64 = 1_000_000;
 
 /// The nodes in order; if there is a cycle, fewer than there are.
 pub(super) fn sort(graph: &Graph, drafts: &mut [Draft], cap: i64) -> Vec<u32> {
+    let ranks = ranks(drafts, cap);
     let mut waiting: Vec<usize> = graph.needs.iter().map(Vec::len).collect();
     let mut ready = BinaryHeap::new();
     for node in 0..graph.nodes.len() {
         if waiting[node] == 0 {
-            ready.push(Reverse(key(graph, drafts, node as u32, cap)));
+            ready.push(Reverse(key(graph, drafts, &ranks, node as u32, cap)));
         }
     }
     let mut order = Vec::with_capacity(graph.nodes.len());
@@ -27,7 +28,7 @@ pub(super) fn sort(graph: &Graph, drafts: &mut [Draft], cap: i64) -> Vec<u32> {
         for (dependent, _) in &graph.needed_by[node as usize] {
             waiting[*dependent as usize] -= 1;
             if waiting[*dependent as usize] == 0 {
-                ready.push(Reverse(key(graph, drafts, *dependent, cap)));
+                ready.push(Reverse(key(graph, drafts, &ranks, *dependent, cap)));
             }
         }
     }
@@ -51,12 +52,13 @@ struct Key {
     /// The smaller of its own order and that of those who need it.
     effective: f64,
     own: f64,
-    label: String,
-    tag: String,
+    /// The place of its text among those of all.
+    rank: u32,
+    /// A dry run sorts behind its chunk, and never meets it.
     node: u32,
 }
 
-fn key(graph: &Graph, drafts: &mut [Draft], node: u32, cap: i64) -> Key {
+fn key(graph: &Graph, drafts: &mut [Draft], ranks: &[u32], node: u32, cap: i64) -> Key {
     let own = settle(&mut drafts[graph.nodes[node as usize].chunk as usize], cap);
     let mut earliest = f64::INFINITY;
     let mut heaviest = None;
@@ -68,14 +70,41 @@ fn key(graph: &Graph, drafts: &mut [Draft], node: u32, cap: i64) -> Key {
         // As it stands: those who need this one have not had their turn.
         earliest = earliest.min(plain(&mut drafts[graph.nodes[*dependent as usize].chunk as usize], cap));
     }
-    let Draft { chunk, .. } = &drafts[graph.nodes[node as usize].chunk as usize];
-    let dry_run = if graph.nodes[node as usize].dry_run { "_|-__prereq_test__" } else { "" };
-    Key {
-        effective: own.min(earliest),
-        own,
-        label: format!("{}{}{}", chunk.state, chunk.name, chunk.fun),
-        tag: format!("{}{dry_run}", chunk.tag()),
-        node,
+    let rank = ranks.get(graph.nodes[node as usize].chunk as usize).copied().unwrap_or(0);
+    Key { effective: own.min(earliest), own, rank, node }
+}
+
+/// The chunks' places by module, name and function, then by tag. Only needed if numbers tie, which they seldom do.
+fn ranks(drafts: &[Draft], cap: i64) -> Vec<u32> {
+    let mut orders: Vec<f64> = drafts.iter().map(|draft| settled(draft, cap)).collect();
+    orders.sort_unstable_by(f64::total_cmp);
+    if orders.windows(2).all(|pair| pair[0] != pair[1]) {
+        return Vec::new();
+    }
+    let label = |chunk: &Chunk| format!("{}{}{}", chunk.state, chunk.name, chunk.fun);
+    let mut sorted: Vec<(String, String, u32)> =
+        drafts.iter().zip(0..).map(|(draft, number)| (label(&draft.chunk), draft.chunk.tag(), number)).collect();
+    sorted.sort_unstable();
+    let mut ranks = vec![0; drafts.len()];
+    for ((_, _, number), rank) in sorted.into_iter().zip(0..) {
+        ranks[number as usize] = rank;
+    }
+    ranks
+}
+
+/// What [`settle`] will make of an order.
+fn settled(draft: &Draft, cap: i64) -> f64 {
+    let order = number(&draft.chunk.order).unwrap_or_else(|| word(&draft.chunk.order, cap) as f64);
+    let order = order + f64::from(draft.name_order) / 10_000.0;
+    if order < 0.0 { order + cap.saturating_add(LAST) as f64 } else { order }
+}
+
+/// What a word means as an order.
+fn word(order: &Value, cap: i64) -> i64 {
+    match order.as_str() {
+        Some("last") => cap.saturating_add(LAST),
+        Some("first") => 0,
+        _ => cap,
     }
 }
 
@@ -83,11 +112,7 @@ fn key(graph: &Graph, drafts: &mut [Draft], node: u32, cap: i64) -> Key {
 fn plain(draft: &mut Draft, cap: i64) -> f64 {
     let order = &mut draft.chunk.order;
     if number(order).is_none() {
-        *order = Value::Int(match order.as_str() {
-            Some("last") => cap.saturating_add(LAST),
-            Some("first") => 0,
-            _ => cap,
-        });
+        *order = Value::Int(word(order, cap));
     }
     number(order).unwrap_or_default()
 }
@@ -114,8 +139,7 @@ impl Ord for Key {
         self.effective
             .total_cmp(&other.effective)
             .then_with(|| self.own.total_cmp(&other.own))
-            .then_with(|| self.label.cmp(&other.label))
-            .then_with(|| self.tag.cmp(&other.tag))
+            .then_with(|| self.rank.cmp(&other.rank))
             .then_with(|| self.node.cmp(&other.node))
     }
 }

@@ -121,7 +121,7 @@ fn hint(problem: impl AsRef<str>, line: &str) -> Option<String> {
         "found unexpected end of stream" => Some("a quote isn't closed".to_owned()),
         "could not find expected ':'" => Some("a colon is missing, or a quote isn't closed".to_owned()),
         "mapping values are not allowed in this context" => {
-            Some("a value with ': ' in it needs quotes; or the line before is indented otherwise".to_owned())
+            Some("is a colon missing at the end of the line above? a value with ': ' in it needs quotes".to_owned())
         }
         "did not find expected ',' or '}'" | "did not find expected ',' or ']'"
             if line.contains("{{") || line.contains("{%") =>
