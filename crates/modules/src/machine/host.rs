@@ -316,11 +316,29 @@ impl Temporary {
         if let Some(before) = &before {
             // Only root may give files away; a file of one's own stays one's own anyway.
             let _ = std::os::unix::fs::fchown(&self.file, Some(before.uid()), Some(before.gid()));
+            copy_attributes(path, &self.file);
         }
         let mode = self.mode.or_else(|| before.map(|before| before.mode() & 0o7777)).unwrap_or_else(default_mode);
         self.file.set_permissions(fs::Permissions::from_mode(mode))?;
         self.file.sync_data()?;
         fs::rename(&self.path, path)
+    }
+}
+
+/// Hands on access lists, the SELinux label and what users have noted down about a file.
+///
+/// Before the mode is set: an access list brings the group's bits with it. What can't be handed on, because the
+/// file system or the policy won't have it, is not worth failing for; capabilities are those of the old content.
+fn copy_attributes(from: &Path, to: &fs::File) {
+    const LIMIT: usize = 64 * 1024;
+    let mut names = vec![0; LIMIT];
+    let Ok(length) = rustix::fs::llistxattr(from, names.as_mut_slice()) else { return };
+    names.truncate(length);
+    let mut value = vec![0; LIMIT];
+    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty() && *name != b"security.capability") {
+        if let Ok(length) = rustix::fs::lgetxattr(from, name, value.as_mut_slice()) {
+            let _ = rustix::fs::fsetxattr(to, name, &value[..length], rustix::fs::XattrFlags::empty());
+        }
     }
 }
 
@@ -363,5 +381,26 @@ fn stat(metadata: &fs::Metadata) -> Stat {
         inode: metadata.ino(),
         device: metadata.dev(),
         links: metadata.nlink(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_keeps_what_is_noted_about_it() {
+        // Beside the build: not every system's temporary directory has such notes.
+        let place = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("there is room for a directory");
+        let path = place.path().join("f");
+        fs::write(&path, "old").expect("it is ours");
+        let note: (&str, &[u8]) = ("user.note", b"kept");
+        rustix::fs::setxattr(&path, note.0, note.1, rustix::fs::XattrFlags::empty()).expect("files have notes here");
+        let running = Running { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
+        let host = Arc::new(Base::default()).begin(running, Map::new(), Box::new(crate::machine::NoController), None);
+        host.write(&path, b"new", None).expect("it is ours");
+        let mut value = [0; 16];
+        let length = rustix::fs::getxattr(&path, note.0, &mut value).expect("it is still there");
+        assert_eq!((&value[..length], fs::read(&path).expect("it is ours")), (note.1, b"new".to_vec()));
     }
 }

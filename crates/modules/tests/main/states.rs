@@ -13,7 +13,7 @@
 //!   grains: {os: Debian}
 //!   options: {backup_mode: minion}
 //!   commands: [{argv: [ls, /], stdout: "a\n", code: 0}]
-//!   on: [fake, host]                # which machines; both unless told
+//!   'on': [fake, host]              # which machines; both unless told
 //!   watched: true                   # something that it watches has changed
 //!   test: {result: null, comment: "…", changes: {}}    # a dry run
 //!   apply: {result: true, comment: "…", changes: {}, outputs: {}}
@@ -324,7 +324,7 @@ fn compare_picture(expected: &Map, found: &Picture) -> Result<(), String> {
         }
         for key in ["uid", "gid"] {
             if known.contains_key(key)
-                && matches!(what.get("content").or(what.get("hex")), Some(_))
+                && what.get("content").or(what.get("hex")).is_some()
                 && !what.contains_key(key)
             {
                 return Err(format!("{path}: its {key} is {}", known[key]));

@@ -272,7 +272,7 @@ pub fn has_sum(machine: &dyn Probe, path: &Path, wished: &str) -> Result<bool> {
     Ok(sum_of(machine, path, kind)?.eq_ignore_ascii_case(digits))
 }
 
-fn destination(machine: &dyn Probe, source: &Source) -> Result<PathBuf> {
+pub fn destination(machine: &dyn Probe, source: &Source) -> Result<PathBuf> {
     let place = directory(machine);
     Ok(match source {
         Source::Tree { path, saltenv } => place.join("files").join(saltenv).join(path),

@@ -8,7 +8,7 @@ pub mod source;
 mod transfer;
 mod url;
 
-pub use cache::directory;
+pub use cache::{destination, directory};
 pub use url::content as url_content;
 
 use super::{Entry, Function, entry};

@@ -96,3 +96,38 @@ pub fn texts(machine: &dyn Probe, filename: &str) -> Option<Value> {
 fn map_of(value: Option<&Value>) -> Map {
     value.and_then(Value::as_map).cloned().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use rocksalt_core::yaml;
+
+    use crate::catalog::{Step, Verdict, find_state};
+    use crate::machine::{Fake, FakeTree, Probe};
+
+    fn call(state: &str, arguments: &str, machine: &Fake) -> Verdict {
+        let low = yaml::parse(arguments).expect("it is YAML").as_map().cloned().expect("it is a map");
+        let entry = find_state(state).expect("there is such a state");
+        let mut own = low.clone();
+        own.remove("require_in");
+        let step = Step { id: "id", name: "name", sls: "sls", saltenv: "base", low: &low, test: false };
+        entry.call(entry.bind(own), machine, &step, false).expect("it can be called")
+    }
+
+    #[test]
+    fn texts_reach_the_template() {
+        let tree = FakeTree::default()
+            .with_file("t", "x")
+            .with_renderer(|template| Ok(format!("{:?}", template.context.get("accumulator"))));
+        let machine = Fake::new().directory("/d").with_tree(tree);
+        let left = call("file.accumulated", "{name: a, filename: /d/f, text: [x, y]}", &machine);
+        assert_eq!(left.comment, "Orphaned accumulator a in sls:id");
+        let left = "{name: a, filename: /d/f, text: [x, y, x], require_in: [{file: f}]}";
+        let comment = "Accumulator a for file /d/f was charged by text";
+        assert_eq!(call("file.accumulated", left, &machine).comment, comment);
+        assert_eq!(call("file.accumulated", left, &machine).comment, "", "they are there already");
+        call("file.managed", "{name: /d/f, source: 'salt://t', template: jinja}", &machine);
+        let content = machine.read("/d/f".as_ref()).expect("it was made");
+        let expected = "Some(Map({String(\"a\"): List([String(\"x\"), String(\"y\")])}))";
+        assert_eq!(String::from_utf8_lossy(&content), expected);
+    }
+}

@@ -76,7 +76,7 @@ impl Comment {
             });
         }
         let new = changed(&text, &self.regex, sign, true)?;
-        Ok(finish(
+        finish(
             machine,
             &name,
             &text,
@@ -84,7 +84,7 @@ impl Comment {
             &self.backup,
             &commented,
             ["Commented lines successfully", "Expected commented lines not found"],
-        )?)
+        )
     }
 }
 

@@ -45,7 +45,7 @@ pub fn is_binary(content: &[u8]) -> bool {
     // A letter that the block's end cuts off is a letter.
     let is_text = std::str::from_utf8(block).map_or_else(|error| error.error_len().is_none(), |_| true);
     let plain = |byte: u8| (32..127).contains(&byte) || b"\n\r\t\x0c\x08".contains(&byte);
-    let strange = block.iter().filter(|byte| !plain(**byte) && !(is_text && (128..255).contains(*byte))).count();
+    let strange = block.iter().filter(|byte| !(plain(**byte) || is_text && (128..255).contains(*byte))).count();
     strange * 10 > block.len() * 3
 }
 

@@ -33,6 +33,9 @@ pub fn check_file(machine: &dyn Probe, name: &str) -> Result<(), Verdict> {
 impl Text {
     /// Reads a file; a verdict if that can't be done.
     pub fn read(machine: &dyn Probe, name: &str) -> Result<Text, Verdict> {
+        if let Some(text) = look::planted(machine, name) {
+            return Err(Verdict::bad(text));
+        }
         let path = canonical(machine, Path::new(name));
         let content = machine.read(&path).map_err(|error| Verdict::bad(super::work::python(&error, name)))?;
         let path = path.to_string_lossy().into_owned();

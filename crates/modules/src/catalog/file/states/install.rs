@@ -36,6 +36,9 @@ pub const NOTE: &str = "\nNote: No changes made, actual changes may\nbe differen
 
 impl Install<'_> {
     pub fn decide(self, machine: &dyn Probe, test: bool) -> Decision<Plan> {
+        if let Some(text) = look::planted(machine, self.name).filter(|_| self.wish.follow) {
+            return Decision::Settled(Verdict::bad(text));
+        }
         if look::is_file(machine, self.name) || look::is_link(machine, self.name) {
             self.update(machine)
         } else {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::path::expand;
-use crate::machine::{Kind, Probe, Stat};
+use crate::machine::{Kind, Probe, Stat, accounts};
 
 /// A name as users write it, with `~` read.
 pub fn name(machine: &dyn Probe, name: &str) -> String {
@@ -43,6 +43,24 @@ pub fn exists(machine: &dyn Probe, path: &str) -> bool {
 
 pub fn exists_itself(machine: &dyn Probe, path: &str) -> bool {
     itself(machine, path).is_some()
+}
+
+/// A link on the way that somebody else has put where everybody may write. To follow it would be to write wherever
+/// they like; the kernel refuses the same to programs that open such a file (`protected_symlinks`).
+pub fn planted(machine: &dyn Probe, path: &str) -> Option<String> {
+    let own = accounts::own_uid(machine);
+    Path::new(path).ancestors().find_map(|part| {
+        let link = machine.stat(part, false).ok().flatten().filter(|stat| stat.kind == Kind::Link)?;
+        let above = machine.stat(part.parent()?, true).ok().flatten()?;
+        let open = above.mode & 0o1002 == 0o1002;
+        let planted = open && link.uid != own && link.uid != above.uid;
+        planted.then(|| {
+            let (link, above) = (part.display(), part.parent().unwrap_or(part).display());
+            format!(
+                "{link} is a link that another user has put into {above}, where everybody may write; it is not followed"
+            )
+        })
+    })
 }
 
 /// What stands before the last slash; the whole path without it is `/`.

@@ -242,7 +242,7 @@ impl Managed {
         let content = match given {
             Some(given) => Some(self.encoded(given)?),
             None if has_source => {
-                let found = self.from_source(machine, step, &name)?;
+                let found = self.source_content(machine, step, &name)?;
                 // Salt's dry run doesn't know the mode of a file that it need not fetch.
                 let unknown =
                     step.test && self.template.is_none() && matches!(Source::read(&found.source), Source::Tree(..));
@@ -352,7 +352,7 @@ impl Managed {
         if self.source_hash.truth() { self.source_hash.to_string() } else { String::new() }
     }
 
-    fn from_source(&self, machine: &dyn Probe, step: &Step<'_>, name: &str) -> Result<source::Content, Verdict> {
+    fn source_content(&self, machine: &dyn Probe, step: &Step<'_>, name: &str) -> Result<source::Content, Verdict> {
         let unable = |text: String| Verdict::bad(format!("Unable to manage file: {text}"));
         let hash = self.source_hash();
         let (chosen, hash) = source::choose(machine, &self.source, &hash, step.saltenv).map_err(unable)?;

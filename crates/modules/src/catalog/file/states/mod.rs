@@ -1,6 +1,9 @@
 //! `file`'s states: how files, directories and links shall be.
 //!
 //! Each looks, and gives a [`Plan`]: the single actions, and the verdict if all of them succeed.
+//! A verdict that is found on the way ends the looking as an `Err`.
+
+#![allow(clippy::result_large_err, reason = "a verdict found on the way is how most runs end, not a rare error")]
 
 mod absent;
 mod accumulated;
@@ -8,9 +11,11 @@ mod additions;
 mod append;
 mod backup;
 mod blockreplace;
+mod cached;
 mod comment;
 mod contents;
 mod copy;
+mod decode;
 mod difference;
 mod directory;
 mod edit;
@@ -28,15 +33,22 @@ mod lines;
 mod look;
 mod managed;
 mod missing;
+mod mknod;
+mod not_cached;
+mod patch;
 mod permissions;
 mod prepend;
+mod pruned;
 mod recurse;
 mod rename;
 mod replace;
 mod selinux;
+mod serialize;
+mod serializer;
 mod source;
 mod symlink;
 mod texts;
+mod tidied;
 mod touch;
 mod tree_files;
 mod uncomment;
@@ -55,8 +67,10 @@ pub const STATES: &[StateEntry] = &[
     state::<accumulated::Accumulated>(),
     state::<append::Append>(),
     state::<blockreplace::Blockreplace>(),
+    state::<cached::Cached>(),
     state::<comment::Comment>(),
     state::<copy::Copy>(),
+    state::<decode::Decode>(),
     state::<directory::Directory>(),
     state::<exists::Exists>(),
     state::<hardlink::Hardlink>(),
@@ -64,11 +78,17 @@ pub const STATES: &[StateEntry] = &[
     state::<line::Line>(),
     state::<managed::Managed>(),
     state::<missing::Missing>(),
+    state::<mknod::Mknod>(),
+    state::<not_cached::NotCached>(),
+    state::<patch::Patch>(),
     state::<prepend::Prepend>(),
+    state::<pruned::Pruned>(),
     state::<recurse::Recurse>(),
     state::<rename::Rename>(),
     state::<replace::Replace>(),
+    state::<serialize::Serialize>(),
     state::<symlink::Symlink>(),
+    state::<tidied::Tidied>(),
     state::<touch::Touch>(),
     state::<uncomment::Uncomment>(),
 ];

@@ -61,8 +61,8 @@ pub enum Action {
         from: String,
         to: String,
     },
-    /// A command whose failure is the state's.
-    Run(Vec<String>),
+    /// A command whose failure is the state's, and what it reads.
+    Run(Vec<String>, Option<Vec<u8>>),
     /// A command whose failure is told, but stops nothing.
     TryRun {
         argv: Vec<String>,
@@ -187,8 +187,8 @@ impl Action {
             }
             Action::Remove(path) => stops(machine.remove(Path::new(&path)), &path),
             Action::Rename { from, to } => rename(machine, &from, &to),
-            Action::Run(argv) => {
-                let text = ended(machine.run(&Command::new(argv))).err();
+            Action::Run(argv, stdin) => {
+                let text = ended(machine.run(&Command { stdin, ..Command::new(argv) })).err();
                 text.map_or(Ok(()), |text| Err(Fault::Stops(text)))
             }
             Action::TryRun { argv, failure } => {

@@ -1,0 +1,53 @@
+//! `file.not_cached`: no copy of a file in the target's cache.
+
+use serde::Deserialize;
+
+use super::{Action, Decision, Plan, State, Step, Touches, Verdict, look};
+use crate::Result;
+use crate::catalog::cp::{self, source::Source};
+use crate::machine::{Probe, System};
+
+/// Removes the copy of a file from the target's cache.
+///
+/// ```yaml
+/// https://example.com/big.tar.gz:
+///   file.not_cached
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct NotCached {
+    /// Where it came from: `salt://…` or `http(s)://…`
+    name: String,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+}
+
+impl State for NotCached {
+    const NAME: &'static str = "file.not_cached";
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let source = Source::parse(machine, &self.name, self.saltenv.as_deref())?;
+        if let Source::Local(path) = &source {
+            let text = format!("File {} is a local path, no action taken", path.display());
+            return Ok(Decision::Settled(Verdict::good(text)));
+        }
+        let copy = cp::destination(machine, &source)?.to_string_lossy().into_owned();
+        if !look::exists_itself(machine, &copy) {
+            return Ok(Decision::Settled(Verdict::good(format!("{} is not cached", self.name))));
+        }
+        let done = Verdict::good(format!("{copy} was deleted")).change("deleted", true);
+        // Salt has no dry run here; ours says the same as the run would.
+        let would = Verdict { result: None, ..done.clone() };
+        Ok(Decision::Change(Plan::new(done).then(Action::Remove(copy)), would))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::nothing()
+    }
+}

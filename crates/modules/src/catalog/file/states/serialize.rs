@@ -1,0 +1,286 @@
+//! `file.serialize`: data in a file.
+
+use std::path::Path;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::contents::lookup;
+use super::difference::Ignored;
+use super::install::Install;
+use super::permissions::{self, Wish};
+use super::serializer::{self, Serializer};
+use super::{Decision, Flag, Plan, State, Step, Touches, Verdict, backup, encoding, look, writes};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Makes sure that a file holds data, written as YAML, JSON or the like.
+///
+/// ```yaml
+/// /etc/dummy/package.json:
+///   file.serialize:
+///     - dataset:
+///         name: naive
+///         engine: node 0.4.1
+///     - serializer: json
+///     - merge_if_exists: True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Serialize {
+    /// The file's path.
+    name: String,
+    /// The data.
+    #[serde(default)]
+    dataset: Value,
+    /// The path of the data in the pillar.
+    #[serde(default)]
+    dataset_pillar: Option<String>,
+    /// The user it belongs to.
+    #[serde(default)]
+    user: Value,
+    /// The group it belongs to.
+    #[serde(default)]
+    group: Value,
+    /// Its mode in octal digits.
+    #[serde(default)]
+    mode: Value,
+    /// `minion` keeps the old content in the target's cache.
+    #[serde(default)]
+    backup: Value,
+    /// Make the directories above it.
+    #[serde(default)]
+    makedirs: Flag,
+    /// Show what differs; switch it off for secrets.
+    #[serde(default = "Flag::yes")]
+    show_changes: Flag,
+    /// Make the file if it isn't there.
+    #[serde(default = "Flag::yes")]
+    create: Flag,
+    /// Keep what the file has and the data doesn't.
+    #[serde(default)]
+    merge_if_exists: Flag,
+    /// The file's encoding; UTF-8 unless told.
+    #[serde(default)]
+    encoding: Option<String>,
+    /// What to do about letters that it lacks: `strict`, `ignore`, `replace` …
+    #[serde(default)]
+    encoding_errors: Option<String>,
+    /// `yaml`, `json`, `configparser`, `toml`.
+    #[serde(default)]
+    serializer: Option<String>,
+    /// The same as `serializer`.
+    #[serde(default)]
+    formatter: Option<String>,
+    /// Options of the serializer: `indent`, `sort_keys` …
+    #[serde(default)]
+    serializer_opts: Value,
+    /// Taken for Salt's sake; there are none.
+    #[serde(default)]
+    deserializer_opts: Value,
+    /// A command that must accept the new content; its file's name is added.
+    #[serde(default)]
+    check_cmd: Value,
+    /// Where it finds the new content.
+    #[serde(default)]
+    tmp_dir: Option<String>,
+    /// How the name of that file ends.
+    #[serde(default)]
+    tmp_ext: Option<String>,
+}
+
+impl State for Serialize {
+    const NAME: &'static str = "file.serialize";
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        let mut decision = self.decide(machine, step).unwrap_or_else(Decision::Settled);
+        if self.deserializer_opts.truth() && !self.merge_if_exists {
+            let text = "The 'deserializer_opts' option is ignored unless merge_if_exists is set to True.";
+            let verdicts = match &mut decision {
+                Decision::Settled(verdict) => vec![verdict],
+                Decision::Change(plan, verdict) => vec![&mut plan.done, verdict],
+            };
+            verdicts.into_iter().for_each(|verdict| verdict.warnings.push(text.into()));
+        }
+        Ok(decision)
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        writes(&self.name)
+    }
+}
+
+impl Serialize {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>, Verdict> {
+        let name = look::name(machine, &self.name);
+        if name.is_empty() {
+            return Err(Verdict::bad("Must provide name to file.serialize"));
+        }
+        if !self.create && !look::is_file(machine, &name) {
+            return Err(Verdict::good(format!("File {name} is not present and is not set for creation")));
+        }
+        if self.serializer.is_some() && self.formatter.is_some() {
+            return Err(Verdict::bad("Only one of serializer and formatter are allowed"));
+        }
+        let format = self.serializer.as_deref().or(self.formatter.as_deref()).unwrap_or("yaml").to_lowercase();
+        let dataset = self.data(machine)?;
+        let Some(serializer) = serializer::open(&format) else {
+            return Err(Verdict::bad(format!(
+                "The {format} serializer could not be found. It either does not exist or its prerequisites are not \
+                 installed."
+            )));
+        };
+        let (dataset, merged) = self.merged(machine, &name, &format, serializer, dataset)?;
+        let text = serializer.write(&dataset, &self.options(&format));
+        let text = text.map_err(|text| Verdict::bad(format!("Failed to serialize the data: {text}")))? + "\n";
+        let content = match self.encoding.as_deref().filter(|encoding| !encoding.is_empty()) {
+            Some(encoding) => encoding::encode(&text, encoding, self.encoding_errors.as_deref().unwrap_or("strict"))
+                .map_err(|text| Verdict::bad(format!("Unable to manage file: {text}")))?,
+            None => text.into_bytes(),
+        };
+        if let Some(fault) = permissions::check_owners(machine, &self.user, &self.group, step.test) {
+            return Err(Verdict::bad(fault));
+        }
+        let install = Install {
+            name: &name,
+            content: Some(content),
+            from_source: false,
+            wish: Wish {
+                user: self.user.clone(),
+                group: self.group.clone(),
+                mode: permissions::mode(&self.mode),
+                follow: true,
+                ..Wish::default()
+            },
+            makedirs: self.makedirs.0,
+            dir_mode: None,
+            backup: backup::wished(machine, &self.backup),
+            show_changes: self.show_changes.0,
+            new_file_diff: false,
+            ignored: Ignored::default(),
+            check: self
+                .check_cmd
+                .truth()
+                .then(|| (self.check_cmd.to_string(), self.tmp_dir.clone(), self.tmp_ext.clone().unwrap_or_default())),
+        };
+        let settled = format!("The file {name} is in the correct state");
+        Ok(match install.decide(machine, step.test) {
+            Decision::Settled(verdict) if step.test && verdict.result == Some(true) => {
+                Decision::Settled(Verdict { comment: settled, ..verdict })
+            }
+            Decision::Settled(verdict) => Decision::Settled(verdict),
+            Decision::Change(mut plan, mut would) => {
+                would.comment = match would.changes.is_empty() {
+                    true => settled,
+                    false => format!("Dataset will be serialized and stored into {name}"),
+                };
+                if !would.changes.is_empty() && !self.show_changes {
+                    would.changes.insert("diff", super::difference::HIDDEN);
+                } else if let Some(difference) = merged {
+                    plan.done.changes.insert("diff", difference.clone());
+                    would.changes.insert("diff", difference);
+                }
+                Decision::Change(plan, would)
+            }
+        })
+    }
+
+    fn data(&self, machine: &dyn Probe) -> Result<Value, Verdict> {
+        let path = self.dataset_pillar.as_deref().filter(|path| !path.is_empty());
+        if self.dataset.truth() && path.is_some() {
+            return Err(Verdict::bad("Only one of 'dataset' and 'dataset_pillar' is permitted"));
+        }
+        if let Some(path) = path {
+            let pillar = machine.tree().pillar().map_err(|error| Verdict::bad(error.to_string()))?;
+            return Ok(lookup(&pillar, path, ":").cloned().unwrap_or_else(|| "".into()));
+        }
+        if self.dataset.is_null() {
+            return Err(Verdict::bad("Neither 'dataset' nor 'dataset_pillar' was defined"));
+        }
+        Ok(self.dataset.clone())
+    }
+
+    fn options(&self, format: &str) -> Map {
+        let mut options = Map::new();
+        if self.encoding.is_some() && format == "yaml" {
+            options.insert("allow_unicode", true);
+        }
+        // A list of maps with one key each; Salt takes nothing else.
+        for map in self.serializer_opts.as_list().unwrap_or_default().iter().filter_map(Value::as_map) {
+            options.extend(map.clone());
+        }
+        options
+    }
+
+    /// The data with what the file has besides, and the difference that makes.
+    fn merged(
+        &self,
+        machine: &dyn Probe,
+        name: &str,
+        format: &str,
+        serializer: &dyn Serializer,
+        dataset: Value,
+    ) -> Result<(Value, Option<Map>), Verdict> {
+        if !self.merge_if_exists || !look::is_file(machine, name) {
+            return Ok((dataset, None));
+        }
+        let content = machine.read(Path::new(name)).map_err(|error| Verdict::bad(super::work::python(&error, name)))?;
+        let Some(existing) = serializer.read(&String::from_utf8_lossy(&content)) else {
+            return Err(Verdict::bad(format!("merge_if_exists is not supported for the {format} serializer")));
+        };
+        let existing = existing.map_err(|text| Verdict::bad(format!("Failed to deserialize existing data: {text}")))?;
+        if existing.is_null() {
+            return Ok((dataset, None));
+        }
+        let merged = merge(&existing, dataset);
+        if merged == existing {
+            let text = format!("The file {name} is in the correct state");
+            return Err(Verdict::good(text).output("path", name));
+        }
+        let changes = match (&existing, &merged) {
+            (Value::Map(old), Value::Map(new)) => Some(changes(old, new)),
+            _ => None,
+        };
+        Ok((merged, changes))
+    }
+}
+
+/// Maps recursively; all else is replaced.
+fn merge(old: &Value, new: Value) -> Value {
+    match (old, new) {
+        (Value::Map(old), Value::Map(new)) => {
+            let mut merged = old.clone();
+            for (key, value) in new {
+                let value = match merged.get_value(&key) {
+                    Some(known) => merge(known, value),
+                    None => value,
+                };
+                merged.insert(key, value);
+            }
+            Value::Map(merged)
+        }
+        (_, new) => new,
+    }
+}
+
+fn changes(old: &Map, new: &Map) -> Map {
+    let mut changes = Map::new();
+    for (key, value) in new.iter() {
+        match (old.get_value(key), value) {
+            (Some(known), value) if known == value => {}
+            (Some(Value::Map(old)), Value::Map(new)) => {
+                changes.insert(key.clone(), self::changes(old, new));
+            }
+            (known, value) => {
+                let known = known.cloned().unwrap_or_else(|| "<_null_>".into());
+                changes.insert(key.clone(), Map::from_iter([("new".into(), value.clone()), ("old".into(), known)]));
+            }
+        }
+    }
+    changes
+}
