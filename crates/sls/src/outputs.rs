@@ -105,8 +105,10 @@ pub fn are_in(value: &Value) -> bool {
 pub fn evaluate(expression: &str, outputs: &Map) -> Result<Value, String> {
     let environment = Environment::new(Options::salt());
     let outputs = rocksalt_jinja::Value::from(Value::Map(outputs.clone()));
-    let value = environment.evaluate(expression, &[("outputs", outputs)]).map_err(|error| error.to_string())?;
-    value.to_core().map_err(|error| error.to_string())
+    // An expression has no second line, so nobody need be told which.
+    let told = |error: rocksalt_jinja::Error| error.to_string().trim_end_matches("; line 1").to_owned();
+    let value = environment.evaluate(expression, &[("outputs", outputs)]).map_err(told)?;
+    value.to_core().map_err(told)
 }
 
 fn collect(value: &Value, found: &mut Vec<String>) {
@@ -130,9 +132,10 @@ pub fn require<'c>(chunks: impl Iterator<Item = &'c mut Chunk>) {
     let users: Vec<(usize, Vec<String>)> = chunks
         .iter()
         .enumerate()
-        .filter(|(_, chunk)| chunk.arguments.values().any(are_in))
+        .filter(|(_, chunk)| chunk.name.contains(OPENING) || chunk.arguments.values().any(are_in))
         .map(|(index, chunk)| {
             let mut found = Vec::new();
+            collect(&chunk.name.as_str().into(), &mut found);
             chunk.arguments.values().for_each(|value| collect(value, &mut found));
             (index, found)
         })

@@ -1,8 +1,8 @@
 //! What of a chunk is the state's own, and what is for the run.
 
 use rocksalt_core::touches::{Thing, Touches};
-use rocksalt_core::{Map, Value};
-use rocksalt_modules::catalog::{self, StateEntry};
+use rocksalt_core::{Map, Value, nearest};
+use rocksalt_modules::catalog::{self, NAMED, StateEntry};
 use rocksalt_sls::schedule::Work;
 use rocksalt_sls::{Chunk, outputs};
 
@@ -81,6 +81,34 @@ pub fn own(chunk: &Chunk, entry: &StateEntry) -> Map {
     own.insert("name", chunk.name_value.clone().unwrap_or_else(|| chunk.name.as_str().into()));
     own.extend(chunk.arguments.iter().filter(|(key, _)| is_own(key)).map(|(key, value)| (key.clone(), value.clone())));
     own
+}
+
+/// Arguments that the state does not have, and for each what to say of it, with the nearest right
+/// spelling: one of its own, or one that all states take.
+pub fn strange(own: &Map, entry: &StateEntry) -> (Vec<String>, Vec<String>) {
+    let fields = (entry.arguments)();
+    if fields.contains(&NAMED) {
+        return (Vec::new(), Vec::new());
+    }
+    let names: Vec<String> = own
+        .keys()
+        .map(ToString::to_string)
+        .filter(|name| name != "name" && !fields.contains(&name.as_str()) && !name.starts_with("__"))
+        .collect();
+    let known = || fields.iter().chain(&COMMON).copied().filter(|name| !name.starts_with("__"));
+    let hint = |name: &String| format!("{}: no argument '{name}'{}", entry.name, nearest::hint(name, known()));
+    let hints = names.iter().map(hint).collect();
+    (names, hints)
+}
+
+/// Salt's words for them.
+pub fn invalid(names: &[String], state: &str) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => format!("{last} is an invalid keyword argument for '{state}'"),
+        Some((last, rest)) => format!("{} and {last} are invalid keyword arguments for '{state}'", rest.join(", ")),
+        None => String::new(),
+    }
 }
 
 /// What clients of Salt send with every call.

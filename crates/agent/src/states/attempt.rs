@@ -15,6 +15,8 @@ use super::{arguments, checks, conditions, slots};
 pub struct Calling<'r> {
     pub machine: &'r dyn System,
     pub outputs: &'r Outputs,
+    /// Each call counts as one of the run.
+    pub counted: bool,
 }
 
 /// How a state is to be called.
@@ -34,7 +36,7 @@ impl Calling<'_> {
             Ok(entry) => entry,
             Err(errors) => return Verdict::bad(errors.iter().map(|text| format!("{text}\n")).collect::<String>()),
         };
-        let mut verdict = self.attempt(chunk, entry, manner).unwrap_or_else(|error| broken(error));
+        let mut verdict = self.attempt(chunk, entry, manner).unwrap_or_else(broken);
         if chunk.arguments.get("no_log").is_some_and(Value::truth) {
             hide_all(&mut verdict);
         }
@@ -68,14 +70,16 @@ impl Calling<'_> {
         let mut own = arguments::own(chunk, entry);
         if let (Some(join), false) = (entry.join, manner.with.is_empty()) {
             let all: Vec<&Map> = std::iter::once(&own).chain(manner.with).collect();
-            own = (join.join)(&all);
+            // Checked before: those that can't be joined never come here.
+            own = (join.join)(&all).unwrap_or(own);
         }
         slots::fill(&mut own, self.machine)?;
         let secrets = self.outputs.fill(&mut own, manner.test)?;
-        let bound = entry.bind(own.clone());
-        if entry.strict && !bound.strange.is_empty() {
-            return Ok(Verdict::bad(bound.strange.join("\n")));
+        let (names, hints) = arguments::strange(&own, entry);
+        if entry.strict && !names.is_empty() {
+            return Ok(Verdict { warnings: hints, ..Verdict::bad(arguments::invalid(&names, entry.name)) });
         }
+        let bound = entry.bind(own.clone());
         let name = own.get("name").map(ToString::to_string).unwrap_or_default();
         let mut low = match chunk.to_value() {
             Value::Map(low) => low,
@@ -87,10 +91,9 @@ impl Calling<'_> {
         }
         let saltenv = chunk.arguments.get("saltenv").and_then(Value::as_str).unwrap_or(&chunk.saltenv);
         let step = Step { id: &chunk.id, name: &name, sls: &chunk.sls, saltenv, low: &low, test: manner.test };
-        let strange = bound.strange.clone();
         let called = self.within(chunk, |machine| entry.call(bound, machine, &step, manner.watched.is_some()));
         let mut verdict = called.unwrap_or_else(broken);
-        verdict.warnings.extend(strange);
+        verdict.warnings.extend(hints);
         hide(&mut verdict, &secrets);
         if !secrets.is_empty() {
             verdict.outputs.insert(SECRET, true);

@@ -28,7 +28,7 @@ pub fn allow(chunk: &Chunk, machine: &dyn Probe) -> Result<bool> {
     let id = ["id"].iter().find_map(|key| machine.options().get(key).or_else(|| grains.get(key)));
     let own = Machine { id: id.map(ToString::to_string).unwrap_or_default(), grains: &grains, pillar: &pillar };
     let nodegroups = machine.options().get("nodegroups").and_then(|groups| Nodegroups::from_value(groups).ok());
-    let nodegroups = nodegroups.unwrap_or_else(Nodegroups::new);
+    let nodegroups = nodegroups.unwrap_or_default();
     Ok(targets.iter().any(|text| Expression::forgiving(Kind::Compound, text, DELIMITER, &nodegroups).matches(&own)))
 }
 

@@ -123,14 +123,14 @@ fn hidden_value(value: &Value, hidden: &dyn Fn(&str) -> String) -> Value {
     }
 }
 
-/// All of a result but whether it succeeded (`no_log`).
+/// All of a result but whether it succeeded (`no_log`); what is empty or zero stays, as in Salt.
 pub fn hide_all(verdict: &mut Verdict) {
     fn masked(value: &Value) -> Value {
         match value {
             Value::Map(map) => Value::Map(map.iter().map(|(key, value)| (key.clone(), masked(value))).collect()),
             Value::List(items) => Value::List(items.iter().map(masked).collect()),
-            Value::Null | Value::Bool(_) => value.clone(),
-            _ => HIDDEN.into(),
+            scalar if scalar.truth() => HIDDEN.into(),
+            empty => empty.clone(),
         }
     }
     if !verdict.comment.is_empty() {
@@ -139,6 +139,7 @@ pub fn hide_all(verdict: &mut Verdict) {
     if let Value::Map(changes) = masked(&Value::Map(std::mem::take(&mut verdict.changes))) {
         verdict.changes = changes;
     }
+    verdict.further.insert("name", HIDDEN);
     verdict.warnings.clear();
 }
 

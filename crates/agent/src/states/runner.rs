@@ -79,7 +79,7 @@ impl<'r> Runner<'r> {
                         book.begin(&schedule, &run);
                         let items: Vec<_> = run.items.iter().filter_map(|item| schedule.item(*item).copied()).collect();
                         if run.alone {
-                            let report = self.perform(&run, &items);
+                            let report = self.perform(&run, &items, true);
                             book.take(&mut schedule, report);
                             continue;
                         }
@@ -87,7 +87,7 @@ impl<'r> Runner<'r> {
                         // The report goes out when the thread ends, however it ends; also if it never began.
                         let work = move || {
                             let mut sending = sending;
-                            sending.numbered(self.perform(&run, &items));
+                            sending.numbered(self.perform(&run, &items, false));
                         };
                         let _ = std::thread::Builder::new().spawn_scoped(scope, work);
                     }
@@ -105,31 +105,41 @@ impl<'r> Runner<'r> {
                 book.take(&mut schedule, report);
             }
         });
-        for error in schedule.listen_errors() {
-            book.listen_error(error);
+        let items = schedule.items().len();
+        for (offset, error) in schedule.listen_errors().iter().enumerate() {
+            let number = match self.options.mode {
+                Mode::Ansible => self.number(),
+                _ => self.low.disabled.len() + items + offset,
+            };
+            book.listen_error(error, number);
         }
         book.into_map()
     }
 
-    /// Does one step, or several as one.
-    fn perform(&self, run: &Run, items: &[Item]) -> Report {
-        let calling = Calling { machine: self.machine, outputs: &self.outputs };
+    /// Does one step, or several as one. `counted`: each call has a number of its own.
+    fn perform(&self, run: &Run, items: &[Item], counted: bool) -> Report {
+        let calling = Calling { machine: self.machine, outputs: &self.outputs, counted };
         let chunk = |index: usize| &self.low.chunks[index];
-        if items.len() > 1 {
-            let chunks: Vec<&Chunk> = items.iter().map(|item| chunk(item.chunk)).collect();
-            let started = self.machine.now();
-            if let Some(verdicts) = joined::call(&calling, &chunks, self.options.test) {
-                let ends = verdicts.into_iter().map(|verdict| self.ended(verdict, started));
-                return run.items.iter().copied().zip(ends).collect();
-            }
-        }
         let others: Vec<&Chunk> = run.aggregate.iter().map(|index| chunk(*index)).collect();
         let with = joined::own_of(&others);
-        let ends = items.iter().map(|item| {
-            let test = self.options.test || item.kind == Kind::DryRun;
-            let ended = self.watch(&calling, chunk(item.chunk), item.kind, &run.how, test, &with);
-            Ended { beside: item.beside, ..ended }
-        });
+        let chunks: Vec<&Chunk> = items.iter().map(|item| chunk(item.chunk)).collect();
+        let mut ends = Vec::with_capacity(items.len());
+        while ends.len() < items.len() {
+            let at = ends.len();
+            let count = joined::longest(&chunks[at..]);
+            let started = self.machine.now();
+            if count > 1
+                && let Some(verdicts) = joined::call(&calling, &chunks[at..at + count], self.options.test)
+            {
+                ends.extend(verdicts.into_iter().map(|verdict| self.ended(verdict, started, counted)));
+                continue;
+            }
+            for item in &items[at..at + count] {
+                let test = self.options.test || item.kind == Kind::DryRun;
+                let ended = self.watch(&calling, chunk(item.chunk), item.kind, &run.how, test, &with);
+                ends.push(Ended { beside: item.beside, ..ended });
+            }
+        }
         run.items.iter().copied().zip(ends).collect()
     }
 
@@ -208,12 +218,13 @@ impl<'r> Runner<'r> {
         if says("reload_pillar") {
             self.machine.tree().refresh_pillar();
         }
-        self.ended(verdict, started)
+        self.ended(verdict, started, calling.counted)
     }
 
-    fn ended(&self, verdict: Verdict, started: f64) -> Ended {
+    fn ended(&self, verdict: Verdict, started: f64, counted: bool) -> Ended {
         let duration = (self.machine.now() - started).max(0.0) * 1000.0;
-        Ended { verdict, ran: true, started, duration, number: self.number(), beside: false }
+        let number = if counted { self.number() } else { 0 };
+        Ended { verdict, ran: true, started, duration, number, beside: false }
     }
 
     /// What stands for a thread that never comes to its end. Its numbers say when it began.
@@ -294,7 +305,7 @@ impl Book<'_> {
     }
 
     fn take(&mut self, schedule: &mut Schedule<'_>, report: Report) {
-        for (index, ended) in report {
+        for (index, mut ended) in report {
             let Some(item) = schedule.item(index).copied() else { continue };
             let chunk = &self.runner.low.chunks[item.chunk];
             let tag = self.runner.tag(chunk, item.kind);
@@ -306,7 +317,7 @@ impl Book<'_> {
                 self.dry_runs[item.chunk] = Some(ended);
             } else {
                 self.runner.outputs.note(chunk, &ended.verdict, self.runner.options.test);
-                self.record(chunk, item.kind, &ended);
+                self.record(index, chunk, item.kind, &mut ended);
             }
             schedule.finish(index, outcome);
         }
@@ -316,7 +327,7 @@ impl Book<'_> {
         let Some(item) = schedule.item(skip.item).copied() else { return };
         let chunk = &self.runner.low.chunks[item.chunk];
         let number = self.runner.number();
-        let ended = match (&skip.why, self.dry_runs[item.chunk].take()) {
+        let mut ended = match (&skip.why, self.dry_runs[item.chunk].take()) {
             (Skipped::DryRunStands, Some(mut dry_run)) => {
                 dry_run.verdict.changes = Map::new();
                 Ended { number, ..dry_run }
@@ -326,10 +337,14 @@ impl Book<'_> {
                 Ended { verdict, started: self.runner.machine.now(), number, ..Ended::default() }
             }
         };
-        self.record(chunk, item.kind, &ended);
+        self.record(skip.item, chunk, item.kind, &mut ended);
     }
 
-    fn record(&mut self, chunk: &Chunk, kind: Kind, ended: &Ended) {
+    fn record(&mut self, index: usize, chunk: &Chunk, kind: Kind, ended: &mut Ended) {
+        if self.runner.options.mode != Mode::Ansible {
+            // In the declared order, so that the same run reads the same each time.
+            ended.number = self.runner.low.disabled.len() + index;
+        }
         let id = match kind {
             Kind::Listener => format!("listener_{}", chunk.id),
             Kind::DryRun | Kind::Real => chunk.id.clone(),
@@ -354,8 +369,7 @@ impl Book<'_> {
         let _ = machine.controller().ask(Ask::Event(Event { tag, data }));
     }
 
-    fn listen_error(&mut self, error: &ListenError) {
-        let number = self.runner.number();
+    fn listen_error(&mut self, error: &ListenError, number: usize) {
         let mut result = Map::new();
         result.insert("comment", error.comment());
         result.insert("name", error.name());

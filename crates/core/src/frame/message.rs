@@ -138,8 +138,8 @@ pub enum Ask {
     /// Put an event on the controller's bus.
     #[n(6)]
     Event(#[n(0)] Event),
-    /// This target's pillar: `{"data": {...}, "errors": [...]}`. The target says what its grains are,
-    /// who it is the controller knows by its link.
+    /// This target's pillar, with what did not render under `_errors`. The target says what its grains
+    /// are, who it is the controller knows by its link.
     #[n(7)]
     Pillar {
         #[n(0)]

@@ -69,11 +69,12 @@ impl<T: DeserializeOwned> Described for T {}
 pub struct Join {
     /// Steps with the same key can be done together; `None`: this one can't.
     pub key: fn(&Map) -> Option<String>,
-    /// The arguments of the one step that does the work of all, the first of them foremost.
-    pub join: fn(&[&Map]) -> Map,
-    /// What of the whole's verdict is that of one of them. Asked only if the whole succeeded; if it
-    /// failed, each step runs by itself.
-    pub part: fn(&Map, &Verdict) -> Verdict,
+    /// The arguments of the one step that does the work of all, the first of them foremost; `None`
+    /// if they can't be joined after all.
+    pub join: fn(&[&Map]) -> Option<Map>,
+    /// What of the whole's verdict is that of one of them, as if it had run by itself; `true` for a
+    /// dry run. Asked only if the whole succeeded; if it failed, each step runs by itself.
+    pub part: fn(&Map, &Verdict, bool) -> Verdict,
 }
 
 /// What looking has shown.

@@ -262,7 +262,11 @@ fn check(schedule: &Schedule<'_>, works: &[Work], running: &[(Run, u64)], run: &
     let others: Vec<usize> = running.iter().flat_map(|(run, _)| run.items.clone()).collect();
     match settings.mode {
         Mode::Ansible => assert!(!run.alone || running.iter().all(|(other, _)| !other.alone)),
-        Mode::Justdoit => assert!(others.len() < settings.width),
+        Mode::Justdoit => {
+            assert!(others.len() < settings.width);
+            let packages = |item: &&usize| touches(item).writes.contains(&Thing::Packages);
+            assert!(others.iter().chain(&run.items).filter(packages).count() < 2, "two package transactions at once");
+        }
         Mode::Genius => {
             let beside = |item: &usize| schedule.item(*item).expect("a known item").beside;
             for other in others.iter().filter(|item| !beside(item)) {

@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
-use super::super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
+use super::super::{Decision, Join, State, StateEntry, Step, Thing, Touches, Verdict, state};
 use super::{new_value, valid};
 use crate::Result;
 use crate::machine::{Probe, System};
@@ -50,6 +50,7 @@ impl State for SetEnv {
     const NAME: &'static str = "environ.setenv";
     const REQUIRED: &'static [&'static str] = &["value"];
     const STRICT: bool = true;
+    const JOIN: Option<&'static Join> = Some(&Join { key, join, part });
     type Plan = Map;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Map>> {
@@ -87,7 +88,7 @@ impl State for SetEnv {
         }
         Ok(match set.is_empty() {
             true => Verdict::bad("Failed to set environ variables").changes(changes),
-            false => Verdict::good("Environ values were set").changes(set),
+            false => Verdict::good("Environ values were set").changes(set).output("changed", changes),
         })
     }
 
@@ -141,5 +142,56 @@ impl SetEnv {
             }
         }
         changes
+    }
+}
+
+/// Plain ones are done as one; `clear_all` looks at all variables there are.
+fn key(arguments: &Map) -> Option<String> {
+    let clears = arguments.get("clear_all").is_some_and(Value::truth);
+    let unsets = arguments.get("false_unsets").is_some_and(|flag| *flag == Value::Bool(true));
+    (!clears && wished_by(arguments).is_some()).then(|| format!("false_unsets={unsets}"))
+}
+
+/// What a step's bare arguments wish for.
+fn wished_by(arguments: &Map) -> Option<Map> {
+    match arguments.get("value")? {
+        value @ (Value::String(_) | Value::Bool(false)) => {
+            Some(Map::from_iter([(arguments.get("name")?.clone(), value.clone())]))
+        }
+        Value::Map(wished) => Some(wished.clone()),
+        _ => None,
+    }
+}
+
+fn join(all: &[&Map]) -> Option<Map> {
+    let mut joined = (*all.first()?).clone();
+    let mut wished = Map::new();
+    for (name, value) in
+        all.iter().map(|arguments| wished_by(arguments)).collect::<Option<Vec<_>>>()?.into_iter().flatten()
+    {
+        if wished.insert(name, value).is_some() {
+            // Set twice, so one after another counts.
+            return None;
+        }
+    }
+    joined.insert("value", wished);
+    Some(joined)
+}
+
+fn part(arguments: &Map, whole: &Verdict, test: bool) -> Verdict {
+    let own = wished_by(arguments).unwrap_or_default();
+    let own_of = |map: &Map| -> Map {
+        let own = map.iter().filter(|(name, _)| own.get_value(name).is_some());
+        own.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    let changed = if test { Some(&whole.changes) } else { whole.outputs.get("changed").and_then(Value::as_map) };
+    let changed = changed.map(own_of).unwrap_or_default();
+    match (changed.is_empty(), test) {
+        (true, true) => Verdict::good("Environ values are already set with the correct values"),
+        (true, false) => Verdict::good("Environ values were already set with the correct values"),
+        (false, true) => Verdict::good("Environ values will be changed").changes(changed),
+        (false, false) => {
+            Verdict::good(whole.comment.as_str()).changes(own_of(&whole.changes)).output("changed", changed)
+        }
     }
 }

@@ -41,18 +41,11 @@ fn pillar(machine: &dyn System, saltenv: Option<&str>, pillarenv: Option<&str>, 
     compiled(machine.controller().ask(ask)?)
 }
 
-/// From the controller's `{"data": …, "errors": […]}`; errors become the key `_errors`, as in Salt.
 fn compiled(answer: Value) -> Result<Arc<Map>> {
-    let Value::Map(mut answer) = answer else {
-        return Err(Error::failed(format!("the controller's answer is no pillar but {}", answer.kind())));
-    };
-    let Some(Value::Map(mut data)) = answer.remove("data") else {
-        return Err(Error::failed("the controller's answer has no pillar in it"));
-    };
-    if let Some(errors) = answer.remove("errors").filter(Value::truth) {
-        data.insert("_errors", errors);
+    match answer {
+        Value::Map(pillar) => Ok(Arc::new(pillar)),
+        other => Err(Error::failed(format!("the controller's answer is no pillar but {}", other.kind()))),
     }
-    Ok(Arc::new(data))
 }
 
 fn colon() -> String {

@@ -1,0 +1,3 @@
+//! Tests of the agent as a library.
+
+mod states;
