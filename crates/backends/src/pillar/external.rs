@@ -5,9 +5,12 @@ use rocksalt_core::{Map, Value};
 
 use super::{Error, Pillar, Settings, Target, open};
 
+/// A kind and what was opened for it; one that can't be opened says so each time.
+type Source = (String, Result<Box<dyn Pillar>, Error>);
+
 /// All external pillars in their order. One that fails leaves the others alone.
 pub struct External {
-    sources: Vec<(String, Result<Box<dyn Pillar>, Error>)>,
+    sources: Vec<Source>,
     malformed: bool,
 }
 

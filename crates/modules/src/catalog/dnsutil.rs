@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(serial("", false), "2999010105");
         assert_eq!(serial("", true), "2999010106");
         assert_eq!(serial("z", false), "2000010109");
-        assert!(serial("z", true) > "2000010109".to_owned());
+        assert!(serial("z", true).as_str() > "2000010109");
         assert_eq!(serial("new", false).len(), 10);
     }
 }
