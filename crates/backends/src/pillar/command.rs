@@ -41,12 +41,13 @@ pub async fn output(mut command: Command, shown: &str, timeout: Duration, limit:
     let Some((printed, status, said)) = finished else {
         return Err(Error::TooLong { what: shown.to_owned(), limit });
     };
+    // It was waited for: its number may be somebody else's by now.
+    group.leave();
     if !status.success() {
         let said = String::from_utf8_lossy(&said);
         let stderr = if said.trim().is_empty() { String::new() } else { format!(": {}", said.trim()) };
         return Err(Error::Failed { command: shown.to_owned(), status: status.to_string(), stderr });
     }
-    group.leave();
     Ok(printed)
 }
 

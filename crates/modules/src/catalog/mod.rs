@@ -15,6 +15,7 @@ mod cp;
 mod defaults;
 mod dig;
 mod disk;
+mod dnsutil;
 mod environ;
 mod event;
 mod file;
@@ -65,6 +66,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("defaults", defaults::FUNCTIONS),
     ("dig", dig::FUNCTIONS),
     ("disk", disk::FUNCTIONS),
+    ("dnsutil", dnsutil::FUNCTIONS),
     ("environ", environ::FUNCTIONS),
     ("event", event::FUNCTIONS),
     ("file", file::FUNCTIONS),

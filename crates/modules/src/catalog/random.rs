@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::{Entry, Function, entry};
 use crate::machine::{Probe, System};
+use crate::text::crypt::{self, Method};
 use crate::text::digest;
 use crate::text::mersenne::Random;
 use crate::{Error, Result};
@@ -17,6 +18,7 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<RandInt>(),
     entry::<Sample>(),
     entry::<Seed>(),
+    entry::<ShadowHash>(),
     entry::<Shuffle>(),
     entry::<StrEncode>(),
 ];
@@ -111,28 +113,33 @@ impl Function for GetStr {
             };
             letters = ('!'..='~').chain(whitespace.chars()).filter(wanted).collect();
         }
-        if letters.is_empty() || self.length > LONGEST {
+        // A byte can choose among so many.
+        if letters.is_empty() || letters.len() > 256 || self.length > LONGEST {
             return Err(Error::arguments("there is nothing to choose from, or too much was asked for"));
         }
-        // Straight from the system: a generator could be guessed.
-        let path = Path::new("/dev/urandom");
-        let mut text = String::new();
-        let mut count = 0;
-        let fair = 256 - 256 % letters.len().min(256);
-        while count < self.length {
-            let bytes = machine.read_at(path, 0, 256).map_err(|error| Error::io("read", path, &error))?;
-            if bytes.is_empty() {
-                return Err(Error::failed("the system gives no randomness"));
-            }
-            for byte in bytes.into_iter().map(usize::from).filter(|byte| *byte < fair) {
-                if count < self.length {
-                    text.push(letters[byte % letters.len()]);
-                    count += 1;
-                }
+        text(machine, &letters, self.length)
+    }
+}
+
+/// Letters by chance, straight from the system: a generator could be guessed.
+fn text(machine: &dyn Probe, letters: &[char], length: u64) -> Result<String> {
+    let path = Path::new("/dev/urandom");
+    let mut text = String::new();
+    let mut count = 0;
+    let fair = 256 - 256 % letters.len().min(256);
+    while count < length {
+        let bytes = machine.read_at(path, 0, 256).map_err(|error| Error::io("read", path, &error))?;
+        if bytes.is_empty() {
+            return Err(Error::failed("the system gives no randomness"));
+        }
+        for byte in bytes.into_iter().map(usize::from).filter(|byte| *byte < fair) {
+            if count < length {
+                text.push(letters[byte % letters.len()]);
+                count += 1;
             }
         }
-        Ok(text)
     }
+    Ok(text)
 }
 
 /// The checksum of a text.
@@ -265,6 +272,51 @@ impl Function for Sample {
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
         chosen(machine, &items(self.value)?, self.size, &self.seed)
+    }
+}
+
+/// The hash of a password as `/etc/shadow` has it.
+///
+/// ```text
+/// rocksalt '*' random.shadow_hash crypt_salt=saltsalt password=secret
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ShadowHash {
+    /// Up to sixteen letters; else they are random.
+    #[serde(default)]
+    crypt_salt: Option<String>,
+    /// The password; else it is a random one.
+    #[serde(default)]
+    password: Option<String>,
+    /// `sha512` or `sha256`.
+    #[serde(default = "sha512")]
+    algorithm: String,
+}
+
+impl Function for ShadowHash {
+    const NAME: &'static str = "random.shadow_hash";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let method = match self.algorithm.as_str() {
+            "sha512" => Method::Sha512,
+            "sha256" => Method::Sha256,
+            other => {
+                return Err(Error::arguments(format!("Invalid algorithm type '{other}'"))
+                    .hint("there are sha512 and sha256; the older ones are not safe"));
+            }
+        };
+        let letters: Vec<char> = ('a'..='z').chain('A'..='Z').chain('0'..='9').collect();
+        let salt = match self.crypt_salt {
+            Some(salt) => salt,
+            None => text(machine, &letters, 16)?,
+        };
+        let password = match self.password {
+            Some(password) => password,
+            None => text(machine, &letters, 20)?,
+        };
+        Ok(crypt::hash(method, &salt, &password))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Rules on texts that Python has and Salt's users rely on; all of it pure.
 
+pub mod crypt;
 pub mod diff;
 pub mod digest;
 pub mod glob;

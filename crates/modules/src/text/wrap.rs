@@ -11,7 +11,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
         if used + letters.len() > width && !blank {
             // What doesn't fit on any line is broken, beginning where there is room.
             while letters.len() > width {
-                let room = if used < width { width - used } else { 0 };
+                let room = width.saturating_sub(used);
                 line.extend(letters.drain(..room));
                 lines.push(line.trim_end().to_owned());
                 (line, used) = (String::new(), 0);

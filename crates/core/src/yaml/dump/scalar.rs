@@ -221,7 +221,7 @@ fn is_timestamp(text: &str) -> bool {
 
 /// What comes behind the year of `2001-12-14t21:59:43.10-05:00`; None if it isn't one.
 fn long_timestamp(text: &str) -> Option<()> {
-    fn number<'a>(text: &'a str, shortest: usize, longest: usize) -> Option<&'a str> {
+    fn number(text: &str, shortest: usize, longest: usize) -> Option<&str> {
         let length = text.bytes().take_while(u8::is_ascii_digit).count().min(longest);
         if length < shortest { None } else { Some(&text[length..]) }
     }

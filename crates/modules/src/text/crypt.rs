@@ -1,0 +1,145 @@
+//! Hashes of passwords for `/etc/shadow`: `$5$` (SHA-256) and `$6$` (SHA-512), as Drepper described them.
+
+use super::digest::{Kind, raw};
+
+const LETTERS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const ROUNDS: usize = 5000;
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    Sha256,
+    Sha512,
+}
+
+/// The hash of a password, with its method and salt before it. Of the salt sixteen letters count.
+pub fn hash(method: Method, salt: &str, password: &str) -> String {
+    let (salt, rounds) = rounds_of(salt);
+    let salt: String = salt.chars().take_while(|letter| *letter != '$').take(16).collect();
+    let (kind, prefix) = match method {
+        Method::Sha256 => (Kind::Sha256, "$5$"),
+        Method::Sha512 => (Kind::Sha512, "$6$"),
+    };
+    let sum = stretched(kind, salt.as_bytes(), password.as_bytes(), rounds.unwrap_or(ROUNDS));
+    let named = rounds.map(|rounds| format!("rounds={rounds}$")).unwrap_or_default();
+    format!("{prefix}{named}{salt}${}", encoded(method, &sum))
+}
+
+/// `rounds=N$` before the salt, within the limits that the method has.
+fn rounds_of(salt: &str) -> (&str, Option<usize>) {
+    let Some((number, rest)) = salt.strip_prefix("rounds=").and_then(|rest| rest.split_once('$')) else {
+        return (salt, None);
+    };
+    match number.parse::<usize>() {
+        Ok(rounds) => (rest, Some(rounds.clamp(1000, 999_999_999))),
+        Err(_) => (salt, None),
+    }
+}
+
+fn stretched(kind: Kind, salt: &[u8], password: &[u8], rounds: usize) -> Vec<u8> {
+    let repeated = |block: &[u8], length: usize| block.iter().copied().cycle().take(length).collect::<Vec<u8>>();
+    let alternate = raw(kind, &[password, salt, password].concat());
+    let mut start = [password, salt, &repeated(&alternate, password.len())].concat();
+    let mut bits = password.len();
+    while bits > 0 {
+        start.extend_from_slice(if bits & 1 == 1 { &alternate } else { password });
+        bits >>= 1;
+    }
+    let mut sum = raw(kind, &start);
+    let of_password = repeated(&raw(kind, &password.repeat(password.len())), password.len());
+    let of_salt = repeated(&raw(kind, &salt.repeat(16 + usize::from(sum[0]))), salt.len());
+    for round in 0..rounds {
+        let mut block = Vec::with_capacity(2 * (sum.len() + of_password.len()) + of_salt.len());
+        block.extend_from_slice(if round % 2 == 1 { &of_password } else { &sum });
+        if round % 3 != 0 {
+            block.extend_from_slice(&of_salt);
+        }
+        if round % 7 != 0 {
+            block.extend_from_slice(&of_password);
+        }
+        block.extend_from_slice(if round % 2 == 1 { &sum } else { &of_password });
+        sum = raw(kind, &block);
+    }
+    sum
+}
+
+/// Three bytes, four letters; the bytes are picked from all over the sum.
+fn encoded(method: Method, sum: &[u8]) -> String {
+    let third = sum.len() / 3;
+    let mut text = String::new();
+    let mut put = |bytes: [u8; 3], letters: usize| {
+        let mut word = bytes.iter().fold(0u32, |word, byte| (word << 8) | u32::from(*byte));
+        for _ in 0..letters {
+            text.push(char::from(LETTERS[(word & 0x3f) as usize]));
+            word >>= 6;
+        }
+    };
+    for index in 0..third {
+        let (a, b, c) = (sum[index], sum[index + third], sum[index + 2 * third]);
+        let turned = match (method, index % 3) {
+            (_, 0) => [a, b, c],
+            (Method::Sha512, 1) | (Method::Sha256, 2) => [b, c, a],
+            _ => [c, a, b],
+        };
+        put(turned, 4);
+    }
+    match method {
+        Method::Sha256 => put([0, sum[31], sum[30]], 3),
+        Method::Sha512 => put([0, 0, sum[63]], 2),
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The examples of the specification, and some of glibc's.
+    #[test]
+    fn hashes_are_those_of_the_c_library() {
+        for (method, salt, password, expected) in CASES {
+            assert_eq!(hash(*method, salt, password), *expected);
+        }
+    }
+
+    const CASES: &[(Method, &str, &str, &str)] = &[
+        (Method::Sha256, "saltstring", "Hello world!", "$5$saltstring$5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5"),
+        (
+            Method::Sha256,
+            "rounds=1400$anotherlongsaltstring",
+            "a very much longer text to encrypt.  This one even stretches over more than one line.",
+            "$5$rounds=1400$anotherlongsalts$epZZlHtH1tHOZ8DnGj41SJcfP6bNgf3t.hurPudKyU6",
+        ),
+        (Method::Sha256, "ab", "", "$5$ab$qRq/oZkUn9lJUSIcgVT3NbpSDsjn.r137TBSoCt2kCA"),
+        (
+            Method::Sha256,
+            "0123456789abcdef",
+            "é and more than sixty-four letters of a password, which is what SHA-512 gives",
+            "$5$0123456789abcdef$nUG64FBotgt4n4wUyjOuwdUdkN4NHLaoZCCs.Dhi5X5",
+        ),
+        (
+            Method::Sha512,
+            "saltstring",
+            "Hello world!",
+            "$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnIFNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1",
+        ),
+        (
+            Method::Sha512,
+            "rounds=1400$anotherlongsaltstring",
+            "a very much longer text to encrypt.  This one even stretches over more than one line.",
+            "$6$rounds=1400$anotherlongsalts$WV8KW2lepsuKk13lXtVGnnEyZ.bCxFvSok6ZnkjRIa5iL0cAfvQyaZ2uA5CUvArDxyp3l9B/Z4D.HNqsIPpXk1",
+        ),
+        (
+            Method::Sha512,
+            "ab",
+            "",
+            "$6$ab$xnh5Qsr2NdbFw1PgdZie7nLON3gv.S.23iQDBqAzkdoXPtDnVSpludXkM5UWybQO3OI7hBj9wHg9Ow6sUWD60/",
+        ),
+        (
+            Method::Sha512,
+            "0123456789abcdef",
+            "é and more than sixty-four letters of a password, which is what SHA-512 gives",
+            "$6$0123456789abcdef$Zf5O9kuceNnYPAi94AGvmm0Gs8jAjJP.zoiiCmMJ1UgWGEtKfVRn5Fg2GpRVaWo0t.C.SDsafmYZTW.Uhi/Z41",
+        ),
+    ];
+}
