@@ -7,10 +7,25 @@ pub trait Functions {
     /// The error is the text that the template's user sees.
     fn call(&self, name: &str, args: Vec<Value>, kwargs: Map) -> Result<Value, String>;
 
+    /// As `call`, for templates: few functions change a map that they are given.
+    fn call_in_place(&self, name: &str, args: Vec<Value>, kwargs: Map) -> Result<(Value, Option<Changed>), String> {
+        Ok((self.call(name, args, kwargs)?, None))
+    }
+
     fn exists(&self, name: &str) -> bool;
 
     /// All names, sorted: for `salt.mod.fun` and for "did you mean".
     fn names(&self) -> Vec<String>;
+}
+
+/// An argument that a call has changed.
+pub struct Changed {
+    /// Where it stands among the positional arguments, if it was given so.
+    pub position: usize,
+    /// Its name, if it was given by name.
+    pub name: &'static str,
+    /// What it is now.
+    pub value: Value,
 }
 
 /// What the compiler must know of states.

@@ -31,7 +31,7 @@ mod template;
 mod tree;
 
 pub use fault::{Fault, Place};
-pub use functions::{Catalog, Decrypt, Functions};
+pub use functions::{Catalog, Changed, Decrypt, Functions};
 pub use high::{High, Wanted, compile};
 pub use low::{Chunk, Low, Need, Requisite, Step, low};
 pub use setting::Setting;

@@ -7,7 +7,7 @@ use rocksalt_core::{Call, Map, Value};
 use rocksalt_modules::Result;
 use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Command, EntryKind, Host, Probe, System};
-use rocksalt_sls::{Catalog, Decrypt, Functions, Setting, Sources};
+use rocksalt_sls::{Catalog, Changed, Decrypt, Functions, Setting, Sources};
 
 /// Modules of Salt that have a watch function, whether they are here yet or not: a state file means
 /// the same everywhere.
@@ -94,12 +94,28 @@ impl Sources for Door {
 
 impl Functions for Door {
     fn call(&self, name: &str, args: Vec<Value>, kwargs: Map) -> std::result::Result<Value, String> {
+        self.call_in_place(name, args, kwargs).map(|(value, _)| value)
+    }
+
+    fn call_in_place(
+        &self,
+        name: &str,
+        args: Vec<Value>,
+        kwargs: Map,
+    ) -> std::result::Result<(Value, Option<Changed>), String> {
         let call = catalog::from_template(Call { args, kwargs, ..Call::new(name) });
+        let kept = catalog::changes_in_place(name).then(|| call.clone());
         let result = catalog::call(call, &*self.0);
-        match result.problem {
-            None => Ok(result.value),
-            Some(problem) => Err(problem.text),
+        if let Some(problem) = result.problem {
+            return Err(problem.text);
         }
+        let changed = kept.and_then(|call| catalog::changed(&call, &result.value));
+        let changed = changed.map(|change| Changed {
+            position: change.position,
+            name: change.name,
+            value: change.value,
+        });
+        Ok((result.value, changed))
     }
 
     fn exists(&self, name: &str) -> bool {

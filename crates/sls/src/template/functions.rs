@@ -87,13 +87,23 @@ impl Object for Function {
     }
 
     fn call(&self, _: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
-        let args = arguments.rest().iter().map(Value::to_core).collect::<Result<Vec<_>>>()?;
+        let positional = arguments.rest();
+        let named = arguments.keywords();
+        let args = positional.iter().map(Value::to_core).collect::<Result<Vec<_>>>()?;
         let mut kwargs = Map::new();
-        for (name, value) in arguments.keywords() {
-            kwargs.insert(&*name, value.to_core()?);
+        for (name, value) in &named {
+            kwargs.insert(&**name, value.to_core()?);
         }
-        let result = self.host.call(&self.name, args, kwargs);
-        result.map(Value::from).map_err(|reason| Error::exception(FAILED, reason))
+        let (value, changed) =
+            self.host.call_in_place(&self.name, args, kwargs).map_err(|reason| Error::exception(FAILED, reason))?;
+        if let Some(changed) = changed {
+            let by_name = || named.iter().find(|(name, _)| &**name == changed.name).map(|(_, value)| value);
+            let argument = positional.get(changed.position).or_else(by_name);
+            if let (Some(Value::Dict(argument)), Value::Dict(now)) = (argument, Value::from(changed.value)) {
+                *argument.borrow_mut() = now.borrow().clone();
+            }
+        }
+        Ok(Value::from(value))
     }
 
     fn repr(&self) -> String {
