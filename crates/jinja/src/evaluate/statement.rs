@@ -134,7 +134,7 @@ impl Scope<'_> {
                 self.frame.set_private(*target, module);
             }
             StatementKind::FromImport { template, names, with_context } => {
-                self.from_import(template, names, *with_context, statement.span)?;
+                self.import_names(template, names, *with_context, statement.span)?;
             }
             StatementKind::Do(expression) => {
                 self.eval(expression)?;
