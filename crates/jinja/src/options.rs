@@ -30,6 +30,8 @@ pub struct Options {
 pub struct Limits {
     /// How deeply expressions, statements, macros and includes may nest, all together.
     pub depth: usize,
+    /// How much of the thread's stack it may use. Threads have 2 MiB unless they are made otherwise.
+    pub stack_bytes: usize,
     /// Statements, expressions and items.
     pub steps: u64,
     /// The longest text that may come up, the output included.
@@ -38,7 +40,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { depth: 800, steps: 50_000_000, output_bytes: 64 << 20 }
+        Limits { depth: 1000, stack_bytes: 1 << 20, steps: 20_000_000, output_bytes: 64 << 20 }
     }
 }
 

@@ -42,6 +42,8 @@ pub(crate) struct Session<'a> {
     /// What the render was given.
     pub base: Rc<Frame>,
     depth: Cell<usize>,
+    /// About where the stack was at the start.
+    stack: usize,
     steps: Cell<u64>,
     /// Frames that macros hold and that hold macros.
     circular: RefCell<Vec<Rc<Frame>>>,
@@ -59,6 +61,7 @@ impl<'a> Session<'a> {
             environment,
             base,
             depth: Cell::new(0),
+            stack: stack_place(),
             steps: Cell::new(0),
             circular: RefCell::default(),
             modules: RefCell::default(),
@@ -184,7 +187,9 @@ impl<'a> Scope<'a> {
     /// Runs something one level deeper.
     pub(crate) fn deeper<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
         let depth = &self.session.depth;
-        if depth.get() >= self.environment().options().limits.depth {
+        let limits = &self.environment().options().limits;
+        // How much a level takes depends on what it is and on how this was compiled: so the stack is measured too.
+        if depth.get() >= limits.depth || stack_place().abs_diff(self.session.stack) > limits.stack_bytes {
             return Err(Error::new(ErrorKind::Limit, "RecursionError", "maximum recursion depth exceeded"));
         }
         depth.set(depth.get() + 1);
@@ -197,4 +202,11 @@ impl<'a> Scope<'a> {
     pub(crate) fn inner(&self) -> Scope<'a> {
         Scope { frame: Frame::new(Some(Rc::clone(&self.frame))), ..self.clone() }
     }
+}
+
+/// The address of something on the stack.
+#[inline(never)]
+fn stack_place() -> usize {
+    let here = 0u8;
+    std::hint::black_box(&raw const here) as usize
 }

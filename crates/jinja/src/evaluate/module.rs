@@ -157,7 +157,7 @@ impl<'a> Scope<'a> {
     }
 
     #[inline(never)]
-    pub(super) fn from_import(
+    pub(super) fn import_names(
         &self,
         template: &Expression,
         names: &[(Rc<str>, Symbol)],

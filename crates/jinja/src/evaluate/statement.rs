@@ -134,7 +134,7 @@ impl Scope<'_> {
                 self.frame.set_private(*target, module);
             }
             StatementKind::FromImport { template, names, with_context } => {
-                self.from_import(template, names, *with_context, statement.span)?;
+                self.import_names(template, names, *with_context, statement.span)?;
             }
             StatementKind::Do(expression) => {
                 self.eval(expression)?;
@@ -165,7 +165,7 @@ impl Scope<'_> {
         if self.autoescape {
             escape::write_escaped(value, &mut output.text)
         } else if self.environment().options().salt {
-            salt::print::write(value, &mut output.text)
+            salt::print::write(value, &mut output.text, self.environment().options().limits.output_bytes)
         } else {
             value.write_text(&mut output.text)
         }

@@ -7,7 +7,7 @@ use crate::scope::Scope;
 use crate::value::Value;
 
 /// With sorted keys, and safe inside of HTML.
-pub fn tojson(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn tojson(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
     let indent = arguments.optional("indent")?.filter(|indent| !indent.is_none());
     arguments.finish()?;
     let indent = match indent {
@@ -15,7 +15,15 @@ pub fn tojson(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<V
         Some(other) => Some(" ".repeat(other.to_index()?.clamp(0, 1000) as usize)),
         None => None,
     };
-    let text = dumps(&value, Layout { sort_keys: true, indent: indent.as_deref(), ascii: true })?;
+    let text = dumps(
+        &value,
+        Layout {
+            sort_keys: true,
+            indent: indent.as_deref(),
+            ascii: true,
+            limit: scope.environment().options().limits.output_bytes,
+        },
+    )?;
     let text = text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026").replace('\'', "\\u0027");
     Ok(Value::safe(text))
 }

@@ -1,26 +1,26 @@
 //! `pprint`: Python's `pprint.pformat`.
 
+use std::cell::Cell;
+
 use crate::arguments::Arguments;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::methods;
 use crate::scope::Scope;
-use crate::value::{Comparison, Dict, MAX_NESTING, Value, quoted};
+use crate::value::{Comparison, Dict, Value, quoted, visit};
 
 const WIDTH: usize = 80;
 
 pub fn pprint(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
     arguments.finish()?;
     let mut out = String::new();
-    write(&sorted(&value, 0)?, &mut out, 0, 0, 1)?;
+    write(&sorted(&value, 0, &Cell::new(0))?, &mut out, 0, 0, 1)?;
     Ok(out.into())
 }
 
 /// With all dicts in the order of their keys.
-fn sorted(value: &Value, depth: usize) -> Result<Value> {
-    if depth > MAX_NESTING {
-        return Err(Error::too_deep("printing"));
-    }
-    let all = |items: &[Value]| items.iter().map(|item| sorted(item, depth + 1)).collect::<Result<Vec<_>>>();
+fn sorted(value: &Value, depth: usize, visits: &Cell<usize>) -> Result<Value> {
+    visit(visits, depth, "printing")?;
+    let all = |items: &[Value]| items.iter().map(|item| sorted(item, depth + 1, visits)).collect::<Result<Vec<_>>>();
     Ok(match value {
         Value::List(items) => Value::list(all(&items.borrow())?),
         Value::Tuple(items) => Value::tuple(all(&items.borrow())?),
@@ -35,7 +35,7 @@ fn sorted(value: &Value, depth: usize) -> Result<Value> {
             });
             let mut dict = Dict::new();
             for (key, value) in pairs {
-                dict.insert(key, sorted(&value, depth + 1)?)?;
+                dict.insert(key, sorted(&value, depth + 1, visits)?)?;
             }
             Value::dict(dict)
         }

@@ -167,7 +167,7 @@ pub fn slice(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Resul
     }
     let count = usize::try_from(count).unwrap_or(0);
     scope.charge(count.saturating_add(items.len()))?;
-    let (each, longer) = if count == 0 { (0, 0) } else { (items.len() / count, items.len() % count) };
+    let (each, longer) = (items.len().checked_div(count).unwrap_or(0), items.len().checked_rem(count).unwrap_or(0));
     let mut slices = Vec::new();
     let mut at = 0;
     for index in 0..count {

@@ -94,16 +94,15 @@ fn chunks(line: &str, break_on_hyphens: bool) -> Vec<Vec<char>> {
             None => true,
             Some(next) => {
                 let turns = methods::is_space(chars[at]) != methods::is_space(*next);
-                let letter = |at: Option<usize>| {
-                    at.and_then(|at| chars.get(at)).is_some_and(|c| c.is_alphabetic() || *c == '_')
-                };
+                let letter =
+                    |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(|c| c.is_alphabetic() || *c == '_');
                 let is = |at: Option<usize>, wanted: char| at.and_then(|at| chars.get(at)) == Some(&wanted);
                 let back = |steps: usize| at.checked_sub(steps);
                 // `ab-` or `a-b-`, and then `cd` or `c-d`.
                 let before = letter(back(1)) && letter(back(2))
                     || letter(back(3)) && is(back(2), '-') && chars[at - 1].is_alphanumeric();
-                let after = letter(Some(at + 1))
-                    && (letter(Some(at + 2)) || is(Some(at + 2), '-') && letter(Some(at + 3)));
+                let after =
+                    letter(Some(at + 1)) && (letter(Some(at + 2)) || is(Some(at + 2), '-') && letter(Some(at + 3)));
                 turns || (break_on_hyphens && chars[at] == '-' && before && after)
             }
         };

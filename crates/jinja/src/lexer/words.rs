@@ -104,13 +104,16 @@ impl Lexer<'_> {
     }
 }
 
+/// Whether a byte is a digit in some base.
+type Digit = fn(&u8) -> bool;
+
 /// An integer or a float at the start of a text, and its length. `before` is what precedes it.
 fn number(rest: &str, before: &str) -> Result<Option<(TokenKind, usize)>> {
     let bytes = rest.as_bytes();
     if !bytes[0].is_ascii_digit() {
         return Ok(None);
     }
-    let digits = |from: usize, digit: fn(&u8) -> bool| -> usize {
+    let digits = |from: usize, digit: Digit| -> usize {
         let mut at = from;
         loop {
             match bytes.get(at) {
@@ -120,7 +123,7 @@ fn number(rest: &str, before: &str) -> Result<Option<(TokenKind, usize)>> {
             }
         }
     };
-    let decimal: fn(&u8) -> bool = u8::is_ascii_digit;
+    let decimal: Digit = u8::is_ascii_digit;
     let whole = digits(0, decimal);
     let mut end = whole;
     // After a dot it is an index, as in `x.0.1`.
@@ -141,7 +144,7 @@ fn number(rest: &str, before: &str) -> Result<Option<(TokenKind, usize)>> {
         return Ok(Some((TokenKind::Float(value), end)));
     }
     if bytes[0] == b'0' {
-        let radix: Option<(u32, fn(&u8) -> bool)> = match bytes.get(1) {
+        let radix: Option<(u32, Digit)> = match bytes.get(1) {
             Some(b'x' | b'X') => Some((16, u8::is_ascii_hexdigit)),
             Some(b'o' | b'O') => Some((8, |byte| (b'0'..=b'7').contains(byte))),
             Some(b'b' | b'B') => Some((2, |byte| matches!(byte, b'0' | b'1'))),

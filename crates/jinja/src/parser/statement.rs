@@ -163,7 +163,7 @@ impl Parser<'_> {
             }
             "include" => self.include()?,
             "import" => self.import()?,
-            "from" => self.from_import()?,
+            "from" => self.import_names()?,
             name => match self.salt_tag(name, start, body)? {
                 true => {
                     self.tags.pop();

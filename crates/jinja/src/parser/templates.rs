@@ -113,7 +113,7 @@ impl Parser<'_> {
         Ok(StatementKind::Import { template, target: self.symbol(&name), with_context })
     }
 
-    pub(super) fn from_import(&mut self) -> Result<StatementKind> {
+    pub(super) fn import_names(&mut self) -> Result<StatementKind> {
         self.advance()?;
         let template = self.expression()?;
         self.expect_word("import")?;

@@ -52,10 +52,12 @@ fn choose(
     if length > pool.len() && !fits(&[0], 0) {
         return Ok(Value::generator(name, out));
     }
+    scope.check_size(length.saturating_mul(16))?;
     let mut chosen: Vec<usize> = Vec::new();
     let mut next = 0;
     loop {
-        scope.charge(1)?;
+        // Whether an item fits is found by looking at those that were chosen.
+        scope.charge(1 + chosen.len() / 16)?;
         if chosen.len() == length {
             scope.charge(length)?;
             out.push(Value::tuple(chosen.iter().map(|index| pool[*index].clone()).collect()));
@@ -86,7 +88,8 @@ pub(super) fn product(scope: &Scope<'_>, value: Value, mut arguments: Arguments)
     let mut rows: Vec<Vec<Value>> = vec![Vec::new()];
     for _ in 0..repeat {
         for pool in &pools {
-            scope.charge(rows.len().saturating_mul(pool.len()).saturating_mul(pools.len()))?;
+            let length = rows.first().map_or(0, Vec::len) + 1;
+            scope.charge(rows.len().saturating_mul(pool.len()).saturating_mul(length).saturating_add(1))?;
             rows = rows
                 .iter()
                 .flat_map(|row| pool.iter().map(|item| row.iter().cloned().chain([item.clone()]).collect()))

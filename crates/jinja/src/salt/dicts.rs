@@ -243,25 +243,26 @@ pub(super) fn mysql_to_dict(_: &Scope<'_>, value: Value, mut arguments: Argument
 }
 
 /// `json_encode_dict` and its like: all texts as bytes, all tuples as lists.
-pub(super) fn encode(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn encode(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
     let _ = (arguments.rest(), arguments.keywords());
-    encoded(&value, 0)
+    encoded(scope, &value, 0)
 }
 
-fn encoded(value: &Value, depth: usize) -> Result<Value> {
+fn encoded(scope: &Scope<'_>, value: &Value, depth: usize) -> Result<Value> {
     if depth > MAX_NESTING {
         return Err(Error::too_deep("encoding"));
     }
+    scope.charge(10)?;
     Ok(match value {
         Value::String(text) => Value::Bytes(text.as_bytes().into()),
         Value::List(items) | Value::Tuple(items) => {
             let items = items.borrow().clone();
-            Value::list(items.iter().map(|item| encoded(item, depth + 1)).collect::<Result<_>>()?)
+            Value::list(items.iter().map(|item| encoded(scope, item, depth + 1)).collect::<Result<_>>()?)
         }
         Value::Dict(dict) => {
             let mut out = Dict::new();
             for (key, value) in dict.borrow().clone().iter() {
-                out.insert(encoded(key, depth + 1)?, encoded(value, depth + 1)?)?;
+                out.insert(encoded(scope, key, depth + 1)?, encoded(scope, value, depth + 1)?)?;
             }
             Value::dict(out)
         }

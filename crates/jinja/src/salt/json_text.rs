@@ -9,6 +9,8 @@ pub(crate) struct Layout<'a> {
     /// What each level is indented with; all on one line without it.
     pub indent: Option<&'a str>,
     pub ascii: bool,
+    /// The longest text that may come up: a list may hold another one many times.
+    pub limit: usize,
 }
 
 pub(crate) fn dumps(value: &Value, layout: Layout<'_>) -> Result<String> {
@@ -20,6 +22,9 @@ pub(crate) fn dumps(value: &Value, layout: Layout<'_>) -> Result<String> {
 fn write(value: &Value, layout: Layout<'_>, depth: usize, out: &mut String) -> Result<()> {
     if depth > MAX_NESTING {
         return Err(Error::value_error("Circular reference detected"));
+    }
+    if out.len() > layout.limit {
+        return Err(Error::limit(format!("the JSON is larger than {} bytes", layout.limit)));
     }
     match value {
         Value::None => out.push_str("null"),

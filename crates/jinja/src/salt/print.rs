@@ -6,20 +6,23 @@ use crate::value::{MAX_NESTING, Value, quoted};
 
 /// `str()` of a value, but a string with a line break or a tab that is directly in a dict is between double quotes:
 /// Python's own quotes would be single, and between those YAML knows no `\n`.
-pub(crate) fn write(value: &Value, out: &mut String) -> Result<()> {
+pub(crate) fn write(value: &Value, out: &mut String, limit: usize) -> Result<()> {
     match value {
-        Value::Dict(_) | Value::List(_) | Value::Tuple(_) => nested(value, out, 0),
+        Value::Dict(_) | Value::List(_) | Value::Tuple(_) => nested(value, out, limit, 0),
         other => other.write_text(out),
     }
 }
 
-fn nested(value: &Value, out: &mut String, depth: usize) -> Result<()> {
+fn nested(value: &Value, out: &mut String, limit: usize, depth: usize) -> Result<()> {
     if depth > MAX_NESTING {
         return Err(Error::new(
             crate::error::ErrorKind::Limit,
             "RecursionError",
             "maximum recursion depth exceeded while calling a Python object",
         ));
+    }
+    if out.len() > limit {
+        return Err(Error::limit(format!("the output is larger than {limit} bytes")));
     }
     match value {
         Value::Dict(dict) => {
@@ -37,7 +40,7 @@ fn nested(value: &Value, out: &mut String, depth: usize) -> Result<()> {
                     }
                     Value::String(text) if !text.is_safe() => out.push_str(&quoted(text)),
                     Value::Undefined(_) => value.write_text(out)?,
-                    other => nested(other, out, depth + 1)?,
+                    other => nested(other, out, limit, depth + 1)?,
                 }
             }
             out.push('}');
@@ -45,13 +48,13 @@ fn nested(value: &Value, out: &mut String, depth: usize) -> Result<()> {
         Value::List(items) => {
             let items = items.borrow().clone();
             out.push('[');
-            sequence(&items, out, depth)?;
+            sequence(&items, out, limit, depth)?;
             out.push(']');
         }
         Value::Tuple(items) => {
             let items = items.borrow().clone();
             out.push('(');
-            sequence(&items, out, depth)?;
+            sequence(&items, out, limit, depth)?;
             out.push_str(if items.len() == 1 { ",)" } else { ")" });
         }
         Value::Undefined(_) => out.push_str("Undefined"),
@@ -60,12 +63,12 @@ fn nested(value: &Value, out: &mut String, depth: usize) -> Result<()> {
     Ok(())
 }
 
-fn sequence(items: &[Value], out: &mut String, depth: usize) -> Result<()> {
+fn sequence(items: &[Value], out: &mut String, limit: usize, depth: usize) -> Result<()> {
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
             out.push_str(", ");
         }
-        nested(item, out, depth + 1)?;
+        nested(item, out, limit, depth + 1)?;
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Filters that write data as text, and read it from text.
 
+use std::collections::HashSet;
+
 use super::json_text::{Layout, dumps};
 use super::{xml, yaml_emit, yaml_scalar};
 use crate::arguments::Arguments;
@@ -7,17 +9,17 @@ use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::{Dict, MAX_NESTING, Missing, UndefinedKind, Value};
 
-pub(super) fn yaml(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn yaml(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
     let flow = arguments.flag("flow_style", true)?;
     arguments.finish()?;
     if let Some(undefined) = undefined_inside(&value) {
         return Ok(undefined);
     }
-    Ok(Value::safe(yaml_emit::emit(&value, flow)?))
+    Ok(Value::safe(yaml_emit::emit(&value, flow, limit(scope))?))
 }
 
 /// For the parameters of a state: a list of one-key dicts.
-pub(super) fn dict_to_sls_yaml_params(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn dict_to_sls_yaml_params(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
     let flow = arguments.flag("flow_style", false)?;
     arguments.finish()?;
     if let Some(undefined) = undefined_inside(&value) {
@@ -33,22 +35,22 @@ pub(super) fn dict_to_sls_yaml_params(_: &Scope<'_>, value: Value, mut arguments
         single.insert(key.clone(), value.clone())?;
         items.push(Value::dict(single));
     }
-    Ok(Value::safe(yaml_emit::emit(&Value::list(items), flow)?))
+    Ok(Value::safe(yaml_emit::emit(&Value::list(items), flow, limit(scope))?))
 }
 
-pub(super) fn json(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn json(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
     let sort_keys = arguments.flag("sort_keys", true)?;
     let indent = indent(arguments.optional("indent")?)?;
     arguments.finish()?;
     if let Some(undefined) = undefined_inside(&value) {
         return Ok(undefined);
     }
-    let layout = Layout { sort_keys, indent: indent.as_deref(), ascii: false };
+    let layout = Layout { sort_keys, indent: indent.as_deref(), ascii: false, limit: limit(scope) };
     Ok(Value::safe(dumps(&value, layout)?.trim()))
 }
 
 /// Salt's own, which passes its options on to Python's `json.dumps`.
-pub(super) fn tojson(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn tojson(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
     let indent = indent(arguments.optional("indent")?)?;
     let sort_keys = arguments.keyword("sort_keys").map_or(Ok(false), |flag| flag.truth())?;
     let ascii = arguments.keyword("ensure_ascii").map_or(Ok(true), |flag| flag.truth())?;
@@ -56,9 +58,13 @@ pub(super) fn tojson(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> R
     if let Some(undefined) = undefined_inside(&value) {
         return Ok(undefined);
     }
-    let text = dumps(&value, Layout { sort_keys, indent: indent.as_deref(), ascii })?;
+    let text = dumps(&value, Layout { sort_keys, indent: indent.as_deref(), ascii, limit: limit(scope) })?;
     let text = text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026").replace('\'', "\\u0027");
     Ok(text.into())
+}
+
+fn limit(scope: &Scope<'_>) -> usize {
+    scope.environment().options().limits.output_bytes
 }
 
 fn indent(given: Option<Value>) -> Result<Option<String>> {
@@ -84,12 +90,12 @@ pub(super) fn python(scope: &Scope<'_>, value: Value, arguments: Arguments) -> R
     Ok(Value::safe(text.trim()))
 }
 
-pub(super) fn xml(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn xml(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
     arguments.finish()?;
     if let Some(undefined) = undefined_inside(&value) {
         return Ok(undefined);
     }
-    Ok(Value::safe(xml::document(&value)?))
+    Ok(Value::safe(xml::document(scope, &value)?))
 }
 
 pub(super) fn load_yaml(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
@@ -190,7 +196,7 @@ pub(super) fn yaml_encode(_: &Scope<'_>, value: Value, arguments: Arguments) -> 
 /// Salt looks for undefined values inside, and if there are any gives one that names them all.
 fn undefined_inside(value: &Value) -> Option<Value> {
     let mut messages = Vec::new();
-    collect(value, &mut messages, &mut Vec::new(), 0);
+    collect(value, &mut messages, &mut HashSet::new(), 0);
     match messages.len() {
         0 => None,
         1 if value.is_undefined() => Some(value.clone()),
@@ -198,27 +204,18 @@ fn undefined_inside(value: &Value) -> Option<Value> {
     }
 }
 
-fn collect(value: &Value, messages: &mut Vec<String>, open: &mut Vec<*const ()>, depth: usize) {
+/// A container that is there many times is looked at once.
+fn collect(value: &Value, messages: &mut Vec<String>, seen: &mut HashSet<*const ()>, depth: usize) {
     if depth > MAX_NESTING {
         return;
     }
     match value {
         Value::Undefined(undefined) if undefined.kind == UndefinedKind::Strict => messages.push(undefined.message()),
-        Value::List(items) | Value::Tuple(items) => {
-            let address = std::rc::Rc::as_ptr(items).cast();
-            if !open.contains(&address) {
-                open.push(address);
-                items.borrow().iter().for_each(|item| collect(item, messages, open, depth + 1));
-                open.pop();
-            }
+        Value::List(items) | Value::Tuple(items) if seen.insert(std::rc::Rc::as_ptr(items).cast()) => {
+            items.borrow().iter().for_each(|item| collect(item, messages, seen, depth + 1));
         }
-        Value::Dict(dict) => {
-            let address = std::rc::Rc::as_ptr(dict).cast();
-            if !open.contains(&address) {
-                open.push(address);
-                dict.borrow().values().for_each(|item| collect(item, messages, open, depth + 1));
-                open.pop();
-            }
+        Value::Dict(dict) if seen.insert(std::rc::Rc::as_ptr(dict).cast()) => {
+            dict.borrow().values().for_each(|item| collect(item, messages, seen, depth + 1));
         }
         _ => {}
     }

@@ -44,6 +44,7 @@ pub(super) fn profile(parser: &mut Parser<'_>, _: &str) -> Result<Vec<StatementK
 fn filtered(parser: &Parser<'_>, name: &str, value: Option<Expression>) -> Result<Expression> {
     let filter = super::FILTERS.iter().find(|(known, _)| *known == name).map(|(_, filter)| AnyFilter::Plain(*filter));
     let below = value.as_ref().map_or(0, |value| value.depth);
-    let call = FilterCall { value, name: name.into(), span: parser.span(), filter, arguments: CallArguments::default() };
+    let call =
+        FilterCall { value, name: name.into(), span: parser.span(), filter, arguments: CallArguments::default() };
     parser.node(ExpressionKind::Filter(Box::new(call)), parser.span(), below)
 }

@@ -1,6 +1,7 @@
 //! Data as XML, as Salt's `xml` filter lays it out.
 
 use crate::error::{Error, Result};
+use crate::scope::Scope;
 use crate::value::{MAX_NESTING, Value};
 
 struct Element {
@@ -11,11 +12,11 @@ struct Element {
 }
 
 /// The whole document, with its header and a newline at the end.
-pub(super) fn document(value: &Value) -> Result<String> {
+pub(super) fn document(scope: &Scope<'_>, value: &Value) -> Result<String> {
     let mut root = None;
     for (tag, inner) in pairs(value)? {
         // As in Salt the last one is the root.
-        root = add(&tag, &inner, None, 0)?.or(root);
+        root = add(scope, &tag, &inner, None, 0)?.or(root);
     }
     let Some(root) = root else {
         return Err(Error::exception("AttributeError", "'NoneType' object has no attribute 'iter'"));
@@ -42,15 +43,23 @@ fn pairs(value: &Value) -> Result<Vec<(String, Value)>> {
 }
 
 /// Adds an element to its parent. Without one, it is given back.
-fn add(tag: &str, value: &Value, parent: Option<&mut Element>, depth: usize) -> Result<Option<Element>> {
+fn add(
+    scope: &Scope<'_>,
+    tag: &str,
+    value: &Value,
+    parent: Option<&mut Element>,
+    depth: usize,
+) -> Result<Option<Element>> {
     if depth > MAX_NESTING {
         return Err(Error::too_deep("writing"));
     }
+    // An element takes far more than a step's worth of memory.
+    scope.charge(100)?;
     if let Value::List(items) = value {
         let items = items.borrow().clone();
         let Some(parent) = parent else { return Ok(None) };
         for item in &items {
-            add(tag, item, Some(&mut *parent), depth + 1)?;
+            add(scope, tag, item, Some(&mut *parent), depth + 1)?;
         }
         return Ok(None);
     }
@@ -63,7 +72,7 @@ fn add(tag: &str, value: &Value, parent: Option<&mut Element>, depth: usize) -> 
             let is_dict = matches!(other, Value::Dict(_));
             for (name, inner) in pairs(other)? {
                 if matches!(inner, Value::Dict(_) | Value::List(_)) {
-                    add(&name, &inner, Some(&mut element), depth + 1)?;
+                    add(scope, &name, &inner, Some(&mut element), depth + 1)?;
                 } else if is_dict {
                     element.attributes.push((name, inner.to_text()?));
                 }

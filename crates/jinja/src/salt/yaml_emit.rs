@@ -13,8 +13,8 @@ const INDENT: i32 = 2;
 /// The longest key that stands before its colon; a longer one follows a question mark.
 const KEY_LENGTH: usize = 128;
 
-/// `flow` is `{a: 1}`, otherwise one line an entry. Without a newline at the end.
-pub(super) fn emit(value: &Value, flow: bool) -> Result<String> {
+/// `flow` is `{a: 1}`, otherwise one line an entry. Without a newline at the end; fails beyond `limit` bytes.
+pub(super) fn emit(value: &Value, flow: bool, limit: usize) -> Result<String> {
     let mut emitter = Emitter {
         out: String::new(),
         column: 0,
@@ -26,6 +26,7 @@ pub(super) fn emit(value: &Value, flow: bool) -> Result<String> {
         seen: HashMap::new(),
         anchors: 0,
         written: HashMap::new(),
+        limit,
     };
     emitter.find_anchors(value, 0)?;
     emitter.node(value, Place::Value { in_map: false }, 0)?;
@@ -47,6 +48,7 @@ struct Emitter {
     seen: HashMap<*const (), Option<usize>>,
     anchors: usize,
     written: HashMap<*const (), ()>,
+    limit: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -92,6 +94,9 @@ impl Emitter {
     fn node(&mut self, value: &Value, place: Place, depth: usize) -> Result<()> {
         if depth > MAX_NESTING {
             return Err(Error::too_deep("writing"));
+        }
+        if self.out.len() > self.limit {
+            return Err(Error::limit(format!("the YAML is larger than {} bytes", self.limit)));
         }
         if let Some(address) = address(value)
             && let Some(Some(number)) = self.seen.get(&address).copied()

@@ -1,10 +1,11 @@
 //! `==`, `<` and their like.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
 use super::integer::of_float;
-use super::{MAX_NESTING, Value};
+use super::{Value, visit};
 use crate::error::{Error, Result};
 
 /// An ordering operator, with its sign for messages.
@@ -39,7 +40,7 @@ impl Comparison {
 impl Value {
     /// Python's `==`. Fails for a strict undefined.
     pub fn equals(&self, other: &Value) -> Result<bool> {
-        equals(self, other, 0)
+        equals(self, other, 0, &Cell::new(0))
     }
 
     /// Python's `<` and its like.
@@ -54,19 +55,17 @@ impl Value {
                 Comparison::GreaterOrEqual => within(&b, &a),
             });
         }
-        Ok(order(self, other, comparison, 0)?.is_some_and(|ordering| comparison.holds(ordering)))
+        Ok(order(self, other, comparison, 0, &Cell::new(0))?.is_some_and(|ordering| comparison.holds(ordering)))
     }
 
     /// For sorting: fails for what can't be compared.
     pub fn order(&self, other: &Value) -> Result<Ordering> {
-        Ok(order(self, other, Comparison::Less, 0)?.unwrap_or(Ordering::Equal))
+        Ok(order(self, other, Comparison::Less, 0, &Cell::new(0))?.unwrap_or(Ordering::Equal))
     }
 }
 
-fn equals(a: &Value, b: &Value, depth: usize) -> Result<bool> {
-    if depth > MAX_NESTING {
-        return Err(Error::too_deep("comparing"));
-    }
+fn equals(a: &Value, b: &Value, depth: usize, visits: &Cell<usize>) -> Result<bool> {
+    visit(visits, depth, "comparing")?;
     Ok(match (a, b) {
         (Value::String(a), Value::String(b)) => **a == **b,
         (Value::None, Value::None) => true,
@@ -80,7 +79,7 @@ fn equals(a: &Value, b: &Value, depth: usize) -> Result<bool> {
                 return Ok(false);
             }
             for (a, b) in a.iter().zip(b.iter()) {
-                if !(a.same(b) || equals(a, b, depth + 1)?) {
+                if !(a.same(b) || equals(a, b, depth + 1, visits)?) {
                     return Ok(false);
                 }
             }
@@ -96,7 +95,7 @@ fn equals(a: &Value, b: &Value, depth: usize) -> Result<bool> {
             }
             for (key, value) in a.iter() {
                 match b.get(key)? {
-                    Some(other) if value.same(other) || equals(value, other, depth + 1)? => {}
+                    Some(other) if value.same(other) || equals(value, other, depth + 1, visits)? => {}
                     _ => return Ok(false),
                 }
             }
@@ -168,10 +167,8 @@ fn with_float(whole: &Value, float: f64) -> Option<Ordering> {
     }
 }
 
-fn order(a: &Value, b: &Value, comparison: Comparison, depth: usize) -> Result<Option<Ordering>> {
-    if depth > MAX_NESTING {
-        return Err(Error::too_deep("comparing"));
-    }
+fn order(a: &Value, b: &Value, comparison: Comparison, depth: usize, visits: &Cell<usize>) -> Result<Option<Ordering>> {
+    visit(visits, depth, "comparing")?;
     if let Some(ordering) = numbers(a, b) {
         return Ok(ordering);
     }
@@ -181,8 +178,8 @@ fn order(a: &Value, b: &Value, comparison: Comparison, depth: usize) -> Result<O
         (Value::List(a), Value::List(b)) | (Value::Tuple(a), Value::Tuple(b)) => {
             let (a, b) = (a.borrow(), b.borrow());
             for (a, b) in a.iter().zip(b.iter()) {
-                if !(a.same(b) || equals(a, b, depth + 1)?) {
-                    return order(a, b, comparison, depth + 1);
+                if !(a.same(b) || equals(a, b, depth + 1, visits)?) {
+                    return order(a, b, comparison, depth + 1, visits);
                 }
             }
             Ok(Some(a.len().cmp(&b.len())))

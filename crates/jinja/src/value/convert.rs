@@ -1,10 +1,11 @@
 //! To and from other representations of data.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use rocksalt_core::{Map, Value as Core};
 
-use super::{Dict, Text, Value};
+use super::{Dict, Text, Value, visit};
 use crate::error::{Error, Result};
 
 impl From<Core> for Value {
@@ -44,14 +45,15 @@ impl From<&Core> for Value {
 impl Value {
     /// Plain data. Fails for undefined values, for objects of the host and for what contains itself.
     pub fn to_core(&self) -> Result<Core> {
-        self.core(0)
+        self.core(0, &Cell::new(0))
     }
 
-    fn core(&self, depth: usize) -> Result<Core> {
+    fn core(&self, depth: usize, visits: &Cell<usize>) -> Result<Core> {
         if depth > rocksalt_core::value::MAX_DEPTH {
             return Err(Error::too_deep("converting"));
         }
-        let list = |items: &[Value]| items.iter().map(|item| item.core(depth + 1)).collect::<Result<Vec<_>>>();
+        visit(visits, depth, "converting")?;
+        let list = |items: &[Value]| items.iter().map(|item| item.core(depth + 1, visits)).collect::<Result<Vec<_>>>();
         Ok(match self {
             Value::Undefined(undefined) => return Err(undefined.error()),
             Value::None => Core::Null,
@@ -66,7 +68,7 @@ impl Value {
             Value::Dict(dict) => {
                 let mut map = Map::new();
                 for (key, value) in dict.borrow().iter() {
-                    map.insert(key.core(depth + 1)?, value.core(depth + 1)?);
+                    map.insert(key.core(depth + 1, visits)?, value.core(depth + 1, visits)?);
                 }
                 Core::Map(map)
             }
@@ -75,7 +77,7 @@ impl Value {
                     let mut map = Map::new();
                     for key in keys {
                         let value = object.get_item(&key)?.unwrap_or(Value::None);
-                        map.insert(key.core(depth + 1)?, value.core(depth + 1)?);
+                        map.insert(key.core(depth + 1, visits)?, value.core(depth + 1, visits)?);
                     }
                     Core::Map(map)
                 }

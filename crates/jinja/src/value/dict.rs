@@ -1,10 +1,11 @@
 //! [`Dict`]: a Python dict, in the order of insertion.
 
+use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 
 use indexmap::{Equivalent, IndexMap};
 
-use super::{Text, Value};
+use super::{Text, Value, visit};
 use crate::error::{Error, Result};
 
 /// Keys are equal as in Python: `1`, `1.0` and `True` are the same key.
@@ -17,7 +18,7 @@ pub(super) struct Key(Value);
 
 impl Key {
     pub(super) fn new(value: Value) -> Result<Key> {
-        hashable(&value)?;
+        hashable(&value, 0, &Cell::new(0))?;
         Ok(Key(value))
     }
 
@@ -30,12 +31,15 @@ impl Key {
     }
 }
 
-fn hashable(value: &Value) -> Result<()> {
+fn hashable(value: &Value, depth: usize, visits: &Cell<usize>) -> Result<()> {
     match value {
         Value::List(_) | Value::Dict(_) | Value::Set(_) => {
             Err(Error::type_error(format!("unhashable type: '{}'", value.type_name())))
         }
-        Value::Tuple(items) => items.borrow().iter().try_for_each(hashable),
+        Value::Tuple(items) => {
+            visit(visits, depth, "hashing")?;
+            items.borrow().iter().try_for_each(|item| hashable(item, depth + 1, visits))
+        }
         Value::Undefined(_) => value.must_be_usable(),
         _ => Ok(()),
     }

@@ -37,6 +37,19 @@ use crate::error::{Error, Result};
 /// How deeply values may nest before printing or comparing them is an error.
 pub(crate) const MAX_NESTING: usize = 300;
 
+/// How many values one print, comparison or conversion may visit: a list that holds another twice, and so on, has few
+/// values and many paths.
+pub(crate) const MAX_VISITS: usize = 5_000_000;
+
+/// Counts a visit, and refuses one too many or one too deep.
+pub(crate) fn visit(visits: &std::cell::Cell<usize>, depth: usize, doing: &str) -> Result<()> {
+    visits.set(visits.get() + 1);
+    if depth > MAX_NESTING || visits.get() > MAX_VISITS {
+        return Err(Error::too_deep(doing));
+    }
+    Ok(())
+}
+
 /// A Python object. Clones are cheap; lists, dicts and sets are shared, so that a change is seen by all holders.
 #[derive(Clone)]
 pub enum Value {
@@ -169,6 +182,8 @@ impl Value {
     }
 
     /// Python's `len(x)`.
+    // Whether it is empty is its truth.
+    #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> Result<usize> {
         match self {
             Value::Undefined(_) => self.must_be_usable().map(|()| 0),

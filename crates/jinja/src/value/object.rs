@@ -8,6 +8,8 @@ use crate::error::{Error, Result};
 use crate::scope::Scope;
 
 /// Everything has a default: an object that implements nothing is inert.
+// Whether it is empty is its truth, which is no method of its own.
+#[allow(clippy::len_without_is_empty)]
 pub trait Object: Any {
     /// Python's name of the type, for messages.
     fn type_name(&self) -> &str {

@@ -32,9 +32,12 @@ impl Value {
     }
 }
 
+/// The longest text that a value prints as, with what stands before it.
+const MAX_TEXT: usize = 64 << 20;
+
 /// `open` are the containers being printed: one inside itself prints as `[...]`.
 fn write(value: &Value, out: &mut String, open: &mut Vec<*const ()>) -> Result<()> {
-    if open.len() > MAX_NESTING {
+    if open.len() > MAX_NESTING || out.len() > MAX_TEXT {
         return Err(Error::too_deep("printing"));
     }
     match value {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use rocksalt_jinja::{Environment, Machine, Options, Value};
+use rocksalt_jinja::{Environment, ErrorKind, Limits, Machine, Options, Value};
 
 /// A machine with one program, two files and one user, at a known time.
 struct Known;
@@ -146,6 +146,42 @@ fn ifelse_takes_targets() {
     }
     let error = render(&salt(), "{{ ifelse('x', 1, 2, tgt_type='grian') }}").expect_err("no such kind");
     assert!(error.contains("grain"), "{error}");
+}
+
+/// A list that holds another twice, which holds another twice …: few bytes in memory, and more text than there is room.
+#[test]
+fn what_is_small_in_memory_and_huge_as_text_is_refused() {
+    let grow = "{% set ns = namespace(l=['x']) %}{% for i in range(40) %}{% set ns.l = [ns.l, ns.l] %}{% endfor %}";
+    let filters = [
+        "ns.l|json",
+        "ns.l|json(indent=1000)",
+        "ns.l|tojson",
+        "ns.l",
+        "{'a': ns.l}",
+        "ns.l|flatten",
+        "ns.l|json_encode_list",
+        "{'r': {'a': ns.l}}|xml",
+        "ns.l|json_query('to_string(@)')",
+        "['a']|product(repeat=1000000000)",
+        "[]|product(repeat=1000000000000)",
+        "range(3000)|list|permutations",
+        "['a']|combinations_with_replacement(1000000000)",
+        "'10.0.0.0/1'|network_hosts",
+        "'::/1'|network_hosts",
+        "100000000000|random_str",
+    ];
+    let mut options = Options::salt();
+    options.limits = Limits { steps: 200_000, output_bytes: 1 << 20, ..Limits::default() };
+    let mut environment = Environment::new(options);
+    environment.set_machine(Rc::new(Known));
+    for filter in filters {
+        let template = format!("{grow}{{{{ {filter} }}}}");
+        let error = environment.render_str(&template, "test", &[]).expect_err(filter);
+        assert_eq!(error.kind, ErrorKind::Limit, "{filter}: {error}");
+    }
+    // With anchors it is small again.
+    let yaml = environment.render_str(&format!("{grow}{{{{ ns.l|yaml }}}}"), "test", &[]).expect("it is short");
+    assert!(yaml.starts_with("[&id") && yaml.len() < 10_000, "{yaml}");
 }
 
 #[test]

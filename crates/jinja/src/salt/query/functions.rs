@@ -88,12 +88,9 @@ const FUNCTIONS: &[(&str, usize, usize, Function)] = &[
         Value::String(text) => Ok(crate::salt::text::number(text).unwrap_or(Value::None)),
         _ => Ok(Value::None),
     }),
-    ("to_string", 1, 1, |_, values, _| match &values[0] {
+    ("to_string", 1, 1, |query, values, _| match &values[0] {
         text @ Value::String(_) => Ok(text.clone()),
-        other => Ok(dumps(other, Layout { sort_keys: false, indent: None, ascii: true })?
-            .replace(", ", ",")
-            .replace("\": ", "\":")
-            .into()),
+        other => Ok(dumps(other, layout(query))?.replace(", ", ",").replace("\": ", "\":").into()),
     }),
     ("type", 1, 1, |_, values, _| Ok(kind(&values[0]).into())),
     ("values", 1, 1, |_, values, _| Ok(Value::list(dict(values, 0)?.values().cloned().collect()))),
@@ -121,6 +118,11 @@ pub(super) fn call(query: &Query<'_, '_>, name: &str, nodes: &[Node], value: &Va
         }
         error
     })
+}
+
+fn layout(query: &Query<'_, '_>) -> Layout<'static> {
+    let limit = query.scope.environment().options().limits.output_bytes;
+    Layout { sort_keys: false, indent: None, ascii: true, limit }
 }
 
 fn kind(value: &Value) -> &'static str {
