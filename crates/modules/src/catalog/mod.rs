@@ -15,6 +15,8 @@ mod environ;
 mod event;
 mod file;
 mod grains;
+mod host;
+mod ini;
 mod network;
 mod ps;
 mod publish;
@@ -60,7 +62,7 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 }
 
 /// Alphabetical by noun; a noun's states are beside its functions.
-const STATES: &[(&str, &[StateEntry])] = &[("file", file::STATES)];
+const STATES: &[(&str, &[StateEntry])] = &[("file", file::STATES), ("host", host::STATES), ("ini", ini::STATES)];
 
 /// Every state there is.
 pub fn states() -> impl Iterator<Item = &'static StateEntry> {
