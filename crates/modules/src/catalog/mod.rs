@@ -23,6 +23,8 @@ mod git;
 mod grains;
 mod group;
 mod hashutil;
+mod host;
+mod ini;
 mod locale;
 mod log;
 mod matching;
@@ -106,6 +108,8 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("cmd", cmd::STATES),
     ("environ", environ::STATES),
     ("file", file::STATES),
+    ("host", host::STATES),
+    ("ini", ini::STATES),
     ("module", module::STATES),
     ("test", test::STATES),
 ];

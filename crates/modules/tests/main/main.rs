@@ -4,4 +4,5 @@ mod cases;
 mod controller;
 mod docs;
 mod host;
+mod source;
 mod states;

@@ -323,10 +323,7 @@ fn compare_picture(expected: &Map, found: &Picture) -> Result<(), String> {
             }
         }
         for key in ["uid", "gid"] {
-            if known.contains_key(key)
-                && what.get("content").or(what.get("hex")).is_some()
-                && !what.contains_key(key)
-            {
+            if known.contains_key(key) && what.get("content").or(what.get("hex")).is_some() && !what.contains_key(key) {
                 return Err(format!("{path}: its {key} is {}", known[key]));
             }
         }

@@ -55,8 +55,8 @@ mod uncomment;
 mod walk;
 mod work;
 
-use flag::Flag;
-use work::{Action, Plan};
+pub use flag::Flag;
+pub use work::{Action, Plan};
 
 use rocksalt_core::Value;
 

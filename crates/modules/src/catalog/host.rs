@@ -1,0 +1,339 @@
+//! `host`: names in the hosts file (`hosts.file` of the configuration, else `/etc/hosts`).
+
+use std::path::Path;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::file::{Action, Flag, Plan};
+use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+pub const STATES: &[StateEntry] = &[state::<Absent>(), state::<Only>(), state::<Present>()];
+
+/// Makes sure that a name stands for addresses.
+///
+/// ```yaml
+/// salt-master:
+///   host.present:
+///     - ip: 192.168.0.42
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Present {
+    /// The name.
+    name: String,
+    /// The address, or a list of them.
+    #[serde(default)]
+    ip: Vec<String>,
+    /// What stands behind it.
+    #[serde(default)]
+    comment: Option<String>,
+    /// Take the name away from other addresses.
+    #[serde(default)]
+    clean: Flag,
+}
+
+impl State for Present {
+    const NAME: &'static str = "host.present";
+    const REQUIRED: &'static [&'static str] = &["ip"];
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let (path, mut hosts) = Hosts::read(machine)?;
+        let name = &self.name;
+        let wished = self.comment.as_deref().filter(|comment| !comment.is_empty());
+        let (mut good, mut bad) = (Vec::new(), false);
+        let (mut add, mut remark, mut remove) = (Vec::new(), Vec::new(), Vec::new());
+        let mut warnings = Vec::new();
+        for ip in &self.ip {
+            if hosts.get(ip).is_none() {
+                add.push(ip.clone());
+                remark.extend(wished.map(|_| ip.clone()));
+            }
+        }
+        for host in hosts.addresses() {
+            let (ip, has) = (&host.ip, host.names.contains(name));
+            if !self.ip.contains(ip) {
+                if has && self.clean.0 {
+                    remove.push(ip.clone());
+                } else if has {
+                    warnings.push(format!(
+                        "Host {name} present for IP address {ip}. To get rid of this warning, either run this state \
+                         with 'clean' set to True to remove {name} from {ip}, or add {ip} to the 'ip' argument."
+                    ));
+                }
+            } else if has && wished.is_some() && host.comment.as_deref() != wished {
+                remark.push(ip.clone());
+            } else if has {
+                good.push(format!("Host {name} ({ip}) already present"));
+            } else if ip.parse::<std::net::IpAddr>().is_ok() {
+                add.push(ip.clone());
+                remark.extend(wished.map(|_| ip.clone()));
+            } else {
+                bad = true;
+                good.push(format!("Invalid IP Address for {name} ({ip})"));
+            }
+        }
+        let comment = wished.unwrap_or_default();
+        let (mut would, mut done) = (good.clone(), good);
+        let mut changes = Map::new();
+        for (ips, key, dry, told) in [
+            (&add, "added", format!("Host {name} (@) would be added"), format!("Added host {name} (@)")),
+            (
+                &remark,
+                "comment_added",
+                format!("Comment for @ ({comment}) would be added"),
+                format!("Set comment for host @ ({comment})"),
+            ),
+            (&remove, "removed", format!("Host {name} (@) would be removed"), format!("Removed host {name} (@)")),
+        ] {
+            let what = if key == "comment_added" { comment } else { name };
+            let mut of_kind = Map::new();
+            for ip in ips {
+                would.push(dry.replace('@', ip));
+                done.push(told.replace('@', ip));
+                of_kind.insert(ip.as_str(), vec![Value::from(what)]);
+            }
+            if !of_kind.is_empty() {
+                changes.insert(key, of_kind);
+            }
+        }
+        add.iter().for_each(|ip| hosts.add(ip, name));
+        remark.iter().for_each(|ip| hosts.remark(ip, comment));
+        remove.iter().for_each(|ip| hosts.remove(ip, name));
+        let end = |lines: &[String], pending: bool| {
+            let result = if bad { Some(false) } else { (!pending).then_some(true) };
+            let verdict = Verdict { result, changes: changes.clone(), ..Verdict::good(lines.join("\n")) };
+            Verdict { warnings: warnings.clone(), ..verdict }
+        };
+        if changes.is_empty() {
+            return Ok(Decision::Settled(end(&done, false)));
+        }
+        let pending = !add.is_empty() || !remove.is_empty();
+        Ok(Decision::Change(hosts.plan(path, end(&done, false)), end(&would, pending)))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        hosts_file()
+    }
+}
+
+/// Makes sure that a name does not stand for an address.
+///
+/// ```yaml
+/// old.example.com:
+///   host.absent:
+///     - ip: 192.168.0.42
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Absent {
+    /// The name.
+    name: String,
+    /// The address, or a list of them.
+    #[serde(default)]
+    ip: Vec<String>,
+}
+
+impl State for Absent {
+    const NAME: &'static str = "host.absent";
+    const REQUIRED: &'static [&'static str] = &["ip"];
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let (path, mut hosts) = Hosts::read(machine)?;
+        let name = &self.name;
+        let (mut would, mut done) = (Vec::new(), Vec::new());
+        let (mut absent, mut changed) = (false, false);
+        for ip in &self.ip {
+            if hosts.get(ip).is_none_or(|host| !host.names.contains(name)) {
+                absent = true;
+                would.push(format!("Host {name} ({ip}) already absent"));
+                done.push(format!("Host {name} ({ip}) already absent"));
+                continue;
+            }
+            changed = true;
+            hosts.remove(ip, name);
+            would.push(format!("Host {name} ({ip}) needs to be removed"));
+            done.push(format!("Removed host {name} ({ip})"));
+        }
+        if !changed {
+            return Ok(Decision::Settled(Verdict::good(done.join("\n"))));
+        }
+        // Salt's dry run forgets what it would do if one of several addresses is right already.
+        let would = Verdict { result: absent.then_some(true), ..Verdict::good(would.join("\n")) };
+        let done = Verdict::good(done.join("\n")).change("host", name.as_str());
+        Ok(Decision::Change(hosts.plan(path, done), would))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        hosts_file()
+    }
+}
+
+/// Makes sure that an address has these names and no others.
+///
+/// ```yaml
+/// 127.0.1.1:
+///   host.only:
+///     - hostnames:
+///       - foo.bar
+///       - foo
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Only {
+    /// The address.
+    name: String,
+    /// Its names.
+    #[serde(default)]
+    hostnames: Vec<String>,
+}
+
+impl State for Only {
+    const NAME: &'static str = "host.only";
+    const REQUIRED: &'static [&'static str] = &["hostnames"];
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let (path, mut hosts) = Hosts::read(machine)?;
+        let ip = &self.name;
+        let old = hosts.get(ip).map(|host| host.names.join(" ")).unwrap_or_default();
+        let new = self.hostnames.iter().map(|name| name.trim()).collect::<Vec<_>>().join(" ");
+        if old == new {
+            return Ok(Decision::Settled(Verdict::good(format!("IP address {ip} already set to \"{new}\""))));
+        }
+        hosts.set(ip, &new);
+        let change = Map::from_iter([("old".into(), old.as_str().into()), ("new".into(), new.as_str().into())]);
+        let done = Verdict::good(format!("successfully changed {ip} from \"{old}\" to \"{new}\""));
+        let would = Verdict::would(format!("Would change {ip} from \"{old}\" to \"{new}\""));
+        Ok(Decision::Change(hosts.plan(path, done.change(ip.as_str(), change)), would))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        hosts_file()
+    }
+}
+
+fn hosts_file() -> Touches {
+    Touches::nothing().writes(Thing::Path("/etc/hosts".into()))
+}
+
+/// The lines of a hosts file.
+struct Hosts(Vec<Line>);
+
+enum Line {
+    Remark(String),
+    Host(Host),
+}
+
+struct Host {
+    ip: String,
+    names: Vec<String>,
+    comment: Option<String>,
+}
+
+impl Hosts {
+    /// Lines of one address become one, as Salt has it.
+    fn read(machine: &dyn Probe) -> Result<(String, Hosts)> {
+        let path = machine.options().get("hosts.file").map_or("/etc/hosts".into(), ToString::to_string);
+        let content = match machine.read(Path::new(&path)) {
+            Ok(content) => content,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(Error::io("read", &path, &error)),
+        };
+        let mut hosts = Hosts(Vec::new());
+        for line in String::from_utf8_lossy(&content).lines().map(str::trim).filter(|line| !line.is_empty()) {
+            if line.starts_with('#') {
+                hosts.0.push(Line::Remark(line.to_owned()));
+                continue;
+            }
+            let (line, comment) = line.split_once('#').map_or((line, None), |(line, comment)| (line, Some(comment)));
+            let mut words = line.split_whitespace().map(str::to_owned);
+            let Some(ip) = words.next() else { continue };
+            hosts.change(&ip, |host| {
+                host.names.extend(words);
+                if let Some(comment) = comment.map(str::trim_start).filter(|comment| !comment.is_empty()) {
+                    host.comment = Some(comment.to_owned());
+                }
+            });
+        }
+        Ok((path, hosts))
+    }
+
+    fn addresses(&self) -> impl Iterator<Item = &Host> {
+        self.0.iter().filter_map(|line| match line {
+            Line::Host(host) => Some(host),
+            Line::Remark(_) => None,
+        })
+    }
+
+    fn get(&self, ip: &str) -> Option<&Host> {
+        self.addresses().find(|host| host.ip == ip)
+    }
+
+    fn find(&mut self, ip: &str) -> Option<&mut Host> {
+        self.0.iter_mut().find_map(|line| match line {
+            Line::Host(host) if host.ip == ip => Some(host),
+            _ => None,
+        })
+    }
+
+    /// Changes the host of an address, which is made where needed.
+    fn change(&mut self, ip: &str, change: impl FnOnce(&mut Host)) {
+        if let Some(host) = self.find(ip) {
+            return change(host);
+        }
+        let mut host = Host { ip: ip.to_owned(), names: Vec::new(), comment: None };
+        change(&mut host);
+        self.0.push(Line::Host(host));
+    }
+
+    fn add(&mut self, ip: &str, name: &str) {
+        self.change(ip, |host| host.names.push(name.to_owned()));
+    }
+
+    fn remark(&mut self, ip: &str, comment: &str) {
+        self.change(ip, |host| host.comment = Some(comment.to_owned()));
+    }
+
+    fn set(&mut self, ip: &str, names: &str) {
+        self.change(ip, |host| host.names = names.split_whitespace().map(str::to_owned).collect());
+    }
+
+    fn remove(&mut self, ip: &str, name: &str) {
+        self.change(ip, |host| host.names.retain(|known| known != name));
+    }
+
+    fn plan(&self, path: String, done: Verdict) -> Plan {
+        let mut text = String::new();
+        for line in &self.0 {
+            match line {
+                Line::Remark(line) => text.push_str(&format!("{line}\n")),
+                // An address without names means nothing.
+                Line::Host(host) if host.names.is_empty() => {}
+                Line::Host(Host { ip, names, comment: None }) => {
+                    text.push_str(&format!("{ip}\t\t{}\n", names.join(" ")));
+                }
+                Line::Host(Host { ip, names, comment: Some(comment) }) => {
+                    text.push_str(&format!("{ip}\t\t{}\t\t# {comment}\n", names.join(" ")));
+                }
+            }
+        }
+        Plan::new(done).then(Action::Write { path, content: text.into_bytes(), mode: None })
+    }
+}
