@@ -1,18 +1,19 @@
 //! A command's way from a job to printed results.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use rocksalt_backends::files;
+use rocksalt_backends::pillar::{Compile, External, Settings};
 use rocksalt_connect::links::Links;
 use rocksalt_controller::facts::Facts;
 use rocksalt_controller::job::{AnswersFor, Job, Outcome, Stopper, Update};
 use rocksalt_controller::peer::Rules;
-use rocksalt_controller::pillar::Pillar;
+use rocksalt_controller::pillar::{Compiler, Pillar};
 use rocksalt_controller::select::{Selection, Target};
 use rocksalt_controller::{Controller, Receive};
 use rocksalt_core::frame::Stream;
@@ -203,13 +204,14 @@ impl Session {
             most: config.number("file_recv_max_size")?.unwrap_or(100) * 1_000_000,
         });
         let files = files::open("roots", &config.roots("file_roots", &context.environment)?);
+        let pillar = pillar(context, &cache, &nodegroups, &links)?;
         let controller = Controller {
             roster,
             nodegroups,
             links,
             files: files.map_err(|error| Failure::caused(&error))?.into(),
             options: state_options(config),
-            pillar: pillar(context)?,
+            pillar,
             facts: Facts { directory: cache.join("grains"), fresh },
             peer: Rules::parse(&config.map("peer")?).map_err(|error| Failure::caused(&error))?,
             receive,
@@ -336,10 +338,28 @@ impl Session {
 }
 
 /// Where the pillar comes from, as configured.
-fn pillar(context: &Context) -> Result<Pillar, Failure> {
+fn pillar(context: &Context, cache: &Path, nodegroups: &Nodegroups, links: &Arc<dyn Links>) -> Result<Pillar, Failure> {
     let config = &context.config;
-    let files = files::open("roots", &config.roots("pillar_roots", &context.environment)?);
-    Ok(Pillar { files: files.map_err(|error| Failure::caused(&error))?.into(), options: config.values().clone() })
+    let roots = config.roots("pillar_roots", &context.environment)?;
+    let files = files::open("roots", &roots).map_err(|error| Failure::caused(&error))?;
+    let compiler = Arc::new(Compiler { links: Arc::clone(links), options: config.values().clone() });
+    let mut settings = Settings {
+        cache: cache.join("git_pillar"),
+        nodegroups: nodegroups.clone(),
+        roots,
+        merge_lists: config.flag("pillar_merge_lists")?,
+        compile: Some(Arc::clone(&compiler) as Arc<dyn Compile>),
+        ..Settings::default()
+    };
+    if let Some(branch) = config.text("git_pillar_base") {
+        settings.base_branch = branch;
+    }
+    let external = External::new(config.get("ext_pillar").unwrap_or(&Value::Null), &settings);
+    let kinds: Vec<Value> = external.kinds().map(Value::from).collect();
+    let mut options = config.values().clone();
+    options.insert("ext_pillar_kinds", kinds);
+    let compiler = Arc::new(Compiler { links: Arc::clone(links), options });
+    Ok(Pillar { files: files.into(), external: Arc::new(external), compiler })
 }
 
 /// What targets need to know of the configuration to compile and run states; the rest is nobody's business.

@@ -3,11 +3,14 @@
 //! Templates of the pillar call functions, and functions run nowhere but in an agent: the compiling
 //! itself happens in one on this machine, which asks for the pillar's files and gets no others.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rocksalt_backends::files::Files;
+use rocksalt_backends::files::{self, Files};
+use rocksalt_backends::pillar::{Compile, External, Target};
 use rocksalt_connect::link::{Answers, Request, Upload};
+use rocksalt_connect::links::Links;
 use rocksalt_core::call::{COMPILE_PILLAR, Problem, ProblemKind};
 use rocksalt_core::frame::Ask;
 use rocksalt_core::roster::Entry;
@@ -20,11 +23,19 @@ use crate::tree;
 /// Where pillar comes from.
 pub struct Pillar {
     pub files: Arc<dyn Files>,
+    pub external: Arc<External>,
+    pub compiler: Arc<Compiler>,
+}
+
+/// Compiles pillar in an agent of this machine.
+pub struct Compiler {
+    pub links: Arc<dyn Links>,
     /// The configuration as templates see it (`opts`), with the options of the compiler.
     pub options: Map,
 }
 
 /// A target's pillar.
+#[derive(Default)]
 pub struct Compiled {
     /// What the target gets; `_errors` lists what did not render, in words that it may see.
     pub data: Map,
@@ -33,6 +44,7 @@ pub struct Compiled {
 }
 
 /// What a target asks for.
+#[derive(Clone, Default)]
 pub struct Wanted {
     pub grains: Map,
     pub saltenv: String,
@@ -43,21 +55,38 @@ pub struct Wanted {
 
 impl Controller {
     /// A target's pillar; `_errors` lists what did not render.
-    pub async fn pillar(&self, id: &str, wanted: Wanted) -> Result<Compiled, Problem> {
+    pub async fn pillar(&self, id: &str, mut wanted: Wanted) -> Result<Compiled, Problem> {
+        let mut options = self.pillar.compiler.options.clone();
+        options.insert("id", id);
+        let mut under = Map::new();
+        if let Some(entry) = self.roster.get(id) {
+            wanted.grains.extend(entry.grains.clone());
+            options.extend(entry.options.clone());
+            under = entry.pillar.clone();
+        }
+        let answers = PillarAnswers {
+            files: Arc::clone(&self.pillar.files),
+            external: Some(Arc::clone(&self.pillar.external)),
+            id: id.to_owned(),
+            wanted: wanted.clone(),
+        };
+        let mut compiled = self.pillar.compiler.compile(options, wanted, answers).await?;
+        // What the roster gives is the least: any pillar file counts more.
+        rocksalt_core::merge::update(&mut under, compiled.data, false);
+        compiled.data = under;
+        Ok(compiled)
+    }
+}
+
+impl Compiler {
+    async fn compile(&self, options: Map, wanted: Wanted, answers: PillarAnswers) -> Result<Compiled, Problem> {
         let mut call = Call::new(COMPILE_PILLAR)
             .kwarg("saltenv", wanted.saltenv)
             .kwarg("pillarenv", wanted.pillarenv)
             .kwarg("pillar", wanted.given);
-        call.options.clone_from(&self.pillar.options);
-        call.options.insert("id", id);
-        let mut grains = wanted.grains;
-        if let Some(entry) = self.roster.get(id) {
-            grains.extend(entry.grains.clone());
-            call.options.extend(entry.options.clone());
-            call = call.kwarg("roster", entry.pillar.clone());
-        }
-        call.grains = Some(grains);
-        call.target = id.to_owned();
+        call.options = options;
+        call.target.clone_from(&answers.id);
+        call.grains = Some(wanted.grains);
         let mut entry = Entry::new("pillar", "localhost");
         entry.transport = "local".into();
         let failed = |failure: rocksalt_core::link::Failure| {
@@ -65,44 +94,89 @@ impl Controller {
         };
         let line = self.links.open(&entry, false, None).await.map_err(failed)?;
         let port = line.port("the pillar").map_err(failed)?;
-        let answers = Arc::new(PillarFiles(Arc::clone(&self.pillar.files)));
-        let result = Request::start(port, call, answers).finish(&mut |_, _| {}).await.map_err(failed)?;
-        match (result.problem, result.value) {
-            (Some(problem), _) => Err(problem),
-            (None, Value::Map(mut answer)) => {
-                let details = answer.remove("details").and_then(|details| match details {
-                    Value::List(texts) => Some(texts.iter().map(ToString::to_string).collect()),
-                    _ => None,
-                });
-                let data = match answer.remove("pillar") {
-                    Some(Value::Map(data)) => data,
-                    _ => Map::new(),
-                };
-                Ok(Compiled { data, details: details.unwrap_or_default() })
-            }
+        let result = Request::start(port, call, Arc::new(answers)).finish(&mut |_, _| {}).await.map_err(failed)?;
+        let mut answer = match (result.problem, result.value) {
+            (Some(problem), _) => return Err(problem),
+            (None, Value::Map(answer)) => answer,
             (None, other) => {
-                Err(Problem::new(ProblemKind::Failed, format!("the pillar is {}, not a map", other.kind())))
+                return Err(Problem::new(ProblemKind::Failed, format!("the pillar is {}, not a map", other.kind())));
             }
+        };
+        let details = match answer.remove("details") {
+            Some(Value::List(texts)) => texts.iter().map(ToString::to_string).collect(),
+            _ => Vec::new(),
+        };
+        match answer.remove("pillar") {
+            Some(Value::Map(data)) => Ok(Compiled { data, details }),
+            _ => Ok(Compiled { details, ..Compiled::default() }),
         }
     }
 }
 
-/// Serves the pillar's files, and nothing else.
-struct PillarFiles(Arc<dyn Files>);
+/// Trees that external pillars bring (`git`) are compiled in the same way.
+#[async_trait]
+impl Compile for Compiler {
+    async fn compile(
+        &self,
+        directories: &[PathBuf],
+        environment: &str,
+        target: &Target<'_>,
+    ) -> Result<Map, Vec<String>> {
+        let list = directories.iter().map(|directory| directory.to_string_lossy().into_owned().into());
+        let roots = Map::from_iter([(environment.into(), Value::List(list.collect()))]);
+        let files = files::open("roots", &roots).map_err(|error| vec![error.to_string()])?;
+        let wanted = Wanted {
+            grains: target.grains.clone(),
+            saltenv: target.saltenv.to_owned(),
+            pillarenv: environment.to_owned(),
+            given: Map::new(),
+        };
+        let mut options = self.options.clone();
+        options.remove("ext_pillar");
+        options.insert("id", target.id);
+        let answers =
+            PillarAnswers { files: files.into(), external: None, id: target.id.to_owned(), wanted: wanted.clone() };
+        let compiled = self.compile(options, wanted, answers).await.map_err(|problem| vec![problem.text])?;
+        let mut data = compiled.data;
+        match data.remove("_errors") {
+            Some(Value::List(errors)) => Err(errors.iter().map(ToString::to_string).collect()),
+            _ => Ok(data),
+        }
+    }
+}
+
+/// Serves the pillar's files and what external pillars have, and nothing else.
+struct PillarAnswers {
+    files: Arc<dyn Files>,
+    external: Option<Arc<External>>,
+    id: String,
+    wanted: Wanted,
+}
 
 #[async_trait]
-impl Answers for PillarFiles {
+impl Answers for PillarAnswers {
     async fn answer(&self, ask: Ask) -> Result<Value, Problem> {
-        match ask {
-            Ask::Tree => tree::entries(&*self.0).await,
-            Ask::Files { saltenv, paths } => tree::contents(&*self.0, &saltenv, &paths).await,
+        match (ask, &self.external) {
+            (Ask::Tree, _) => tree::entries(&*self.files).await,
+            (Ask::Files { saltenv, paths }, _) => tree::contents(&*self.files, &saltenv, &paths).await,
+            (Ask::ExternalPillar { number, pillar }, Some(external)) => {
+                let target = Target {
+                    id: &self.id,
+                    grains: &self.wanted.grains,
+                    pillar: &pillar,
+                    saltenv: &self.wanted.saltenv,
+                    pillarenv: &self.wanted.pillarenv,
+                };
+                let given = external.ask(number as usize, &target).await;
+                given.map(Value::Map).map_err(|text| Problem::new(ProblemKind::Failed, text))
+            }
             _ => Err(Problem::new(ProblemKind::Refused, "pillar templates can't ask that of the controller")),
         }
     }
 
     async fn stream(&self, ask: Ask, pieces: mpsc::Sender<Vec<u8>>) -> Result<Value, Problem> {
         match ask {
-            Ask::File { path, saltenv } => tree::send(&*self.0, &saltenv, &path, &pieces).await,
+            Ask::File { path, saltenv } => tree::send(&*self.files, &saltenv, &path, &pieces).await,
             other => self.answer(other).await,
         }
     }

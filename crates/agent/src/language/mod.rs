@@ -1,5 +1,6 @@
 //! The state language on this machine: compiles, renders and runs.
 
+mod graph;
 mod looking;
 mod only;
 mod surroundings;
@@ -14,9 +15,10 @@ use rocksalt_modules::{Error, Result};
 use rocksalt_sls::fault::Fault;
 use rocksalt_sls::pillar::{External, PillarSetting};
 use rocksalt_sls::render::{self, File};
+use rocksalt_sls::schedule::Mode;
 use rocksalt_sls::{High, Low, Wanted};
 
-use crate::states::{self, Mode, RunOptions};
+use crate::states::{self, RunOptions};
 use surroundings::{States, Surroundings};
 
 /// Hears how far a run is.
@@ -65,7 +67,7 @@ fn work(host: &Arc<Host>, around: &Surroundings, wish: &StateWish, progress: Pro
     };
     match wish.verb {
         StateVerb::ShowLow => Ok(Ok(shown(low.to_value()))),
-        StateVerb::Graph => Ok(Ok(shown(states::graph(&low, mode(around, wish)?)))),
+        StateVerb::Graph => Ok(Ok(shown(graph::graph(&low, mode(around, wish)?)))),
         StateVerb::SlsId => {
             let ids = wish.argument.to_string();
             let low = only::only(low, &ids.split(',').map(str::trim).collect::<Vec<_>>())?;
@@ -85,11 +87,39 @@ fn run(host: &Arc<Host>, around: &Surroundings, wish: &StateWish, low: Low, prog
         test: wish.test || flag("test"),
         mode: mode(around, wish)?,
         failhard: flag("failhard"),
-        ..RunOptions::new(around.options())
+        width: width(around.options()),
+        job: &host.job().map(|job| job.to_string()).unwrap_or_default(),
     };
-    let results = states::run(low, &**host, &options, progress);
+    let told = |news: &states::Progress<'_>| {
+        if let Some(progress) = progress {
+            let mut map = Map::new();
+            map.insert("done", news.done);
+            map.insert("total", news.total);
+            let shown = |tag: &String| Value::from(describe(tag));
+            map.insert("running", news.running.iter().map(shown).collect::<Vec<_>>());
+            progress(&map);
+        }
+    };
+    let results = states::run(&low, &**host, &options, &told);
     let failed = results.values().any(|result| result.walk("result", ":") == Some(&Value::Bool(false)));
     Ok(Outcome { value: results.into(), retcode: if failed { 2 } else { 0 } })
+}
+
+/// How many steps run at once where a mode allows it.
+fn width(options: &Map) -> usize {
+    match options.get("state_width").and_then(Value::as_i64) {
+        Some(number) => usize::try_from(number).unwrap_or(1).clamp(1, 256),
+        None => 2 * std::thread::available_parallelism().map_or(4, usize::from).clamp(2, 32),
+    }
+}
+
+/// A step's tag as people read it: `file.managed /etc/motd`.
+fn describe(tag: &str) -> String {
+    let parts: Vec<&str> = tag.split("_|-").collect();
+    match parts.as_slice() {
+        [state, _, name, function] => format!("{state}.{function} {name}"),
+        _ => tag.to_owned(),
+    }
 }
 
 fn mode(around: &Surroundings, wish: &StateWish) -> Result<Mode> {
@@ -217,9 +247,7 @@ impl External for Upstairs<'_> {
     }
 }
 
-/// The kinds of the external pillars that the configuration names.
+/// The kinds of the external pillars, as the controller has them.
 fn names_of(options: &Map) -> Vec<String> {
-    let sources = options.get("ext_pillar").and_then(Value::as_list).unwrap_or_default();
-    let name = |source: &Value| source.as_map().and_then(|map| map.keys().next().map(ToString::to_string));
-    sources.iter().map(|source| name(source).unwrap_or_default()).collect()
+    options.get("ext_pillar_kinds").and_then(Value::as_list).unwrap_or_default().iter().map(ToString::to_string).collect()
 }

@@ -94,7 +94,8 @@ impl Sources for Door {
 
 impl Functions for Door {
     fn call(&self, name: &str, args: Vec<Value>, kwargs: Map) -> std::result::Result<Value, String> {
-        let result = catalog::call(Call { args, kwargs, ..Call::new(name) }, &*self.0);
+        let call = catalog::from_template(Call { args, kwargs, ..Call::new(name) });
+        let result = catalog::call(call, &*self.0);
         match result.problem {
             None => Ok(result.value),
             Some(problem) => Err(problem.text),

@@ -1,68 +1,57 @@
-//! [`External`]: the configuration's `ext_pillar`, one source after the other.
+//! [`External`]: the configuration's `ext_pillar`, its sources by number.
 
-use rocksalt_core::merge::{self, Strategy};
 use rocksalt_core::{Map, Value};
 
 use super::{Error, Pillar, Settings, Target, open};
 
-/// All external pillars in their order. One that fails leaves the others alone.
+/// All external pillars in their order. Whoever compiles a pillar asks one after the other and merges.
 pub struct External {
     sources: Vec<(String, Result<Box<dyn Pillar>, Error>)>,
-    malformed: bool,
 }
 
+/// The name of a source that is no map, or of all of them if they are no list.
+const MALFORMED: &str = "malformed";
+
 impl External {
-    /// `ext_pillar` is a list of maps from a kind to what it is given; `exclude` are kinds to leave out.
-    pub fn new(ext_pillar: &Value, exclude: &[String], settings: &Settings) -> External {
-        let mut external = External { sources: Vec::new(), malformed: false };
-        let runs = match ext_pillar {
-            Value::Null => return external,
-            Value::List(runs) => runs,
-            _ => {
-                external.malformed = true;
-                return external;
-            }
-        };
-        for run in runs {
-            let Value::Map(run) = run else {
-                external.malformed = true;
-                continue;
+    /// `ext_pillar` is a list of maps from a kind to what it is given.
+    pub fn new(ext_pillar: &Value, settings: &Settings) -> External {
+        let sources = flat(ext_pillar).into_iter().map(|(kind, config)| {
+            let source = match config {
+                Some(config) => open(&kind, config, settings),
+                None => Err(Error::Config("The \"ext_pillar\" option is malformed".into())),
             };
-            for (kind, config) in run.iter() {
-                let kind = kind.to_string();
-                if !exclude.contains(&kind) {
-                    let source = open(&kind, config, settings);
-                    external.sources.push((kind, source));
-                }
-            }
-        }
-        external
+            (kind, source)
+        });
+        External { sources: sources.collect() }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.sources.is_empty() && !self.malformed
+    /// The kinds, in their order.
+    pub fn kinds(&self) -> impl Iterator<Item = &str> {
+        self.sources.iter().map(|(kind, _)| kind.as_str())
     }
 
-    /// The target's pillar with all of them over it, and what failed, in Salt's words.
-    pub async fn extend(&self, target: &Target<'_>, strategy: Strategy, merge_lists: bool) -> (Map, Vec<String>) {
-        let mut pillar = target.pillar.clone();
-        let mut errors = Vec::new();
-        if self.malformed {
-            errors.push("The \"ext_pillar\" option is malformed".to_owned());
+    /// What one of them has for a target, or why it has nothing, in words that a target may see.
+    pub async fn ask(&self, number: usize, target: &Target<'_>) -> Result<Map, String> {
+        match self.sources.get(number) {
+            Some((_, Ok(source))) => source.pillar(target).await.map_err(|error| error.to_string()),
+            Some((_, Err(error))) => Err(error.to_string()),
+            None => Err(format!("there is no external pillar of number {number}")),
         }
-        for (kind, source) in &self.sources {
-            let given = match source {
-                Ok(source) => {
-                    source.pillar(&Target { pillar: &pillar, ..*target }).await.map_err(|error| error.to_string())
-                }
-                Err(error) => Err(error.to_string()),
-            };
-            match given {
-                Ok(given) if given.is_empty() => {}
-                Ok(given) => pillar = merge::merge_maps(pillar, given, strategy, merge_lists),
-                Err(text) => errors.push(format!("Failed to load ext_pillar {kind}: {text}")),
-            }
-        }
-        (pillar, errors)
+    }
+}
+
+/// One entry for each kind, though a map may have several.
+fn flat(ext_pillar: &Value) -> Vec<(String, Option<&Value>)> {
+    let malformed = || vec![(MALFORMED.to_owned(), None)];
+    match ext_pillar {
+        Value::Null => Vec::new(),
+        Value::List(runs) => runs
+            .iter()
+            .flat_map(|run| match run {
+                Value::Map(run) => run.iter().map(|(kind, config)| (kind.to_string(), Some(config))).collect(),
+                _ => malformed(),
+            })
+            .collect(),
+        _ => malformed(),
     }
 }

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use rocksalt_backends::pillar::{Compile, External, KINDS, Settings, Target, open};
-use rocksalt_core::merge::Strategy;
 use rocksalt_core::{Map, Value, json, yaml};
 use tempfile::TempDir;
 
@@ -193,27 +192,27 @@ async fn one_that_fails_leaves_the_others_alone() {
         "[{cmd_yaml: 'echo \"{a: {x: 1}, l: [1]}\"'}, {cmd_yaml: 'echo oops >&2; exit 3'}, {nope: x}, {cmd_json: {command: 'echo []'}},
           {cmd_yaml: ['echo \"{a: {y: 2}, l: [2]}\"']}, {cmd_yaml: 'true'}]",
     );
-    let external = External::new(&config.expect("it is YAML"), &[], &settings(place.path()));
+    let external = External::new(&config.expect("it is YAML"), &settings(place.path()));
     let nothing = Map::new();
-    let before = Map::from_iter([("a".into(), Value::from("before"))]);
-    let target = Target { id: "web1", grains: &nothing, pillar: &before, saltenv: "", pillarenv: "" };
-    let (pillar, errors) = external.extend(&target, Strategy::Recurse, true).await;
-    assert_eq!(json::compact(&Value::Map(pillar)), r#"{"a":{"x":1,"y":2},"l":[1,2]}"#);
-    assert_eq!(errors.len(), 3, "{errors:?}");
-    assert!(errors[0].starts_with("Failed to load ext_pillar cmd_yaml: ") && errors[0].ends_with("oops"), "{errors:?}");
-    assert!(errors[1].starts_with("Failed to load ext_pillar nope: there is no"), "{errors:?}");
-    assert!(errors[2].contains("a list instead of a map"), "{errors:?}");
-
-    let excluded = External::new(
-        &yaml::parse("[{cmd_yaml: 'echo a: 1'}]").expect("YAML"),
-        &["cmd_yaml".into()],
-        &settings(place.path()),
-    );
-    assert!(excluded.is_empty());
+    let target = Target { id: "web1", grains: &nothing, pillar: &nothing, saltenv: "", pillarenv: "" };
+    let kinds: Vec<&str> = external.kinds().collect();
+    assert_eq!(kinds, ["cmd_yaml", "cmd_yaml", "nope", "cmd_json", "cmd_yaml", "cmd_yaml"]);
+    let mut given = Vec::new();
+    for number in 0..7 {
+        given.push(external.ask(number, &target).await);
+    }
+    let shown = |number: usize| given[number].as_ref().map(|map| json::compact(&Value::Map(map.clone())));
+    assert_eq!(shown(0).as_deref(), Ok(r#"{"a":{"x":1},"l":[1]}"#));
+    assert!(shown(1).is_err_and(|error| error.ends_with("oops")), "{given:?}");
+    assert!(shown(2).is_err_and(|error| error.starts_with("there is no")), "{given:?}");
+    assert!(shown(3).is_err_and(|error| error.contains("a list instead of a map")), "{given:?}");
+    assert_eq!(shown(4).as_deref(), Ok(r#"{"a":{"y":2},"l":[2]}"#));
+    assert_eq!(shown(5).as_deref(), Ok("{}"));
+    assert!(shown(6).is_err());
     for malformed in ["{cmd_yaml: x}", "[x]"] {
-        let external = External::new(&yaml::parse(malformed).expect("YAML"), &[], &settings(place.path()));
-        let (_, errors) = external.extend(&target, Strategy::Recurse, false).await;
-        assert_eq!(errors, ["The \"ext_pillar\" option is malformed"]);
+        let external = External::new(&yaml::parse(malformed).expect("YAML"), &settings(place.path()));
+        let error = external.ask(0, &target).await.expect_err("it is malformed");
+        assert!(error.contains("malformed"), "{error}");
     }
 }
 

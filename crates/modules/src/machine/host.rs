@@ -85,6 +85,12 @@ pub struct Host {
 }
 
 impl Host {
+    /// The job that this call belongs to.
+    pub fn job(&self) -> Option<JobId> {
+        let calls = self.base.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.running.get(&self.number).and_then(|(running, _)| running.job)
+    }
+
     /// How somebody else stops this call.
     pub fn signal(&self) -> Arc<Signal> {
         Arc::clone(&self.signal)
