@@ -52,6 +52,7 @@ fn steps(directory: &Path, sls: &[String]) -> Result<usize, Vec<Fault>> {
         sources: Rc::new(Directory(directory.to_owned())),
         functions: Rc::new(NoFunctions),
         decrypt: &NoDecrypt,
+        machine: None,
         saltenv: None,
         pillarenv: None,
     };
