@@ -106,7 +106,7 @@ impl Install<'_> {
             });
         }
         // Flags and labels of what isn't there yet are set, not compared.
-        plan = plan.all(self.late_attributes());
+        plan = plan.all(self.late_attributes()).all(self.wish.selinux.set(name));
         let mut done = Verdict::good(comment).changes(changes).output("path", name).output("hash", hash);
         if self.ignored.any() {
             done.further.insert("skip_req", true);

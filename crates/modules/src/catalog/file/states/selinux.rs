@@ -22,6 +22,17 @@ impl Context {
         Context { wished: PARTS.map(|(name, ..)| part(name)) }
     }
 
+    /// Sets all that is wished for, on a file that is new.
+    pub fn set(&self, path: &str) -> Option<Action> {
+        let mut argv = vec!["chcon".to_owned(), "-h".to_owned()];
+        for (wished, (_, _, option)) in self.wished.iter().zip(PARTS) {
+            argv.extend(wished.iter().flat_map(|wished| [option.to_owned(), wished.clone()]));
+        }
+        let any = argv.len() > 2;
+        argv.extend(["--".to_owned(), path.to_owned()]);
+        any.then(|| Action::TryRun { argv, failure: "Failed to set selinux attributes".into() })
+    }
+
     pub fn compare(&self, machine: &dyn Probe, path: &str, mending: &mut Mending) {
         if self.wished.iter().all(Option::is_none) {
             return;
