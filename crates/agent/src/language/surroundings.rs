@@ -62,7 +62,7 @@ impl Surroundings {
             sources: Rc::clone(&self.door) as Rc<dyn Sources>,
             functions: Rc::clone(&self.door) as Rc<dyn Functions>,
             decrypt: &*self.door,
-            machine: Some(Rc::clone(&self.door) as Rc<dyn rocksalt_jinja::Machine>),
+            machine: Some(Rc::clone(&self.door) as Rc<dyn rocksalt_sls::Machine>),
             saltenv: self.saltenv.as_deref(),
             pillarenv: self.pillarenv.as_deref(),
         }
