@@ -1,5 +1,6 @@
 //! The state language on this machine: compiles, renders and runs.
 
+mod check;
 mod graph;
 mod looking;
 mod only;
@@ -47,6 +48,7 @@ fn work(
     let shown = |value: Value| Outcome { value, retcode: 0 };
     let setting = around.setting();
     let compiled = match wish.verb {
+        StateVerb::Check => return Ok(Ok(check::check(host, around, wish)?)),
         StateVerb::ShowTop => {
             let names = |sls: Vec<String>| Value::List(sls.into_iter().map(Value::String).collect());
             let top = rocksalt_sls::top(&setting);
