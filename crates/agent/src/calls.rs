@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use rocksalt_core::call::{COMPILE_PILLAR, Call, Problem, ProblemKind, Return};
+use rocksalt_core::call::{COMPILE_PILLAR, Call, Problem, ProblemKind, Return, STEP_OUTPUTS};
 use rocksalt_core::frame::{Message, RequestId, Stream};
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Base, Host, Pipe, Running, Signal, Sink, Stop};
+use rocksalt_modules::machine::{Base, Host, Pipe, Probe, Running, Signal, Sink, Stop};
 
 use crate::language;
 use crate::link::Link;
+use crate::states;
 use crate::tree::{Progress, RunTree};
 use crate::upward::{Controller, Outlet};
 
@@ -117,6 +118,7 @@ impl Calls {
                 |error| error.problem().into(),
                 |pillar| Return { value: pillar.into(), retcode: 0, problem: None },
             ),
+            false if call.function == STEP_OUTPUTS => step_outputs(&call, &host),
             false => catalog::call(call, &*host),
         };
         drop(host);
@@ -128,6 +130,16 @@ impl Calls {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         self.link.close(id);
         self.link.send(id, Message::Return(Box::new(result)));
+    }
+}
+
+/// Another target of the job wants to know what a step here gave.
+fn step_outputs(call: &Call, host: &Host) -> Return {
+    let text = |place: usize| call.args.get(place).and_then(Value::as_str).unwrap_or_default();
+    let id = host.options().get("id").map(ToString::to_string).unwrap_or_default();
+    match states::shared::wait_for(host, text(0), &id, text(1)) {
+        Ok(outputs) => Return { value: outputs.into(), retcode: 0, problem: None },
+        Err(error) => error.problem().into(),
     }
 }
 

@@ -11,10 +11,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rocksalt_backends::files::Name;
 use rocksalt_connect::link::{Answers, NoAnswers, Upload};
-use rocksalt_core::call::{Problem, ProblemKind};
+use rocksalt_core::call::{Problem, ProblemKind, STEP_OUTPUTS};
 use rocksalt_core::frame::Ask;
 use rocksalt_core::target::Kind;
-use rocksalt_core::{Call, Event, Map, Value};
+use rocksalt_core::{Call, Event, JobId, Map, Value};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 
@@ -29,6 +29,9 @@ pub struct Serving {
     pub controller: Arc<Controller>,
     /// The target that asks: whom the link belongs to.
     pub source: String,
+    /// The job, and all of its targets.
+    pub job: JobId,
+    pub targets: Arc<[String]>,
     pub updates: mpsc::UnboundedSender<Update>,
 }
 
@@ -64,6 +67,7 @@ impl Answers for Serving {
                 }
                 Ok(Value::Map(pillar.data))
             }
+            Ask::Outputs { target, step } => self.outputs(&target, &step).await,
             Ask::ExternalPillar { .. } => {
                 Err(Problem::new(ProblemKind::Refused, "external pillars are none of a target's business"))
             }
@@ -144,6 +148,35 @@ impl Serving {
             }
         }
         Ok(Value::Map(answer))
+    }
+
+    /// What a step on another target of this job gave.
+    async fn outputs(&self, target: &str, step: &str) -> Result<Value, Problem> {
+        if !self.controller.peer.allow(&self.source, STEP_OUTPUTS) {
+            let text = format!("{} may not know what steps on {target} gave", self.source);
+            return Err(Problem::new(ProblemKind::Refused, text)
+                .hint(format!("allow it `{STEP_OUTPUTS}` under `peer` in the controller's configuration")));
+        }
+        let entry = self.controller.roster.get(target).filter(|entry| self.targets.contains(&entry.id));
+        let Some(entry) = entry else {
+            let near = rocksalt_core::nearest::hint(target, self.targets.iter().map(String::as_str));
+            return Err(Problem::new(ProblemKind::Failed, format!("{target} is not part of this run{near}"))
+                .hint("name it among the targets: outputs are only known while a run lasts"));
+        };
+        let call = Call::new(STEP_OUTPUTS).arg(self.job.to_string()).arg(step);
+        let (answers, stopper, how) = (Arc::new(NoAnswers), Stopper::default(), How::default());
+        let (updates, _) = mpsc::unbounded_channel();
+        let work = Work { call, how: &how, answers, updates: &updates, stopper: &stopper };
+        match self.controller.call(entry, work).await {
+            Outcome::Returned(result) => match result.problem {
+                None => Ok(result.value),
+                Some(problem) => Err(problem),
+            },
+            Outcome::Unreached(failure) => {
+                Err(Problem::new(ProblemKind::Failed, format!("{target} was not reached: {}", failure.text)))
+            }
+            Outcome::Skipped(why) => Err(Problem::new(ProblemKind::Failed, why)),
+        }
     }
 
     fn event(&self, event: Event) -> Result<Value, Problem> {

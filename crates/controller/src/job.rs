@@ -125,6 +125,7 @@ impl Controller {
         stopper: Stopper,
     ) {
         let width = job.how.batch.unwrap_or(job.targets.len()).max(1);
+        let all: Arc<[String]> = job.targets.iter().map(|entry| entry.id.clone()).collect();
         let mut waiting: VecDeque<Entry> = job.targets.into();
         let mut running = JoinSet::new();
         let mut skip = None;
@@ -140,7 +141,7 @@ impl Controller {
                 let (updates, stopper) = (updates.clone(), stopper.clone());
                 let answers = match &answers {
                     Some(answers) => answers(&entry),
-                    None => self.serving(&entry, &updates),
+                    None => self.serving(&entry, job.id, &all, &updates),
                 };
                 running.spawn(async move {
                     let work = Work { call, how: &how, answers, updates: &updates, stopper: &stopper };
@@ -169,9 +170,17 @@ impl Controller {
     pub(crate) fn serving(
         self: &Arc<Controller>,
         entry: &Entry,
+        job: JobId,
+        targets: &Arc<[String]>,
         updates: &mpsc::UnboundedSender<Update>,
     ) -> Arc<dyn Answers> {
-        Arc::new(Serving { controller: Arc::clone(self), source: entry.id.clone(), updates: updates.clone() })
+        Arc::new(Serving {
+            controller: Arc::clone(self),
+            source: entry.id.clone(),
+            job,
+            targets: Arc::clone(targets),
+            updates: updates.clone(),
+        })
     }
 
     async fn on_target(&self, entry: &Entry, work: Work<'_>) -> Outcome {

@@ -65,6 +65,10 @@ impl Call {
 /// The function that compiles pillar: the controller calls it on its own machine only.
 pub const COMPILE_PILLAR: &str = "pillar.compile";
 
+/// The function that waits for a step of a run and gives its outputs: the controller calls it for other
+/// targets of the same job, where the peer rules allow it.
+pub const STEP_OUTPUTS: &str = "state.outputs";
+
 /// What a target answered.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Return {

@@ -75,20 +75,42 @@ pub fn states_in(expression: &str) -> Vec<&str> {
         if before.is_some_and(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '.' | '\'' | '"')) {
             continue;
         }
-        let rest = expression[at + word.len()..].trim_start();
-        let id = match rest.strip_prefix('[').map(str::trim_start) {
-            Some(index) => {
-                let quote = index.chars().next().filter(|letter| matches!(letter, '\'' | '"'));
-                quote.and_then(|quote| index[1..].split_once(quote)).map(|(id, _)| id)
-            }
-            None => rest.strip_prefix('.').map(|name| {
-                let end = name.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(name.len());
-                &name[..end]
-            }),
-        };
-        found.extend(id.filter(|id| !id.is_empty()));
+        found.extend(step_of(expression[at + word.len()..].trim_start()));
     }
     found
+}
+
+/// The steps of other machines that an expression names: `outputs('db1')['id']`, `outputs('db1').name`.
+pub fn elsewhere_in(expression: &str) -> Vec<(&str, &str)> {
+    let quoted = |text: &str| text.chars().next().filter(|letter| matches!(letter, '\'' | '"'));
+    let mut found = Vec::new();
+    for (at, word) in expression.match_indices("outputs") {
+        let before = expression[..at].chars().next_back();
+        if before.is_some_and(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '.' | '\'' | '"')) {
+            continue;
+        }
+        let rest = expression[at + word.len()..].trim_start();
+        let Some(inside) = rest.strip_prefix('(').map(str::trim_start) else { continue };
+        let Some((machine, rest)) = quoted(inside).and_then(|quote| inside[1..].split_once(quote)) else { continue };
+        let Some(rest) = rest.trim_start().strip_prefix(')').map(str::trim_start) else { continue };
+        found.extend(step_of(rest).map(|step| (machine, step)));
+    }
+    found
+}
+
+/// The step behind `outputs` or `outputs('db1')`: `['id']` or `.name`.
+fn step_of(rest: &str) -> Option<&str> {
+    let id = match rest.strip_prefix('[').map(str::trim_start) {
+        Some(index) => {
+            let quote = index.chars().next().filter(|letter| matches!(letter, '\'' | '"'))?;
+            index[1..].split_once(quote).map(|(id, _)| id)
+        }
+        None => rest.strip_prefix('.').map(|name| {
+            let end = name.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(name.len());
+            &name[..end]
+        }),
+    };
+    id.filter(|id| !id.is_empty())
 }
 
 /// Whether a value has a reference anywhere in it.
@@ -101,14 +123,53 @@ pub fn are_in(value: &Value) -> bool {
     }
 }
 
-/// The value of an expression. `outputs` has what the states that it names have left.
-pub fn evaluate(expression: &str, outputs: &Map) -> Result<Value, String> {
+/// The value of an expression. `outputs` has what the states that it names have left, `elsewhere` the same
+/// for other machines, by their ids.
+pub fn evaluate(expression: &str, outputs: &Map, elsewhere: &Map) -> Result<Value, String> {
     let environment = Environment::new(Options::salt());
-    let outputs = rocksalt_jinja::Value::from(Value::Map(outputs.clone()));
+    let outputs = rocksalt_jinja::Value::object(All {
+        here: rocksalt_jinja::Value::from(Value::Map(outputs.clone())),
+        elsewhere: elsewhere.clone(),
+    });
     // An expression has no second line, so nobody need be told which.
     let told = |error: rocksalt_jinja::Error| error.to_string().trim_end_matches("; line 1").to_owned();
     let value = environment.evaluate(expression, &[("outputs", outputs)]).map_err(told)?;
     value.to_core().map_err(told)
+}
+
+/// `outputs` in an expression: a map of this machine's steps, and a function that gives another machine's.
+struct All {
+    here: rocksalt_jinja::Value,
+    elsewhere: Map,
+}
+
+impl rocksalt_jinja::Object for All {
+    fn type_name(&self) -> &str {
+        "outputs"
+    }
+
+    fn get_attribute(&self, name: &str) -> Option<rocksalt_jinja::Value> {
+        self.get_item(&rocksalt_jinja::Value::from(Value::from(name))).ok().flatten()
+    }
+
+    fn get_item(&self, key: &rocksalt_jinja::Value) -> rocksalt_jinja::Result<Option<rocksalt_jinja::Value>> {
+        let rocksalt_jinja::Value::Dict(here) = &self.here else { return Ok(None) };
+        Ok(here.borrow().get(key)?.cloned())
+    }
+
+    fn is_callable(&self) -> bool {
+        true
+    }
+
+    fn call(
+        &self,
+        _: &rocksalt_jinja::Scope<'_>,
+        mut arguments: rocksalt_jinja::Arguments,
+    ) -> rocksalt_jinja::Result<rocksalt_jinja::Value> {
+        let machine = arguments.rest().first().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
+        let of_machine = self.elsewhere.get(&machine).cloned().unwrap_or_else(|| Map::new().into());
+        Ok(of_machine.into())
+    }
 }
 
 fn collect(value: &Value, found: &mut Vec<String>) {
@@ -195,7 +256,7 @@ mod tests {
     fn expressions_are_jinja() {
         let token = Map::from_iter([("stdout".into(), Value::from(" t0ken\n")), ("retcode".into(), Value::Int(0))]);
         let outputs = Map::from_iter([("make token".into(), Value::Map(token))]);
-        let evaluate = |text| evaluate(text, &outputs);
+        let evaluate = |text| evaluate(text, &outputs, &Map::new());
         assert_eq!(evaluate("outputs['make token'].stdout | trim"), Ok("t0ken".into()));
         assert_eq!(evaluate("outputs['make token'].retcode + 1"), Ok(Value::Int(1)));
         assert!(evaluate("outputs['make token'].nothing").is_err_and(|text| text.contains("nothing")));

@@ -74,7 +74,7 @@ impl Calling<'_> {
             own = (join.join)(&all).unwrap_or(own);
         }
         slots::fill(&mut own, self.machine)?;
-        let secrets = self.outputs.fill(&mut own, manner.test)?;
+        let secrets = self.outputs.fill(&mut own, self.machine, manner.test)?;
         let (names, hints) = arguments::strange(&own, entry);
         if entry.strict && !names.is_empty() {
             return Ok(Verdict { warnings: hints, ..Verdict::bad(arguments::invalid(&names, entry.name)) });

@@ -9,6 +9,7 @@ mod outputs;
 mod result;
 mod retry;
 mod runner;
+pub mod shared;
 mod slots;
 mod within;
 
@@ -52,5 +53,8 @@ pub fn run(
     options: &RunOptions<'_>,
     progress: &(dyn Fn(&Progress<'_>) + Sync),
 ) -> Map {
-    runner::Runner::new(low, machine, options, progress).run()
+    let runner = runner::Runner::new(low, machine, options, progress);
+    let results = runner.run();
+    runner.end();
+    results
 }

@@ -1,13 +1,16 @@
 //! What states leave for later ones: `${ outputs['id'].stdout | trim }` (decision D10).
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use rocksalt_core::frame::Ask;
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog::Verdict;
+use rocksalt_modules::machine::Probe;
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Chunk;
-use rocksalt_sls::outputs::{Piece, are_in, evaluate, pieces, states_in};
+use rocksalt_sls::outputs::{Piece, are_in, elsewhere_in, evaluate, pieces, states_in};
 
 /// What stands for a value that a dry run can't know.
 pub const UNKNOWN: &str = "(known after apply)";
@@ -17,7 +20,10 @@ pub const SECRET: &str = "__secret__";
 
 /// The outputs of the states that ran, by id and by the name they were registered under.
 #[derive(Default)]
-pub struct Outputs(Mutex<HashMap<String, Known>>);
+pub struct Outputs {
+    known: Mutex<HashMap<String, Known>>,
+    over: AtomicBool,
+}
 
 #[derive(Clone, Default)]
 struct Known {
@@ -50,7 +56,7 @@ impl Outputs {
             secret: used_secret || says("no_log") || says("hide_output"),
         };
         let registered = chunk.arguments.get("register").and_then(Value::as_str);
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         for name in [Some(chunk.id.as_str()), registered].into_iter().flatten() {
             // Several states may have one id: what the first of them gives stays.
             let entry = all.entry(name.to_owned()).or_default();
@@ -65,21 +71,23 @@ impl Outputs {
     }
 
     /// Puts values in the place of references, and gives those texts among them that are secret.
-    pub fn fill(&self, arguments: &mut Map, test: bool) -> Result<Vec<String>> {
+    ///
+    /// `machine` is asked for the outputs of others.
+    pub fn fill(&self, arguments: &mut Map, machine: &dyn Probe, test: bool) -> Result<Vec<String>> {
         let mut secrets = Vec::new();
         for (_, value) in arguments.iter_mut().filter(|(_, value)| are_in(value)) {
-            self.fill_value(value, test, &mut secrets)?;
+            self.fill_value(value, machine, test, &mut secrets)?;
         }
         Ok(secrets)
     }
 
-    fn fill_value(&self, value: &mut Value, test: bool, secrets: &mut Vec<String>) -> Result<()> {
+    fn fill_value(&self, value: &mut Value, machine: &dyn Probe, test: bool, secrets: &mut Vec<String>) -> Result<()> {
         match value {
             Value::String(text) => {
                 let pieces = pieces(text);
                 if let [Piece::Expression(expression)] = pieces[..] {
                     // Alone, it keeps its kind: a number stays one.
-                    *value = self.evaluate(expression, test, secrets)?;
+                    *value = self.evaluate(expression, machine, test, secrets)?;
                     return Ok(());
                 }
                 let mut filled = String::new();
@@ -87,29 +95,42 @@ impl Outputs {
                     match piece {
                         Piece::Text(text) => filled.push_str(text),
                         Piece::Expression(expression) => {
-                            filled.push_str(&self.evaluate(expression, test, secrets)?.to_string());
+                            filled.push_str(&self.evaluate(expression, machine, test, secrets)?.to_string());
                         }
                     }
                 }
                 *value = filled.into();
                 Ok(())
             }
-            Value::List(items) => items.iter_mut().try_for_each(|item| self.fill_value(item, test, secrets)),
-            Value::Map(map) => map.iter_mut().try_for_each(|(_, item)| self.fill_value(item, test, secrets)),
+            Value::List(items) => items.iter_mut().try_for_each(|item| self.fill_value(item, machine, test, secrets)),
+            Value::Map(map) => map.iter_mut().try_for_each(|(_, item)| self.fill_value(item, machine, test, secrets)),
             _ => Ok(()),
         }
     }
 
-    fn evaluate(&self, expression: &str, test: bool, secrets: &mut Vec<String>) -> Result<Value> {
-        if expression.starts_with("outputs(") {
-            return Err(Error::failed(format!(
-                "${{ {expression} }}: other machines' outputs are not known in this run"
-            ))
-            .hint("run the states of both machines in one orchestration"));
-        }
+    /// What others may know of a step: its values, and whether they are secret or not known yet.
+    pub fn of(&self, step: &str) -> Option<Map> {
+        let all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.get(step)?;
+        let mut answer = Map::new();
+        answer.insert("values", known.values.clone());
+        answer.insert("unknown", known.unknown);
+        answer.insert("secret", known.secret);
+        Some(answer)
+    }
+
+    pub fn end(&self) {
+        self.over.store(true, Ordering::SeqCst);
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::SeqCst)
+    }
+
+    fn evaluate(&self, expression: &str, machine: &dyn Probe, test: bool, secrets: &mut Vec<String>) -> Result<Value> {
         let (mut variables, mut unknown, mut secret) = (Map::new(), false, false);
         {
-            let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             for name in states_in(expression) {
                 match all.get(name) {
                     Some(known) => {
@@ -121,10 +142,24 @@ impl Outputs {
                 }
             }
         }
+        let mut elsewhere = Map::new();
+        for (target, step) in elsewhere_in(expression) {
+            let ask = Ask::Outputs { target: target.to_owned(), step: step.to_owned() };
+            let answer = machine.controller().ask(ask)?;
+            let says = |key: &str| answer.walk(key, ":").is_some_and(Value::truth);
+            unknown |= says("unknown");
+            secret |= says("secret");
+            if let Value::Map(of_target) = elsewhere.entry(target) {
+                of_target.insert(step, answer.walk("values", ":").cloned().unwrap_or_default());
+            } else {
+                let values = answer.walk("values", ":").cloned().unwrap_or_default();
+                elsewhere.insert(target, Map::from_iter([(step.into(), values)]));
+            }
+        }
         if unknown {
             return Ok(UNKNOWN.into());
         }
-        match evaluate(expression, &variables) {
+        match evaluate(expression, &variables, &elsewhere) {
             Ok(value) => {
                 if secret {
                     note_secrets(&value, secrets);

@@ -1,5 +1,6 @@
 //! The loop of a run: asks the schedule what is next, does it, and says how it ended.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
@@ -14,6 +15,7 @@ use super::attempt::{Calling, Manner};
 use super::outputs::Outputs;
 use super::result::{Clock, Ended};
 use super::retry::Retry;
+use super::shared;
 use super::{Progress, RunOptions, arguments, joined};
 
 pub struct Runner<'r> {
@@ -21,7 +23,7 @@ pub struct Runner<'r> {
     options: &'r RunOptions<'r>,
     progress: &'r (dyn Fn(&Progress<'_>) + Sync),
     machine: &'r dyn System,
-    outputs: Outputs,
+    outputs: Arc<Outputs>,
     clock: Clock,
     /// How many calls there were.
     calls: AtomicUsize,
@@ -46,8 +48,15 @@ impl<'r> Runner<'r> {
         options: &'r RunOptions<'r>,
         progress: &'r (dyn Fn(&Progress<'_>) + Sync),
     ) -> Runner<'r> {
-        let (outputs, calls) = (Outputs::default(), AtomicUsize::new(0));
+        let (outputs, calls) = (Arc::<Outputs>::default(), AtomicUsize::new(0));
+        let id = machine.options().get("id").map(ToString::to_string).unwrap_or_default();
+        shared::share(options.job, &id, &outputs);
         Runner { low, options, progress, machine, outputs, clock: Clock::of(machine), calls }
+    }
+
+    /// Whoever waits for a step of it waits no longer.
+    pub fn end(&self) {
+        self.outputs.end();
     }
 
     pub fn run(&self) -> Map {

@@ -165,6 +165,15 @@ pub enum Ask {
         #[n(1)]
         pillar: Map,
     },
+    /// The outputs of a step on another target of the same job, once it has ended there, if the peer
+    /// rules allow `state.outputs`.
+    #[n(11)]
+    Outputs {
+        #[n(0)]
+        target: String,
+        #[n(1)]
+        step: String,
+    },
     /// Many small files at once, in the order of their names: a list of bytes, null for one that isn't there.
     #[n(9)]
     Files {

@@ -62,6 +62,7 @@ fn ask() -> impl Strategy<Value = Ask> {
         (map_of(value()), ".{0,9}", ".{0,9}", map_of(value()))
             .prop_map(|(grains, saltenv, pillarenv, given)| Ask::Pillar { grains, saltenv, pillarenv, given }),
         (any::<u32>(), map_of(value())).prop_map(|(number, pillar)| Ask::ExternalPillar { number, pillar }),
+        (".{0,9}", ".{0,9}").prop_map(|(target, step)| Ask::Outputs { target, step }),
         Just(Ask::Tree),
         (".{0,9}", vec(".{0,9}", 0..3)).prop_map(|(saltenv, paths)| Ask::Files { saltenv, paths }),
         (".{0,9}", ".{0,9}").prop_map(|(path, saltenv)| Ask::HashFile { path, saltenv }),

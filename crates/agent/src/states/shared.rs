@@ -1,0 +1,76 @@
+//! Runs under way, so that other machines of the same job can have their steps' outputs (D10).
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rocksalt_core::Map;
+use rocksalt_modules::machine::Probe;
+use rocksalt_modules::{Error, Result};
+
+use super::outputs::Outputs;
+
+/// By job and target: two ids may share one agent.
+type Key = (String, String);
+
+/// Others may ask after a run has ended: a few are kept.
+static RUNS: Mutex<VecDeque<(Key, Arc<Outputs>)>> = Mutex::new(VecDeque::new());
+
+const KEPT: usize = 16;
+
+/// How long a run may take to begin.
+const BEGIN: Duration = Duration::from_secs(60);
+
+/// How long a step may take to end.
+const END: Duration = Duration::from_secs(3600);
+
+/// How often a call that waits looks whether it was cancelled.
+const LOOK: f64 = 0.02;
+
+/// Lets others find the outputs of a run.
+pub fn share(job: &str, id: &str, outputs: &Arc<Outputs>) {
+    if job.is_empty() {
+        return;
+    }
+    let mut runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
+    runs.push_back(((job.to_owned(), id.to_owned()), Arc::clone(outputs)));
+    if runs.len() > KEPT {
+        runs.pop_front();
+    }
+}
+
+/// The outputs of a step of a run on this machine, once it has ended.
+pub fn wait_for(machine: &dyn Probe, job: &str, id: &str, step: &str) -> Result<Map> {
+    let key = (job.to_owned(), id.to_owned());
+    let begun = Instant::now();
+    let find = || {
+        let runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
+        runs.iter().rev().find(|(known, _)| *known == key).map(|(_, run)| Arc::clone(run))
+    };
+    loop {
+        if machine.cancelled() {
+            return Err(Error::cancelled());
+        }
+        match find() {
+            Some(run) => {
+                // Asked first: a step may end between the two.
+                let over = run.is_over();
+                if let Some(outputs) = run.of(step) {
+                    return Ok(outputs);
+                }
+                if over {
+                    return Err(Error::failed(format!("no step '{step}' ran on {id}")));
+                }
+            }
+            None if begun.elapsed() > BEGIN => {
+                return Err(Error::failed(format!("{id} has not begun its run"))
+                    .hint("with --batch who waits may come before whom it waits for"));
+            }
+            None => {}
+        }
+        if begun.elapsed() > END {
+            return Err(Error::timed_out(format!("the step '{step}' on {id} took too long")));
+        }
+        machine.sleep(LOOK)?;
+    }
+}
