@@ -111,3 +111,24 @@ fn what_does_not_compile_is_refused_and_what_fails_is_said() {
     assert_code(&outcome, exit::FAILED);
     assert_eq!(tally(&results(&outcome)["h1"]), (2, 1, 1), "{}", outcome.all());
 }
+
+#[test]
+fn a_step_uses_what_a_step_of_another_host_gave() {
+    let Some(fleet) = fleet(2) else { return };
+    let token = "make token:\n  cmd.run:\n    - name: sleep 0.5; hostname | rev\n";
+    let user = "/srv/token:\n  file.managed:\n    - contents: ${ outputs('h1')['make token'].stdout | trim }\n";
+    fleet.scratch.write("config/states/token.sls", token).expect("it's written");
+    fleet.scratch.write("config/states/user.sls", user).expect("it's written");
+    let top = "base:\n  h1: [token]\n  h2: [user]\n";
+    fleet.scratch.write("config/states/top.sls", top).expect("it's written");
+    let outcome = fleet.run(&["apply", "*"]);
+    assert_code(&outcome, exit::FAILED);
+    assert!(outcome.stdout.contains("may not know what steps on h1 gave"), "nothing by default: {}", outcome.all());
+    fleet.scratch.write("config/rocksalt.yml", &format!("{CONFIG}peer: {{h2: [state.outputs]}}\n")).expect("it's written");
+    let outcome = fleet.run(&["apply", "*"]);
+    assert_code(&outcome, exit::FINE);
+    assert_eq!(fleet.host(2).run("cat /srv/token").expect("it's there"), "1h\n");
+    let outcome = fleet.run(&["apply", "h2"]);
+    assert_code(&outcome, exit::FAILED);
+    assert!(outcome.stdout.contains("h1 is not part of this run"), "{}", outcome.all());
+}

@@ -26,7 +26,7 @@ pub struct Options {
     running: Running,
 
     #[command(flatten)]
-    targeting: run::Targeting,
+    targeting: run::ApplyTargeting,
 
     #[command(flatten)]
     how: run::How,
@@ -39,5 +39,5 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     }
     options.compiling.fill(&mut call)?;
     options.running.fill(&mut call)?;
-    run::perform(context, options.target, &options.targeting, call, options.how).await
+    run::perform(context, options.target, options.targeting.kind(), call, options.how).await
 }

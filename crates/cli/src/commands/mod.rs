@@ -226,3 +226,14 @@ impl Context {
         crate::environment::style(wished, indent)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two options of one name, and the like.
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

@@ -97,58 +97,67 @@ pub struct How {
     printing: Printing,
 }
 
-#[derive(Args)]
-#[group(multiple = false)]
-pub struct Targeting {
-    /// The target is a list of ids, with commas between
-    #[arg(short = 'L', long, help_heading = "Targets")]
-    list: bool,
-    /// … a regular expression
-    #[arg(short = 'E', long, help_heading = "Targets")]
-    pcre: bool,
-    /// … a grain: os:Debian
-    #[arg(short = 'G', long, help_heading = "Targets")]
-    grain: bool,
-    /// … a grain, by regular expression
-    #[arg(short = 'P', long, help_heading = "Targets")]
-    grain_pcre: bool,
-    /// … a pillar value: role:web
-    #[arg(short = 'I', long, help_heading = "Targets")]
-    pillar: bool,
-    /// … a pillar value, by regular expression
-    #[arg(short = 'J', long, help_heading = "Targets")]
-    pillar_pcre: bool,
-    /// … a nodegroup
-    #[arg(short = 'N', long, help_heading = "Targets")]
-    nodegroup: bool,
-    /// … an address or a network: 10.0.0.0/8
-    #[arg(short = 'S', long, help_heading = "Targets")]
-    ipcidr: bool,
-    /// … a range: web[01-10]
-    #[arg(short = 'R', long, help_heading = "Targets")]
-    range: bool,
-    /// … compound: 'G@os:Debian and web*'
-    #[arg(short = 'C', long, help_heading = "Targets")]
-    compound: bool,
+/// How the target expression is meant. `apply` has `--pillar` for data, so there it is only `-I`.
+macro_rules! targeting {
+    ($name:ident, $(#[$pillar:meta])+) => {
+        #[derive(Args)]
+        #[group(multiple = false)]
+        pub struct $name {
+            /// The target is a list of ids, with commas between
+            #[arg(short = 'L', long, help_heading = "Targets")]
+            list: bool,
+            /// … a regular expression
+            #[arg(short = 'E', long, help_heading = "Targets")]
+            pcre: bool,
+            /// … a grain: os:Debian
+            #[arg(short = 'G', long, help_heading = "Targets")]
+            grain: bool,
+            /// … a grain, by regular expression
+            #[arg(short = 'P', long, help_heading = "Targets")]
+            grain_pcre: bool,
+            /// … a pillar value: role:web
+            $(#[$pillar])+
+            by_pillar: bool,
+            /// … a pillar value, by regular expression
+            #[arg(short = 'J', long, help_heading = "Targets")]
+            pillar_pcre: bool,
+            /// … a nodegroup
+            #[arg(short = 'N', long, help_heading = "Targets")]
+            nodegroup: bool,
+            /// … an address or a network: 10.0.0.0/8
+            #[arg(short = 'S', long, help_heading = "Targets")]
+            ipcidr: bool,
+            /// … a range: web[01-10]
+            #[arg(short = 'R', long, help_heading = "Targets")]
+            range: bool,
+            /// … compound: 'G@os:Debian and web*'
+            #[arg(short = 'C', long, help_heading = "Targets")]
+            compound: bool,
+        }
+
+        impl $name {
+            pub fn kind(&self) -> Kind {
+                let wished = [
+                    (self.list, Kind::List),
+                    (self.pcre, Kind::Pcre),
+                    (self.grain, Kind::Grain),
+                    (self.grain_pcre, Kind::GrainPcre),
+                    (self.by_pillar, Kind::Pillar),
+                    (self.pillar_pcre, Kind::PillarPcre),
+                    (self.nodegroup, Kind::Nodegroup),
+                    (self.ipcidr, Kind::IpCidr),
+                    (self.range, Kind::Range),
+                    (self.compound, Kind::Compound),
+                ];
+                wished.into_iter().find(|(given, _)| *given).map_or(Kind::Glob, |(_, kind)| kind)
+            }
+        }
+
+    };
 }
 
-impl Targeting {
-    pub fn kind(&self) -> Kind {
-        let wished = [
-            (self.list, Kind::List),
-            (self.pcre, Kind::Pcre),
-            (self.grain, Kind::Grain),
-            (self.grain_pcre, Kind::GrainPcre),
-            (self.pillar, Kind::Pillar),
-            (self.pillar_pcre, Kind::PillarPcre),
-            (self.nodegroup, Kind::Nodegroup),
-            (self.ipcidr, Kind::IpCidr),
-            (self.range, Kind::Range),
-            (self.compound, Kind::Compound),
-        ];
-        wished.into_iter().find(|(given, _)| *given).map_or(Kind::Glob, |(_, kind)| kind)
-    }
-}
+targeting!(Targeting, #[arg(short = 'I', long = "pillar", help_heading = "Targets")]);
+targeting!(ApplyTargeting, #[arg(short = 'I', help_heading = "Targets")]);
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
     if options.ignore_host_keys {
@@ -163,14 +172,14 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             .arg([options.function.clone()].into_iter().chain(options.arguments.clone()).collect::<Vec<_>>().join(" ")),
         false => Call { args, kwargs, ..Call::new(&options.function) },
     };
-    perform(context, options.target, &options.targeting, call, options.how).await
+    perform(context, options.target, options.targeting.kind(), call, options.how).await
 }
 
 /// Runs a call on targets, once all of the command line is understood.
 pub async fn perform(
     context: Context,
     target: String,
-    targeting: &Targeting,
+    kind: Kind,
     call: Call,
     options: How,
 ) -> Result<ExitCode, Failure> {
@@ -185,7 +194,7 @@ pub async fn perform(
     let timeout = options.timeout.or(default_timeout).filter(|timeout| *timeout > 0.0);
     let timeout = timeout.map(|timeout| seconds(timeout, "--timeout")).transpose()?;
     let batch_wait = seconds(options.batch_wait, "--batch-wait")?;
-    let target = Target { kind: targeting.kind(), text: target, delimiter: ":".into() };
+    let target = Target { kind, text: target, delimiter: ":".into() };
 
     let id = options.job_id.unwrap_or_else(new_job_id);
     if options.background {
