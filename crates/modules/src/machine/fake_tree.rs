@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use rocksalt_core::{Map, Value, yaml};
+use rocksalt_core::{Map, Value};
 
 use super::{EntryKind, StateWish, Template, Tree, TreeEntry};
 use crate::catalog::Outcome;
@@ -114,7 +114,7 @@ impl Tree for FakeTree {
     }
 
     fn render_data(&self, template: &Template<'_>) -> Result<Value> {
-        yaml::parse(&self.render(template)?).map_err(|error| Error::failed(error.to_string()))
+        self.render(template).map(Value::String)
     }
 
     fn states(&self, _: StateWish) -> Result<Outcome> {

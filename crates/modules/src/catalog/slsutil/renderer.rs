@@ -1,6 +1,6 @@
 //! `slsutil.renderer`: a file or a text through a pipe of renderers.
 
-use rocksalt_core::{Map, Value, json, yaml};
+use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
 use super::Function;
@@ -59,50 +59,13 @@ impl Function for Renderer {
         if text.trim().is_empty() {
             return nothing();
         }
-        let (renderers, text) = pipe(&text, &self.default_renderer);
-        let renderers: Vec<&str> = renderers.split('|').map(str::trim).filter(|name| !name.is_empty()).collect();
-        // What makes data of a text comes last; what is before it makes texts of texts.
-        let (last, before) = match renderers.split_last() {
-            Some((last, before)) if matches!(name(last), "yaml" | "json" | "text") => (name(last), before),
-            _ => ("text", &*renderers),
+        let template = Template {
+            renderer: &self.default_renderer,
+            text: &text,
+            source: &source,
+            saltenv: &saltenv,
+            context: self.kwargs,
         };
-        let mut rendered = text.to_owned();
-        if !before.is_empty() {
-            let template = Template {
-                renderer: &before.join("|"),
-                text: &rendered,
-                source: &source,
-                saltenv: &saltenv,
-                context: self.kwargs,
-            };
-            rendered = machine.tree().render(&template)?;
-        }
-        data(last, rendered).map_err(|error| Error::failed(format!("Rendering {source} failed: {error}")))
+        machine.tree().render_data(&template)
     }
-}
-
-/// A renderer's name without what it is given: `jinja -v`.
-fn name(renderer: &str) -> &str {
-    renderer.split_whitespace().next().unwrap_or_default()
-}
-
-/// The renderers of a text, and the text without the line that names them.
-fn pipe<'a>(text: &'a str, usual: &'a str) -> (&'a str, &'a str) {
-    let line = text.lines().next().unwrap_or_default();
-    match line.strip_prefix("#!") {
-        // A script's first line is no pipe.
-        Some(names) if !names.trim_start().starts_with('/') => {
-            (names, text[line.len()..].trim_start_matches('\r').strip_prefix('\n').unwrap_or_default())
-        }
-        _ => (usual, text),
-    }
-}
-
-fn data(renderer: &str, text: String) -> Result<Value, String> {
-    let value = match renderer {
-        "yaml" => yaml::parse(&text).map_err(|error| error.to_string())?,
-        "json" => json::parse(&text).map_err(|error| error.to_string())?,
-        _ => return Ok(Value::String(text)),
-    };
-    Ok(if value.truth() { value } else { Value::Map(Map::new()) })
 }
