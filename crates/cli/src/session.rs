@@ -368,7 +368,7 @@ fn state_options(config: &Config) -> Map {
     known.collect()
 }
 
-const STATE_OPTIONS: [&str; 23] = [
+const STATE_OPTIONS: [&str; 26] = [
     "default_top",
     "env_order",
     "failhard",
@@ -383,6 +383,8 @@ const STATE_OPTIONS: [&str; 23] = [
     "pillar_source_merging_strategy",
     "pillarenv",
     "renderer",
+    "renderer_blacklist",
+    "renderer_whitelist",
     "saltenv",
     "state_aggregate",
     "state_auto_order",
@@ -390,6 +392,7 @@ const STATE_OPTIONS: [&str; 23] = [
     "state_mode",
     "state_top",
     "state_top_saltenv",
+    "state_width",
     "test",
     "top_file_merging_strategy",
 ];

@@ -62,8 +62,13 @@ impl ThisMachine {
         let running = tokio::spawn(async move { controller.run(job, None, updates, Stopper::default()).await });
         let mut outcome = None;
         while let Some(update) = news.recv().await {
-            if let Update::Done { outcome: done, .. } = update {
-                outcome = Some(done);
+            match update {
+                Update::Done { outcome: done, .. } => outcome = Some(done),
+                Update::Event { event, .. } if event.tag.starts_with("warning: ") => {
+                    eprintln!("{}", crate::output::clean(&event.tag));
+                }
+                Update::Note { text, .. } => eprintln!("{}", crate::output::clean(&text)),
+                _ => {}
             }
         }
         let _ = running.await;
@@ -83,6 +88,14 @@ fn read_grains(path: &std::path::Path) -> Result<Map, Failure> {
     let value = match json::parse(&text) {
         Ok(value) => value,
         Err(_) => yaml::parse(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?,
+    };
+    // What `grains.items --out json` prints has them below the target's id.
+    let value = match value {
+        Value::Map(map) if map.len() == 1 && !map.contains_key("id") => {
+            let below = map.values().next().filter(|below| below.as_map().is_some()).cloned();
+            below.unwrap_or(Value::Map(map))
+        }
+        other => other,
     };
     match value {
         Value::Map(grains) => Ok(grains),

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use rocksalt_core::{Map, Value, json};
 use serde_json::Value as Json;
 
-use crate::catalog::{self, Entry, NAMED};
+use crate::catalog::{self, Entry, NAMED, StateEntry};
 
 /// A function's documentation.
 #[derive(Debug)]
@@ -60,31 +60,71 @@ pub fn reference() -> String {
     for noun in catalog::nouns() {
         let _ = write!(page, "\n## {noun}\n");
         for entry in catalog::matching(noun) {
-            let doc = of(entry);
-            let _ = write!(page, "\n### {}\n\n{}\n", doc.name, doc.text);
-            if !doc.aliases.is_empty() {
-                let names: Vec<String> = doc.aliases.iter().map(|name| format!("`{name}`")).collect();
-                let _ = write!(page, "\nAlso called {}.\n", names.join(", "));
-            }
-            if !doc.arguments.is_empty() {
-                page.push('\n');
-            }
-            for argument in &doc.arguments {
-                let _ = writeln!(page, "- `{}`{}: {}", argument.shown(), argument.note(), argument.text);
-            }
+            section(&mut page, &of(entry));
         }
     }
     page
 }
 
+/// The texts of all states that a pattern means.
+pub fn state_doc(pattern: &str) -> Map {
+    catalog::matching_states(pattern).map(|entry| (entry.name.into(), plain(&of_state(entry)).into())).collect()
+}
+
+/// All states as one page of Markdown.
+pub fn state_reference() -> String {
+    let mut page = String::from(
+        "# States\n\nMade from the program's own documentation by a test; `rocksalt doc NAME` shows the same. \
+         [States](../states.md) says what all of them take besides (`require`, `unless`, `retry` …).\n",
+    );
+    let mut noun = "";
+    for entry in catalog::states() {
+        let of = entry.name.split('.').next().unwrap_or_default();
+        if of != noun {
+            noun = of;
+            let _ = write!(page, "\n## {noun}\n");
+        }
+        section(&mut page, &of_state(entry));
+    }
+    page
+}
+
+fn section(page: &mut String, doc: &Doc) {
+    let _ = write!(page, "\n### {}\n\n{}\n", doc.name, doc.text);
+    if !doc.aliases.is_empty() {
+        let names: Vec<String> = doc.aliases.iter().map(|name| format!("`{name}`")).collect();
+        let _ = write!(page, "\nAlso called {}.\n", names.join(", "));
+    }
+    if !doc.arguments.is_empty() {
+        page.push('\n');
+    }
+    for argument in &doc.arguments {
+        let _ = writeln!(page, "- `{}`{}: {}", argument.shown(), argument.note(), argument.text);
+    }
+}
+
 /// What one function says.
 pub fn of(entry: &Entry) -> Doc {
-    let schema = (entry.schema)().to_value();
+    described(entry.name, entry.aliases, (entry.schema)().to_value(), (entry.arguments)(), entry.rest)
+}
+
+/// What one state says.
+pub fn of_state(entry: &StateEntry) -> Doc {
+    // Arguments of states go by name only; none takes what is left over by position.
+    described(entry.name, &[], (entry.schema)().to_value(), (entry.arguments)(), "")
+}
+
+fn described(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    schema: Json,
+    fields: &'static [&'static str],
+    rest: &str,
+) -> Doc {
     let inner = resolved(&schema);
     let text = schema.get("description").or_else(|| inner.get("description"));
     let required = inner.get("required").and_then(Json::as_array);
-    let fields = (entry.arguments)();
-    let rest = fields.iter().position(|name| *name == entry.rest);
+    let rest = fields.iter().position(|name| *name == rest);
     let arguments = fields.iter().enumerate().map(|(index, name)| {
         let property = inner.get("properties").and_then(|properties| properties.get(name));
         let words = property.and_then(|property| property.get("description")).and_then(Json::as_str);
@@ -104,8 +144,8 @@ pub fn of(entry: &Entry) -> Doc {
         }
     });
     Doc {
-        name: entry.name,
-        aliases: entry.aliases,
+        name,
+        aliases,
         text: text.and_then(Json::as_str).unwrap_or_default().to_owned(),
         arguments: arguments.collect(),
     }

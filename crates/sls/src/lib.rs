@@ -18,7 +18,6 @@ pub mod sources;
 
 pub mod high;
 pub mod low;
-pub mod merge;
 pub mod outputs;
 pub mod pillar;
 pub mod render;

@@ -124,7 +124,10 @@ fn a_step_uses_what_a_step_of_another_host_gave() {
     let outcome = fleet.run(&["apply", "*"]);
     assert_code(&outcome, exit::FAILED);
     assert!(outcome.stdout.contains("may not know what steps on h1 gave"), "nothing by default: {}", outcome.all());
-    fleet.scratch.write("config/rocksalt.yml", &format!("{CONFIG}peer: {{h2: [state.outputs]}}\n")).expect("it's written");
+    fleet
+        .scratch
+        .write("config/rocksalt.yml", &format!("{CONFIG}peer: {{h2: [state.outputs]}}\n"))
+        .expect("it's written");
     let outcome = fleet.run(&["apply", "*"]);
     assert_code(&outcome, exit::FINE);
     assert_eq!(fleet.host(2).run("cat /srv/token").expect("it's there"), "1h\n");

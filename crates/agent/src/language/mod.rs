@@ -9,7 +9,7 @@ mod surroundings;
 use std::sync::Arc;
 
 use rocksalt_core::frame::Ask;
-use rocksalt_core::{Map, Value};
+use rocksalt_core::{Event, Map, Value};
 use rocksalt_modules::catalog::Outcome;
 use rocksalt_modules::machine::{Host, Probe, StateVerb, StateWish, Template};
 use rocksalt_modules::{Error, Result};
@@ -66,6 +66,12 @@ fn work(
         Ok(high) => high,
         Err(faults) => return Ok(nothing_to_do(wish, &faults).ok_or(faults)),
     };
+    for warning in &high.warnings {
+        let mut data = Map::new();
+        data.insert("hint", warning.hint.clone());
+        // Nobody need hear it.
+        let _ = host.controller().ask(Ask::Event(Event { tag: format!("warning: {}", warning.text), data }));
+    }
     high.exclude(wish.exclude.iter().cloned());
     if wish.verb == StateVerb::ShowHigh {
         return Ok(Ok(shown(high.to_value())));

@@ -1,4 +1,4 @@
-//! `rocksalt doc`: what functions do and take.
+//! `rocksalt doc`: what functions and states do and take.
 
 use std::process::ExitCode;
 
@@ -10,10 +10,10 @@ use super::Common;
 use crate::failure::Failure;
 use crate::say::say;
 
-/// Shows what functions do and take; without a name, which there are.
+/// Shows what functions and states do and take; without a name, which there are.
 #[derive(Args)]
 pub struct Options {
-    /// A function (cmd.run), a noun (cmd), or a pattern (cmd.*)
+    /// A function (cmd.run), a state (file.managed), a noun (cmd), or a pattern (cmd.*)
     name: Option<String>,
 }
 
@@ -22,23 +22,32 @@ pub fn run(options: &Options, common: &Common) -> Result<ExitCode, Failure> {
         list(common.json);
         return Ok(ExitCode::SUCCESS);
     };
-    let found = docs::doc(name);
-    if found.is_empty() {
+    // A noun may have functions and states of the same name: functions first, then states.
+    let functions = docs::doc(name);
+    let states = docs::state_doc(name);
+    if functions.is_empty() && states.is_empty() {
         let known = catalog::all().map(|entry| entry.name).chain(catalog::nouns());
+        let known = known.chain(catalog::states().map(|entry| entry.name));
         let near = nearest::hint(name, known.collect::<Vec<_>>());
-        return Err(
-            Failure::usage(format!("there is no function '{name}'{near}")).hint("`rocksalt doc` lists what there is")
-        );
+        return Err(Failure::usage(format!("there is no function or state '{name}'{near}"))
+            .hint("`rocksalt doc` lists what there is"));
     }
     if common.json {
+        let mut found = functions;
+        for (name, text) in states {
+            let name = if found.get_value(&name).is_some() { format!("{name} (state)").into() } else { name };
+            found.insert(name, text);
+        }
         say!("{}", json::pretty(&Value::Map(found)));
     } else {
-        for (name, text) in found.iter() {
-            say!("{name}\n");
-            for line in text.to_string().trim_end().lines() {
-                say!("{}", format!("    {line}").trim_end());
+        for (kind, found) in [("", &functions), (" (state)", &states)] {
+            for (name, text) in found.iter() {
+                say!("{name}{kind}\n");
+                for line in text.to_string().trim_end().lines() {
+                    say!("{}", format!("    {line}").trim_end());
+                }
+                say!("");
             }
-            say!("");
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -52,17 +61,31 @@ fn list(as_json: bool) {
         return;
     }
     let width = crate::environment::width().min(100);
+    let state_nouns: Vec<&str> = {
+        let mut nouns: Vec<&str> = catalog::states().filter_map(|entry| entry.name.split('.').next()).collect();
+        nouns.dedup();
+        nouns
+    };
+    say!("Functions:\n");
     for noun in catalog::nouns() {
-        let verbs = catalog::all().filter_map(|entry| entry.name.strip_prefix(noun)?.strip_prefix('.'));
-        let mut line = format!("{noun:10}");
-        for verb in verbs {
-            if line.chars().count() + verb.len() + 1 > width {
-                say!("{line}");
-                line = " ".repeat(10);
-            }
-            line += &format!(" {verb}");
-        }
-        say!("{line}");
+        fold(noun, catalog::all().filter_map(|entry| entry.name.strip_prefix(noun)?.strip_prefix('.')), width);
+    }
+    say!("\nStates:\n");
+    for noun in state_nouns {
+        fold(noun, catalog::states().filter_map(|entry| entry.name.strip_prefix(noun)?.strip_prefix('.')), width);
     }
     say!("\n`rocksalt doc NOUN` or `rocksalt doc NOUN.VERB` tells more.");
+}
+
+/// A noun and its verbs, as wide as the terminal.
+fn fold<'a>(noun: &str, verbs: impl Iterator<Item = &'a str>, width: usize) {
+    let mut line = format!("{noun:12}");
+    for verb in verbs {
+        if line.chars().count() + verb.len() + 1 > width {
+            say!("{line}");
+            line = " ".repeat(12);
+        }
+        line += &format!(" {verb}");
+    }
+    say!("{line}");
 }

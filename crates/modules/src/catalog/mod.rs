@@ -119,6 +119,16 @@ pub fn states() -> impl Iterator<Item = &'static StateEntry> {
     STATES.iter().flat_map(|(_, states)| states.iter())
 }
 
+/// As [`matching`], for states.
+pub fn matching_states(pattern: &str) -> impl Iterator<Item = &'static StateEntry> {
+    let pattern = pattern.trim_end_matches('.').to_owned();
+    let noun = !pattern.is_empty() && !pattern.contains('.');
+    states().filter(move |entry| match noun {
+        true => glob::matches(&pattern, entry.name.split('.').next().unwrap_or_default()),
+        false => pattern.is_empty() || glob::matches(&pattern, entry.name),
+    })
+}
+
 pub fn find_state(name: &str) -> Option<&'static StateEntry> {
     let (noun, _) = name.split_once('.')?;
     let (_, states) = STATES.iter().find(|(known, _)| *known == noun)?;

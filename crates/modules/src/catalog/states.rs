@@ -148,15 +148,31 @@ functions! {
     Apply = "state.apply": StateVerb::Apply, false;
 
     /// Applies state files.
+    ///
+    /// ```text
+    /// rocksalt 'web*' state.sls nginx
+    /// ```
     Sls = "state.sls": StateVerb::Apply, false;
 
     /// Says what `state.apply` would change; nothing is changed.
+    ///
+    /// ```text
+    /// rocksalt '*' state.test nginx
+    /// ```
     Test = "state.test": StateVerb::Apply, true;
 
     /// The states of files as written, with includes and extends worked in.
+    ///
+    /// ```text
+    /// rocksalt web1 state.show_sls nginx
+    /// ```
     ShowSls = "state.show_sls": StateVerb::ShowHigh, false;
 
     /// The steps of files in the order in which they would run.
+    ///
+    /// ```text
+    /// rocksalt web1 state.show_low_sls nginx
+    /// ```
     ShowLowSls = "state.show_low_sls": StateVerb::ShowLow, false;
 
     /// What is wrong in state files (all of the environment, if none are named); nothing is applied.
@@ -237,12 +253,24 @@ tops! {
     Highstate = "state.highstate": StateVerb::Apply;
 
     /// The states that the top file comes to, as written.
+    ///
+    /// ```text
+    /// rocksalt web1 state.show_highstate
+    /// ```
     ShowHighstate = "state.show_highstate": StateVerb::ShowHigh;
 
     /// The steps that the top file comes to, in the order in which they would run.
+    ///
+    /// ```text
+    /// rocksalt web1 state.show_lowstate
+    /// ```
     ShowLowstate = "state.show_lowstate": StateVerb::ShowLow;
 
     /// The state files that the top file gives this target, by environment.
+    ///
+    /// ```text
+    /// rocksalt '*' state.show_top
+    /// ```
     ShowTop = "state.show_top": StateVerb::ShowTop;
 }
 

@@ -15,6 +15,7 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<ListModules>(),
     entry::<ListStateFunctions>(),
     entry::<ListStateModules>(),
+    entry::<StateDoc>(),
 ];
 
 /// The arguments of functions, in Salt's form.
@@ -148,7 +149,7 @@ impl Function for ListModules {
     }
 }
 
-/// The names of states, of which there are none yet.
+/// The names of states.
 ///
 /// ```text
 /// rocksalt '*' sys.list_state_functions file
@@ -156,8 +157,7 @@ impl Function for ListModules {
 #[derive(Deserialize)]
 #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
 pub struct ListStateFunctions {
-    /// States, nouns or shell patterns.
-    #[allow(dead_code, reason = "there is nothing to choose from yet")]
+    /// States, nouns or shell patterns; all states if left out.
     args: Vec<String>,
 }
 
@@ -166,11 +166,16 @@ impl Function for ListStateFunctions {
     type Output = Vec<&'static str>;
 
     fn call(self, _: &dyn System) -> Result<Vec<&'static str>> {
-        Ok(Vec::new())
+        let patterns = if self.args.is_empty() { vec![String::new()] } else { self.args };
+        let mut names: Vec<&str> =
+            patterns.iter().flat_map(|pattern| super::matching_states(pattern)).map(|entry| entry.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
     }
 }
 
-/// The nouns that states begin with, of which there are none yet.
+/// The nouns that states begin with.
 ///
 /// ```text
 /// rocksalt '*' sys.list_state_modules
@@ -178,8 +183,7 @@ impl Function for ListStateFunctions {
 #[derive(Deserialize)]
 #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
 pub struct ListStateModules {
-    /// Shell patterns.
-    #[allow(dead_code, reason = "there is nothing to choose from yet")]
+    /// Shell patterns; all nouns if left out.
     args: Vec<String>,
 }
 
@@ -188,6 +192,42 @@ impl Function for ListStateModules {
     type Output = Vec<&'static str>;
 
     fn call(self, _: &dyn System) -> Result<Vec<&'static str>> {
-        Ok(Vec::new())
+        let nouns = super::states().filter_map(|entry| entry.name.split('.').next());
+        let wanted = |noun: &&str| self.args.is_empty() || self.args.iter().any(|pattern| glob::matches(pattern, noun));
+        let mut nouns: Vec<&str> = nouns.filter(wanted).collect();
+        nouns.dedup();
+        Ok(nouns)
+    }
+}
+
+/// What states do and take.
+///
+/// ```text
+/// rocksalt '*' sys.state_doc file.managed
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct StateDoc {
+    /// States, nouns or shell patterns; all states if left out.
+    args: Vec<String>,
+}
+
+impl Function for StateDoc {
+    const NAME: &'static str = "sys.state_doc";
+    type Output = Map;
+
+    #[cfg(feature = "docs")]
+    fn call(self, _: &dyn System) -> Result<Map> {
+        if self.args.is_empty() {
+            return Ok(crate::docs::state_doc(""));
+        }
+        Ok(self.args.iter().flat_map(|pattern| crate::docs::state_doc(pattern)).collect())
+    }
+
+    #[cfg(not(feature = "docs"))]
+    fn call(self, _: &dyn System) -> Result<Map> {
+        let words = self.args.join(" ");
+        Err(crate::Error::failed("documentation is kept on the controller, not on targets")
+            .hint(format!("`rocksalt doc {words}` shows it").replace(" `", "`")))
     }
 }

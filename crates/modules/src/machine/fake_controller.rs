@@ -62,7 +62,8 @@ impl Upward for FakeController {
                 lock(&self.published).push(format!("{target} {} {args} {kwargs}", call.function));
                 self.answers.clone().into()
             }
-            Ask::Pillar { .. } | Ask::Outputs { .. } | Ask::ExternalPillar { .. } | Ask::Tree | Ask::Files { .. } => {
+            Ask::Outputs { target, .. } => return Err(missing(&format!("outputs of {target}"))),
+            Ask::Pillar { .. } | Ask::ExternalPillar { .. } | Ask::Tree | Ask::Files { .. } => {
                 return Err(missing("tree"));
             }
             Ask::Event(event) => {

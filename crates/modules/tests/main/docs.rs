@@ -95,16 +95,20 @@ fn argspecs_have_salts_form() {
 /// `UPDATE=1 cargo test -p rocksalt-modules reference` writes it anew.
 #[test]
 fn the_reference_is_up_to_date() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/functions.md");
-    let wanted = docs::reference();
+    up_to_date("functions.md", &docs::reference());
+    up_to_date("states.md", &docs::state_reference());
+}
+
+fn up_to_date(page: &str, wanted: &str) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page);
     if std::env::var_os("UPDATE").is_some() {
         std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the folder can be made");
-        std::fs::write(&path, &wanted).expect("the reference can be written");
+        std::fs::write(&path, wanted).expect("the reference can be written");
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     let stale = wanted.lines().zip(found.lines().chain(std::iter::repeat(""))).find(|(wanted, found)| wanted != found);
     assert!(
         found == wanted,
-        "docs/reference/functions.md is stale, first at {stale:?}; UPDATE=1 in the environment of this test writes it"
+        "docs/reference/{page} is stale, first at {stale:?}; UPDATE=1 in the environment of this test writes it"
     );
 }

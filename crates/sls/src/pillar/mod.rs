@@ -6,10 +6,10 @@ mod top;
 
 use std::collections::HashSet;
 
+use rocksalt_core::merge::{Strategy, merge_maps};
 use rocksalt_core::{Map, Value};
 
 use crate::fault::Fault;
-use crate::merge::{Strategy, merge};
 use crate::render::default_pipe;
 use crate::session::Session;
 use crate::setting::{Setting, switch, text};
@@ -108,7 +108,7 @@ struct Policy {
 
 impl Policy {
     fn merge(&self, into: Map, from: Map) -> Map {
-        merge(into, from, self.strategy, self.merge_lists)
+        merge_maps(into, from, self.strategy, self.merge_lists)
     }
 }
 
@@ -125,7 +125,7 @@ impl<'s, 'a> Compiler<'s, 'a> {
         let options = session.setting.options;
         let strategy = text(options, "pillar_source_merging_strategy").unwrap_or("smart");
         let policy = Policy {
-            strategy: Strategy::from_name(strategy, default_pipe(options)),
+            strategy: Strategy::named(strategy, default_pipe(options)),
             merge_lists: switch(options, "pillar_merge_lists"),
             includes_win: switch(options, "pillar_includes_override_sls"),
         };
@@ -137,7 +137,10 @@ impl<'s, 'a> Compiler<'s, 'a> {
             match external.fetch(setting.setting.id, &data) {
                 Ok(more) => data = self.policy.merge(data, more),
                 Err(reason) => {
-                    self.error(Fault::new(format!("Failed to load ext_pillar {}: {reason}", external.name())));
+                    // Why it failed may quote a command, an address or what they said: the operator's business.
+                    let failed = format!("Failed to load ext_pillar {}", external.name());
+                    self.outcome.details.push(Fault::new(format!("{failed}: {reason}")));
+                    self.outcome.errors.push(Fault::new(format!("{failed}. Please see master log for details.")));
                 }
             }
         }

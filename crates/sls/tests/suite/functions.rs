@@ -1,9 +1,9 @@
 //! A few functions for templates, as Salt has them; the real ones are modules.
 
+use rocksalt_core::merge::update;
 use rocksalt_core::pattern::glob;
 use rocksalt_core::{Map, Value};
 use rocksalt_sls::Functions;
-use rocksalt_sls::merge::update;
 
 pub struct Fake {
     pub grains: Map,
