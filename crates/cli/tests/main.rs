@@ -43,7 +43,7 @@ fn the_page_of_mistakes_shows_what_is_printed() {
 
 /// A case as a section of a page.
 fn section(case: &str) -> String {
-    let mut blocks = case.split("== ");
+    let mut blocks = blocks(case);
     let title = blocks.next().unwrap_or_default().trim().trim_start_matches("# ");
     let mut text = format!("\n## {title}\n");
     for block in blocks {
@@ -66,12 +66,21 @@ fn section(case: &str) -> String {
     text
 }
 
+/// What is before the first line that begins with `== `, and then what is behind each of them.
+fn blocks(text: &str) -> impl Iterator<Item = &str> {
+    let mut starts: Vec<usize> = text.match_indices("\n== ").map(|(at, _)| at + 1).collect();
+    starts.insert(0, 0);
+    starts.push(text.len());
+    let pairs: Vec<(usize, usize)> = starts.windows(2).map(|pair| (pair[0], pair[1])).collect();
+    pairs.into_iter().map(|(from, to)| text[from..to].strip_prefix("== ").unwrap_or(&text[from..to]))
+}
+
 /// `None` if all is as the case says.
 fn check(file: &Path) -> Option<String> {
     let text = std::fs::read_to_string(file).unwrap();
     let scratch = Scratch::new(file);
     let mut now = String::new();
-    let mut blocks = text.split("== ");
+    let mut blocks = blocks(&text);
     now += blocks.next().unwrap_or_default();
     for block in blocks {
         let (head, body) = block.split_once('\n').unwrap_or((block, ""));

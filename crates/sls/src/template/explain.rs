@@ -67,7 +67,14 @@ fn hint(error: &TemplateError, rendering: &Rendering<'_, '_>) -> Option<String> 
     if error.kind == ErrorKind::TemplateMissing && error.hint.is_none() {
         return Some(format!("there is no such file in the environment '{}'", rendering.saltenv));
     }
-    error.hint.clone()
+    let syntax = (error.kind == ErrorKind::Syntax && error.hint.is_none()).then(|| match &*error.message {
+        "unexpected '}'" => Some("a tag ends with '%}', a value with '}}'"),
+        message if message.starts_with("Unexpected end of template") => {
+            Some("something that was opened isn't closed: a tag needs its {% end… %}, and each one its '%}' or '}}'")
+        }
+        _ => None,
+    });
+    syntax.flatten().map(str::to_owned).or_else(|| error.hint.clone())
 }
 
 fn imported(path: &str, rendering: &Rendering<'_, '_>) -> String {
