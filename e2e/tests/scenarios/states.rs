@@ -105,7 +105,7 @@ fn what_does_not_compile_is_refused_and_what_fails_is_said() {
     assert!(outcome.stdout.contains("Referenced state does not exist"), "{}", outcome.all());
     fleet
         .scratch
-        .write("config/states/fails.sls", "no:\n  cmd.run:\n    - name: 'exit 3'\nyes:\n  test.nop: []\n")
+        .write("config/states/fails.sls", "bad:\n  cmd.run:\n    - name: 'exit 3'\ngood:\n  test.nop: []\n")
         .expect("it's written");
     let outcome = fleet.run(&["apply", "*", "fails"]);
     assert_code(&outcome, exit::FAILED);
