@@ -88,8 +88,8 @@ impl Calls {
             args: call.args.clone(),
             since: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()),
         };
-        let outlet = (call.stream || call.progress)
-            .then(|| Arc::new(Mutex::new(Outlet::new(id, Arc::clone(&self.link)))));
+        let outlet =
+            (call.stream || call.progress).then(|| Arc::new(Mutex::new(Outlet::new(id, Arc::clone(&self.link)))));
         let shown = outlet.clone().filter(|_| call.progress);
         let sink = outlet.filter(|_| call.stream).map(|outlet| {
             Arc::new(move |pipe: Pipe, bytes: &[u8]| {

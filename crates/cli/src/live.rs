@@ -152,9 +152,6 @@ mod tests {
         let mut live = Live::new(vec!["web1".into()]);
         live.begun("web1");
         live.progress("web1", br#"{"done": 3, "total": 110, "running": ["file.managed /etc/motd"]}"#);
-        assert_eq!(
-            line(&live.out, 1, Duration::from_secs(2), 80),
-            "web1: 3/110 states: file.managed /etc/motd, 2s"
-        );
+        assert_eq!(line(&live.out, 1, Duration::from_secs(2), 80), "web1: 3/110 states: file.managed /etc/motd, 2s");
     }
 }

@@ -34,6 +34,7 @@ pub use fault::{Fault, Place};
 pub use functions::{Catalog, Changed, Decrypt, Functions};
 pub use high::{High, Wanted, compile};
 pub use low::{Chunk, Low, Need, Requisite, Step, low};
+pub use rocksalt_jinja::Machine;
 pub use setting::Setting;
 pub use sources::Sources;
 pub use top::top;

@@ -72,7 +72,8 @@ fn states_are_applied_once_and_then_find_nothing_to_do() {
 
 /// Every file of the host with all that a write would change.
 fn snapshot(fleet: &Fleet) -> String {
-    let command = "find / -xdev \\( -path /proc -o -path /sys \\) -prune -o -printf '%p %i %m %U:%G %s %T@ %C@\\n' | sort";
+    let command =
+        "find / -xdev \\( -path /proc -o -path /sys \\) -prune -o -printf '%p %i %m %U:%G %s %T@ %C@\\n' | sort";
     fleet.host(1).run(command).expect("find")
 }
 
@@ -95,11 +96,17 @@ fn a_dry_run_changes_nothing_at_all() {
 #[test]
 fn what_does_not_compile_is_refused_and_what_fails_is_said() {
     let Some(fleet) = fleet(1) else { return };
-    fleet.scratch.write("config/states/broken.sls", "a:\n  test.nop:\n    - require:\n      - test: b\n").expect("it's written");
+    fleet
+        .scratch
+        .write("config/states/broken.sls", "a:\n  test.nop:\n    - require:\n      - test: b\n")
+        .expect("it's written");
     let outcome = fleet.run(&["apply", "*", "broken"]);
     assert_code(&outcome, exit::FAILED);
     assert!(outcome.stdout.contains("Referenced state does not exist"), "{}", outcome.all());
-    fleet.scratch.write("config/states/fails.sls", "no:\n  cmd.run:\n    - name: 'exit 3'\nyes:\n  test.nop: []\n").expect("it's written");
+    fleet
+        .scratch
+        .write("config/states/fails.sls", "no:\n  cmd.run:\n    - name: 'exit 3'\nyes:\n  test.nop: []\n")
+        .expect("it's written");
     let outcome = fleet.run(&["apply", "*", "fails"]);
     assert_code(&outcome, exit::FAILED);
     assert_eq!(tally(&results(&outcome)["h1"]), (2, 1, 1), "{}", outcome.all());

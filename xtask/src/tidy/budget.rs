@@ -3,10 +3,10 @@
 use crate::tree::Tree;
 
 /// Crates linked into the agent, itself included. Raising it wants a reason in the commit.
-const AGENT_CRATES: usize = 50;
+const AGENT_CRATES: usize = 55;
 
 /// Bytes of one static agent, stripped: what it has, and a tenth more.
-const AGENT_BYTES: u64 = 3_400_000;
+const AGENT_BYTES: u64 = 5_400_000;
 
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut findings = Vec::new();

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use rocksalt_core::Call;
-use rocksalt_jinja::Machine;
 use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Command, Host, Kind, Probe, accounts};
+use rocksalt_sls::Machine;
 
 use super::surroundings::Door;
 

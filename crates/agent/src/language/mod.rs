@@ -1,5 +1,6 @@
 //! The state language on this machine: compiles, renders and runs.
 
+mod check;
 mod graph;
 mod looking;
 mod only;
@@ -29,22 +30,30 @@ pub fn perform(host: &Arc<Host>, wish: StateWish, progress: Progress<'_>) -> Res
     match work(host, &around, &wish, progress)? {
         Ok(outcome) => Ok(outcome),
         // Salt's way to say that states did not compile: a list of texts.
-        Err(faults) => {
-            Ok(Outcome { value: faults.iter().map(|fault| fault.report().into()).collect::<Vec<Value>>().into(), retcode: 1 })
-        }
+        Err(faults) => Ok(Outcome {
+            value: faults.iter().map(|fault| fault.report().into()).collect::<Vec<Value>>().into(),
+            retcode: 1,
+        }),
     }
 }
 
 type Compiled<T> = std::result::Result<T, Vec<Fault>>;
 
-fn work(host: &Arc<Host>, around: &Surroundings, wish: &StateWish, progress: Progress<'_>) -> Result<Compiled<Outcome>> {
+fn work(
+    host: &Arc<Host>,
+    around: &Surroundings,
+    wish: &StateWish,
+    progress: Progress<'_>,
+) -> Result<Compiled<Outcome>> {
     let shown = |value: Value| Outcome { value, retcode: 0 };
     let setting = around.setting();
     let compiled = match wish.verb {
+        StateVerb::Check => return Ok(Ok(check::check(host, around, wish)?)),
         StateVerb::ShowTop => {
             let names = |sls: Vec<String>| Value::List(sls.into_iter().map(Value::String).collect());
             let top = rocksalt_sls::top(&setting);
-            let all = top.map(|top| top.into_iter().map(|(saltenv, sls)| (saltenv.into(), names(sls))).collect::<Map>());
+            let all =
+                top.map(|top| top.into_iter().map(|(saltenv, sls)| (saltenv.into(), names(sls))).collect::<Map>());
             return Ok(all.map(|top| shown(top.into())));
         }
         StateVerb::RunHigh => High::of_data(&wish.argument, saltenv(wish)),
@@ -126,9 +135,8 @@ fn mode(around: &Surroundings, wish: &StateWish) -> Result<Mode> {
     let name = wish.mode.clone().or_else(|| around.options().get("state_mode").map(ToString::to_string));
     match name {
         None => Ok(Mode::Ansible),
-        Some(name) => Mode::from_name(&name).ok_or_else(|| {
-            Error::arguments(format!("there is no mode '{name}'")).hint("ansible, justdoit or genius")
-        }),
+        Some(name) => Mode::from_name(&name)
+            .ok_or_else(|| Error::arguments(format!("there is no mode '{name}'")).hint("ansible, justdoit or genius")),
     }
 }
 
@@ -152,7 +160,8 @@ fn nothing_to_do(wish: &StateWish, faults: &[Fault]) -> Option<Outcome> {
 fn single(wish: &StateWish) -> Result<Value> {
     let function = wish.argument.to_string();
     let Some((module, function)) = function.split_once('.') else {
-        return Err(Error::arguments(format!("'{function}' is no state")).hint("a state is written noun.verb, as in file.managed"));
+        return Err(Error::arguments(format!("'{function}' is no state"))
+            .hint("a state is written noun.verb, as in file.managed"));
     };
     let name = wish.arguments.get("name").map_or_else(|| function.to_owned(), ToString::to_string);
     let mut arguments = vec![function.into()];
@@ -205,9 +214,7 @@ fn rendered(host: &Arc<Host>, template: &Template<'_>, shebang: bool) -> Result<
 
 /// Compiles the pillar of the machine that the host stands for.
 pub fn pillar(host: &Arc<Host>, kwargs: &Map) -> Result<Map> {
-    let text = |key: &str| {
-        kwargs.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
-    };
+    let text = |key: &str| kwargs.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
     let around = Surroundings::without_pillar(host, text("saltenv"), text("pillarenv"));
     let given = kwargs.get("pillar").and_then(Value::as_map).cloned().unwrap_or_default();
     let external: Vec<Upstairs<'_>> = names_of(around.options())
@@ -249,5 +256,11 @@ impl External for Upstairs<'_> {
 
 /// The kinds of the external pillars, as the controller has them.
 fn names_of(options: &Map) -> Vec<String> {
-    options.get("ext_pillar_kinds").and_then(Value::as_list).unwrap_or_default().iter().map(ToString::to_string).collect()
+    options
+        .get("ext_pillar_kinds")
+        .and_then(Value::as_list)
+        .unwrap_or_default()
+        .iter()
+        .map(ToString::to_string)
+        .collect()
 }

@@ -14,7 +14,8 @@ pub fn only(mut low: Low, ids: &[&str]) -> Result<Low> {
         return Err(Error::failed(format!("No matches for ID '{unknown}' found in SLS{near}")));
     }
     let mut wanted: BTreeSet<usize> = BTreeSet::new();
-    let mut open: Vec<usize> = (0..low.steps.len()).filter(|step| ids.contains(&known[low.steps[*step].chunk])).collect();
+    let mut open: Vec<usize> =
+        (0..low.steps.len()).filter(|step| ids.contains(&known[low.steps[*step].chunk])).collect();
     while let Some(step) = open.pop() {
         if wanted.insert(step) {
             open.extend(low.steps[step].needs.iter().map(|need| need.step));

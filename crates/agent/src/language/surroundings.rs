@@ -11,8 +11,7 @@ use rocksalt_sls::{Catalog, Changed, Decrypt, Functions, Setting, Sources};
 
 /// Modules of Salt that have a watch function, whether they are here yet or not: a state file means
 /// the same everywhere.
-const WATCHERS: [&str; 9] =
-    ["at", "cmd", "docker_container", "etcd", "event", "module", "mount", "pkg", "service"];
+const WATCHERS: [&str; 9] = ["at", "cmd", "docker_container", "etcd", "event", "module", "mount", "pkg", "service"];
 
 /// Modules of Salt whose states can be taken together.
 const AGGREGATES: [&str; 3] = ["iptables", "pkg", "selinux"];
@@ -41,7 +40,8 @@ impl Surroundings {
                 options.insert(key, value.as_str());
             }
         }
-        let text = |key: &str| options.get(key).and_then(Value::as_str).map(str::to_owned).filter(|text| !text.is_empty());
+        let text =
+            |key: &str| options.get(key).and_then(Value::as_str).map(str::to_owned).filter(|text| !text.is_empty());
         Surroundings {
             door: Rc::new(Door(Arc::clone(host))),
             id: options.get("id").map(ToString::to_string).unwrap_or_default(),
@@ -62,7 +62,7 @@ impl Surroundings {
             sources: Rc::clone(&self.door) as Rc<dyn Sources>,
             functions: Rc::clone(&self.door) as Rc<dyn Functions>,
             decrypt: &*self.door,
-            machine: Some(Rc::clone(&self.door) as Rc<dyn rocksalt_jinja::Machine>),
+            machine: Some(Rc::clone(&self.door) as Rc<dyn rocksalt_sls::Machine>),
             saltenv: self.saltenv.as_deref(),
             pillarenv: self.pillarenv.as_deref(),
         }
@@ -110,11 +110,8 @@ impl Functions for Door {
             return Err(problem.text);
         }
         let changed = kept.and_then(|call| catalog::changed(&call, &result.value));
-        let changed = changed.map(|change| Changed {
-            position: change.position,
-            name: change.name,
-            value: change.value,
-        });
+        let changed =
+            changed.map(|change| Changed { position: change.position, name: change.name, value: change.value });
         Ok((result.value, changed))
     }
 
@@ -151,10 +148,14 @@ impl Decrypt for Door {
             self.0.options().get(key).and_then(Value::as_str).map_or_else(|| default.to_owned(), str::to_owned)
         };
         let words: Vec<String> = match method {
-            "gpg" => ["gpg", "--homedir", &option("gpg_keydir", "/etc/salt/gpgkeys"), "--status-fd", "2", "--no-tty", "-d"]
-                .map(str::to_owned)
-                .to_vec(),
-            "age" => ["age", "--decrypt", "-i", &option("age_identity", "/etc/rocksalt/age.key")].map(str::to_owned).to_vec(),
+            "gpg" => {
+                ["gpg", "--homedir", &option("gpg_keydir", "/etc/salt/gpgkeys"), "--status-fd", "2", "--no-tty", "-d"]
+                    .map(str::to_owned)
+                    .to_vec()
+            }
+            "age" => {
+                ["age", "--decrypt", "-i", &option("age_identity", "/etc/rocksalt/age.key")].map(str::to_owned).to_vec()
+            }
             other => return Err(format!("nobody knows how to decrypt '{other}'")),
         };
         let mut command = Command::new(words);

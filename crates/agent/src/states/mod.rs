@@ -17,7 +17,7 @@ use rocksalt_modules::machine::System;
 use rocksalt_sls::Low;
 use rocksalt_sls::schedule::Mode;
 
-pub use arguments::work;
+pub use arguments::{own, work};
 
 /// How a run is to go.
 pub struct RunOptions<'o> {

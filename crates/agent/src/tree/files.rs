@@ -86,13 +86,7 @@ impl Files {
     }
 
     /// The file, and all others that templates and state files are made of, as far as that isn't much.
-    fn fetch_together(
-        &self,
-        controller: &dyn Upward,
-        saltenv: &str,
-        path: &str,
-        entries: &[TreeEntry],
-    ) -> Result<()> {
+    fn fetch_together(&self, controller: &dyn Upward, saltenv: &str, path: &str, entries: &[TreeEntry]) -> Result<()> {
         let wanted = |below: &str| -> Vec<(&str, u64)> {
             let small = entries.iter().filter_map(|entry| match entry.kind {
                 EntryKind::File { size, .. } if size <= SMALL => Some((entry.path.as_str(), size)),

@@ -6,8 +6,11 @@ use super::{Error, Pillar, Settings, Target, open};
 
 /// All external pillars in their order. Whoever compiles a pillar asks one after the other and merges.
 pub struct External {
-    sources: Vec<(String, Result<Box<dyn Pillar>, Error>)>,
+    sources: Vec<(String, Opened)>,
 }
+
+/// What can't be opened fails when it is asked, and leaves the others alone.
+type Opened = Result<Box<dyn Pillar>, Error>;
 
 /// The name of a source that is no map, or of all of them if they are no list.
 const MALFORMED: &str = "malformed";

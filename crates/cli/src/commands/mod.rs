@@ -4,6 +4,7 @@
 
 mod apply;
 mod call;
+mod check;
 mod completions;
 mod cp;
 mod doc;
@@ -92,6 +93,8 @@ enum Command {
     Apply(apply::Options),
     /// Run a function on this machine
     Call(call::Options),
+    /// Say what is wrong in state files, without touching any machine
+    Check(check::Options),
     /// Copy files to targets, or back from them
     Cp(cp::Options),
     /// Show what functions do and take
@@ -196,6 +199,7 @@ fn perform(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Run(options) => run::run(context, options).await,
             Command::Call(options) => call::run(context, options).await,
             Command::Apply(options) => apply::run(context, options).await,
+            Command::Check(options) => check::run(context, options).await,
             Command::Match(options) => matching::run(context, options).await,
             Command::Pillar(options) => pillar::run(context, options).await,
             Command::Render(options) => render::run(context, options).await,

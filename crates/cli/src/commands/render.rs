@@ -36,10 +36,9 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             true => file.clone(),
             false => absolute(file)?.to_string_lossy().into_owned(),
         };
-        let call = Call::new("slsutil.renderer").kwarg("path", path.as_str()).kwarg(
-            "default_renderer",
-            options.renderer.as_str(),
-        );
+        let call = Call::new("slsutil.renderer")
+            .kwarg("path", path.as_str())
+            .kwarg("default_renderer", options.renderer.as_str());
         let result = machine.call(call).await?;
         match result.problem {
             None => drop(rendered.insert(shown(&context, &path), result.value)),

@@ -201,8 +201,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             if let Some(text) = &single.args {
                 call.kwargs = data_map("--args", text)?;
             }
-            let (args, kwargs) =
-                crate::arguments::parse(&single.arguments).map_err(|error| Failure::caused(&error))?;
+            let (args, kwargs) = crate::arguments::parse(&single.arguments).map_err(|error| Failure::caused(&error))?;
             if !args.is_empty() {
                 return Err(Failure::usage("the state's arguments are given as name=value"));
             }

@@ -1,6 +1,6 @@
 //! [`State`]: the contract of a state, in which looking and changing are two things (decision D8).
 
-use rocksalt_core::value::{fields_of, from_value};
+use rocksalt_core::value::{FromValueError, fields_of, from_value};
 use rocksalt_core::{Map, Value, nearest};
 use serde::de::DeserializeOwned;
 
@@ -117,7 +117,7 @@ pub struct StateEntry {
     pub strict: bool,
     pub join: Option<&'static Join>,
     work: fn(Value, &dyn System, &Step<'_>, bool) -> Result<Verdict>,
-    touches: fn(Value) -> Touches,
+    touches: fn(Value) -> std::result::Result<Touches, FromValueError>,
     #[cfg(feature = "docs")]
     pub schema: fn() -> schemars::Schema,
 }
@@ -132,7 +132,7 @@ pub const fn state<S: State>() -> StateEntry {
         strict: S::STRICT,
         join: S::JOIN,
         work: work::<S>,
-        touches: |arguments| from_value::<S>(arguments).map_or_else(|_| Touches::everything(), |state| state.touches()),
+        touches: |arguments| from_value::<S>(arguments).map(|state| state.touches()),
         #[cfg(feature = "docs")]
         schema: || schemars::schema_for!(S),
     }
@@ -179,7 +179,12 @@ impl StateEntry {
     }
 
     pub fn touches(&self, bound: Bound) -> Touches {
-        (self.touches)(Value::Map(bound.arguments))
+        (self.touches)(Value::Map(bound.arguments)).unwrap_or_else(|_| Touches::everything())
+    }
+
+    /// Why the state can't take these arguments, if it can't.
+    pub fn misfit(&self, bound: Bound) -> Option<String> {
+        (self.touches)(Value::Map(bound.arguments)).err().map(|error| error.to_string())
     }
 }
 

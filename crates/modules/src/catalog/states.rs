@@ -9,6 +9,7 @@ use crate::machine::{StateVerb, StateWish, System};
 
 pub const FUNCTIONS: &[Entry] = &[
     entry::<Apply>(),
+    entry::<Check>(),
     entry::<Graph>(),
     entry::<High>(),
     entry::<Highstate>(),
@@ -157,6 +158,13 @@ functions! {
 
     /// The steps of files in the order in which they would run.
     ShowLowSls = "state.show_low_sls": StateVerb::ShowLow, false;
+
+    /// What is wrong in state files (all of the environment, if none are named); nothing is applied.
+    ///
+    /// ```text
+    /// rocksalt web1 state.check nginx
+    /// ```
+    Check = "state.check": StateVerb::Check, false;
 
     /// The steps with what each waits for, and why.
     ///

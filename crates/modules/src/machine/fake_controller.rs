@@ -62,7 +62,9 @@ impl Upward for FakeController {
                 lock(&self.published).push(format!("{target} {} {args} {kwargs}", call.function));
                 self.answers.clone().into()
             }
-            Ask::Pillar { .. } | Ask::ExternalPillar { .. } | Ask::Tree | Ask::Files { .. } => return Err(missing("tree")),
+            Ask::Pillar { .. } | Ask::ExternalPillar { .. } | Ask::Tree | Ask::Files { .. } => {
+                return Err(missing("tree"));
+            }
             Ask::Event(event) => {
                 lock(&self.events).push(event);
                 Value::Null

@@ -112,6 +112,8 @@ pub enum StateVerb {
     ShowTop,
     /// The steps with their edges, and why each waits.
     Graph,
+    /// What is wrong, without applying anything.
+    Check,
 }
 
 /// For machines that nobody controls.

@@ -10,8 +10,8 @@ mod transfer;
 mod url;
 
 pub use cache::{destination, directory};
-pub use url::content as url_content;
 pub use list::Listing;
+pub use url::content as url_content;
 
 use super::{Entry, Function, entry};
 
