@@ -81,7 +81,7 @@ class Rocksalt(Peer):
 
     def apply(self, hosts):
         config = self._tree("apply", state_trees.apply())
-        return Command([*self._base(hosts, config), "apply", "*", "apply"], self.environment())
+        return Command([*self._base(hosts, config), "*", "state.apply", "apply"], self.environment())
 
     def compile(self, size):
         config = self._tree(str(size), state_trees.many(size))
