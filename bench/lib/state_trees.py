@@ -73,7 +73,7 @@ def many(size):
     return tree
 
 
-def slow(folder, steps, seconds, parallel):
+def slow(folder, steps, seconds, parallel, touches=False):
     """The sls `slow`: (name, name of the required one or None) steps that sleep; each notes its start and its end."""
     lines = []
     for name, required in steps:
@@ -82,6 +82,7 @@ def slow(folder, steps, seconds, parallel):
         lines += [f"{name}:", "  cmd.run:", f"    - name: {script}"]
         lines += ["    - require:", f"      - cmd: {required}"] if required else []
         lines += ["    - parallel: True"] if parallel else []
+        lines += ["    - touches:", f"      - {stamp}.start", f"      - {stamp}.end"] if touches else []
     return {"slow.sls": "\n".join(lines) + "\n"}
 
 

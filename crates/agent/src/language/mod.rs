@@ -124,7 +124,8 @@ fn run(host: &Arc<Host>, around: &Surroundings, wish: &StateWish, low: Low, prog
 fn width(options: &Map) -> usize {
     match options.get("state_width").and_then(Value::as_i64) {
         Some(number) => usize::try_from(number).unwrap_or(1).clamp(1, 256),
-        None => 2 * std::thread::available_parallelism().map_or(4, usize::from).clamp(2, 32),
+        // Steps wait for disks, networks and other programs far more than they compute.
+        None => 4 * std::thread::available_parallelism().map_or(4, usize::from).clamp(4, 16),
     }
 }
 
