@@ -2,6 +2,7 @@
 //!
 //! Whatever crosses a wire or enters a store is defined here and nowhere else.
 
+pub mod hash;
 pub mod value;
 
 pub mod json;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use rocksalt_core::Value;
+use rocksalt_core::hash::IndexMap;
 use rocksalt_core::yaml::{Content, Node};
 
 use super::{Body, Declaration, Extend, Item, Module};
@@ -33,7 +33,7 @@ pub(super) struct Reader<'a> {
 
 impl Reader<'_> {
     pub fn read(&mut self, pairs: Vec<(Node, Node)>) -> Part {
-        let mut part = Part { states: IndexMap::with_capacity(pairs.len()), ..Part::default() };
+        let mut part = Part { states: IndexMap::with_capacity_and_hasher(pairs.len(), Default::default()), ..Part::default() };
         let (mut extend, mut exclude, mut states) = (None, None, Vec::with_capacity(pairs.len()));
         for (key, value) in pairs {
             match key.as_str() {
@@ -50,8 +50,9 @@ impl Reader<'_> {
             self.excludes(node, &mut part);
         }
         for (key, value) in states {
-            let id = key.scalar().cloned().unwrap_or_default();
-            let Some(body) = self.state(&id, self.spot(&key), value) else { continue };
+            let spot = self.spot(&key);
+            let id = key.into_value();
+            let Some(body) = self.state(&id, spot, value) else { continue };
             match id {
                 Value::String(id) => drop(part.states.insert(id, body)),
                 id => part.misfits.push((id, body)),
@@ -100,7 +101,7 @@ impl Reader<'_> {
             let mut body = self.declaration(spot);
             let mut dotted_last = Vec::new();
             for (key, value) in pairs {
-                let Some(mut module) = self.module(&name, key, value) else { continue };
+                let Some(mut module) = self.module(&name.as_str().into(), key, value) else { continue };
                 if split_function(&mut module) { dotted_last.push(module) } else { body.set(module) }
             }
             dotted_last.into_iter().for_each(|module| body.set(module));
@@ -129,7 +130,7 @@ impl Reader<'_> {
         let mut seen: Vec<String> = Vec::new();
         let mut dotted_last = Vec::new();
         for (key, value) in pairs {
-            let Some(mut module) = self.module(&python::text(id), key, value) else { continue };
+            let Some(mut module) = self.module(id, key, value) else { continue };
             if module.name.starts_with('_') || matches!(module.body, Body::Other(_)) {
                 body.set(module);
                 continue;
@@ -152,13 +153,14 @@ impl Reader<'_> {
         Some(body)
     }
 
-    fn module(&mut self, id: &str, key: Node, value: Node) -> Option<Module> {
+    fn module(&mut self, id: &Value, key: Node, value: Node) -> Option<Module> {
         let spot = self.spot(&key);
         match key.into_value() {
             Value::String(name) => Some(Module { name, spot, body: Body::read(value, self.file) }),
             other => {
                 let text = format!(
-                    "ID '{id}' in SLS '{}' has {} where a state should be: {}",
+                    "ID '{}' in SLS '{}' has {} where a state should be: {}",
+                    python::text(id),
                     self.sls,
                     other.kind(),
                     python::text(&other)
