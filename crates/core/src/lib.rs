@@ -23,6 +23,7 @@ pub mod merge;
 pub mod nearest;
 pub mod pattern;
 pub mod secret;
+pub mod sort;
 
 pub use call::{Call, Problem, Return};
 pub use event::Event;

@@ -46,6 +46,12 @@ impl<'d> Names<'d> {
             sls: HashMap::default(),
             patterns: HashMap::default(),
         };
+        // Tables that grow would look at all their names again.
+        let mut counts: HashMap<&str, usize> = HashMap::default();
+        drafts.iter().for_each(|draft| *counts.entry(draft.chunk.state.as_str()).or_default() += 1);
+        for (module, count) in counts {
+            names.modules.insert(module, Table::with_capacity_and_hasher(2 * count, Default::default()));
+        }
         for (draft, number) in drafts.iter().zip(0..) {
             let chunk = &draft.chunk;
             add_state(names.modules.entry(chunk.state.as_str()).or_default(), chunk, number);
