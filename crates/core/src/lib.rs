@@ -2,6 +2,7 @@
 //!
 //! Whatever crosses a wire or enters a store is defined here and nowhere else.
 
+pub mod hash;
 pub mod value;
 
 pub mod json;
@@ -22,6 +23,7 @@ pub mod merge;
 pub mod nearest;
 pub mod pattern;
 pub mod secret;
+pub mod sort;
 
 pub use call::{Call, Problem, Return};
 pub use event::Event;

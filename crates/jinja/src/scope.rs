@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::evaluate::Frame;
 use crate::symbol::Symbol;
 use crate::value::{UndefinedKind, Value};
+use rocksalt_core::sort::sort_by;
 
 /// A place in a running template: its variables and the render's counters.
 #[derive(Clone)]
@@ -126,7 +127,7 @@ impl<'a> Scope<'a> {
         }
         let mut all: Vec<(Rc<str>, Value)> =
             seen.into_iter().map(|(symbol, value)| (environment.symbol_name(symbol), value)).collect();
-        all.sort_by(|(a, _), (b, _)| a.cmp(b));
+        sort_by(&mut all, |(a, _), (b, _)| a.cmp(b));
         all
     }
 

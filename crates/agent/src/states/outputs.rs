@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rocksalt_core::frame::Ask;
+use rocksalt_core::sort::sort_by_key;
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog::Verdict;
 use rocksalt_modules::machine::Probe;
@@ -187,6 +188,6 @@ fn note_secrets(value: &Value, secrets: &mut Vec<String>) {
     }
     secrets.retain(|secret| !secret.is_empty());
     // The longest first, so that no part of one is left over.
-    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    sort_by_key(secrets, |secret| std::cmp::Reverse(secret.len()));
     secrets.dedup();
 }

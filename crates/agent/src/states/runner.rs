@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use rocksalt_core::frame::Ask;
+use rocksalt_core::sort::sort_by_key;
 use rocksalt_core::{Event, Map, Value};
 use rocksalt_modules::catalog::Verdict;
 use rocksalt_modules::machine::System;
@@ -398,7 +399,7 @@ impl Book<'_> {
     }
 
     fn into_map(mut self) -> Map {
-        self.results.sort_by_key(|(number, _, _)| *number);
+        sort_by_key(&mut self.results, |(number, _, _)| *number);
         self.results.into_iter().map(|(_, tag, result)| (tag.into(), result.into())).collect()
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rocksalt_core::Value;
 use rocksalt_core::frame::Ask;
+use rocksalt_core::sort::sort_by;
 use rocksalt_modules::machine::{EntryKind, TreeEntry, Upward};
 use rocksalt_modules::{Error, Result};
 
@@ -144,7 +145,7 @@ fn understand(answer: &Value) -> Result<Entries> {
         for entry in entries.as_list().ok_or_else(strange)? {
             list.push(entry_of(entry).ok_or_else(strange)?);
         }
-        list.sort_by(|a, b| a.path.cmp(&b.path));
+        sort_by(&mut list, |a, b| a.path.cmp(&b.path));
         all.insert(saltenv.to_string(), Arc::new(list));
     }
     Ok(all)

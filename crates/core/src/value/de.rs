@@ -274,7 +274,7 @@ impl<'de> SeqAccess<'de> for Items {
 }
 
 struct Pairs {
-    pairs: indexmap::map::IntoIter<Value, Value>,
+    pairs: std::vec::IntoIter<(Value, Value)>,
     /// Of the key that was given out last.
     value: Value,
 }

@@ -2,33 +2,47 @@
 
 use std::fmt;
 
-use indexmap::IndexMap;
-
 use super::Value;
+use super::index::{FEW, Index, Key};
 
 /// Keeps the order in which keys were first inserted; equal to another map whatever the order.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Map(IndexMap<Value, Value>);
+#[derive(Clone, Default)]
+pub struct Map {
+    entries: Vec<(Value, Value)>,
+    /// Only in a map of more than a few.
+    index: Option<Box<Index>>,
+}
 
 impl Map {
-    pub fn new() -> Map {
-        Map::default()
+    pub const fn new() -> Map {
+        Map { entries: Vec::new(), index: None }
+    }
+
+    pub fn with_capacity(entries: usize) -> Map {
+        Map { entries: Vec::with_capacity(entries), index: None }
+    }
+
+    /// Of entries whose keys are known to differ.
+    pub(crate) fn of_distinct(entries: Vec<(Value, Value)>) -> Map {
+        let mut map = Map { entries, index: None };
+        map.build_index();
+        map
     }
 
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.entries.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.entries.is_empty()
     }
 
     pub fn get(&self, key: &str) -> Option<&Value> {
-        self.0.get(&Text(key))
+        self.find(Key::Text(key)).map(|place| &self.entries[place].1)
     }
 
     pub fn get_value(&self, key: &Value) -> Option<&Value> {
-        self.0.get(key)
+        self.find(key.into()).map(|place| &self.entries[place].1)
     }
 
     /// The value at a path such as `ip_interfaces:eth0:0`, as [`Value::walk`] finds it.
@@ -47,97 +61,217 @@ impl Map {
     }
 
     pub fn get_value_mut(&mut self, key: &Value) -> Option<&mut Value> {
-        self.0.get_mut(key)
+        self.find(key.into()).map(|place| &mut self.entries[place].1)
     }
 
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
-        self.0.get_mut(&Text(key))
+        self.find(Key::Text(key)).map(|place| &mut self.entries[place].1)
     }
 
     /// Where a text key stands in the order.
     pub fn position(&self, key: &str) -> Option<usize> {
-        self.0.get_index_of(&Text(key))
+        self.find(Key::Text(key))
     }
 
     pub fn contains_key(&self, key: &str) -> bool {
-        self.0.contains_key(&Text(key))
+        self.find(Key::Text(key)).is_some()
     }
 
     /// Puts a value in; a key that was there keeps its place. Returns what it replaced.
     pub fn insert(&mut self, key: impl Into<Value>, value: impl Into<Value>) -> Option<Value> {
-        self.0.insert(key.into(), value.into())
+        self.put(key.into(), value.into())
+    }
+
+    fn put(&mut self, key: Value, value: Value) -> Option<Value> {
+        if let Some(place) = self.find((&key).into()) {
+            return Some(std::mem::replace(&mut self.entries[place].1, value));
+        }
+        self.push(key, value);
+        None
     }
 
     /// Takes a value out; the others keep their order.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
-        self.0.shift_remove(&Text(key))
+        let place = self.find(Key::Text(key))?;
+        if let Some(index) = &mut self.index {
+            index.remove(place, &self.entries[place].0);
+        }
+        Some(self.entries.remove(place).1)
     }
 
     /// Takes a value out in constant time: the last one gets its place.
     pub(super) fn take(&mut self, key: &str) -> Option<Value> {
-        self.0.swap_remove(&Text(key))
+        let place = self.find(Key::Text(key))?;
+        if let Some(index) = &mut self.index {
+            let last = self.entries.len() - 1;
+            index.swap_remove(place, &self.entries[place].0, last, &self.entries[last].0);
+        }
+        Some(self.entries.swap_remove(place).1)
     }
 
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &Value> {
-        self.0.keys()
+        self.entries.iter().map(|(key, _)| key)
     }
 
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &Value> {
-        self.0.values()
+        self.entries.iter().map(|(_, value)| value)
     }
 
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Value, &Value)> {
-        self.0.iter()
+        self.entries.iter().map(|(key, value)| (key, value))
     }
 
     pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&Value, &mut Value)> {
-        self.0.iter_mut()
+        self.entries.iter_mut().map(|(key, value)| (&*key, value))
     }
 
     /// The value under a text key, made if it isn't there.
     pub fn entry(&mut self, key: &str) -> &mut Value {
-        self.0.entry(key.into()).or_default()
+        let place = self.find(Key::Text(key)).unwrap_or_else(|| {
+            self.push(key.into(), Value::Null);
+            self.entries.len() - 1
+        });
+        &mut self.entries[place].1
     }
 
     /// Sorts by keys as they print.
     pub fn sort(&mut self) {
-        self.0.sort_by_cached_key(|key, _| key.to_string());
+        self.entries.sort_by_cached_key(|(key, _)| key.to_string());
+        self.build_index();
+    }
+
+    fn find(&self, key: Key<'_>) -> Option<usize> {
+        match &self.index {
+            None => self.entries.iter().position(|(there, _)| key.is(there)),
+            Some(index) => index.find(key, |place| &self.entries[place].0),
+        }
+    }
+
+    fn push(&mut self, key: Value, value: Value) {
+        self.entries.push((key, value));
+        match &mut self.index {
+            None => self.build_index(),
+            Some(index) => index.insert(self.entries.len() - 1, |place| &self.entries[place].0),
+        }
+    }
+
+    fn build_index(&mut self) {
+        let count = self.entries.len();
+        self.index = (count > FEW).then(|| Box::new(Index::new(count, |place| &self.entries[place].0)));
     }
 }
 
-/// A borrowed text key, hashed as [`Value::String`] is.
-#[derive(Hash)]
-struct Text<'a>(&'a str);
-
-impl indexmap::Equivalent<Value> for Text<'_> {
-    fn equivalent(&self, key: &Value) -> bool {
-        matches!(key, Value::String(text) if text == self.0)
+impl PartialEq for Map {
+    fn eq(&self, other: &Map) -> bool {
+        self.len() == other.len() && self.iter().all(|(key, value)| other.get_value(key) == Some(value))
     }
 }
+
+impl Eq for Map {}
 
 impl FromIterator<(Value, Value)> for Map {
     fn from_iter<I: IntoIterator<Item = (Value, Value)>>(pairs: I) -> Map {
-        Map(pairs.into_iter().collect())
+        let pairs = pairs.into_iter();
+        let mut map = Map::with_capacity(pairs.size_hint().0);
+        map.extend(pairs);
+        map
     }
 }
 
 impl Extend<(Value, Value)> for Map {
     fn extend<I: IntoIterator<Item = (Value, Value)>>(&mut self, pairs: I) {
-        self.0.extend(pairs);
+        for (key, value) in pairs {
+            self.put(key, value);
+        }
     }
 }
 
 impl IntoIterator for Map {
     type Item = (Value, Value);
-    type IntoIter = indexmap::map::IntoIter<Value, Value>;
+    type IntoIter = std::vec::IntoIter<(Value, Value)>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
+        self.entries.into_iter()
     }
 }
 
 impl fmt::Debug for Map {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use indexmap::IndexMap;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What can be done to a map; keys are few, so that they meet.
+    #[derive(Clone, Debug)]
+    enum Action {
+        Insert(u8),
+        Remove(u8),
+        Take(u8),
+        Entry(u8),
+        Sort,
+    }
+
+    fn action() -> impl Strategy<Value = Action> {
+        prop_oneof![
+            6 => (0..40u8).prop_map(Action::Insert),
+            2 => (0..40u8).prop_map(Action::Remove),
+            2 => (0..40u8).prop_map(Action::Take),
+            2 => (0..40u8).prop_map(Action::Entry),
+            1 => Just(Action::Sort),
+        ]
+    }
+
+    proptest! {
+        /// It does as a map does that always has an index.
+        #[test]
+        fn it_is_an_ordered_map(actions in prop::collection::vec(action(), 0..200)) {
+            let (mut map, mut model) = (Map::new(), IndexMap::<String, Value>::new());
+            for (step, action) in actions.into_iter().enumerate() {
+                let name = |key: u8| format!("key {key}");
+                let value = Value::Int(step as i64);
+                match action {
+                    Action::Insert(key) => {
+                        prop_assert_eq!(map.insert(name(key), value.clone()), model.insert(name(key), value));
+                    }
+                    Action::Remove(key) => prop_assert_eq!(map.remove(&name(key)), model.shift_remove(&name(key))),
+                    Action::Take(key) => prop_assert_eq!(map.take(&name(key)), model.swap_remove(&name(key))),
+                    Action::Entry(key) => {
+                        prop_assert_eq!(map.entry(&name(key)), model.entry(name(key)).or_default());
+                    }
+                    Action::Sort => {
+                        map.sort();
+                        model.sort_keys();
+                    }
+                }
+                for key in 0..40 {
+                    prop_assert_eq!(map.position(&name(key)), model.get_index_of(&name(key)));
+                }
+                let pairs: Vec<(Value, Value)> = model.iter().map(|(key, value)| (key.as_str().into(), value.clone())).collect();
+                prop_assert_eq!(map.clone().into_iter().collect::<Vec<_>>(), pairs.clone());
+                prop_assert_eq!(&map, &pairs.into_iter().rev().collect::<Map>());
+            }
+        }
+    }
+
+    #[test]
+    fn keys_of_any_kind_differ() {
+        let keys: Vec<Value> = (0..20).flat_map(|n: i64| [n.into(), n.to_string().into(), (n as f64).into()]).collect();
+        let map: Map = keys.iter().map(|key| (key.clone(), key.clone())).collect();
+        assert_eq!(map.len(), keys.len());
+        for key in &keys {
+            assert_eq!(map.get_value(key), Some(key));
+        }
+    }
+
+    #[test]
+    fn a_value_is_small() {
+        assert_eq!(size_of::<Value>(), 32, "every scalar of every file is one");
     }
 }

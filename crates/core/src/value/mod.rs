@@ -3,6 +3,7 @@
 mod cbor;
 mod de;
 mod fields;
+pub(crate) mod index;
 mod map;
 mod print;
 #[cfg(feature = "docs")]

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
 use super::{Content, Error, Node, Place, scalar};
+use crate::value::index::{FEW, Index};
 use crate::value::{MAX_DEPTH, Value};
 
 /// How many nodes a document may have once its aliases are expanded (rule R14).
@@ -71,7 +72,8 @@ impl<'a> Loader<'a> {
             }
             Event::SequenceStart(anchor, tag) => {
                 check_tag(tag.as_deref(), "seq", place)?;
-                let mut items = Vec::new();
+                // Most lists of requisites have one entry, and a list that grows by itself has room for four.
+                let mut items = Vec::with_capacity(1);
                 loop {
                     let (event, span) = self.event()?;
                     if matches!(event, Event::SequenceEnd) {
@@ -108,8 +110,7 @@ impl<'a> Loader<'a> {
 
     fn mapping(&mut self, depth: usize) -> Result<Vec<(Node, Node)>, Error> {
         let mut merged = Vec::new();
-        let mut own: Vec<(Node, Node)> = Vec::new();
-        let mut seen = HashSet::new();
+        let mut own = Own { pairs: Vec::with_capacity(1), index: None };
         loop {
             let (event, span) = self.event()?;
             if matches!(event, Event::MappingEnd) {
@@ -130,26 +131,56 @@ impl<'a> Loader<'a> {
             let Content::Scalar(name) = &key.content else {
                 return Err(error("a key must be a scalar, not a list or a map", key.place));
             };
-            if !seen.insert(name.clone()) {
+            if own.has(name) {
                 return Err(conflict(name, key.place));
             }
-            own.push((key, value));
+            own.push(key, value);
         }
         if merged.is_empty() {
-            return Ok(own);
+            return Ok(own.pairs);
         }
         // Two merged maps that share a key are a conflict in Salt, unless the map itself has the key.
         let mut from_merges = HashSet::new();
-        merged.retain(|(key, _)| key.scalar().is_some_and(|name| !seen.contains(name)));
+        merged.retain(|(key, _)| key.scalar().is_some_and(|name| !own.has(name)));
         for (key, _) in &merged {
             let name = key.scalar().unwrap_or(&Value::Null);
             if !from_merges.insert(name) {
                 return Err(conflict(name, key.place));
             }
         }
-        merged.append(&mut own);
+        merged.append(&mut own.pairs);
         Ok(merged)
     }
+}
+
+/// What a map says itself, without what it merges.
+struct Own {
+    pairs: Vec<(Node, Node)>,
+    /// Only if there are more than a few.
+    index: Option<Index>,
+}
+
+impl Own {
+    fn has(&self, name: &Value) -> bool {
+        match &self.index {
+            None => self.pairs.iter().any(|(key, _)| key.scalar() == Some(name)),
+            Some(index) => index.find(name.into(), |place| name_at(&self.pairs, place)).is_some(),
+        }
+    }
+
+    fn push(&mut self, key: Node, value: Node) {
+        self.pairs.push((key, value));
+        let (pairs, count) = (&self.pairs, self.pairs.len());
+        match &mut self.index {
+            Some(index) => index.insert(count - 1, |place| name_at(pairs, place)),
+            None if count > FEW => self.index = Some(Index::new(count, |place| name_at(pairs, place))),
+            None => {}
+        }
+    }
+}
+
+fn name_at(pairs: &[(Node, Node)], place: usize) -> &Value {
+    pairs[place].0.scalar().unwrap_or(&Value::Null)
 }
 
 fn merge(value: Node, place: Place, merged: &mut Vec<(Node, Node)>) -> Result<(), Error> {

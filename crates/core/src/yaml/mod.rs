@@ -56,7 +56,7 @@ impl Node {
             Content::List(items) => Value::List(items.into_iter().map(Node::into_value).collect()),
             Content::Map(pairs) => {
                 let pairs = pairs.into_iter().map(|(key, value)| (key.into_value(), value.into_value()));
-                Value::Map(pairs.collect::<Map>())
+                Value::Map(Map::of_distinct(pairs.collect()))
             }
         }
     }

@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use crate::ast::{Span, Template};
 use crate::error::{Error, Result};
-use crate::place;
 
 pub struct Output {
     pub text: String,
@@ -59,8 +58,9 @@ impl Output {
         let starts = std::iter::once(0).chain(self.text.match_indices('\n').map(|(at, _)| at + 1));
         let mut lines = Vec::new();
         let mut piece = 0;
-        // Counting goes on where the last count ended, as pieces mostly come in order.
-        let (mut counted, mut line) = (0, 1);
+        // Loops go back in the template again and again, so its lines are counted once and then looked up.
+        let ends: Vec<u32> = source.match_indices('\n').map(|(at, _)| at as u32).collect();
+        let (mut line, mut last) = (0, 0);
         for start in starts.take_while(|start| *start < self.text.len() || *start == 0) {
             // Of several pieces at one place the last is the one with text in it.
             while map.pieces.get(piece + 1).is_some_and(|(at, _, _)| *at <= start) {
@@ -69,14 +69,11 @@ impl Output {
             let place = map.pieces.get(piece).map_or(0, |(at, place, copied)| {
                 if *copied { place + start.saturating_sub(*at) as u32 } else { *place }
             });
-            if place >= counted {
-                let between = source.as_bytes().get(counted as usize..place as usize).unwrap_or_default();
-                line += between.iter().filter(|byte| **byte == b'\n').count() as u32;
-                counted = place;
-                lines.push(line);
-            } else {
-                lines.push(place::line(source, place));
+            if place != last || line == 0 {
+                line = ends.partition_point(|end| *end < place) as u32 + 1;
+                last = place;
             }
+            lines.push(line);
         }
         (self.text, lines)
     }

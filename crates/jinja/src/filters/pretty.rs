@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::methods;
 use crate::scope::Scope;
 use crate::value::{Comparison, Dict, Value, quoted, visit};
+use rocksalt_core::sort::sort_by;
 
 const WIDTH: usize = 80;
 
@@ -27,7 +28,7 @@ fn sorted(value: &Value, depth: usize, visits: &Cell<usize>) -> Result<Value> {
         Value::Dict(dict) => {
             let mut pairs: Vec<(Value, Value)> =
                 dict.borrow().iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-            pairs.sort_by(|(a, _), (b, _)| match a.compares(Comparison::Less, b) {
+            sort_by(&mut pairs, |(a, _), (b, _)| match a.compares(Comparison::Less, b) {
                 Ok(true) => std::cmp::Ordering::Less,
                 Ok(false) if a.equals(b).unwrap_or(false) => std::cmp::Ordering::Equal,
                 Ok(false) => std::cmp::Ordering::Greater,

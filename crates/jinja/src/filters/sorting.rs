@@ -7,6 +7,7 @@ use crate::arguments::Arguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::{Comparison, Object, Set, Slice, Value};
+use rocksalt_core::sort::sort_by;
 
 /// Stable, as Python's; fails for what can't be compared.
 pub fn sorted(
@@ -21,7 +22,7 @@ pub fn sorted(
         keyed.push((key(&item)?, item));
     }
     let mut failed = None;
-    keyed.sort_by(|(a, _), (b, _)| {
+    sort_by(&mut keyed, |(a, _), (b, _)| {
         if failed.is_some() {
             return Ordering::Equal;
         }

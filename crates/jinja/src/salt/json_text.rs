@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::value::{Comparison, MAX_NESTING, Value, float_text};
+use rocksalt_core::sort::sort_by;
 
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Layout<'a> {
@@ -91,7 +92,7 @@ fn enclose(
 
 fn sort(pairs: &mut [(Value, Value)]) -> Result<()> {
     let mut failure = None;
-    pairs.sort_by(|(a, _), (b, _)| {
+    sort_by(pairs, |(a, _), (b, _)| {
         // As Python does it: the later one, which is `a`, is asked whether it is less.
         match a.compares(Comparison::Less, b) {
             Ok(true) => std::cmp::Ordering::Less,

@@ -4,6 +4,7 @@ use crate::arguments::Arguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::{Comparison, Dict, MAX_NESTING, Set, Value};
+use rocksalt_core::sort::sort_by;
 
 /// What Python calls hashable: it makes sets of such, and lists of the others.
 fn is_hashable(value: &Value) -> bool {
@@ -227,7 +228,7 @@ pub(super) fn sorted_ignorecase(_: &Scope<'_>, value: Value, arguments: Argument
         };
         keyed.push((text.to_lowercase(), item));
     }
-    keyed.sort_by(|(a, _), (b, _)| a.cmp(b));
+    sort_by(&mut keyed, |(a, _), (b, _)| a.cmp(b));
     Ok(Value::list(keyed.into_iter().map(|(_, item)| item).collect()))
 }
 

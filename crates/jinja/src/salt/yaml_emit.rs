@@ -7,6 +7,7 @@ use base64::Engine as _;
 use super::yaml_scalar::{Analysis, Style, analyze, is_break, means_something, push_escaped};
 use crate::error::{Error, Result};
 use crate::value::{Comparison, MAX_NESTING, Value, float_text};
+use rocksalt_core::sort::sort_by;
 
 const WIDTH: usize = 80;
 const INDENT: i32 = 2;
@@ -429,7 +430,7 @@ fn pairs(value: &Value) -> Result<Vec<(Value, Value)>> {
 fn sort<T: Clone>(items: &mut Vec<T>, key: impl Fn(&T) -> &Value) {
     let mut comparable = true;
     let mut sorted = items.clone();
-    sorted.sort_by(|a, b| {
+    sort_by(&mut sorted, |a, b| {
         let (a, b) = (key(a), key(b));
         match (a.compares(Comparison::Less, b), b.compares(Comparison::Less, a)) {
             (Ok(true), _) => std::cmp::Ordering::Less,

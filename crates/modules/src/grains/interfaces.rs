@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use super::look;
 use super::netlink::{self, Address};
 use crate::machine::Probe;
+use rocksalt_core::sort::sort_by_key;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interface {
@@ -22,7 +23,7 @@ pub fn interfaces(machine: &dyn Probe) -> Vec<Interface> {
     if found.is_empty() {
         return found;
     }
-    found.sort_by_key(|interface| interface.index);
+    sort_by_key(&mut found, |interface| interface.index);
     // Without the right to ask (a strict sandbox), interfaces have no addresses but are still there.
     for address in netlink::addresses().unwrap_or_default() {
         if let Some(interface) = found.iter_mut().find(|interface| interface.index == address.index) {
@@ -30,7 +31,7 @@ pub fn interfaces(machine: &dyn Probe) -> Vec<Interface> {
         }
     }
     for interface in &mut found {
-        interface.addresses.sort_by_key(|address| address.ip.is_ipv6());
+        sort_by_key(&mut interface.addresses, |address| address.ip.is_ipv6());
     }
     found
 }

@@ -91,7 +91,12 @@ impl Declaration {
 impl Body {
     pub fn read(node: Node, file: u32) -> Body {
         match node.content {
-            Content::List(items) => Body::List(items.into_iter().map(|item| Item::read(item, file)).collect()),
+            Content::List(nodes) => {
+                // The function and the order come, too.
+                let mut items = Vec::with_capacity(nodes.len() + 2);
+                items.extend(nodes.into_iter().map(|node| Item::read(node, file)));
+                Body::List(items)
+            }
             content => Body::Other(Node { place: node.place, content }.into_value()),
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use indexmap::map::Entry;
 use rocksalt_core::yaml::Content;
 use rocksalt_core::{Map, Value};
 
@@ -276,11 +277,15 @@ fn merge(into: &mut Part, part: Part, faults: &mut Vec<Fault>, session: &Session
         into.states = part.states;
         return;
     }
+    into.states.reserve(part.states.len());
     for (id, body) in part.states {
-        if let Some(first) = into.states.get(&id) {
-            faults.push(conflict(&id, first, &body, session));
+        match into.states.entry(id) {
+            Entry::Occupied(mut entry) => {
+                faults.push(conflict(entry.key(), entry.get(), &body, session));
+                entry.insert(body);
+            }
+            Entry::Vacant(entry) => drop(entry.insert(body)),
         }
-        into.states.insert(id, body);
     }
 }
 

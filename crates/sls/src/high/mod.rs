@@ -10,14 +10,14 @@ mod read;
 mod requisite_in;
 mod verify;
 
-use indexmap::IndexMap;
+use rocksalt_core::hash::IndexMap;
 use rocksalt_core::{Map, Value};
 
 use crate::fault::Fault;
 use crate::files::{Files, Spot};
 use crate::session::Session;
 use crate::setting::{Setting, switch};
-use crate::top;
+use crate::top::{self, Matches};
 
 pub(crate) use declaration::{Argument, Body, Declaration, Item, Module};
 
@@ -66,7 +66,7 @@ pub fn compile(setting: &Setting<'_>, wanted: Wanted<'_>) -> Result<High, Vec<Fa
     let matches = match wanted {
         Wanted::Sls(names) => {
             let saltenv = setting.saltenv.unwrap_or("base").to_owned();
-            IndexMap::from([(saltenv, names.to_vec())])
+            Matches::from([(saltenv, names.to_vec())])
         }
         Wanted::Highstate => {
             let matches = top::matches(&session)?;

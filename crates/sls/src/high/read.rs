@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use rocksalt_core::Value;
+use rocksalt_core::hash::IndexMap;
 use rocksalt_core::yaml::{Content, Node};
 
 use super::{Body, Declaration, Extend, Item, Module};
 use crate::fault::Fault;
 use crate::files::{Files, Spot};
 use crate::python;
+
+/// Keys of an sls that are no ids.
+const SPECIAL: [&str; 3] = ["include", "extend", "exclude"];
 
 /// One sls, and later what it includes.
 #[derive(Default)]
@@ -32,15 +35,15 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    pub fn read(&mut self, pairs: Vec<(Node, Node)>) -> Part {
-        let mut part = Part { states: IndexMap::with_capacity(pairs.len()), ..Part::default() };
-        let (mut extend, mut exclude, mut states) = (None, None, Vec::with_capacity(pairs.len()));
-        for (key, value) in pairs {
+    pub fn read(&mut self, mut pairs: Vec<(Node, Node)>) -> Part {
+        let mut part =
+            Part { states: IndexMap::with_capacity_and_hasher(pairs.len(), Default::default()), ..Part::default() };
+        let (mut extend, mut exclude) = (None, None);
+        for (key, value) in pairs.extract_if(.., |(key, _)| key.as_str().is_some_and(|key| SPECIAL.contains(&key))) {
             match key.as_str() {
                 Some("include") => self.includes(value, &mut part),
                 Some("extend") => extend = Some(value),
-                Some("exclude") => exclude = Some(value),
-                _ => states.push((key, value)),
+                _ => exclude = Some(value),
             }
         }
         if let Some(node) = extend {
@@ -49,9 +52,10 @@ impl Reader<'_> {
         if let Some(node) = exclude {
             self.excludes(node, &mut part);
         }
-        for (key, value) in states {
-            let id = key.scalar().cloned().unwrap_or_default();
-            let Some(body) = self.state(&id, self.spot(&key), value) else { continue };
+        for (key, value) in pairs {
+            let spot = self.spot(&key);
+            let id = key.into_value();
+            let Some(body) = self.state(&id, spot, value) else { continue };
             match id {
                 Value::String(id) => drop(part.states.insert(id, body)),
                 id => part.misfits.push((id, body)),
@@ -100,7 +104,7 @@ impl Reader<'_> {
             let mut body = self.declaration(spot);
             let mut dotted_last = Vec::new();
             for (key, value) in pairs {
-                let Some(mut module) = self.module(&name, key, value) else { continue };
+                let Some(mut module) = self.module(&name.as_str().into(), key, value) else { continue };
                 if split_function(&mut module) { dotted_last.push(module) } else { body.set(module) }
             }
             dotted_last.into_iter().for_each(|module| body.set(module));
@@ -127,15 +131,16 @@ impl Reader<'_> {
             }
         };
         let mut seen: Vec<String> = Vec::new();
+        let only = pairs.len() == 1;
         let mut dotted_last = Vec::new();
         for (key, value) in pairs {
-            let Some(mut module) = self.module(&python::text(id), key, value) else { continue };
+            let Some(mut module) = self.module(id, key, value) else { continue };
             if module.name.starts_with('_') || matches!(module.body, Body::Other(_)) {
                 body.set(module);
                 continue;
             }
-            let name = dotted(&module.name).0.to_owned();
-            if module.name.contains('.') && seen.contains(&name) {
+            let name = dotted(&module.name).0;
+            if module.name.contains('.') && seen.iter().any(|other| other == name) {
                 let text = format!(
                     "ID '{}' in SLS '{}' contains multiple state declarations of the same type",
                     python::text(id),
@@ -144,7 +149,9 @@ impl Reader<'_> {
                 self.fault(module.spot, text, &format!("give the second '{}' an id of its own", module.name));
                 continue;
             }
-            seen.push(name);
+            if !only {
+                seen.push(name.to_owned());
+            }
             // A dotted key is taken out and put in again, so it comes behind the others.
             if split_function(&mut module) { dotted_last.push(module) } else { body.set(module) }
         }
@@ -152,13 +159,14 @@ impl Reader<'_> {
         Some(body)
     }
 
-    fn module(&mut self, id: &str, key: Node, value: Node) -> Option<Module> {
+    fn module(&mut self, id: &Value, key: Node, value: Node) -> Option<Module> {
         let spot = self.spot(&key);
         match key.into_value() {
             Value::String(name) => Some(Module { name, spot, body: Body::read(value, self.file) }),
             other => {
                 let text = format!(
-                    "ID '{id}' in SLS '{}' has {} where a state should be: {}",
+                    "ID '{}' in SLS '{}' has {} where a state should be: {}",
+                    python::text(id),
                     self.sls,
                     other.kind(),
                     python::text(&other)
@@ -196,8 +204,9 @@ fn split_function(module: &mut Module) -> bool {
         return false;
     }
     let (name, function) = dotted(&module.name);
+    let length = name.len();
     items.push(Item::Function(function.to_owned(), module.spot));
-    module.name = name.to_owned();
+    module.name.truncate(length);
     true
 }
 

@@ -37,7 +37,7 @@ const NEVER_USED: [&str; 15] = [
 impl High {
     pub(super) fn apply_requisites_in(&mut self, options: &Map) -> Vec<Fault> {
         let disabled = names(options, "disabled_requisites");
-        let mut turner = Turner { high: self, index: None, extends: IndexMap::new(), faults: Vec::new() };
+        let mut turner = Turner { high: self, index: None, extends: IndexMap::default(), faults: Vec::new() };
         for (id, body) in &turner.high.states {
             for module in body.states() {
                 for argument in module.body.items().iter().filter_map(Item::first) {
@@ -210,7 +210,7 @@ impl<'h> Turner<'h> {
             sls: Arc::from("base"),
             saltenv: Arc::from("base"),
             spot,
-            modules: IndexMap::new(),
+            modules: IndexMap::default(),
         })
     }
 

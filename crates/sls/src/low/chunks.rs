@@ -1,8 +1,8 @@
 //! Makes the chunks of high data: one for each id and module, or one for each of its `names`.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use rocksalt_core::hash::{HashMap, HashSet};
 use rocksalt_core::pattern::glob::Glob;
 use rocksalt_core::{Map, Value};
 
@@ -56,7 +56,7 @@ impl Maker {
             saltenv: body.saltenv.clone(),
             included_from: included_from.clone(),
             order: Value::Null,
-            arguments: Map::new(),
+            arguments: Map::with_capacity(items.len()),
             prerequired: false,
             prerequiring: false,
             spot: module.spot,
@@ -84,13 +84,13 @@ impl Maker {
         // A module that only an `_in` requisite added has no function, and is no state.
         let Some(function) = function else { return };
         chunk.fun = function;
-        let mut seen = HashSet::new();
-        names.retain(|name| seen.insert(name.clone()));
         if names.is_empty() {
             return self.push(chunk, 0);
         }
+        let mut seen = HashSet::default();
+        names.retain(|name| seen.insert(name.clone()));
         // Of two entries with the same name the later one counts, in the place of the first.
-        let mut positions: HashMap<String, usize> = HashMap::new();
+        let mut positions: HashMap<String, usize> = HashMap::default();
         for (index, entry) in names.into_iter().enumerate() {
             let mut chunk = chunk.clone();
             let fun = chunk.fun.clone();

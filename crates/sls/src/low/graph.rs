@@ -1,6 +1,6 @@
 //! [`Graph`]: the steps and what they need, as a graph with several kinds of edges.
 
-use std::collections::{HashMap, HashSet};
+use rocksalt_core::hash::{HashMap, HashSet};
 
 use super::Requisite;
 
@@ -13,7 +13,8 @@ pub(super) struct Graph {
     pub needs: Vec<Vec<(u32, Requisite)>>,
     /// For each node who needs it.
     pub needed_by: Vec<Vec<(u32, Requisite)>>,
-    edges: HashSet<(u32, u32, Requisite), Quick>,
+    /// Each edge once.
+    edges: HashSet<(u32, u32, Requisite)>,
     /// The dry run of a chunk that is prerequired.
     pub dry_runs: HashMap<u32, u32>,
     /// Chunks that have a prereq.
@@ -34,9 +35,9 @@ impl Graph {
             nodes: (0..count).map(|chunk| Node { chunk, dry_run: false }).collect(),
             needs: vec![Vec::new(); chunks],
             needed_by: vec![Vec::new(); chunks],
-            edges: HashSet::default(),
-            dry_runs: HashMap::new(),
-            prerequiring: HashSet::new(),
+            edges: HashSet::with_capacity_and_hasher(chunks, Default::default()),
+            dry_runs: HashMap::default(),
+            prerequiring: HashSet::default(),
         }
     }
 
@@ -136,37 +137,5 @@ impl Graph {
             }
         }
         Vec::new()
-    }
-}
-
-/// Edges are three small numbers from us, so that nobody can make them collide at will.
-pub(super) type Quick = std::hash::BuildHasherDefault<QuickHasher>;
-
-#[derive(Default)]
-pub(super) struct QuickHasher(u64);
-
-impl std::hash::Hasher for QuickHasher {
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 29)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.write_u64(u64::from(number));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x517c_c1b7_2722_0a95);
-    }
-
-    fn write_isize(&mut self, number: isize) {
-        self.write_u64(number as u64);
-    }
-
-    fn write_usize(&mut self, number: usize) {
-        self.write_u64(number as u64);
     }
 }

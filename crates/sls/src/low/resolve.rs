@@ -1,13 +1,15 @@
 //! Finds the states that requisites name.
 
-use std::collections::HashMap;
-use std::rc::Rc;
+use std::borrow::Cow;
+use std::collections::hash_map::Entry;
 
 use rocksalt_core::Value;
+use rocksalt_core::hash::HashMap;
 use rocksalt_core::nearest::nearest;
 use rocksalt_core::pattern::glob::Glob;
 
 use super::Requisite;
+use super::chunk::Chunk;
 use super::chunks::Draft;
 use super::graph::{Graph, MAX_EDGES};
 use crate::fault::Fault;
@@ -16,26 +18,43 @@ use crate::python;
 
 /// All chunks by what a requisite can call them.
 pub(super) struct Names<'d> {
-    /// By module, then by id and by name; the module `id` stands for all.
-    states: HashMap<&'d str, HashMap<&'d str, Vec<u32>>>,
+    drafts: &'d [Draft],
+    /// By module, then by id and by name.
+    modules: HashMap<&'d str, Table<'d>>,
+    /// By id and by name, whatever the module: for references without one, which are few, so it is made when needed.
+    all: Option<Table<'d>>,
     /// By sls: its own and those of all that it includes.
-    sls: HashMap<&'d str, Vec<u32>>,
+    sls: Table<'d>,
     /// What a pattern matched before.
-    patterns: HashMap<(String, String), Rc<[u32]>>,
+    patterns: HashMap<(String, String), Vec<u32>>,
+}
+
+type Table<'d> = HashMap<&'d str, Numbers>;
+
+/// Chunks by their numbers, in order; nearly always one.
+enum Numbers {
+    One([u32; 1]),
+    Several(Vec<u32>),
 }
 
 impl<'d> Names<'d> {
     pub fn new(drafts: &'d [Draft]) -> Names<'d> {
-        let mut names = Names { states: HashMap::new(), sls: HashMap::new(), patterns: HashMap::new() };
-        for (number, draft) in drafts.iter().enumerate() {
-            let (chunk, number) = (&draft.chunk, u32::try_from(number).unwrap_or(u32::MAX));
-            for module in [chunk.state.as_str(), "id"] {
-                let states = names.states.entry(module).or_default();
-                add(states, &chunk.id, number);
-                if chunk.name_value.is_none() && chunk.name != chunk.id {
-                    add(states, &chunk.name, number);
-                }
-            }
+        let mut names = Names {
+            drafts,
+            modules: HashMap::default(),
+            all: None,
+            sls: HashMap::default(),
+            patterns: HashMap::default(),
+        };
+        // Tables that grow would look at all their names again.
+        let mut counts: HashMap<&str, usize> = HashMap::default();
+        drafts.iter().for_each(|draft| *counts.entry(draft.chunk.state.as_str()).or_default() += 1);
+        for (module, count) in counts {
+            names.modules.insert(module, Table::with_capacity_and_hasher(2 * count, Default::default()));
+        }
+        for (draft, number) in drafts.iter().zip(0..) {
+            let chunk = &draft.chunk;
+            add_state(names.modules.entry(chunk.state.as_str()).or_default(), chunk, number);
             for sls in std::iter::once(&chunk.sls).chain(chunk.included_from.iter()) {
                 add(&mut names.sls, sls, number);
             }
@@ -44,51 +63,63 @@ impl<'d> Names<'d> {
     }
 
     /// The chunks that `module: value` means; `None` if there are none where there should be.
-    fn find(&mut self, module: &str, value: &str) -> Option<Rc<[u32]>> {
+    fn find(&mut self, module: &str, value: &str) -> Option<&[u32]> {
+        if module == "id" {
+            self.all();
+        }
         let is_pattern = value.contains(['*', '?', '[', ']']);
         if !is_pattern {
-            let found = if module == "sls" { self.sls.get(value) } else { self.states.get(module)?.get(value) };
-            return found.map(|numbers| numbers.as_slice().into());
+            return self.table(module)?.get(value).map(Numbers::as_slice);
         }
         let key = (module.to_owned(), value.to_owned());
-        if let Some(found) = self.patterns.get(&key) {
-            return (!found.is_empty() || module == "sls").then(|| found.clone());
+        if !self.patterns.contains_key(&key) {
+            let glob = Glob::new(value);
+            let names = self.table(module).into_iter().flatten().filter(|(name, _)| glob.matches(name));
+            let mut numbers: Vec<u32> = names.flat_map(|(_, numbers)| numbers.as_slice()).copied().collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            self.patterns.insert(key.clone(), numbers);
         }
-        let glob = Glob::new(value);
-        let table = if module == "sls" { Some(&self.sls) } else { self.states.get(module) };
-        let mut numbers: Vec<u32> = table
-            .into_iter()
-            .flatten()
-            .filter(|(name, _)| glob.matches(name))
-            .flat_map(|(_, numbers)| numbers.iter().copied())
-            .collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        let found: Rc<[u32]> = numbers.into();
-        self.patterns.insert(key, found.clone());
         // A pattern over sls may match none.
-        (!found.is_empty() || module == "sls").then_some(found)
+        self.patterns.get(&key).map(Vec::as_slice).filter(|found| !found.is_empty() || module == "sls")
+    }
+
+    /// The names that can stand behind a module; `id` has them only after [`Names::all`].
+    fn table(&self, module: &str) -> Option<&Table<'d>> {
+        match module {
+            "sls" => Some(&self.sls),
+            "id" => self.all.as_ref(),
+            module => self.modules.get(module),
+        }
+    }
+
+    fn all(&mut self) -> &Table<'d> {
+        self.all.get_or_insert_with(|| {
+            let mut all = Table::default();
+            self.drafts.iter().zip(0..).for_each(|(draft, number)| add_state(&mut all, &draft.chunk, number));
+            all
+        })
     }
 
     /// What may have been meant.
-    fn hint(&self, module: &str, value: &str) -> Option<String> {
+    fn hint(&mut self, module: &str, value: &str) -> Option<String> {
         if module == "sls" {
             let right = nearest(value, self.sls.keys().copied())?;
             return Some(format!("did you mean 'sls: {right}'?"));
         }
-        let here = self.states.get(module);
+        let here = self.table(module);
         if let Some(right) = here.and_then(|names| nearest(value, names.keys().copied())) {
             return Some(format!("did you mean '{module}: {right}'?"));
         }
-        let elsewhere = self.states.iter().filter(|(name, names)| **name != "id" && names.contains_key(value));
+        let elsewhere = self.modules.iter().filter(|(_, names)| names.contains_key(value));
         if let Some(right) = elsewhere.map(|(module, _)| *module).min() {
             return Some(format!("it is a state of another module: '{right}: {value}'"));
         }
         if here.is_none() {
-            let modules = self.states.keys().copied().filter(|name| *name != "id");
+            let modules = self.modules.keys().copied();
             return nearest(module, modules.chain(["sls"])).map(|right| format!("did you mean '{right}: {value}'?"));
         }
-        let right = nearest(value, self.states.get("id")?.keys().copied())?;
+        let right = nearest(value, self.all().keys().copied())?;
         Some(format!("did you mean '{right}'?"))
     }
 }
@@ -136,7 +167,7 @@ fn resolve_one(
                     return Err(Box::new(fault.hint("put the value in quotes")));
                 }
             };
-            let Some(found) = names.find(&module, &value) else {
+            let Some(found) = names.find(&module, value) else {
                 let text = format!(
                     "Referenced state does not exist for requisite [{}: ({module}: {value})] in state [{}] in SLS [{}]",
                     requisite.name(),
@@ -144,10 +175,10 @@ fn resolve_one(
                     chunk.sls
                 );
                 let mut fault = files.fault(chunk.spot_of(requisite.name()), text);
-                fault.hint = names.hint(&module, &value);
+                fault.hint = names.hint(&module, value);
                 return Err(Box::new(fault));
             };
-            for needed in found.iter() {
+            for needed in found {
                 graph.require(number as u32, requisite, *needed);
             }
         }
@@ -156,33 +187,64 @@ fn resolve_one(
 }
 
 /// The references of a requisite as pairs of a module and a value.
-fn references(value: &Value) -> Vec<(String, Value)> {
-    let bare = |name: &Value| ("id".to_owned(), name.clone());
+fn references(value: &Value) -> Vec<(Cow<'_, str>, &Value)> {
     match value {
         Value::List(entries) => entries
             .iter()
             .filter_map(|entry| match entry {
-                Value::Map(map) => map.iter().next().map(|(module, value)| {
-                    let module = python::text(module);
-                    (module.split('.').next().unwrap_or_default().to_owned(), value.clone())
-                }),
-                Value::String(_) => Some(bare(entry)),
+                Value::Map(map) => map.iter().next().map(|(module, value)| (module_of(module), value)),
+                Value::String(_) => Some((Cow::Borrowed("id"), entry)),
                 _ => None,
             })
             .collect(),
-        Value::Map(map) => map.keys().map(bare).collect(),
-        Value::String(_) => vec![bare(value)],
+        Value::Map(map) => map.keys().map(|name| (Cow::Borrowed("id"), name)).collect(),
+        Value::String(_) => vec![(Cow::Borrowed("id"), value)],
         _ => Vec::new(),
     }
 }
 
-fn add<'d>(table: &mut HashMap<&'d str, Vec<u32>>, name: &'d str, number: u32) {
-    match table.get_mut(name) {
-        Some(numbers) => {
-            if numbers.last() != Some(&number) {
-                numbers.push(number);
-            }
+/// The module of a reference, without a function that is there by mistake.
+fn module_of(key: &Value) -> Cow<'_, str> {
+    let first = |text: &str| text.find('.').unwrap_or(text.len());
+    match key {
+        Value::String(text) => Cow::Borrowed(&text[..first(text)]),
+        other => {
+            let mut text = python::text(other);
+            text.truncate(first(&text));
+            Cow::Owned(text)
         }
-        None => drop(table.insert(name, vec![number])),
+    }
+}
+
+fn add_state<'d>(table: &mut Table<'d>, chunk: &'d Chunk, number: u32) {
+    add(table, &chunk.id, number);
+    if chunk.name_value.is_none() && chunk.name != chunk.id {
+        add(table, &chunk.name, number);
+    }
+}
+
+fn add<'d>(table: &mut Table<'d>, name: &'d str, number: u32) {
+    match table.entry(name) {
+        Entry::Occupied(mut entry) => entry.get_mut().push(number),
+        Entry::Vacant(entry) => drop(entry.insert(Numbers::One([number]))),
+    }
+}
+
+impl Numbers {
+    fn as_slice(&self) -> &[u32] {
+        match self {
+            Numbers::One(number) => number,
+            Numbers::Several(numbers) => numbers,
+        }
+    }
+
+    /// Adds the largest number yet, unless it is there.
+    fn push(&mut self, number: u32) {
+        match self {
+            Numbers::One([first]) if *first == number => {}
+            Numbers::One([first]) => *self = Numbers::Several(vec![*first, number]),
+            Numbers::Several(numbers) if numbers.last() == Some(&number) => {}
+            Numbers::Several(numbers) => numbers.push(number),
+        }
     }
 }

@@ -7,6 +7,7 @@ mod scalar;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use crate::sort::sort_by;
 use crate::value::{Map, Value};
 use scalar::Analysis;
 
@@ -194,7 +195,7 @@ impl Writer {
         let mut sortable = true;
         if self.style.sort_keys {
             let mut sorted = entries.clone();
-            sorted.sort_by(|(a, _), (b, _)| {
+            sort_by(&mut sorted, |(a, _), (b, _)| {
                 compare(a, b).unwrap_or_else(|| {
                     sortable = false;
                     Ordering::Equal

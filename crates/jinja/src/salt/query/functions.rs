@@ -6,6 +6,7 @@ use crate::arguments::Arguments;
 use crate::error::{Error, Result};
 use crate::salt::json_text::{Layout, dumps};
 use crate::value::{Comparison, Dict, Value};
+use rocksalt_core::sort::sort_by;
 
 /// What a function does with its arguments, and how many of them it takes (at least, at most).
 type Function = fn(&Query<'_, '_>, &[Value], &[Node]) -> Result<Value>;
@@ -192,7 +193,7 @@ fn best(items: &[Value], by: impl Fn(&Value) -> Result<Value>, better: Compariso
 fn sorted(items: Vec<Value>, by: impl Fn(&Value) -> Result<Value>) -> Result<Value> {
     let mut keyed = items.into_iter().map(|item| Ok((by(&item)?, item))).collect::<Result<Vec<_>>>()?;
     let mut failure = None;
-    keyed.sort_by(|(a, _), (b, _)| {
+    sort_by(&mut keyed, |(a, _), (b, _)| {
         a.order(b).unwrap_or_else(|error| {
             failure.get_or_insert(error);
             std::cmp::Ordering::Equal

@@ -1,6 +1,7 @@
 //! Finding files by what they are.
 
 use rocksalt_core::Value;
+use rocksalt_core::sort::sort_by;
 use serde::Deserialize;
 
 use super::Function;
@@ -120,7 +121,7 @@ impl Function for Find {
                 Ok(depth < most)
             })?;
         }
-        found.sort_by(|one, other| one.0.cmp(&other.0));
+        sort_by(&mut found, |one, other| one.0.cmp(&other.0));
         let mut results = Vec::new();
         for (path, stat) in &found {
             let name = path.to_string_lossy().into_owned();

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use rocksalt_core::sort::sort_by;
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
@@ -18,7 +19,7 @@ fn packages(machine: &dyn Probe, provider: &dyn Provider) -> Result<BTreeMap<Str
         packages.entry(name).or_default().push(version);
     }
     for versions in packages.values_mut().filter(|versions| versions.len() > 1) {
-        versions.sort_by(|one, other| provider.compare(machine, one, other).unwrap_or_else(|_| one.cmp(other)));
+        sort_by(versions, |one, other| provider.compare(machine, one, other).unwrap_or_else(|_| one.cmp(other)));
     }
     Ok(packages)
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rocksalt_core::sort::sort_by;
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
@@ -209,7 +210,7 @@ impl Function for Top {
                 Some((now.busy() - then.busy(), now))
             })
             .collect();
-        used.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        sort_by(&mut used, |(a, _), (b, _)| b.total_cmp(a));
         let (owners, boot) = (Owners::read(machine), process::boot_time(machine));
         Ok(used
             .into_iter()

@@ -7,6 +7,7 @@ mod json;
 mod toml;
 mod yaml;
 
+use rocksalt_core::sort::{sort_by, sort_by_key};
 use rocksalt_core::{Map, Value};
 
 /// A way to write data down.
@@ -36,8 +37,8 @@ fn pairs(map: &Map, sorted: bool) -> Vec<(&Value, &Value)> {
     let numbers = pairs.iter().all(|(key, _)| matches!(key, Value::Int(_)));
     match () {
         () if !sorted => {}
-        () if texts => pairs.sort_by(|(a, _), (b, _)| a.as_str().cmp(&b.as_str())),
-        () if numbers => pairs.sort_by_key(|(key, _)| key.as_i64()),
+        () if texts => sort_by(&mut pairs, |(a, _), (b, _)| a.as_str().cmp(&b.as_str())),
+        () if numbers => sort_by_key(&mut pairs, |(key, _)| key.as_i64()),
         () => {}
     }
     pairs

@@ -1,0 +1,95 @@
+//! [`Index`]: finds a key among many by its hash; among few it is quicker to look at each.
+
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+
+use super::Value;
+use crate::hash::Hasher;
+
+/// So many keys are looked through one by one: most maps of a state file have a single key.
+pub(crate) const FEW: usize = 8;
+
+/// The places of keys that stand in somebody else's list. `key_at` gives the key at a place.
+#[derive(Clone, Default)]
+pub(crate) struct Index {
+    table: HashTable<usize>,
+    hasher: Hasher,
+}
+
+/// A key that is looked for.
+#[derive(Clone, Copy)]
+pub(crate) enum Key<'a> {
+    Text(&'a str),
+    Other(&'a Value),
+}
+
+impl Index {
+    /// Of the keys at 0 to `count`, which must differ.
+    pub fn new<'a>(count: usize, key_at: impl Fn(usize) -> &'a Value) -> Index {
+        let mut index = Index { table: HashTable::with_capacity(2 * count), hasher: Hasher::default() };
+        (0..count).for_each(|place| index.insert(place, &key_at));
+        index
+    }
+
+    pub fn find<'a>(&self, key: Key<'_>, key_at: impl Fn(usize) -> &'a Value) -> Option<usize> {
+        self.table.find(self.hash(key), |place| key.is(key_at(*place))).copied()
+    }
+
+    /// Notes a key that isn't there yet.
+    pub fn insert<'a>(&mut self, place: usize, key_at: impl Fn(usize) -> &'a Value) {
+        let hash = self.hash(key_at(place).into());
+        let hasher = &self.hasher;
+        self.table.insert_unique(hash, place, |place| hash_of(hasher, key_at(*place).into()));
+    }
+
+    /// Forgets a key; those behind it move up by one.
+    pub fn remove(&mut self, place: usize, key: &Value) {
+        self.forget(place, key);
+        self.table.iter_mut().filter(|other| **other > place).for_each(|other| *other -= 1);
+    }
+
+    /// Forgets a key; the last one, if that is another, comes to its place.
+    pub fn swap_remove(&mut self, place: usize, key: &Value, last: usize, last_key: &Value) {
+        self.forget(place, key);
+        if let Some(moved) = self.table.find_mut(self.hash(last_key.into()), |other| *other == last) {
+            *moved = place;
+        }
+    }
+
+    fn forget(&mut self, place: usize, key: &Value) {
+        if let Ok(entry) = self.table.find_entry(self.hash(key.into()), |other| *other == place) {
+            entry.remove();
+        }
+    }
+
+    fn hash(&self, key: Key<'_>) -> u64 {
+        hash_of(&self.hasher, key)
+    }
+}
+
+fn hash_of(hasher: &Hasher, key: Key<'_>) -> u64 {
+    match key {
+        Key::Text(text) => hasher.hash_one(text),
+        Key::Other(value) => hasher.hash_one(value),
+    }
+}
+
+impl Key<'_> {
+    pub fn is(self, other: &Value) -> bool {
+        match (self, other) {
+            (Key::Text(text), Value::String(other)) => text == other,
+            (Key::Text(_), _) => false,
+            (Key::Other(value), other) => value == other,
+        }
+    }
+}
+
+impl<'a> From<&'a Value> for Key<'a> {
+    fn from(value: &'a Value) -> Key<'a> {
+        match value {
+            Value::String(text) => Key::Text(text),
+            other => Key::Other(other),
+        }
+    }
+}
