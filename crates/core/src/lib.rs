@@ -20,11 +20,13 @@ pub mod touches;
 
 pub mod merge;
 pub mod nearest;
+mod option_defaults;
 pub mod pattern;
 pub mod secret;
 
 pub use call::{Call, Problem, Return};
 pub use event::Event;
 pub use job_id::JobId;
+pub use option_defaults::option_defaults;
 pub use secret::Secret;
 pub use value::{Map, Value};
