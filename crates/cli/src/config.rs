@@ -38,7 +38,10 @@ pub const KEYS: &[(&str, &str)] = &[
     ("saltenv", "The environment that is meant where none is named; default: all that the top file names"),
     ("pillarenv", "The environment of the pillar; default: all of them"),
     ("state_mode", "The order of steps: ansible (Salt's, one by one), justdoit or genius; default: ansible"),
-    ("state_width", "How many steps run at once where the mode allows it; default: four times the processors, 16 at least"),
+    (
+        "state_width",
+        "How many steps run at once where the mode allows it; default: four times the processors, 16 at least",
+    ),
     ("decrypt_pillar", "Paths in the pillar whose values are decrypted with gpg after it is compiled"),
     ("renderer_whitelist", "Only these renderers are used; default: all"),
     ("renderer_blacklist", "These renderers are not used; default: none"),

@@ -21,6 +21,7 @@ pub mod touches;
 
 pub mod merge;
 pub mod nearest;
+mod option_defaults;
 pub mod pattern;
 pub mod secret;
 pub mod sort;
@@ -28,5 +29,6 @@ pub mod sort;
 pub use call::{Call, Problem, Return};
 pub use event::Event;
 pub use job_id::JobId;
+pub use option_defaults::option_defaults;
 pub use secret::Secret;
 pub use value::{Map, Value};

@@ -31,4 +31,4 @@ pub use loader::{Loaded, Loader};
 pub use options::{Limits, Options};
 pub use salt::Machine;
 pub use scope::Scope;
-pub use value::{Dict, Object, Set, Text, UndefinedKind, Value};
+pub use value::{Dict, ORDERED, Object, Set, Text, UndefinedKind, Value};

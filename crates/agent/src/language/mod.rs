@@ -26,7 +26,10 @@ use surroundings::{States, Surroundings};
 pub type Progress<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;
 
 pub fn perform(host: &Arc<Host>, wish: StateWish, progress: Progress<'_>) -> Result<Outcome> {
-    let around = Surroundings::of(host, wish.saltenv.clone(), wish.pillarenv.clone())?;
+    let mut around = Surroundings::of(host, wish.saltenv.clone(), wish.pillarenv.clone())?;
+    if wish.test {
+        around.is_test();
+    }
     match work(host, &around, &wish, progress)? {
         Ok(outcome) => Ok(outcome),
         // Salt's way to say that states did not compile: a list of texts.

@@ -68,6 +68,11 @@ impl Surroundings {
         }
     }
 
+    /// Templates see that nothing shall be changed.
+    pub fn is_test(&mut self) {
+        self.options.insert("test", true);
+    }
+
     pub fn options(&self) -> &Map {
         &self.options
     }

@@ -292,8 +292,8 @@ mod tests {
 
     #[test]
     fn a_path_finds_keys_that_are_no_texts() {
-        let value = crate::yaml::parse("{1: a, true: b, l: [x, {1: c}], 2.5: d, '3': e}").expect("it is YAML");
-        for (path, found) in [("1", "a"), ("True", "b"), ("l:1", "c"), ("l:0", "x"), ("2.5", "d"), ("3", "e")] {
+        let value = crate::yaml::parse("{1: a, false: b, l: [x, {1: c}], 2.5: d, '3': e}").expect("it is YAML");
+        for (path, found) in [("1", "a"), ("False", "b"), ("l:1", "c"), ("l:0", "x"), ("2.5", "d"), ("3", "e")] {
             assert_eq!(value.walk(path, ":"), Some(&found.into()), "{path}");
         }
         assert_eq!(value.walk("4", ":"), None);

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
-use super::{Content, Error, Node, Place, scalar};
+use super::{Content, Error, Node, Place, outdent, scalar};
 use crate::value::index::{FEW, Index};
 use crate::value::{MAX_DEPTH, Value};
 
@@ -16,8 +16,18 @@ pub fn load(text: &str) -> Result<Node, Error> {
     if let Some(error) = tab_indentation(text) {
         return Err(error);
     }
-    let mut loader = Loader { parser: Parser::new_from_str(text), anchors: HashMap::new(), nodes: 0 };
-    loader.document()
+    let refused = match read(text) {
+        Err(error) if outdent::is_cause(&error) => error,
+        done => return done,
+    };
+    let Some((moved, shifts)) = outdent::repaired(text, &refused, |text| read(text).err()) else { return Err(refused) };
+    let mut node = read(&moved).map_err(|_| refused)?;
+    outdent::original_places(&mut node, &shifts);
+    Ok(node)
+}
+
+fn read(text: &str) -> Result<Node, Error> {
+    Loader { parser: Parser::new_from_str(text), anchors: HashMap::new(), nodes: 0 }.document()
 }
 
 struct Loader<'a> {
@@ -110,7 +120,7 @@ impl<'a> Loader<'a> {
 
     fn mapping(&mut self, depth: usize) -> Result<Vec<(Node, Node)>, Error> {
         let mut merged = Vec::new();
-        let mut own = Own { pairs: Vec::with_capacity(1), index: None };
+        let mut own = Own { pairs: Vec::with_capacity(1), index: None, numbers: HashSet::new() };
         loop {
             let (event, span) = self.event()?;
             if matches!(event, Event::MappingEnd) {
@@ -129,7 +139,7 @@ impl<'a> Loader<'a> {
                 continue;
             }
             let Content::Scalar(name) = &key.content else {
-                return Err(error("a key must be a scalar, not a list or a map", key.place));
+                return Err(error("found unhashable key", key.place));
             };
             if own.has(name) {
                 return Err(conflict(name, key.place));
@@ -144,7 +154,7 @@ impl<'a> Loader<'a> {
         merged.retain(|(key, _)| key.scalar().is_some_and(|name| !own.has(name)));
         for (key, _) in &merged {
             let name = key.scalar().unwrap_or(&Value::Null);
-            if !from_merges.insert(name) {
+            if !from_merges.insert(same_key(name)) {
                 return Err(conflict(name, key.place));
             }
         }
@@ -158,17 +168,25 @@ struct Own {
     pairs: Vec<(Node, Node)>,
     /// Only if there are more than a few.
     index: Option<Index>,
+    /// Those of its keys that are numbers or booleans.
+    numbers: HashSet<Value>,
 }
 
 impl Own {
     fn has(&self, name: &Value) -> bool {
-        match &self.index {
-            None => self.pairs.iter().any(|(key, _)| key.scalar() == Some(name)),
-            Some(index) => index.find(name.into(), |place| name_at(&self.pairs, place)).is_some(),
+        match name {
+            Value::Bool(_) | Value::Int(_) | Value::Float(_) => self.numbers.contains(&same_key(name)),
+            _ => match &self.index {
+                None => self.pairs.iter().any(|(key, _)| key.scalar() == Some(name)),
+                Some(index) => index.find(name.into(), |place| name_at(&self.pairs, place)).is_some(),
+            },
         }
     }
 
     fn push(&mut self, key: Node, value: Node) {
+        if let Some(name @ (Value::Bool(_) | Value::Int(_) | Value::Float(_))) = key.scalar() {
+            self.numbers.insert(same_key(name));
+        }
         self.pairs.push((key, value));
         let (pairs, count) = (&self.pairs, self.pairs.len());
         match &mut self.index {
@@ -181,6 +199,16 @@ impl Own {
 
 fn name_at(pairs: &[(Node, Node)], place: usize) -> &Value {
     pairs[place].0.scalar().unwrap_or(&Value::Null)
+}
+
+/// Keys that are one in Python: `1`, `1.0` and `true`.
+#[allow(clippy::cast_possible_truncation, clippy::float_cmp, reason = "only whole numbers that fit are taken")]
+fn same_key(name: &Value) -> Value {
+    match name {
+        Value::Bool(flag) => Value::Int(i64::from(*flag)),
+        Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => Value::Int(*number as i64),
+        other => other.clone(),
+    }
 }
 
 fn merge(value: Node, place: Place, merged: &mut Vec<(Node, Node)>) -> Result<(), Error> {
@@ -277,10 +305,41 @@ mod tests {
         assert_eq!(read(r#"{"a": "b", "c": [1.5, null]}"#), r#"{"a":"b","c":[1.5,null]}"#);
     }
 
+    /// As PyYAML: inside of brackets and quotes it doesn't matter where a line begins.
+    #[test]
+    fn indentation_ends_in_brackets_and_quotes() {
+        let cases = [
+            (
+                "a:\n  b:\n    - x: {p: 1, q: [1, 2,\n  3], r: 4,\n  s: 5}\n    - y: 2\n",
+                r#"{"a":{"b":[{"x":{"p":1,"q":[1,2,3],"r":4,"s":5}},{"y":2}]}}"#,
+            ),
+            ("a:\n  - x: [1,\n2,\n3\n]\n  - y: 1\n", r#"{"a":[{"x":[1,2,3]},{"y":1}]}"#),
+            ("a:\n  - x: \"p\nq\n\n  r\"\n  - y: 'it''s\nso'\n", r#"{"a":[{"x":"p q\nr"},{"y":"it's so"}]}"#),
+            (
+                "a:\n  - x: [1, # ]\n2, 'b\n]', {c: \"}\"}\n]\n  - y: [3,\n4]\n",
+                r#"{"a":[{"x":[1,2,"b ]",{"c":"}"}]},{"y":[3,4]}]}"#,
+            ),
+            (
+                "a:\n  - x: {p: {q: [1,\n  2],\n r: 3},\n s: 4}\nb: 1\n",
+                r#"{"a":[{"x":{"p":{"q":[1,2],"r":3},"s":4}}],"b":1}"#,
+            ),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(read(text), wanted, "{text}");
+        }
+        assert!(parse("a:\n  - x: [1\nb: 2\n").is_err());
+        let node = super::load("a:\n  - x: [1,\n2]\n").expect("it is YAML");
+        let list = &node.pairs().expect("a map")[0].1.items().expect("a list")[0].pairs().expect("a map")[0].1;
+        assert_eq!(list.items().expect("a list")[1].place, super::Place { line: 3, column: 1 });
+    }
+
     #[test]
     fn faults_name_their_place() {
         assert_eq!(read("a: 1\na: 2\n"), "found conflicting ID 'a'; line 2, column 1");
         assert_eq!(read("yes: 1\nYes: 2\n"), "found conflicting ID 'True'; line 2, column 1");
+        assert_eq!(read("1: a\nyes: b\n"), "found conflicting ID 'True'; line 2, column 1");
+        assert_eq!(read("1: a\n1.0: b\n"), "found conflicting ID '1.0'; line 2, column 1");
+        assert!(parse("1: a\n'1': b\n").is_ok());
         assert!(read("a: !foo bar\n").starts_with("could not determine a constructor"), "{}", read("a: !foo bar\n"));
         assert!(read("---\na\n---\nb\n").contains("another document"));
         assert!(read("a:\n\tb: 1\n").contains("'\\t'"), "{}", read("a:\n\tb: 1\n"));

@@ -6,6 +6,7 @@
 mod dump;
 mod emit;
 mod load;
+mod outdent;
 mod scalar;
 
 use crate::value::{Map, Value};

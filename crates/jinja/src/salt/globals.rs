@@ -6,7 +6,7 @@ use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, Subject};
 use crate::arguments::Arguments;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scope::Scope;
-use crate::value::{Dict, Object, Value};
+use crate::value::{Dict, ORDERED, Object, Value};
 
 /// What a template can call by a bare name.
 pub(super) struct Function {
@@ -40,7 +40,9 @@ pub(super) fn raise(_: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
 
 /// All dicts are ordered here.
 pub(super) fn odict(scope: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
-    let dict = Value::dict(Dict::new());
+    let mut ordered = Dict::new();
+    ordered.set_class(ORDERED);
+    let dict = Value::dict(ordered);
     if !arguments.is_empty() {
         let update = dict.attribute("update", scope.undefined_kind())?;
         scope.call(&update, Arguments::new(arguments.rest(), arguments.keywords()))?;

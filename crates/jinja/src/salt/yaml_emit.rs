@@ -417,12 +417,14 @@ fn binary(bytes: &[u8]) -> String {
     text
 }
 
-/// The pairs of a dict, sorted if their keys can be compared.
+/// The pairs of a dict, sorted if their keys can be compared; those of an ordered one stay as they are.
 fn pairs(value: &Value) -> Result<Vec<(Value, Value)>> {
     let Value::Dict(dict) = value else { return Ok(Vec::new()) };
     let mut pairs: Vec<(Value, Value)> =
         dict.borrow().iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-    sort(&mut pairs, |pair| &pair.0);
+    if !dict.borrow().is_ordered() {
+        sort(&mut pairs, |pair| &pair.0);
+    }
     Ok(pairs)
 }
 

@@ -43,6 +43,22 @@ impl From<&Core> for Value {
 }
 
 impl Value {
+    /// As it is, but all maps inside are those that Salt reads from YAML.
+    #[must_use]
+    pub fn ordered(self) -> Value {
+        match &self {
+            Value::List(items) | Value::Tuple(items) => {
+                items.borrow().iter().for_each(|item| drop(item.clone().ordered()));
+            }
+            Value::Dict(dict) => {
+                dict.borrow_mut().set_class(super::ORDERED);
+                dict.borrow().values().for_each(|value| drop(value.clone().ordered()));
+            }
+            _ => {}
+        }
+        self
+    }
+
     /// Plain data. Fails for undefined values, for objects of the host and for what contains itself.
     pub fn to_core(&self) -> Result<Core> {
         self.core(0, &Cell::new(0))

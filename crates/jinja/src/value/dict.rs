@@ -9,8 +9,20 @@ use super::{Text, Value, visit};
 use crate::error::{Error, Result};
 
 /// Keys are equal as in Python: `1`, `1.0` and `True` are the same key.
-#[derive(Default, Clone)]
-pub struct Dict(IndexMap<Key, Value>);
+#[derive(Clone)]
+pub struct Dict {
+    entries: IndexMap<Key, Value>,
+    class: &'static str,
+}
+
+/// The class of what Salt reads from YAML: such a dict is written in its own order where others are sorted.
+pub const ORDERED: &str = "collections.OrderedDict";
+
+impl Default for Dict {
+    fn default() -> Dict {
+        Dict { entries: IndexMap::new(), class: "dict" }
+    }
+}
 
 /// A value that can be hashed.
 #[derive(Clone)]
@@ -91,24 +103,38 @@ impl Dict {
         Dict::default()
     }
 
+    /// What Python calls it: `dict` unless it was said otherwise.
+    pub fn class(&self) -> &'static str {
+        self.class
+    }
+
+    pub fn set_class(&mut self, class: &'static str) {
+        self.class = class;
+    }
+
+    /// Whether it is written in its own order.
+    pub fn is_ordered(&self) -> bool {
+        self.class == ORDERED
+    }
+
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.entries.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.entries.is_empty()
     }
 
     /// Fails if the key can't be one.
     pub fn get(&self, key: &Value) -> Result<Option<&Value>> {
         match key {
             Value::String(text) => Ok(self.get_str(text)),
-            other => Ok(self.0.get(&Key::new(other.clone())?)),
+            other => Ok(self.entries.get(&Key::new(other.clone())?)),
         }
     }
 
     pub fn get_str(&self, key: &str) -> Option<&Value> {
-        self.0.get(&Name(key))
+        self.entries.get(&Name(key))
     }
 
     pub fn contains(&self, key: &Value) -> Result<bool> {
@@ -117,19 +143,19 @@ impl Dict {
 
     /// A key that was there keeps its place.
     pub fn insert(&mut self, key: Value, value: Value) -> Result<Option<Value>> {
-        Ok(self.0.insert(Key::new(key)?, value))
+        Ok(self.entries.insert(Key::new(key)?, value))
     }
 
     pub fn insert_str(&mut self, key: &str, value: Value) -> Option<Value> {
-        self.0.insert(Key(Value::String(Text::new(key))), value)
+        self.entries.insert(Key(Value::String(Text::new(key))), value)
     }
 
     pub fn remove(&mut self, key: &Value) -> Result<Option<Value>> {
-        Ok(self.0.shift_remove(&Key::new(key.clone())?))
+        Ok(self.entries.shift_remove(&Key::new(key.clone())?))
     }
 
     pub fn pop_last(&mut self) -> Option<(Value, Value)> {
-        self.0.pop().map(|(key, value)| (key.0, value))
+        self.entries.pop().map(|(key, value)| (key.0, value))
     }
 
     pub fn clear(&mut self) -> Vec<Value> {
@@ -137,23 +163,23 @@ impl Dict {
     }
 
     pub fn get_index(&self, index: usize) -> Option<(&Value, &Value)> {
-        self.0.get_index(index).map(|(key, value)| (&key.0, value))
+        self.entries.get_index(index).map(|(key, value)| (&key.0, value))
     }
 
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Value, &Value)> + ExactSizeIterator {
-        self.0.iter().map(|(key, value)| (&key.0, value))
+        self.entries.iter().map(|(key, value)| (&key.0, value))
     }
 
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &Value> + ExactSizeIterator {
-        self.0.keys().map(|key| &key.0)
+        self.entries.keys().map(|key| &key.0)
     }
 
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &Value> + ExactSizeIterator {
-        self.0.values()
+        self.entries.values()
     }
 
     pub(super) fn into_values(self) -> Vec<Value> {
-        self.0.into_iter().flat_map(|(key, value)| [key.0, value]).collect()
+        self.entries.into_iter().flat_map(|(key, value)| [key.0, value]).collect()
     }
 }
 

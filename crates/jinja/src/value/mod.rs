@@ -20,7 +20,7 @@ use std::rc::Rc;
 use num_bigint::BigInt;
 
 pub use compare::Comparison;
-pub use dict::Dict;
+pub use dict::{Dict, ORDERED};
 pub use generator::Generator;
 pub use index::{Slice, code_points};
 pub use iterate::Iter;
@@ -157,7 +157,7 @@ impl Value {
             Value::Bytes(_) => "bytes",
             Value::List(_) => "list",
             Value::Tuple(_) => "tuple",
-            Value::Dict(_) => "dict",
+            Value::Dict(dict) => dict.borrow().class(),
             Value::Set(_) => "set",
             Value::Object(object) => object.type_name(),
         }

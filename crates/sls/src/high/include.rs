@@ -106,10 +106,12 @@ impl Gatherer<'_, '_> {
         self.rendered.insert(key(saltenv, sls));
         let node = match output.result {
             Ok(Stage::Data(node)) => node,
-            Ok(Stage::Text(_)) => return self.not_a_map(sls, output.file),
+            Ok(Stage::Text(_)) => return self.not_a_map(sls, output.file, None),
             Err(error) => return (Part::default(), vec![self.session.sls_fault(output.file, &error, saltenv, sls)]),
         };
-        let Content::Map(pairs) = node.content else { return self.not_a_map(sls, output.file) };
+        let Content::Map(pairs) = node.content else {
+            return self.not_a_map(sls, output.file, Some(&node.into_value()));
+        };
         let (sls_name, saltenv_name) = (Arc::from(sls), Arc::from(saltenv));
         let files = self.session.files.borrow();
         let mut reader =
@@ -125,10 +127,16 @@ impl Gatherer<'_, '_> {
         (part, faults)
     }
 
-    fn not_a_map(&self, sls: &str, file: u32) -> (Part, Vec<Fault>) {
+    fn not_a_map(&self, sls: &str, file: u32, contents: Option<&Value>) -> (Part, Vec<Fault>) {
+        let files = self.session.files.borrow();
         let text = format!("SLS {sls} does not render to a dictionary");
-        let fault = self.session.files.borrow().fault(Spot::new(file, 1, 1), text);
-        (Part::default(), vec![fault.hint("a state file is a map of ids; is a colon missing?")])
+        let fault = files.fault(Spot::new(file, 1, 1), text).hint("a state file is a map of ids; is a colon missing?");
+        let mut faults = vec![fault];
+        faults.extend(contents.map(|contents| {
+            let text = format!("Error when rendering state with contents: {}", python::text(contents));
+            files.fault(Spot::new(file, 1, 1), text)
+        }));
+        (Part::default(), faults)
     }
 
     fn include(

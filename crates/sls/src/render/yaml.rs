@@ -4,6 +4,9 @@ use rocksalt_core::yaml::{self, Content, Node};
 
 use super::{Error, Mapped, Renderer, Rendering, Stage, nothing};
 
+/// What the reader says of a second document.
+const ANOTHER: &str = "expected a single document in the stream but found another document";
+
 pub struct Yaml;
 
 impl Renderer for Yaml {
@@ -57,6 +60,20 @@ fn explain(error: &yaml::Error, input: &Mapped) -> Error {
             "found character that cannot start any token".to_owned(),
             Some("indent with spaces: YAML takes no tabs".to_owned()),
         )
+    } else if message.starts_with("unexpected character: ") {
+        let problem = "found character that cannot start any token".to_owned();
+        (problem, Some("a text that begins with this character needs quotes".to_owned()))
+    } else if message == "found unhashable key" {
+        let hint = "a list or a map can't be a key; a text that begins with '{' or '[' needs quotes".to_owned();
+        (format!("while constructing a mapping\n{message}\n{at}"), Some(hint))
+    } else if message.starts_with("invalid trailing content after ") {
+        let inside = unclosed(&input.text, place.line + 1);
+        let kind = inside.map_or("block mapping".to_owned(), |(kind, _)| format!("flow {kind}"));
+        let problem = inside.map_or("did not find expected key".to_owned(), |(_, closing)| {
+            format!("did not find expected ',' or '{closing}'")
+        });
+        let hint = "a quote inside of a quoted text ends it".to_owned();
+        (format!("while parsing a {kind}\n{problem}\n{at}"), Some(hint))
     } else if message.starts_with("found conflicting ID") {
         let hint = "every key of a map must differ; two states need two ids".to_owned();
         (format!("while constructing a mapping\n{message}\n{at}"), Some(hint))
@@ -78,7 +95,13 @@ fn explain(error: &yaml::Error, input: &Mapped) -> Error {
     // Only if the template left the line alone is the column right in the file, too.
     let line = input.line(place.line);
     let column = if input.lines.is_empty() || line == place.line { place.column } else { 0 };
-    let error = Error::refused(text).at(line, column);
+    // Salt takes the parser's complaints about the document as a whole for its own faults.
+    let error = match message {
+        "while parsing node, found unknown anchor" => Error::other("found undefined alias"),
+        ANOTHER => Error::other("expected a single document in the stream"),
+        _ => Error::refused(text),
+    };
+    let error = error.at(line, column);
     match hint {
         Some(hint) => error.hint(hint),
         None => error,

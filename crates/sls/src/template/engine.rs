@@ -74,11 +74,27 @@ impl Engine {
     fn shared(&self, setting: &Setting<'_>) -> &[(&'static str, Value)] {
         self.shared.get_or_init(|| {
             let dict = |map: &Map| Value::from(rocksalt_core::Value::Map(map.clone()));
+            let of_class = |value: Value, class: &'static str| {
+                if let Value::Dict(dict) = &value {
+                    dict.borrow_mut().set_class(class);
+                }
+                value
+            };
+            let pillar = of_class(dict(setting.pillar).ordered(), "salt.utils.optsdict.DictProxy");
+            let grains = dict(setting.grains);
+            let mut options = rocksalt_core::option_defaults().clone();
+            options.extend(setting.options.iter().map(|(key, value)| (key.clone(), value.clone())));
+            let opts = dict(&options);
+            if let Value::Dict(opts) = &opts {
+                // A minion's options have both in them.
+                let _ = opts.borrow_mut().insert("grains".into(), grains.clone());
+                let _ = opts.borrow_mut().insert("pillar".into(), pillar.clone());
+            }
             vec![
-                ("salt", Value::object(Functions::new(setting.functions.clone()))),
-                ("opts", dict(setting.options)),
-                ("grains", dict(setting.grains)),
-                ("pillar", dict(setting.pillar)),
+                ("salt", Value::object(Functions::new(setting.functions.clone(), pillar.clone()))),
+                ("opts", of_class(opts, "salt.utils.optsdict.OptsDict")),
+                ("grains", grains),
+                ("pillar", pillar),
                 ("proxy", dict(&Map::new())),
             ]
         })

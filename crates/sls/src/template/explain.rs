@@ -3,7 +3,7 @@
 use rocksalt_core::nearest::nearest;
 use rocksalt_jinja::{Error as TemplateError, ErrorKind};
 
-use super::functions::FAILED;
+use super::failure::FAILED;
 use crate::render::{Error, Rendering};
 
 /// How many lines Salt shows before and behind the one it points at.

@@ -5,20 +5,23 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use rocksalt_core::Map;
-use rocksalt_jinja::{Arguments, Error, Object, Result, Scope, Value};
+use rocksalt_jinja::{Arguments, Object, Result, Scope, Value};
 
+use super::{failure, inherit};
 use crate::functions;
 
 type Host = Rc<dyn functions::Functions>;
 
 pub(super) struct Functions {
     host: Host,
+    pillar: Value,
     modules: OnceCell<HashSet<String>>,
 }
 
 impl Functions {
-    pub fn new(host: Host) -> Functions {
-        Functions { host, modules: OnceCell::new() }
+    /// `pillar` is the template's: what comes out of it is of the same classes.
+    pub fn new(host: Host, pillar: Value) -> Functions {
+        Functions { host, pillar, modules: OnceCell::new() }
     }
 
     fn module(&self, name: &str) -> Option<Value> {
@@ -26,7 +29,9 @@ impl Functions {
             let names = self.host.names();
             names.iter().filter_map(|name| name.split_once('.')).map(|(module, _)| module.to_owned()).collect()
         });
-        modules.contains(name).then(|| Value::object(Module { name: name.to_owned(), host: self.host.clone() }))
+        modules.contains(name).then(|| {
+            Value::object(Module { name: name.to_owned(), host: self.host.clone(), pillar: self.pillar.clone() })
+        })
     }
 }
 
@@ -41,7 +46,7 @@ impl Object for Functions {
 
     fn get_item(&self, key: &Value) -> Result<Option<Value>> {
         let Some(name) = key.as_str() else { return Ok(None) };
-        Ok(function(&self.host, name).or_else(|| self.module(name)))
+        Ok(function(&self.host, &self.pillar, name).or_else(|| self.module(name)))
     }
 
     fn contains(&self, value: &Value) -> Option<Result<bool>> {
@@ -52,6 +57,7 @@ impl Object for Functions {
 struct Module {
     name: String,
     host: Host,
+    pillar: Value,
 }
 
 impl Object for Module {
@@ -60,7 +66,7 @@ impl Object for Module {
     }
 
     fn get_attribute(&self, name: &str) -> Option<Value> {
-        function(&self.host, &format!("{}.{name}", self.name))
+        function(&self.host, &self.pillar, &format!("{}.{name}", self.name))
     }
 
     fn get_item(&self, key: &Value) -> Result<Option<Value>> {
@@ -71,10 +77,12 @@ impl Object for Module {
 struct Function {
     name: String,
     host: Host,
+    pillar: Value,
 }
 
-fn function(host: &Host, name: &str) -> Option<Value> {
-    host.exists(name).then(|| Value::object(Function { name: name.to_owned(), host: host.clone() }))
+fn function(host: &Host, pillar: &Value, name: &str) -> Option<Value> {
+    let make = || Function { name: name.to_owned(), host: host.clone(), pillar: pillar.clone() };
+    host.exists(name).then(|| Value::object(make()))
 }
 
 impl Object for Function {
@@ -95,21 +103,25 @@ impl Object for Function {
             kwargs.insert(&**name, value.to_core()?);
         }
         let (value, changed) =
-            self.host.call_in_place(&self.name, args, kwargs).map_err(|reason| Error::exception(FAILED, reason))?;
+            self.host.call_in_place(&self.name, args, kwargs).map_err(|reason| failure::of(&self.name, reason))?;
         if let Some(changed) = changed {
             let by_name = || named.iter().find(|(name, _)| &**name == changed.name).map(|(_, value)| value);
             let argument = positional.get(changed.position).or_else(by_name);
             if let (Some(Value::Dict(argument)), Value::Dict(now)) = (argument, Value::from(changed.value)) {
+                let before = Value::dict(argument.borrow().clone());
+                let class = argument.borrow().class();
                 *argument.borrow_mut() = now.borrow().clone();
+                argument.borrow_mut().set_class(class);
+                let sources: Vec<Value> = std::iter::once(before).chain(positional.iter().skip(1).cloned()).collect();
+                inherit::below(&Value::Dict(argument.clone()), &sources);
             }
         }
-        Ok(Value::from(value))
+        let value = Value::from(value);
+        inherit::classes(&self.name, &value, &positional, &named, &self.pillar);
+        Ok(value)
     }
 
     fn repr(&self) -> String {
         format!("<LoadedFunc name='{}'>", self.name)
     }
 }
-
-/// The exception of a function that could not do what was asked.
-pub(super) const FAILED: &str = "CommandExecutionError";

@@ -2,7 +2,9 @@
 
 mod engine;
 mod explain;
+mod failure;
 mod functions;
+mod inherit;
 mod loader;
 mod options;
 mod variables;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rocksalt_core::merge::{self, Strategy};
-use rocksalt_core::{Map, Value, yaml};
+use rocksalt_core::{Map, Value, option_defaults, yaml};
 use serde::Deserialize;
 
 use super::{Function, colon, empty};
@@ -50,7 +50,8 @@ impl<'a> Places<'a> {
     }
 
     fn all(&self) -> impl DoubleEndedIterator<Item = &Map> {
-        self.options.into_iter().chain([&*self.grains, &self.pillar, &self.master, &self.defaults])
+        let unset = self.options.is_some().then(option_defaults);
+        self.options.into_iter().chain(unset).chain([&*self.grains, &self.pillar, &self.master, &self.defaults])
     }
 }
 

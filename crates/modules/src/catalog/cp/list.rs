@@ -180,7 +180,7 @@ impl Function for HashFile {
             }
         };
         Ok(sum.map_or(Value::from(""), |sum| {
-            Map::from_iter([("hsum".into(), sum.into()), ("hash_type".into(), "sha256".into())]).into()
+            Map::from_iter([("hash_type".into(), "sha256".into()), ("hsum".into(), sum.into())]).into()
         }))
     }
 }

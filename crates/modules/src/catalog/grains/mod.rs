@@ -149,7 +149,7 @@ impl Function for Get {
     }
 }
 
-/// Whether a grain is there and isn't empty.
+/// Whether a grain is there, even if it is empty.
 ///
 /// ```text
 /// rocksalt '*' grains.has_value virtual_subtype
@@ -166,7 +166,7 @@ impl Function for HasValue {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        Ok(lookup(machine, &self.key, ":").is_some_and(|value| value.truth()))
+        Ok(lookup(machine, &self.key, ":").is_some())
     }
 }
 
@@ -231,7 +231,8 @@ mod tests {
             ("grains.fetch", "['a/b/0', '', '/']", "one"),
             ("grains.item", "[os, nope]", "{'os': 'Debian', 'nope': ''}"),
             ("grains.has_value", "[os]", "True"),
-            ("grains.has_value", "[none]", "False"),
+            ("grains.has_value", "[none]", "True"),
+            ("grains.has_value", "[nosuch]", "False"),
             ("grains.equals", "[number, '12']", "True"),
             ("grains.equals", "[os, RedHat]", "False"),
             ("grains.ls", "[]", "['a', 'id', 'none', 'number', 'os']"),

@@ -1,0 +1,131 @@
+//! Lines inside of brackets and quotes that begin left of where the parser wants them.
+//!
+//! Salt's parser lets them begin anywhere, and its `yaml` filter makes such lines where it folds a
+//! long map. They are moved to the right, which changes nothing else, and the text is read again.
+
+use std::collections::HashMap;
+
+use super::{Content, Error, Node};
+
+/// How far lines were moved; lines count from 1.
+pub(super) type Shifts = HashMap<usize, usize>;
+
+const IN_QUOTES: &str = "invalid indentation in quoted scalar";
+
+pub(super) fn is_cause(error: &Error) -> bool {
+    error.message.starts_with("invalid indentation") && !error.message.ends_with("for anchor")
+}
+
+/// The text with such lines moved, if there is a way; `fault` says why a text can't be read.
+pub(super) fn repaired(text: &str, first: &Error, fault: impl Fn(&str) -> Option<Error>) -> Option<(String, Shifts)> {
+    /// Each reads the whole text again.
+    const TRIES: usize = 50;
+    let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+    let mut shifts = Shifts::new();
+    let mut error = first.clone();
+    for _ in 0..TRIES {
+        // Where quotes begin is known, where brackets do not: there the place is that of the line that is too far left.
+        let (from, state) = if error.message == IN_QUOTES {
+            let line = error.place.line.checked_sub(1)?;
+            let start: String = lines.get(line)?.chars().skip(error.place.column - 1).collect();
+            (line + 1, State::default().after(&start))
+        } else {
+            let line = error.place.line.checked_sub(1)?;
+            (line, (0..line).rev().find_map(|start| opened(&lines[start..line]))?)
+        };
+        let by = lines[..from].last().map_or(0, |line| line.len()) + 1;
+        let by = by.min(200);
+        let to = end(&lines, from, state)?;
+        for line in from..to {
+            if !lines[line].trim().is_empty() {
+                lines[line].insert_str(0, &" ".repeat(by));
+                *shifts.entry(line + 1).or_default() += by;
+            }
+        }
+        let moved = lines.join("\n");
+        match fault(&moved) {
+            None => return Some((moved, shifts)),
+            Some(next) if is_cause(&next) => error = next,
+            Some(_) => return None,
+        }
+    }
+    None
+}
+
+/// What is open at the end of some lines, if anything is and nothing was closed that they don't open.
+fn opened(lines: &[String]) -> Option<State> {
+    let mut state = State::default();
+    for line in lines {
+        state = state.after(line);
+        if state.depth < 0 {
+            return None;
+        }
+    }
+    state.is_open().then_some(state)
+}
+
+/// The first line that doesn't begin inside of what is open any more.
+fn end(lines: &[String], from: usize, mut state: State) -> Option<usize> {
+    for (index, line) in lines.iter().enumerate().skip(from) {
+        if !state.is_open() {
+            return Some(index);
+        }
+        state = state.after(line);
+    }
+    (!state.is_open()).then_some(lines.len())
+}
+
+/// What is open at a place.
+#[derive(Clone, Copy, Default)]
+struct State {
+    depth: i32,
+    quote: Option<char>,
+}
+
+impl State {
+    fn is_open(self) -> bool {
+        self.depth > 0 || self.quote.is_some()
+    }
+
+    fn after(mut self, line: &str) -> State {
+        let mut before = ' ';
+        let mut characters = line.chars().peekable();
+        while let Some(c) = characters.next() {
+            match (self.quote, c) {
+                (Some('"'), '\\') => drop(characters.next()),
+                (Some('\''), '\'') if characters.peek() == Some(&'\'') => drop(characters.next()),
+                (Some(quote), c) if c == quote => self.quote = None,
+                (Some(_), _) => {}
+                // In the middle of a word it is a letter like others.
+                (None, '"' | '\'') if before.is_whitespace() || "[{,:-!".contains(before) => self.quote = Some(c),
+                (None, '#') if before.is_whitespace() => break,
+                (None, '[' | '{') => self.depth += 1,
+                (None, ']' | '}') => {
+                    self.depth -= 1;
+                    if self.depth == 0 {
+                        // What comes behind is none of our concern.
+                        return self;
+                    }
+                }
+                _ => {}
+            }
+            before = c;
+        }
+        self
+    }
+}
+
+/// Columns as they were written.
+pub(super) fn original_places(node: &mut Node, shifts: &Shifts) {
+    if let Some(by) = shifts.get(&node.place.line) {
+        node.place.column = node.place.column.saturating_sub(*by).max(1);
+    }
+    match &mut node.content {
+        Content::Scalar(_) => {}
+        Content::List(items) => items.iter_mut().for_each(|item| original_places(item, shifts)),
+        Content::Map(pairs) => pairs.iter_mut().for_each(|(key, value)| {
+            original_places(key, shifts);
+            original_places(value, shifts);
+        }),
+    }
+}

@@ -1,0 +1,151 @@
+//! Which maps that a function gives are those that Salt reads from YAML.
+//!
+//! Functions work on plain data. In Salt they hand on the very objects that they are given, or
+//! those of the pillar, and such a map is written in its own order by the `yaml` filter and has
+//! another name in errors.
+
+use std::rc::Rc;
+
+use rocksalt_jinja::Value;
+
+/// Gives the maps of a result the classes that they have where they came from.
+pub(super) fn classes(
+    function: &str,
+    result: &Value,
+    positional: &[Value],
+    named: &[(Rc<str>, Value)],
+    pillar: &Value,
+) {
+    if !matches!(result, Value::Dict(_) | Value::List(_)) {
+        return;
+    }
+    let argument = |index: usize, name: &str| {
+        let by_name = || named.iter().find(|(given, _)| **given == *name).map(|(_, value)| value);
+        positional.get(index).or_else(by_name).cloned()
+    };
+    match function {
+        "slsutil.renderer" => drop(result.clone().ordered()),
+        "pillar.items" | "pillar.ext" => below(result, std::slice::from_ref(pillar)),
+        "pillar.raw" if argument(0, "key").is_none() => below(result, std::slice::from_ref(pillar)),
+        "pillar.get" | "pillar.raw" | "config.get" | "config.option" => {
+            let sources = argument(1, "default").into_iter().chain(found(pillar, argument(0, "key").as_ref(), result));
+            let sources: Vec<Value> = sources.filter(|source| is_part(source, result)).collect();
+            both(result, &sources);
+        }
+        "pillar.item" => {
+            let Value::Dict(items) = result else { return };
+            for (key, value) in items.borrow().iter() {
+                both(value, &found(pillar, Some(key), value).into_iter().collect::<Vec<_>>());
+            }
+        }
+        "grains.filter_by" | "match.filter_by" | "pillar.filter_by" => {
+            let mut sources = Vec::new();
+            if let Some(Value::Dict(lookup)) = argument(0, "lookup_dict").or_else(|| argument(0, "lookup")) {
+                sources.extend(lookup.borrow().values().cloned());
+            }
+            sources.extend(argument(2, "merge"));
+            both(result, &sources);
+        }
+        "slsutil.merge_all" => match argument(0, "lst") {
+            Some(Value::List(maps)) => below(result, &maps.borrow()),
+            _ => {}
+        },
+        _ => {
+            let sources: Vec<Value> =
+                positional.iter().cloned().chain(named.iter().map(|(_, value)| value.clone())).collect();
+            both(result, &sources);
+        }
+    }
+}
+
+/// What the pillar has at a path, whatever stands between its parts: it is the one that is the result.
+fn found(pillar: &Value, key: Option<&Value>, result: &Value) -> Option<Value> {
+    let key = key?.as_str()?;
+    let mut at = pillar.clone();
+    for step in key.split([':', '|', '/', '.']) {
+        at = match &at {
+            Value::Dict(dict) => dict.borrow().get_str(step).cloned()?,
+            Value::List(items) => match step.parse::<usize>() {
+                Ok(index) => items.borrow().get(index).cloned()?,
+                Err(_) => items.borrow().iter().find_map(|item| match item {
+                    Value::Dict(dict) => dict.borrow().get_str(step).cloned(),
+                    _ => None,
+                })?,
+            },
+            _ => return None,
+        };
+    }
+    is_part(&at, result).then_some(at)
+}
+
+/// Whether a source's keys are all in the result: else the result is another one.
+fn is_part(source: &Value, result: &Value) -> bool {
+    match (source, result) {
+        (Value::Dict(source), Value::Dict(result)) => {
+            let result = result.borrow();
+            source.borrow().keys().all(|key| result.contains(key).unwrap_or(false))
+        }
+        (Value::List(_), Value::List(_)) => true,
+        _ => false,
+    }
+}
+
+/// The class of the first source that is a map, at every depth.
+fn both(result: &Value, sources: &[Value]) {
+    if let Value::Dict(result) = result {
+        let class = sources.iter().find_map(|source| match source {
+            // What only looks like a map when it is the whole pillar becomes a plain one.
+            Value::Dict(source) if !Rc::ptr_eq(source, result) => Some(source.borrow().class()),
+            _ => None,
+        });
+        if class == Some(rocksalt_jinja::ORDERED) {
+            result.borrow_mut().set_class(rocksalt_jinja::ORDERED);
+        }
+    }
+    below(result, sources);
+}
+
+/// As `both`, but leaves the outermost map alone.
+pub(super) fn below(result: &Value, sources: &[Value]) {
+    if sources.is_empty() {
+        return;
+    }
+    match result {
+        Value::Dict(result) => {
+            for (key, value) in result.borrow().iter() {
+                if !matches!(value, Value::Dict(_) | Value::List(_)) {
+                    continue;
+                }
+                let inner: Vec<Value> = sources
+                    .iter()
+                    .filter_map(|source| match source {
+                        Value::Dict(source) => source.borrow().get(key).ok().flatten().cloned(),
+                        _ => None,
+                    })
+                    .collect();
+                both(value, &inner);
+            }
+        }
+        Value::List(items) => {
+            for (index, item) in items.borrow().iter().enumerate() {
+                if !matches!(item, Value::Dict(_) | Value::List(_)) {
+                    continue;
+                }
+                let same = sources.iter().find_map(|source| match source {
+                    Value::List(others) => like(item, index, &others.borrow()),
+                    _ => None,
+                });
+                both(item, &same.into_iter().collect::<Vec<_>>());
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The item that is equal, most likely at the same place; in a long list it is looked for only there.
+fn like(item: &Value, index: usize, others: &[Value]) -> Option<Value> {
+    const LONG: usize = 200;
+    let equal = |other: &&Value| other.equals(item).unwrap_or(false);
+    let elsewhere = || others.iter().take(LONG).find(equal);
+    others.get(index).filter(equal).or_else(elsewhere).cloned()
+}
