@@ -54,9 +54,13 @@ impl Touches {
         self
     }
 
+    /// Whether both are known to write the same thing: at once, what one of them did would be lost.
+    pub fn write_the_same(&self, other: &Touches) -> bool {
+        meet(&self.writes, &other.writes)
+    }
+
     /// Whether the two must not overlap, nor change places.
     pub fn conflicts(&self, other: &Touches) -> bool {
-        let meet = |these: &[Thing], those: &[Thing]| these.iter().any(|a| those.iter().any(|b| a.meets(b)));
         if self.is_nothing() || other.is_nothing() {
             return false;
         }
@@ -66,6 +70,10 @@ impl Touches {
             || meet(&self.writes, &other.reads)
             || meet(&self.reads, &other.writes)
     }
+}
+
+fn meet(these: &[Thing], those: &[Thing]) -> bool {
+    these.iter().any(|a| those.iter().any(|b| a.meets(b)))
 }
 
 impl std::fmt::Display for Thing {

@@ -219,7 +219,8 @@ fn rendered(host: &Arc<Host>, template: &Template<'_>, shebang: bool) -> Result<
         shebang,
         context: &template.context,
     };
-    render::file(&around.setting(), &file).map_err(|fault| Error::failed(fault.report()))
+    // Salt's words, which become the comment of a state; they show the line themselves.
+    render::file(&around.setting(), &file).map_err(|fault| Error::failed(fault.text))
 }
 
 /// Compiles the pillar of the machine that the host stands for.

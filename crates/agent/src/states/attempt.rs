@@ -15,6 +15,8 @@ use super::{arguments, checks, conditions, slots};
 pub struct Calling<'r> {
     pub machine: &'r dyn System,
     pub outputs: &'r Outputs,
+    /// All of the run.
+    pub chunks: &'r [Chunk],
     /// Each call counts as one of the run.
     pub counted: bool,
 }
@@ -89,11 +91,17 @@ impl Calling<'_> {
         if let Some(changed) = manner.watched {
             low.insert("__reqs__", changed.clone());
         }
+        if chunk.arguments.get("clean").is_some_and(Value::truth) {
+            low.insert("__required__", required(chunk, self.chunks));
+        }
         let saltenv = chunk.arguments.get("saltenv").and_then(Value::as_str).unwrap_or(&chunk.saltenv);
         let step = Step { id: &chunk.id, name: &name, sls: &chunk.sls, saltenv, low: &low, test: manner.test };
         let called = self.within(chunk, |machine| entry.call(bound, machine, &step, manner.watched.is_some()));
         let mut verdict = called.unwrap_or_else(broken);
         verdict.warnings.extend(hints);
+        if chunk.name.starts_with(slots::MARK) {
+            verdict.further.insert("name", name.as_str());
+        }
         hide(&mut verdict, &secrets);
         if !secrets.is_empty() {
             verdict.outputs.insert(SECRET, true);
@@ -110,6 +118,14 @@ impl Calling<'_> {
             _ => call(&Within { machine: self.machine, umask, user }),
         }
     }
+}
+
+/// What a state names as a `file` that it requires, by id or name: `clean` leaves it alone.
+fn required(chunk: &Chunk, chunks: &[Chunk]) -> Vec<Value> {
+    let list = chunk.arguments.get("require").and_then(Value::as_list).unwrap_or_default();
+    let files: Vec<&str> = list.iter().filter_map(|one| one.as_map()?.get("file")?.as_str()).collect();
+    let is_named = |other: &&Chunk| files.contains(&other.id.as_str()) || files.contains(&other.name.as_str());
+    chunks.iter().filter(is_named).map(Chunk::to_value).collect()
 }
 
 /// The state that is meant, or what is wrong with that.

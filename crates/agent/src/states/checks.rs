@@ -110,7 +110,8 @@ fn function_says(function: &str, entry: &Map, machine: &dyn System) -> Result<Sa
         Some(Value::List(arguments)) => arguments,
         _ => Vec::new(),
     };
-    let answer = catalog::call(Call { args: by_position, kwargs: named, ..Call::new(function) }, machine);
+    let call = Call { args: by_position, kwargs: named, ..Call::new(function) };
+    let answer = catalog::call(catalog::from_template(call), machine);
     if let Some(problem) = answer.problem {
         return Err(Error::from(problem));
     }

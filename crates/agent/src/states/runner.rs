@@ -128,7 +128,7 @@ impl<'r> Runner<'r> {
 
     /// Does one step, or several as one. `counted`: each call has a number of its own.
     fn perform(&self, run: &Run, items: &[Item], counted: bool) -> Report {
-        let calling = Calling { machine: self.machine, outputs: &self.outputs, counted };
+        let calling = Calling { machine: self.machine, outputs: &self.outputs, chunks: &self.low.chunks, counted };
         let chunk = |index: usize| &self.low.chunks[index];
         let others: Vec<&Chunk> = run.aggregate.iter().map(|index| chunk(*index)).collect();
         let with = joined::own_of(&others);

@@ -49,7 +49,7 @@ struct Slot {
 }
 
 fn evaluate(slot: Slot, machine: &dyn System) -> Result<Value> {
-    let answer = catalog::call(slot.call, machine);
+    let answer = catalog::call(catalog::from_template(slot.call), machine);
     if let Some(problem) = answer.problem {
         return Err(Error::from(problem));
     }

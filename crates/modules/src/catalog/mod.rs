@@ -107,6 +107,7 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 const STATES: &[(&str, &[StateEntry])] = &[
     ("cmd", cmd::STATES),
     ("environ", environ::STATES),
+    ("event", event::STATES),
     ("file", file::STATES),
     ("host", host::STATES),
     ("ini", ini::STATES),

@@ -12,7 +12,7 @@ mod why;
 
 use std::collections::BTreeSet;
 
-use rocksalt_core::touches::{Thing, Touches};
+use rocksalt_core::touches::Touches;
 
 use crate::low::{Low, Requisite};
 use judge::{Status, judge};
@@ -220,12 +220,12 @@ impl<'l> Schedule<'l> {
         if full && self.settings.mode != Mode::Ansible {
             return None;
         }
-        let packages_taken = || self.running.iter().any(|item| self.writes_packages(*item));
+        let just_do_it = self.settings.mode == Mode::Justdoit;
         self.ready.iter().copied().find(|item| {
             let alone = self.is_alone(*item);
             let may_start = alone || !full;
-            // Two package transactions at once fail in every mode.
-            may_start && !(self.settings.mode == Mode::Justdoit && self.writes_packages(*item) && packages_taken())
+            // Any order will do, but two package transactions at once fail, and two writers of a file lose lines.
+            may_start && !(just_do_it && self.running.iter().any(|other| self.write_the_same(*item, *other)))
         })
     }
 
@@ -381,9 +381,9 @@ impl<'l> Schedule<'l> {
         self.settings.mode == Mode::Ansible && !self.items[item].beside
     }
 
-    fn writes_packages(&self, item: usize) -> bool {
-        let work = self.works.get(self.items[item].chunk);
-        work.is_some_and(|work| work.touches.writes.contains(&Thing::Packages))
+    fn write_the_same(&self, item: usize, other: usize) -> bool {
+        let work = |item: usize| self.works.get(self.items[item].chunk);
+        work(item).zip(work(other)).is_some_and(|(one, other)| one.touches.write_the_same(&other.touches))
     }
 
     fn listen(&mut self) {

@@ -7,6 +7,7 @@ mod script;
 mod search;
 mod states;
 
+pub use search::which;
 pub use states::STATES;
 
 use super::{Entry, Function, entry};

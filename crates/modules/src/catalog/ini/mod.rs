@@ -56,6 +56,7 @@ fn equals() -> String {
 
 impl State for OptionsPresent {
     const NAME: &'static str = "ini.options_present";
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -167,6 +168,7 @@ pub struct OptionsAbsent {
 
 impl State for OptionsAbsent {
     const NAME: &'static str = "ini.options_absent";
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -230,10 +232,15 @@ pub struct SectionsPresent {
     /// What stands between option and value.
     #[serde(default = "equals")]
     separator: String,
+    /// Taken for Salt's sake: files are UTF-8.
+    #[serde(default)]
+    #[allow(dead_code, reason = "files are UTF-8")]
+    encoding: Option<String>,
 }
 
 impl State for SectionsPresent {
     const NAME: &'static str = "ini.sections_present";
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -280,10 +287,15 @@ pub struct SectionsAbsent {
     /// What stands between option and value.
     #[serde(default = "equals")]
     separator: String,
+    /// Taken for Salt's sake: files are UTF-8.
+    #[serde(default)]
+    #[allow(dead_code, reason = "files are UTF-8")]
+    encoding: Option<String>,
 }
 
 impl State for SectionsAbsent {
     const NAME: &'static str = "ini.sections_absent";
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -298,7 +310,10 @@ impl State for SectionsAbsent {
             changes.insert(name.as_str(), plain(section));
             ini.sections.retain(|(known, _)| known != name);
         }
-        Ok(finish(&self.name, old, ini.write(&self.separator, false), changes.clone(), dry(comment, &changes)))
+        let would = dry(comment, &changes);
+        // Salt does not call it a change that an empty section goes.
+        let changes = changes.into_iter().filter(|(_, section)| section.truth()).collect();
+        Ok(finish(&self.name, old, ini.write(&self.separator, false), changes, would))
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {

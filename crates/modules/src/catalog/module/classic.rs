@@ -55,7 +55,7 @@ pub fn apply(function: &str, given: &Map, machine: &dyn System) -> Verdict {
         }
         taken.push(NAMED.to_owned());
     }
-    let mut verdict = finish(function, catalog::call(call, machine));
+    let mut verdict = finish(function, catalog::call(catalog::from_template(call), machine));
     for key in given.keys().map(ToString::to_string).filter(|key| !taken.contains(key)) {
         let hint = nearest::hint(&key, names.iter().copied());
         verdict.warnings.push(format!("{function}: no argument '{key}'{hint}"));

@@ -33,7 +33,7 @@ pub fn apply(given: &Map, machine: &dyn System) -> Result<Verdict> {
     let (mut failures, mut successes, mut changes) = (Vec::new(), Vec::new(), Map::new());
     for (key, arguments) in given.iter() {
         let name = key.to_string();
-        let answer = catalog::call(call(bare(&name), arguments), machine);
+        let answer = catalog::call(catalog::from_template(call(bare(&name), arguments)), machine);
         let value = match answer.problem {
             None => answer.value,
             Some(problem) if problem.kind == ProblemKind::Arguments => {

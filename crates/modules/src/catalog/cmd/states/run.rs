@@ -211,7 +211,11 @@ impl Wished {
     }
 
     fn apply(&self, stateful: &Stateful, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
-        let finished = self.arguments(step.name, step).and_then(|arguments| arguments.execute(machine, false));
+        let mut in_background = false;
+        let finished = self.arguments(step.name, step).and_then(|arguments| {
+            in_background = arguments.bg;
+            arguments.execute(machine, false)
+        });
         let mut all = match finished {
             Ok(finished) => finished.all(),
             Err(error) => {
@@ -227,6 +231,10 @@ impl Wished {
         }
         let comment = format!("Command \"{}\" run", step.name);
         let mut verdict = given::verdict(comment, all, self.hide_output.truth());
+        if in_background {
+            // Nobody knows yet how it will end.
+            verdict.changes.insert("retcode", Value::Null);
+        }
         if stateful.on {
             verdict = reinterpret(verdict)?;
         }

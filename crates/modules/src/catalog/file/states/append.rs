@@ -64,6 +64,7 @@ pub struct Append {
 
 impl State for Append {
     const NAME: &'static str = "file.append";
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -91,6 +91,7 @@ fn end() -> String {
 
 impl State for Blockreplace {
     const NAME: &'static str = "file.blockreplace";
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

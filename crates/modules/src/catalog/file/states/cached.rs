@@ -44,6 +44,7 @@ pub struct Cached {
 
 impl State for Cached {
     const NAME: &'static str = "file.cached";
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
@@ -61,7 +62,7 @@ impl State for Cached {
     }
 
     fn touches(&self) -> Touches {
-        Touches::nothing()
+        super::writes(&self.name)
     }
 }
 

@@ -43,6 +43,7 @@ pub fn hash() -> String {
 impl State for Comment {
     const NAME: &'static str = "file.comment";
     const REQUIRED: &'static [&'static str] = &["regex"];
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

@@ -47,6 +47,7 @@ fn md5() -> String {
 
 impl State for Decode {
     const NAME: &'static str = "file.decode";
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -101,7 +102,9 @@ impl Decode {
                 found.ok_or_else(|| Error::failed("Pillar data not found."))?.to_string()
             }
         };
-        let bare: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+        // As in Salt, what can't belong to it is passed over: line ends, armour.
+        let belongs = |letter: &char| letter.is_ascii_alphanumeric() || "+/=".contains(*letter);
+        let bare: String = text.chars().filter(belongs).collect();
         base64::engine::general_purpose::STANDARD
             .decode(bare)
             .map_err(|error| Error::arguments(format!("the data is no Base64: {error}")))

@@ -84,6 +84,7 @@ fn once() -> i64 {
 
 impl State for Keyvalue {
     const NAME: &'static str = "file.keyvalue";
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

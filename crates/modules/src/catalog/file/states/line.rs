@@ -72,6 +72,7 @@ pub struct Line {
 
 impl State for Line {
     const NAME: &'static str = "file.line";
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

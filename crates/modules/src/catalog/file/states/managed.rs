@@ -233,7 +233,8 @@ impl Managed {
             selinux: selinux::Context::read(&self.selinux),
             follow: self.follow_symlinks.0,
         };
-        let has_source = self.source.truth();
+        // A list is one too that leads nowhere.
+        let has_source = self.source.truth() || self.source.as_list().is_some();
         let there = look::exists(machine, &name) && !self.removed;
         let replace = self.replace.0 && (has_source || given.is_some()) && !self.has_wished_sum(machine, step, &name);
         if !replace && there {

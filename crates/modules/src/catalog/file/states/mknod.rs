@@ -48,6 +48,7 @@ fn private() -> Value {
 impl State for Mknod {
     const NAME: &'static str = "file.mknod";
     const REQUIRED: &'static [&'static str] = &["ntype"];
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -25,6 +25,7 @@ pub struct NotCached {
 
 impl State for NotCached {
     const NAME: &'static str = "file.not_cached";
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -48,6 +49,6 @@ impl State for NotCached {
     }
 
     fn touches(&self) -> Touches {
-        Touches::nothing()
+        super::writes(&self.name)
     }
 }

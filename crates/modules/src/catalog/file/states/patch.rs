@@ -7,6 +7,7 @@ use super::contents::{self, variables};
 use super::source::{self, Proof};
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
+use crate::catalog::cmd::which;
 use crate::machine::{Command, Output, Probe, System};
 use crate::text::words;
 
@@ -96,8 +97,10 @@ impl Patch {
         let (options, strip) = self.options()?;
         let patch = self.patch(machine, step)?;
         let is_directory = look::is_directory(machine, &name);
+        let program = which(machine, "patch").ok_or_else(|| Verdict::bad("patch executable not found on minion"))?;
         let argv = |more: &[&str]| {
-            let mut argv = vec!["patch".to_owned()];
+            // By its path, which it shows in what it says.
+            let mut argv = vec![program.to_string_lossy().into_owned()];
             argv.extend(options.iter().cloned());
             argv.extend(more.iter().map(|word| (*word).to_owned()));
             argv.push("--reject-file=-".to_owned());

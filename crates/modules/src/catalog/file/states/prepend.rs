@@ -63,6 +63,7 @@ pub struct Prepend {
 
 impl State for Prepend {
     const NAME: &'static str = "file.prepend";
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

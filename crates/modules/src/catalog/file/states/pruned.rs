@@ -32,6 +32,7 @@ pub struct Pruned {
 
 impl State for Pruned {
     const NAME: &'static str = "file.pruned";
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

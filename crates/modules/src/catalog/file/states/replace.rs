@@ -73,6 +73,7 @@ pub struct Replace {
 impl State for Replace {
     const NAME: &'static str = "file.replace";
     const REQUIRED: &'static [&'static str] = &["pattern", "repl"];
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

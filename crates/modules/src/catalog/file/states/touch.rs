@@ -32,6 +32,7 @@ pub struct Touch {
 
 impl State for Touch {
     const NAME: &'static str = "file.touch";
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -36,6 +36,7 @@ pub struct Uncomment {
 impl State for Uncomment {
     const NAME: &'static str = "file.uncomment";
     const REQUIRED: &'static [&'static str] = &["regex"];
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

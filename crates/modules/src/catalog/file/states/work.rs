@@ -169,11 +169,15 @@ impl Action {
                 stops(machine.hard_link(Path::new(&existing), Path::new(&link)), &link)
             }
             Action::MakeDirectory { path, mode, uid, gid } => {
-                // Several steps of one plan may need it; the first one makes it.
+                // Several steps of one plan may need it, and other states at the same time; the first one makes it.
                 if super::look::is_directory(machine, &path) {
                     return Ok(());
                 }
-                stops(machine.make_dir(Path::new(&path), mode), &path)?;
+                let made = machine.make_dir(Path::new(&path), mode);
+                if made.is_err() && super::look::is_directory(machine, &path) {
+                    return Ok(());
+                }
+                stops(made, &path)?;
                 if uid.is_some() || gid.is_some() {
                     stops(machine.set_owner(Path::new(&path), uid, gid, false), &path)?;
                 }

@@ -1,14 +1,15 @@
 //! `host`: names in the hosts file (`hosts.file` of the configuration, else `/etc/hosts`).
 
-use std::path::Path;
+mod lines;
 
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
-use super::file::{Action, Flag, Plan};
+use self::lines::Hosts;
+use super::file::{Flag, Plan};
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
+use crate::Result;
 use crate::machine::{Probe, System};
-use crate::{Error, Result};
 
 pub const STATES: &[StateEntry] = &[state::<Absent>(), state::<Only>(), state::<Present>()];
 
@@ -38,6 +39,7 @@ pub struct Present {
 impl State for Present {
     const NAME: &'static str = "host.present";
     const REQUIRED: &'static [&'static str] = &["ip"];
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -144,6 +146,7 @@ pub struct Absent {
 impl State for Absent {
     const NAME: &'static str = "host.absent";
     const REQUIRED: &'static [&'static str] = &["ip"];
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -203,6 +206,7 @@ pub struct Only {
 impl State for Only {
     const NAME: &'static str = "host.only";
     const REQUIRED: &'static [&'static str] = &["hostnames"];
+    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -231,109 +235,4 @@ impl State for Only {
 
 fn hosts_file() -> Touches {
     Touches::nothing().writes(Thing::Path("/etc/hosts".into()))
-}
-
-/// The lines of a hosts file.
-struct Hosts(Vec<Line>);
-
-enum Line {
-    Remark(String),
-    Host(Host),
-}
-
-struct Host {
-    ip: String,
-    names: Vec<String>,
-    comment: Option<String>,
-}
-
-impl Hosts {
-    /// Lines of one address become one, as Salt has it.
-    fn read(machine: &dyn Probe) -> Result<(String, Hosts)> {
-        let path = machine.options().get("hosts.file").map_or("/etc/hosts".into(), ToString::to_string);
-        let content = match machine.read(Path::new(&path)) {
-            Ok(content) => content,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(Error::io("read", &path, &error)),
-        };
-        let mut hosts = Hosts(Vec::new());
-        for line in String::from_utf8_lossy(&content).lines().map(str::trim).filter(|line| !line.is_empty()) {
-            if line.starts_with('#') {
-                hosts.0.push(Line::Remark(line.to_owned()));
-                continue;
-            }
-            let (line, comment) = line.split_once('#').map_or((line, None), |(line, comment)| (line, Some(comment)));
-            let mut words = line.split_whitespace().map(str::to_owned);
-            let Some(ip) = words.next() else { continue };
-            hosts.change(&ip, |host| {
-                host.names.extend(words);
-                if let Some(comment) = comment.map(str::trim_start).filter(|comment| !comment.is_empty()) {
-                    host.comment = Some(comment.to_owned());
-                }
-            });
-        }
-        Ok((path, hosts))
-    }
-
-    fn addresses(&self) -> impl Iterator<Item = &Host> {
-        self.0.iter().filter_map(|line| match line {
-            Line::Host(host) => Some(host),
-            Line::Remark(_) => None,
-        })
-    }
-
-    fn get(&self, ip: &str) -> Option<&Host> {
-        self.addresses().find(|host| host.ip == ip)
-    }
-
-    fn find(&mut self, ip: &str) -> Option<&mut Host> {
-        self.0.iter_mut().find_map(|line| match line {
-            Line::Host(host) if host.ip == ip => Some(host),
-            _ => None,
-        })
-    }
-
-    /// Changes the host of an address, which is made where needed.
-    fn change(&mut self, ip: &str, change: impl FnOnce(&mut Host)) {
-        if let Some(host) = self.find(ip) {
-            return change(host);
-        }
-        let mut host = Host { ip: ip.to_owned(), names: Vec::new(), comment: None };
-        change(&mut host);
-        self.0.push(Line::Host(host));
-    }
-
-    fn add(&mut self, ip: &str, name: &str) {
-        self.change(ip, |host| host.names.push(name.to_owned()));
-    }
-
-    fn remark(&mut self, ip: &str, comment: &str) {
-        self.change(ip, |host| host.comment = Some(comment.to_owned()));
-    }
-
-    fn set(&mut self, ip: &str, names: &str) {
-        self.change(ip, |host| host.names = names.split_whitespace().map(str::to_owned).collect());
-    }
-
-    fn remove(&mut self, ip: &str, name: &str) {
-        self.change(ip, |host| host.names.retain(|known| known != name));
-    }
-
-    fn plan(&self, path: String, done: Verdict) -> Plan {
-        let mut text = String::new();
-        for line in &self.0 {
-            match line {
-                Line::Remark(line) => text.push_str(&format!("{line}\n")),
-                // An address without names means nothing.
-                Line::Host(host) if host.names.is_empty() => {}
-                Line::Host(Host { ip, names, comment: None }) => {
-                    text.push_str(&format!("{ip}\t\t{}\n", names.join(" ")));
-                }
-                Line::Host(Host { ip, names, comment: Some(comment) }) => {
-                    text.push_str(&format!("{ip}\t\t{}\t\t# {comment}\n", names.join(" ")));
-                }
-            }
-        }
-        Plan::new(done).then(Action::Write { path, content: text.into_bytes(), mode: None })
-    }
 }

@@ -1,5 +1,9 @@
 //! `event`: tells the controller that something happened.
 
+mod states;
+
+pub use states::STATES;
+
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{Event, Map, Value};
 use serde::Deserialize;
@@ -16,7 +20,7 @@ pub const FUNCTIONS: &[Entry] = &[entry::<Fire>(), entry::<FireMaster>(), entry:
 /// rocksalt '*' event.send myco/mytag foo=Foo bar=Bar
 /// rocksalt '*' event.send myco/mytag '{foo: Foo}' with_grains='[os]'
 /// ```
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
 pub struct Send {
     /// The event's tag.
@@ -34,7 +38,7 @@ pub struct Send {
     /// Add the target's grains: all, or those of a list.
     #[serde(default)]
     with_grains: Value,
-    /// There is no pillar yet to add.
+    /// Add the target's pillar: all, or the keys of a list.
     #[serde(default)]
     with_pillar: Value,
     /// Add `saltenv` and `pillarenv` of the target's options.
@@ -55,7 +59,8 @@ impl Function for Send {
         add(&mut data, "environ", &self.with_env, environment);
         add(&mut data, "grains", &self.with_grains, || (*machine.grains()).clone());
         if self.with_pillar.truth() {
-            return Err(Error::arguments("with_pillar: there is no pillar yet").hint("leave it out"));
+            let pillar = machine.tree().pillar()?;
+            add(&mut data, "pillar", &self.with_pillar, || (*pillar).clone());
         }
         if self.with_env_opts {
             for name in ["saltenv", "pillarenv"] {

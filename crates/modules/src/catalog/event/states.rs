@@ -1,0 +1,159 @@
+//! `event` as a state: a run tells the controller how far it is.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::{Decision, Function, State, StateEntry, Step, Touches, Verdict, state};
+use super::Send;
+use crate::Result;
+use crate::machine::{Probe, System};
+
+pub const STATES: &[StateEntry] = &[state::<FireMaster>(), state::<Sent>(), state::<Wait>()];
+
+/// What the states that tell at once have in common.
+macro_rules! telling {
+    ($(#[$documentation:meta])* $state:ident, $name:literal) => {
+        $(#[$documentation])*
+        #[derive(Deserialize)]
+        #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+        pub struct $state {
+            /// The event's tag.
+            name: String,
+            /// What happened, as a map.
+            #[serde(default)]
+            data: Value,
+            /// Taken for Salt's sake.
+            #[serde(default)]
+            preload: Value,
+            /// Add the agent's variables: all, or those of a list.
+            #[serde(default)]
+            with_env: Value,
+            /// Add the target's grains: all, or those of a list.
+            #[serde(default)]
+            with_grains: Value,
+            /// Add the target's pillar: all, or the keys of a list.
+            #[serde(default)]
+            with_pillar: Value,
+            /// Count as a change.
+            #[serde(default = "yes")]
+            show_changed: Value,
+            /// What happened, by names.
+            kwargs: Map,
+        }
+
+        impl State for $state {
+            const NAME: &'static str = $name;
+            const WATCHES: bool = true;
+            type Plan = Map;
+
+            fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Map>> {
+                Ok(would(&self.name, &self.data, &self.show_changed))
+            }
+
+            fn apply(&self, changes: Map, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+                let event = Send {
+                    tag: self.name.clone(),
+                    data: self.data.as_map().cloned(),
+                    preload: self.preload.clone(),
+                    with_env: self.with_env.clone(),
+                    with_grains: self.with_grains.clone(),
+                    with_pillar: self.with_pillar.clone(),
+                    with_env_opts: false,
+                    kwargs: self.kwargs.clone(),
+                };
+                sent(event, changes, machine)
+            }
+
+            fn touches(&self) -> Touches {
+                Touches::nothing()
+            }
+        }
+    };
+}
+
+telling! {
+    /// Puts an event on the controller's bus.
+    ///
+    /// ```yaml
+    /// mycompany/deploy/half:
+    ///   event.send:
+    ///     - data: {status: half of it is done}
+    /// ```
+    Sent, "event.send"
+}
+
+telling! {
+    /// Puts an event on the controller's bus; another name of `event.send`.
+    ///
+    /// ```yaml
+    /// mycompany/deploy/half:
+    ///   event.fire_master:
+    ///     - data: {status: half of it is done}
+    /// ```
+    FireMaster, "event.fire_master"
+}
+
+/// Puts an event on the controller's bus when something that it watches has changed.
+///
+/// ```yaml
+/// mycompany/pool/update:
+///   event.wait:
+///     - data: {server: web1}
+///     - watch:
+///       - pkg: apache
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Wait {
+    /// The event's tag.
+    name: String,
+    /// Taken for Salt's sake.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    sfun: Value,
+    /// What happened, as a map.
+    #[serde(default)]
+    data: Value,
+}
+
+impl State for Wait {
+    const NAME: &'static str = "event.wait";
+    const WATCHES: bool = true;
+    const STRICT: bool = true;
+    type Plan = Map;
+
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Map>> {
+        Ok(Decision::Settled(Verdict::good("")))
+    }
+
+    fn apply(&self, changes: Map, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let data = self.data.as_map().cloned();
+        sent(Send { tag: self.name.clone(), data, ..Send::default() }, changes, machine)
+    }
+
+    fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Map>> {
+        Ok(would(&self.name, &self.data, &yes()))
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::nothing()
+    }
+}
+
+fn yes() -> Value {
+    true.into()
+}
+
+fn would(tag: &str, data: &Value, show: &Value) -> Decision<Map> {
+    let mut changes = Map::new();
+    if show.truth() {
+        changes.insert("tag", tag);
+        changes.insert("data", data.clone());
+    }
+    Decision::Change(changes.clone(), Verdict::would("Event would have been fired").changes(changes))
+}
+
+fn sent(event: Send, changes: Map, machine: &dyn System) -> Result<Verdict> {
+    event.call(machine)?;
+    Ok(Verdict::good("Event fired").changes(changes))
+}

@@ -1,0 +1,160 @@
+//! The text of a hosts file, and the ways in which it is changed.
+
+use std::path::Path;
+
+use super::super::Verdict;
+use super::super::file::{Action, Plan};
+use crate::machine::Probe;
+use crate::{Error, Result};
+
+pub struct Hosts {
+    text: String,
+    lines: Vec<Line>,
+}
+
+enum Line {
+    Remark(String),
+    Host(Host),
+}
+
+pub struct Host {
+    pub ip: String,
+    pub names: Vec<String>,
+    pub comment: Option<String>,
+}
+
+impl Hosts {
+    pub fn read(machine: &dyn Probe) -> Result<(String, Hosts)> {
+        let path = machine.options().get("hosts.file").map_or("/etc/hosts".into(), ToString::to_string);
+        let content = match machine.read(Path::new(&path)) {
+            Ok(content) => content,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(Error::io("read", &path, &error)),
+        };
+        Ok((path, Hosts::new(String::from_utf8_lossy(&content).into_owned())))
+    }
+
+    /// Lines of one address count as one, as Salt has it.
+    fn new(text: String) -> Hosts {
+        let mut lines = Vec::new();
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let Some(host) = Host::read(line) else {
+                lines.push(Line::Remark(line.to_owned()));
+                continue;
+            };
+            change(&mut lines, &host.ip, |known| {
+                known.names.extend(host.names);
+                known.comment = host.comment.or(known.comment.take());
+            });
+        }
+        Hosts { text, lines }
+    }
+
+    pub fn addresses(&self) -> impl Iterator<Item = &Host> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Host(host) => Some(host),
+            Line::Remark(_) => None,
+        })
+    }
+
+    pub fn get(&self, ip: &str) -> Option<&Host> {
+        self.addresses().find(|host| host.ip == ip)
+    }
+
+    pub fn add(&mut self, ip: &str, name: &str) {
+        change(&mut self.lines, ip, |host| host.names.push(name.to_owned()));
+        self.write();
+    }
+
+    pub fn remark(&mut self, ip: &str, comment: &str) {
+        change(&mut self.lines, ip, |host| host.comment = Some(comment.to_owned()));
+        self.write();
+    }
+
+    /// Gives an address these names in one line, without a remark; no names: no line. Other lines stay as they are.
+    pub fn set(&mut self, ip: &str, names: &str) {
+        let mut new = Some(if names.trim().is_empty() { String::new() } else { format!("{ip}\t\t{names}\n") });
+        let mut text = self.each(|line, host| match host.ip == ip {
+            true => new.take().unwrap_or_default(),
+            false => line.to_owned(),
+        });
+        if let Some(line) = new {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text += &line;
+        }
+        *self = Hosts::new(text);
+    }
+
+    /// Takes a name from the lines of an address. Other lines stay as they are.
+    pub fn remove(&mut self, ip: &str, name: &str) {
+        let text = self.each(|line, host| {
+            if host.ip != ip {
+                return line.to_owned();
+            }
+            let names: String =
+                host.names.iter().filter(|known| *known != name).map(|known| format!("{known} ")).collect();
+            match &host.comment {
+                _ if names.is_empty() => String::new(),
+                Some(comment) => format!("{ip}\t\t{names}# {comment}\n"),
+                None => format!("{ip}\t\t{names}\n"),
+            }
+        });
+        *self = Hosts::new(text);
+    }
+
+    /// The text with each line that names a host made anew.
+    fn each(&self, mut new: impl FnMut(&str, &Host) -> String) -> String {
+        let line = |line: &str| match Host::read(line.trim()) {
+            Some(host) => new(line, &host),
+            None => line.to_owned(),
+        };
+        self.text.split_inclusive('\n').map(line).collect()
+    }
+
+    /// The whole text anew, one line an address, as Salt does it when it adds something.
+    fn write(&mut self) {
+        self.text.clear();
+        for line in &self.lines {
+            self.text += &match line {
+                Line::Remark(line) => format!("{line}\n"),
+                // An address without names means nothing.
+                Line::Host(host) if host.names.is_empty() => String::new(),
+                Line::Host(Host { ip, names, comment: None }) => format!("{ip}\t\t{}\n", names.join(" ")),
+                Line::Host(Host { ip, names, comment: Some(comment) }) => {
+                    format!("{ip}\t\t{}\t\t# {comment}\n", names.join(" "))
+                }
+            };
+        }
+    }
+
+    pub fn plan(self, path: String, done: Verdict) -> Plan {
+        Plan::new(done).then(Action::Write { path, content: self.text.into_bytes(), mode: None })
+    }
+}
+
+impl Host {
+    /// `None` for what is no host: a remark, or nothing.
+    fn read(line: &str) -> Option<Host> {
+        let (line, comment) = line.split_once('#').map_or((line, None), |(line, comment)| (line, Some(comment)));
+        let mut words = line.split_whitespace().map(str::to_owned);
+        let ip = words.next()?;
+        let comment = comment.map(str::trim_start).filter(|comment| !comment.is_empty()).map(str::to_owned);
+        Some(Host { ip, names: words.collect(), comment })
+    }
+}
+
+/// Changes the host of an address, which is made where needed.
+fn change(lines: &mut Vec<Line>, ip: &str, change: impl FnOnce(&mut Host)) {
+    let known = lines.iter_mut().find_map(|line| match line {
+        Line::Host(host) if host.ip == ip => Some(host),
+        _ => None,
+    });
+    if let Some(host) = known {
+        return change(host);
+    }
+    let mut host = Host { ip: ip.to_owned(), names: Vec::new(), comment: None };
+    change(&mut host);
+    lines.push(Line::Host(host));
+}
