@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
+use super::input::Text;
 use super::{Content, Error, Node, Place, scalar};
 use crate::value::index::{FEW, Index};
 use crate::value::{MAX_DEPTH, Value};
@@ -16,12 +17,12 @@ pub fn load(text: &str) -> Result<Node, Error> {
     if let Some(error) = tab_indentation(text) {
         return Err(error);
     }
-    let mut loader = Loader { parser: Parser::new_from_str(text), anchors: HashMap::new(), nodes: 0 };
+    let mut loader = Loader { parser: Parser::new(Text::new(text)), anchors: HashMap::new(), nodes: 0 };
     loader.document()
 }
 
 struct Loader<'a> {
-    parser: Parser<'a, saphyr_parser::StrInput<'a>>,
+    parser: Parser<'a, Text<'a>>,
     anchors: HashMap<usize, (Node, usize)>,
     nodes: usize,
 }
