@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
+use super::input::Text;
 use super::{Content, Error, Node, Place, outdent, scalar};
 use crate::value::index::{FEW, Index};
 use crate::value::{MAX_DEPTH, Value};
@@ -27,11 +28,11 @@ pub fn load(text: &str) -> Result<Node, Error> {
 }
 
 fn read(text: &str) -> Result<Node, Error> {
-    Loader { parser: Parser::new_from_str(text), anchors: HashMap::new(), nodes: 0 }.document()
+    Loader { parser: Parser::new(Text::new(text)), anchors: HashMap::new(), nodes: 0 }.document()
 }
 
 struct Loader<'a> {
-    parser: Parser<'a, saphyr_parser::StrInput<'a>>,
+    parser: Parser<'a, Text<'a>>,
     anchors: HashMap<usize, (Node, usize)>,
     nodes: usize,
 }

@@ -5,6 +5,7 @@
 
 mod dump;
 mod emit;
+mod input;
 mod load;
 mod outdent;
 mod scalar;
