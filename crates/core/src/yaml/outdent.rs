@@ -31,15 +31,17 @@ pub(super) fn repaired(text: &str, first: &Error, fault: impl Fn(&str) -> Option
             (line + 1, State::default().after(&start))
         } else {
             let line = error.place.line.checked_sub(1)?;
-            (line, (0..line).rev().find_map(|start| opened(&lines[start..line]))?)
+            // Not for ever back: that would be quadratic.
+            let earliest = line.saturating_sub(1000);
+            (line, (earliest..line).rev().find_map(|start| opened(&lines[start..line]))?)
         };
         let by = lines[..from].last().map_or(0, |line| line.len()) + 1;
         let by = by.min(200);
         let to = end(&lines, from, state)?;
-        for line in from..to {
-            if !lines[line].trim().is_empty() {
-                lines[line].insert_str(0, &" ".repeat(by));
-                *shifts.entry(line + 1).or_default() += by;
+        for (number, line) in lines.iter_mut().enumerate().take(to).skip(from) {
+            if !line.trim().is_empty() {
+                line.insert_str(0, &" ".repeat(by));
+                *shifts.entry(number + 1).or_default() += by;
             }
         }
         let moved = lines.join("\n");
