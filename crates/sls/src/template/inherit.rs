@@ -46,10 +46,11 @@ pub(super) fn classes(
             sources.extend(argument(2, "merge"));
             both(result, &sources);
         }
-        "slsutil.merge_all" => match argument(0, "lst") {
-            Some(Value::List(maps)) => below(result, &maps.borrow()),
-            _ => {}
-        },
+        "slsutil.merge_all" => {
+            if let Some(Value::List(maps)) = argument(0, "lst") {
+                below(result, &maps.borrow());
+            }
+        }
         _ => {
             let sources: Vec<Value> =
                 positional.iter().cloned().chain(named.iter().map(|(_, value)| value.clone())).collect();
