@@ -34,6 +34,10 @@ impl ThisMachine {
         entry.origin = "this machine".into();
         let mine = context.config.values().iter().filter(|(key, _)| !NOT_MINE.contains(&&*key.to_string()));
         entry.options.extend(mine.map(|(key, value)| (key.clone(), value.clone())));
+        if let Some(directory) = context.config.directory.as_ref().filter(|_| !entry.options.contains_key("config_dir"))
+        {
+            entry.options.insert("config_dir", directory.display().to_string());
+        }
         let grains = context.common.grains.as_deref().map(read_grains).transpose()?;
         let given = grains.as_ref().and_then(|grains| grains.get("id")).map(ToString::to_string);
         let id = id.or_else(|| context.config.text("id")).or(given);

@@ -17,12 +17,12 @@ const FILES: usize = 100_000;
 
 impl Machine for Door {
     fn now(&self) -> Result<f64, String> {
-        Ok(self.0.now())
+        Ok(self.host.now())
     }
 
     fn utc_offset(&self, at: i64) -> i64 {
         let command = Command::new(["date".to_owned(), "-d".to_owned(), format!("@{at}"), "+%z".to_owned()]);
-        let shown = self.0.query(&command).map(|output| output.text()).unwrap_or_default();
+        let shown = self.host.query(&command).map(|output| output.text()).unwrap_or_default();
         offset(shown.trim()).unwrap_or_default()
     }
 
@@ -30,7 +30,7 @@ impl Machine for Door {
         if bytes.len() > RANDOM {
             return Err(format!("more than {RANDOM} random bytes at once"));
         }
-        let random = self.0.read_at(Path::new("/dev/urandom"), 0, bytes.len()).map_err(|error| error.to_string())?;
+        let random = self.host.read_at(Path::new("/dev/urandom"), 0, bytes.len()).map_err(|error| error.to_string())?;
         if random.len() != bytes.len() {
             return Err("/dev/urandom gave too little".into());
         }
@@ -39,24 +39,24 @@ impl Machine for Door {
     }
 
     fn which(&self, name: &str) -> Result<Option<String>, String> {
-        let result = catalog::call(Call::new("cmd.which").arg(name), &*self.0);
+        let result = catalog::call(Call::new("cmd.which").arg(name), &*self.host);
         Ok(result.value.as_str().map(str::to_owned))
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        self.0.read(Path::new(path)).map_err(|error| format!("{path}: {error}"))
+        self.host.read(Path::new(path)).map_err(|error| format!("{path}: {error}"))
     }
 
     fn list_files(&self, path: &str) -> Result<Vec<String>, String> {
         let mut found = vec![path.to_owned()];
-        list(&self.0, Path::new(path), &mut found)?;
+        list(&self.host, Path::new(path), &mut found)?;
         Ok(found)
     }
 
     fn user_id(&self, name: Option<&str>) -> Result<Option<i64>, String> {
         Ok(match name {
-            None => Some(i64::from(accounts::own_uid(&*self.0))),
-            Some(name) => accounts::user(&*self.0, name).map(|user| i64::from(user.uid)),
+            None => Some(i64::from(accounts::own_uid(&*self.host))),
+            Some(name) => accounts::user(&*self.host, name).map(|user| i64::from(user.uid)),
         })
     }
 
@@ -67,7 +67,7 @@ impl Machine for Door {
             Some(false) => "ahostsv4",
             None => "ahosts",
         };
-        let output = self.0.query(&Command::new(["getent", database, name])).map_err(|error| error.to_string())?;
+        let output = self.host.query(&Command::new(["getent", database, name])).map_err(|error| error.to_string())?;
         let text = output.text();
         let address = text.split_whitespace().next().map(str::to_owned);
         address.ok_or_else(|| format!("'{name}' has no address"))

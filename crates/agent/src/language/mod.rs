@@ -28,7 +28,15 @@ pub type Progress<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;
 pub fn perform(host: &Arc<Host>, wish: StateWish, progress: Progress<'_>) -> Result<Outcome> {
     let mut around = Surroundings::of(host, wish.saltenv.clone(), wish.pillarenv.clone())?;
     if wish.test {
-        around.is_test();
+        around.say("test", true);
+    }
+    match &wish.saltenv {
+        Some(saltenv) => around.say("saltenv", saltenv.as_str()),
+        // Whoever names state files names those of an environment.
+        None if !wish.sls.is_empty() && around.options().get("saltenv").is_none_or(Value::is_null) => {
+            around.say("saltenv", "base");
+        }
+        None => {}
     }
     match work(host, &around, &wish, progress)? {
         Ok(outcome) => Ok(outcome),

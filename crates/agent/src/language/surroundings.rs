@@ -1,5 +1,6 @@
 //! [`Surroundings`]: the machine as the state language sees it.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -43,7 +44,7 @@ impl Surroundings {
         let text =
             |key: &str| options.get(key).and_then(Value::as_str).map(str::to_owned).filter(|text| !text.is_empty());
         Surroundings {
-            door: Rc::new(Door(Arc::clone(host))),
+            door: Rc::new(Door { host: Arc::clone(host), said: RefCell::default() }),
             id: options.get("id").map(ToString::to_string).unwrap_or_default(),
             saltenv: saltenv.or_else(|| text("saltenv")),
             pillarenv: pillarenv.or_else(|| text("pillarenv")),
@@ -68,9 +69,11 @@ impl Surroundings {
         }
     }
 
-    /// Templates see that nothing shall be changed.
-    pub fn is_test(&mut self) {
-        self.options.insert("test", true);
+    /// Templates see what was said for this run as if it were configured.
+    pub fn say(&mut self, option: &str, value: impl Into<Value>) {
+        let value = value.into();
+        self.door.said.borrow_mut().insert(option, value.clone());
+        self.options.insert(option, value);
     }
 
     pub fn options(&self) -> &Map {
@@ -79,19 +82,23 @@ impl Surroundings {
 }
 
 /// The host, as whoever compiles may use it.
-pub struct Door(pub Arc<Host>);
+pub struct Door {
+    pub host: Arc<Host>,
+    /// Options that were said for this run.
+    said: RefCell<Map>,
+}
 
 impl Sources for Door {
     fn environments(&self) -> Vec<String> {
-        self.0.tree().environments().unwrap_or_default()
+        self.host.tree().environments().unwrap_or_default()
     }
 
     fn read(&self, saltenv: &str, path: &str) -> std::result::Result<Option<Arc<[u8]>>, String> {
-        self.0.tree().read(saltenv, path).map_err(|error| error.to_string())
+        self.host.tree().read(saltenv, path).map_err(|error| error.to_string())
     }
 
     fn list(&self, saltenv: &str) -> std::result::Result<Arc<Vec<String>>, String> {
-        let entries = self.0.tree().entries(saltenv).map_err(|error| error.to_string())?;
+        let entries = self.host.tree().entries(saltenv).map_err(|error| error.to_string())?;
         let files = entries.iter().filter(|entry| entry.kind != EntryKind::Directory);
         Ok(Arc::new(files.map(|entry| entry.path.clone()).collect()))
     }
@@ -108,9 +115,15 @@ impl Functions for Door {
         args: Vec<Value>,
         kwargs: Map,
     ) -> std::result::Result<(Value, Option<Changed>), String> {
+        if name == "config.get" && args.len() + kwargs.len() <= 2 {
+            let key = args.first().or_else(|| kwargs.get("key")).and_then(Value::as_str);
+            if let Some(value) = key.and_then(|key| self.said.borrow().get(key).cloned()) {
+                return Ok((value, None));
+            }
+        }
         let call = catalog::from_template(Call { args, kwargs, ..Call::new(name) });
         let kept = catalog::changes_in_place(name).then(|| call.clone());
-        let result = catalog::call(call, &*self.0);
+        let result = catalog::call(call, &*self.host);
         if let Some(problem) = result.problem {
             return Err(problem.text);
         }
@@ -150,7 +163,7 @@ impl Catalog for States {
 impl Decrypt for Door {
     fn decrypt(&self, method: &str, encrypted: &[u8]) -> std::result::Result<Vec<u8>, String> {
         let option = |key: &str, default: &str| {
-            self.0.options().get(key).and_then(Value::as_str).map_or_else(|| default.to_owned(), str::to_owned)
+            self.host.options().get(key).and_then(Value::as_str).map_or_else(|| default.to_owned(), str::to_owned)
         };
         let words: Vec<String> = match method {
             "gpg" => {
@@ -165,7 +178,7 @@ impl Decrypt for Door {
         };
         let mut command = Command::new(words);
         command.stdin = Some(encrypted.to_vec());
-        let output = self.0.run(&command).map_err(|error| error.to_string())?;
+        let output = self.host.run(&command).map_err(|error| error.to_string())?;
         if output.code != 0 {
             let cause = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             return Err(format!("{method} could not decrypt it: {cause}"));

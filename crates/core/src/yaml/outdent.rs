@@ -38,10 +38,10 @@ pub(super) fn repaired(text: &str, first: &Error, fault: impl Fn(&str) -> Option
         let by = lines[..from].last().map_or(0, |line| line.len()) + 1;
         let by = by.min(200);
         let to = end(&lines, from, state)?;
-        for (number, line) in lines.iter_mut().enumerate().take(to).skip(from) {
+        for (index, line) in lines.iter_mut().enumerate().take(to).skip(from) {
             if !line.trim().is_empty() {
                 line.insert_str(0, &" ".repeat(by));
-                *shifts.entry(number + 1).or_default() += by;
+                *shifts.entry(index + 1).or_default() += by;
             }
         }
         let moved = lines.join("\n");

@@ -105,7 +105,12 @@ pub(super) fn load_yaml(_: &Scope<'_>, value: Value, arguments: Arguments) -> Re
     }
     let text = document(&value).ok_or_else(|| Error::type_error("a string or stream input is required"))?;
     let loaded = rocksalt_core::yaml::parse(&text);
-    loaded.map(Value::from).map_err(|error| Error::runtime(format!("Encountered error loading yaml: {error}")))
+    loaded.map(Value::from).map_err(|error| {
+        // What was being read and what is wrong with it are two lines in Salt.
+        let said = error.to_string();
+        let lines = if said.starts_with("while ") { said.replacen(", ", "\n", 1) } else { said };
+        Error::runtime(format!("Encountered error loading yaml: {lines}"))
+    })
 }
 
 pub(super) fn load_json(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {

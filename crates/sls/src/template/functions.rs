@@ -41,7 +41,12 @@ impl Object for Functions {
     }
 
     fn get_attribute(&self, name: &str) -> Option<Value> {
-        self.module(name)
+        let own = |name| Value::object(OfAll { name, host: self.host.clone(), pillar: self.pillar.clone() });
+        match name {
+            "get" => Some(own("get")),
+            "keys" => Some(own("keys")),
+            _ => self.module(name),
+        }
     }
 
     fn get_item(&self, key: &Value) -> Result<Option<Value>> {
@@ -51,6 +56,32 @@ impl Object for Functions {
 
     fn contains(&self, value: &Value) -> Option<Result<bool>> {
         Some(Ok(value.as_str().is_some_and(|name| self.host.exists(name))))
+    }
+}
+
+/// `salt.get(name, default)` and `salt.keys()`.
+struct OfAll {
+    name: &'static str,
+    host: Host,
+    pillar: Value,
+}
+
+impl Object for OfAll {
+    fn type_name(&self) -> &str {
+        "method"
+    }
+
+    fn is_callable(&self) -> bool {
+        true
+    }
+
+    fn call(&self, _: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+        if self.name == "keys" {
+            return Ok(Value::list(self.host.names().into_iter().map(Value::from).collect()));
+        }
+        let given = arguments.rest();
+        let found = given.first().and_then(Value::as_str).and_then(|name| function(&self.host, &self.pillar, name));
+        Ok(found.or_else(|| given.get(1).cloned()).unwrap_or(Value::None))
     }
 }
 

@@ -46,7 +46,11 @@ pub(super) fn classes(
             sources.extend(argument(2, "merge"));
             both(result, &sources);
         }
-        "slsutil.merge_all" => if let Some(Value::List(maps)) = argument(0, "lst") { below(result, &maps.borrow()) },
+        "slsutil.merge_all" => {
+            if let Some(Value::List(maps)) = argument(0, "lst") {
+                below(result, &maps.borrow());
+            }
+        }
         _ => {
             let sources: Vec<Value> =
                 positional.iter().cloned().chain(named.iter().map(|(_, value)| value.clone())).collect();
