@@ -9,7 +9,8 @@ TESTBED = $(TARGET)/debug/rocksalt-testbed
 # The agent and the released binary are static: they run on any Linux, whatever C library it has, or none.
 FLAGS = CARGO_TARGET_$(shell echo '$(TRIPLE)' | tr a-z- A-Z_)_RUSTFLAGS
 # What the agent can do without; only tried with the linker that rustc brings for x86_64.
-SMALL_x86_64 = -C link-arg=-Wl,--no-eh-frame-hdr -C link-arg=-Wl,-T,$(CURDIR)/crates/agent/agent.ld
+# The outliner shares stretches of code that functions have in common; elsewhere it is on by itself.
+SMALL_x86_64 = -C llvm-args=-enable-machine-outliner=always -C link-arg=-Wl,--no-eh-frame-hdr -C link-arg=-Wl,-T,$(CURDIR)/crates/agent/agent.ld
 SMALL = -C force-unwind-tables=no $(SMALL_$(ARCH))
 STATIC = -C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs
 
