@@ -29,6 +29,8 @@ pub struct Outputs {
 #[derive(Clone, Default)]
 struct Known {
     values: Map,
+    /// The place in the declared order of the step that each value is of.
+    places: HashMap<Value, f64>,
     /// A dry run, in which the real thing would do something.
     unknown: bool,
     /// Must not be seen in anybody's result.
@@ -53,16 +55,19 @@ impl Outputs {
         let says = |name: &str| chunk.arguments.get(name).is_some_and(Value::truth);
         let known = Known {
             values,
+            places: HashMap::new(),
             unknown: test && verdict.result.is_none(),
             secret: used_secret || says("no_log") || says("hide_output"),
         };
         let registered = chunk.arguments.get("register").and_then(Value::as_str);
         let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         for name in [Some(chunk.id.as_str()), registered].into_iter().flatten() {
-            // Several states may have one id: what the first of them gives stays.
+            // Several states may have one id: what the first of them gives counts, whichever ends first.
             let entry = all.entry(name.to_owned()).or_default();
             for (key, value) in known.values.iter() {
-                if entry.values.get_value(key).is_none() {
+                let place = entry.places.entry(key.clone()).or_insert(f64::INFINITY);
+                if chunk.order() < *place {
+                    *place = chunk.order();
                     entry.values.insert(key.clone(), value.clone());
                 }
             }
