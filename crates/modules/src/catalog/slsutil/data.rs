@@ -69,6 +69,6 @@ fn fault(error: serialize::Error) -> Error {
         serialize::Error::UnknownFormat(_) => {
             Error::failed(error.to_string()).hint(format!("known are {}", serialize::FORMATS.join(", ")))
         }
-        serialize::Error::Misfit(_) => Error::failed(error.to_string()),
+        serialize::Error::OnlyWritten | serialize::Error::Misfit(_) => Error::failed(error.to_string()),
     }
 }

@@ -2,16 +2,19 @@
 
 mod configparser;
 mod json;
+mod toml;
 
 use rocksalt_core::{Map, Value, yaml};
 
 /// The formats, by Salt's names.
-pub const FORMATS: [&str; 3] = ["configparser", "json", "yaml"];
+pub const FORMATS: [&str; 4] = ["configparser", "json", "toml", "yaml"];
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("Serializer '{0}' not found.")]
     UnknownFormat(String),
+    #[error("toml is only written, not read")]
+    OnlyWritten,
     #[error("{0}")]
     Misfit(String),
 }
@@ -27,6 +30,7 @@ pub fn serialize(format: &str, value: &Value, options: &Map) -> Result<String, E
         }
         "json" => json::dump(value, options),
         "configparser" => configparser::dump(value),
+        "toml" => toml::dump(value),
         other => Err(Error::UnknownFormat(other.to_owned())),
     }
 }
@@ -38,6 +42,8 @@ pub fn deserialize(format: &str, text: &str) -> Result<Value, Error> {
         "yaml" => yaml::parse(text).map_err(|error| misfit(&error)),
         "json" => rocksalt_core::json::parse(text).map_err(|error| misfit(&error)),
         "configparser" => configparser::load(text),
+        // A reader would cost the agent more than its users have of it.
+        "toml" => Err(Error::OnlyWritten),
         other => Err(Error::UnknownFormat(other.to_owned())),
     }
 }
@@ -90,6 +96,20 @@ mod tests {
         }
         assert!(serialize("nope", &Value::Null, &Map::new()).is_err());
         assert!(serialize("configparser", &Value::Null, &Map::new()).is_err());
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let data =
+            yaml::parse("one: {text: a b, number: '5', empty: '', odd: 'x: [y] #z', lines: \"a\\nb\"}\ntwo: {a: ä}\n")
+                .expect("it is YAML");
+        for format in FORMATS {
+            let text = serialize(format, &data, &Map::new()).expect("it can be written");
+            match deserialize(format, &text) {
+                Err(Error::OnlyWritten) => assert_eq!(format, "toml"),
+                read => assert_eq!(read.as_ref(), Ok(&data), "{format}: {text}"),
+            }
+        }
     }
 
     #[test]

@@ -44,7 +44,6 @@ mod rename;
 mod replace;
 mod selinux;
 mod serialize;
-mod serializer;
 mod source;
 mod symlink;
 mod texts;

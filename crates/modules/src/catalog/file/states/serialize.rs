@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rocksalt_core::merge::{Strategy, merge_maps};
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
@@ -9,10 +10,10 @@ use super::contents::lookup;
 use super::difference::Ignored;
 use super::install::Install;
 use super::permissions::{self, Wish};
-use super::serializer::{self, Serializer};
 use super::{Decision, Flag, Plan, State, Step, Touches, Verdict, backup, encoding, look, writes};
 use crate::Result;
 use crate::machine::{Probe, System};
+use crate::text::serialize;
 
 /// Makes sure that a file holds data, written as YAML, JSON or the like.
 ///
@@ -129,14 +130,14 @@ impl Serialize {
         }
         let format = self.serializer.as_deref().or(self.formatter.as_deref()).unwrap_or("yaml").to_lowercase();
         let dataset = self.data(machine)?;
-        let Some(serializer) = serializer::open(&format) else {
+        if !serialize::FORMATS.contains(&&*format) {
             return Err(Verdict::bad(format!(
                 "The {format} serializer could not be found. It either does not exist or its prerequisites are not \
                  installed."
             )));
-        };
-        let (dataset, merged) = self.merged(machine, &name, &format, serializer, dataset)?;
-        let text = serializer.write(&dataset, &self.options(&format));
+        }
+        let (dataset, merged) = self.merged(machine, &name, &format, dataset)?;
+        let text = serialize::serialize(&format, &dataset, &self.options(&format));
         let text = text.map_err(|text| Verdict::bad(format!("Failed to serialize the data: {text}")))? + "\n";
         let content = match self.encoding.as_deref().filter(|encoding| !encoding.is_empty()) {
             Some(encoding) => encoding::encode(&text, encoding, self.encoding_errors.as_deref().unwrap_or("strict"))
@@ -206,7 +207,7 @@ impl Serialize {
     }
 
     fn options(&self, format: &str) -> Map {
-        let mut options = Map::new();
+        let mut options = usual(format);
         if self.encoding.is_some() && format == "yaml" {
             options.insert("allow_unicode", true);
         }
@@ -223,21 +224,27 @@ impl Serialize {
         machine: &dyn Probe,
         name: &str,
         format: &str,
-        serializer: &dyn Serializer,
         dataset: Value,
     ) -> Result<(Value, Option<Map>), Verdict> {
         if !self.merge_if_exists || !look::is_file(machine, name) {
             return Ok((dataset, None));
         }
         let content = machine.read(Path::new(name)).map_err(|error| Verdict::bad(super::work::python(&error, name)))?;
-        let Some(existing) = serializer.read(&String::from_utf8_lossy(&content)) else {
-            return Err(Verdict::bad(format!("merge_if_exists is not supported for the {format} serializer")));
-        };
-        let existing = existing.map_err(|text| Verdict::bad(format!("Failed to deserialize existing data: {text}")))?;
+        let existing = serialize::deserialize(format, &String::from_utf8_lossy(&content)).map_err(|error| {
+            Verdict::bad(match error {
+                serialize::Error::OnlyWritten => {
+                    format!("merge_if_exists is not supported for the {format} serializer")
+                }
+                error => format!("Failed to deserialize existing data: {error}"),
+            })
+        })?;
         if existing.is_null() {
             return Ok((dataset, None));
         }
-        let merged = merge(&existing, dataset);
+        let merged = match (&existing, dataset) {
+            (Value::Map(old), Value::Map(new)) => merge_maps(old.clone(), new, Strategy::Recurse, false).into(),
+            (_, new) => new,
+        };
         if merged == existing {
             let text = format!("The file {name} is in the correct state");
             return Err(Verdict::good(text).output("path", name));
@@ -250,22 +257,19 @@ impl Serialize {
     }
 }
 
-/// Maps recursively; all else is replaced.
-fn merge(old: &Value, new: Value) -> Value {
-    match (old, new) {
-        (Value::Map(old), Value::Map(new)) => {
-            let mut merged = old.clone();
-            for (key, value) in new {
-                let value = match merged.get_value(&key) {
-                    Some(known) => merge(known, value),
-                    None => value,
-                };
-                merged.insert(key, value);
-            }
-            Value::Map(merged)
+/// What Salt gives a serializer where users say nothing.
+fn usual(format: &str) -> Map {
+    let mut options = Map::new();
+    match format {
+        "json" => {
+            options.insert("indent", 2i64);
+            options.insert("separators", vec![Value::from(","), ": ".into()]);
+            options.insert("sort_keys", true);
         }
-        (_, new) => new,
+        "yaml" => drop(options.insert("default_flow_style", false)),
+        _ => {}
     }
+    options
 }
 
 fn changes(old: &Map, new: &Map) -> Map {

@@ -2,24 +2,18 @@
 
 use rocksalt_core::{Map, Value, json};
 
-use super::Serializer;
+use super::Error;
 
-pub struct Toml;
-
-impl Serializer for Toml {
-    fn write(&self, data: &Value, _: &Map) -> Result<String, String> {
-        let map = data.as_map().ok_or("toml can only serialize dictionaries")?;
-        let mut out = String::new();
-        table(map, &mut Vec::new(), &mut out)?;
-        Ok(out)
-    }
-
-    fn read(&self, _: &str) -> Option<Result<Value, String>> {
-        None
-    }
+pub fn dump(value: &Value) -> Result<String, Error> {
+    let Value::Map(map) = value else {
+        return Err(Error::Misfit(format!("toml can only serialize dictionaries, not {}", value.kind())));
+    };
+    let mut out = String::new();
+    table(map, &mut Vec::new(), &mut out)?;
+    Ok(out)
 }
 
-fn table(map: &Map, path: &mut Vec<String>, out: &mut String) -> Result<(), String> {
+fn table(map: &Map, path: &mut Vec<String>, out: &mut String) -> Result<(), Error> {
     for (key, value) in map.iter().filter(|(_, value)| !is_table(value) && !value.is_null()) {
         out.push_str(&format!("{} = {}\n", name(key), inline(value)?));
     }
@@ -57,18 +51,18 @@ fn name(key: &Value) -> String {
     if bare { text } else { json::compact(&Value::from(text)) }
 }
 
-fn inline(value: &Value) -> Result<String, String> {
+fn inline(value: &Value) -> Result<String, Error> {
     match value {
         Value::List(items) => {
-            let items: Result<Vec<String>, String> = items.iter().map(inline).collect();
+            let items: Result<Vec<String>, Error> = items.iter().map(inline).collect();
             Ok(format!("[ {},]", items?.join(", ")))
         }
         Value::Map(map) => {
-            let pairs: Result<Vec<String>, String> =
+            let pairs: Result<Vec<String>, Error> =
                 map.iter().map(|(key, value)| Ok(format!("{} = {}", name(key), inline(value)?))).collect();
             Ok(format!("{{ {} }}", pairs?.join(", ")))
         }
-        Value::Null => Err("toml has no null".into()),
+        Value::Null => Err(Error::Misfit("toml has no null".into())),
         other => Ok(json::compact(other)),
     }
 }
