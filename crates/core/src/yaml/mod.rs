@@ -12,7 +12,7 @@ mod scalar;
 
 use crate::value::{Map, Value};
 
-pub use dump::{Style, dump};
+pub use dump::{Style, dump, scalar as written};
 pub use emit::emit;
 pub use load::load;
 pub use scalar::resolve;

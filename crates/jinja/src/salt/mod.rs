@@ -22,7 +22,6 @@ mod tags;
 mod text;
 mod xml;
 mod yaml_emit;
-mod yaml_scalar;
 
 use crate::environment::{Filter, Test};
 use crate::value::Value;

@@ -1,8 +1,8 @@
 //! How Salt prints a value in `{{ … }}`: as Jinja does, but so that what is in a dict can be read as YAML.
 
-use super::yaml_scalar::double_quoted;
 use crate::error::{Error, Result};
 use crate::value::{MAX_NESTING, Value, quoted};
+use rocksalt_core::yaml::written::double_quoted;
 
 /// `str()` of a value, but a string with a line break or a tab that is directly in a dict is between double quotes:
 /// Python's own quotes would be single, and between those YAML knows no `\n`.

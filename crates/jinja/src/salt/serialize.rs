@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
+use rocksalt_core::yaml::written::{double_quoted, is_break};
+
 use super::json_text::{Layout, dumps};
-use super::{xml, yaml_emit, yaml_scalar};
+use super::{xml, yaml_emit};
 use crate::arguments::Arguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
@@ -153,7 +155,7 @@ fn document(value: &Value) -> Option<String> {
 
 pub(super) fn yaml_dquote(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
     arguments.finish()?;
-    Ok(yaml_scalar::double_quoted(&value.to_text()?, false).into())
+    Ok(double_quoted(&value.to_text()?, false).into())
 }
 
 pub(super) fn yaml_squote(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
@@ -163,7 +165,7 @@ pub(super) fn yaml_squote(_: &Scope<'_>, value: Value, arguments: Arguments) -> 
     let mut breaks = false;
     for c in text.chars() {
         // Between quotes a single line break is a space: a run of them needs one more.
-        if yaml_scalar::is_break(c) {
+        if is_break(c) {
             if !breaks && c == '\n' {
                 out.push('\n');
             }
@@ -183,7 +185,7 @@ pub(super) fn yaml_squote(_: &Scope<'_>, value: Value, arguments: Arguments) -> 
 pub(super) fn yaml_encode(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
     arguments.finish()?;
     Ok(match &value {
-        Value::String(text) => yaml_scalar::double_quoted(text, false).into(),
+        Value::String(text) => double_quoted(text, false).into(),
         Value::None => "null".into(),
         Value::Bool(flag) => flag.to_string().into(),
         Value::Float(number) => yaml_emit::float(*number).into(),

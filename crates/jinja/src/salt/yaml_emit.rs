@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use base64::Engine as _;
 
-use super::yaml_scalar::{Analysis, Style, analyze, is_break, means_something, push_escaped};
 use crate::error::{Error, Result};
 use crate::value::{Comparison, MAX_NESTING, Value, float_text};
 use rocksalt_core::sort::sort_by;
+use rocksalt_core::yaml::written::{Analysis, escaped, is_break, is_string, must_escape};
 
 const WIDTH: usize = 80;
 const INDENT: i32 = 2;
@@ -56,6 +56,13 @@ struct Emitter {
 enum Place {
     Key,
     Value { in_map: bool },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Plain,
+    Single,
+    Double,
 }
 
 /// A scalar, as far as writing it is concerned.
@@ -206,7 +213,7 @@ impl Emitter {
         if let Some(tag) = scalar.tag {
             self.indicator(tag, true, false, false);
         }
-        let analysis = analyze(&scalar.text);
+        let analysis = Analysis::of(&scalar.text, true);
         match style(scalar, &analysis, self.flow_level > 0, is_key) {
             _ if scalar.tag.is_some() && self.flow_level == 0 && !is_key => self.literal(&scalar.text),
             Style::Plain => self.plain(&scalar.text, !is_key),
@@ -301,9 +308,10 @@ impl Emitter {
                 }
                 spaces = true;
             } else {
-                let mut escaped = String::new();
-                push_escaped(c, true, &mut escaped);
-                escaped.chars().for_each(|c| self.put(c));
+                match must_escape(c, true) {
+                    true => escaped(c).chars().for_each(|c| self.put(c)),
+                    false => self.put(c),
+                }
                 spaces = false;
             }
         }
@@ -364,7 +372,7 @@ fn style(scalar: &Scalar, analysis: &Analysis, in_flow: bool, is_key: bool) -> S
     }
     let allowed = if in_flow { analysis.flow_plain } else { analysis.block_plain };
     let empty = scalar.text.is_empty() && (in_flow || is_key);
-    let misread = scalar.is_string && means_something(&scalar.text);
+    let misread = scalar.is_string && !is_string(&scalar.text);
     match (allowed && !empty && !misread, analysis.single_quoted) {
         (true, _) => Style::Plain,
         (false, true) => Style::Single,
@@ -377,7 +385,8 @@ fn is_simple_key(key: &Value) -> bool {
         Value::Tuple(items) => items.borrow().is_empty(),
         other => {
             let scalar = scalar_of(other);
-            scalar.text.len() + scalar.tag.map_or(0, str::len) <= KEY_LENGTH && !analyze(&scalar.text).multiline
+            scalar.text.len() + scalar.tag.map_or(0, str::len) <= KEY_LENGTH
+                && !Analysis::of(&scalar.text, true).multiline
         }
     }
 }

@@ -80,16 +80,18 @@ fn ask(machine: &dyn System, wish: StateWish) -> Result<Answer> {
     machine.tree().states(wish).map(Answer)
 }
 
-/// The functions whose arguments are state files and how to run them.
+/// The functions that take state files (`mods`), or leave it to the top file which, and how to run them.
 macro_rules! functions {
-    ($($(#[$doc:meta])+ $name:ident = $text:literal: $verb:expr, $test:expr;)+) => { $(
+    ($($(#[$doc:meta])+ $name:ident $(($mods:ident))? = $text:literal: $verb:expr, $test:expr;)+) => { $(
         $(#[$doc])+
         #[derive(Deserialize)]
         #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
         pub struct $name {
-            /// The state files: a list, or names with commas between. None: what the top file says.
-            #[serde(default)]
-            mods: Value,
+            $(
+                /// The state files: a list, or names with commas between. None: what the top file says.
+                #[serde(default)]
+                $mods: Value,
+            )?
             /// Only say what would change.
             #[serde(default)]
             test: bool,
@@ -127,7 +129,9 @@ macro_rules! functions {
                     exclude: self.exclude,
                     mode: self.mode,
                 };
-                ask(machine, how.wish($verb, names(&self.mods)))
+                let sls = Vec::new();
+                $(let sls = [sls, names(&self.$mods)].concat();)?
+                ask(machine, how.wish($verb, sls))
             }
 
             fn retcode(answer: &Answer) -> i32 {
@@ -145,133 +149,77 @@ functions! {
     /// rocksalt 'web*' state.apply nginx,users test=True
     /// rocksalt web1 state.apply nginx pillar='{port: 8080}'
     /// ```
-    Apply = "state.apply": StateVerb::Apply, false;
+    Apply (mods) = "state.apply": StateVerb::Apply, false;
 
     /// Applies state files.
     ///
     /// ```text
     /// rocksalt 'web*' state.sls nginx
     /// ```
-    Sls = "state.sls": StateVerb::Apply, false;
+    Sls (mods) = "state.sls": StateVerb::Apply, false;
 
     /// Says what `state.apply` would change; nothing is changed.
     ///
     /// ```text
     /// rocksalt '*' state.test nginx
     /// ```
-    Test = "state.test": StateVerb::Apply, true;
+    Test (mods) = "state.test": StateVerb::Apply, true;
 
     /// The states of files as written, with includes and extends worked in.
     ///
     /// ```text
     /// rocksalt web1 state.show_sls nginx
     /// ```
-    ShowSls = "state.show_sls": StateVerb::ShowHigh, false;
+    ShowSls (mods) = "state.show_sls": StateVerb::ShowHigh, false;
 
     /// The steps of files in the order in which they would run.
     ///
     /// ```text
     /// rocksalt web1 state.show_low_sls nginx
     /// ```
-    ShowLowSls = "state.show_low_sls": StateVerb::ShowLow, false;
+    ShowLowSls (mods) = "state.show_low_sls": StateVerb::ShowLow, false;
 
     /// What is wrong in state files (all of the environment, if none are named); nothing is applied.
     ///
     /// ```text
     /// rocksalt web1 state.check nginx
     /// ```
-    Check = "state.check": StateVerb::Check, false;
+    Check (mods) = "state.check": StateVerb::Check, false;
 
     /// The steps with what each waits for, and why.
     ///
     /// ```text
     /// rocksalt web1 state.graph nginx mode=genius
     /// ```
-    Graph = "state.graph": StateVerb::Graph, false;
-}
+    Graph (mods) = "state.graph": StateVerb::Graph, false;
 
-/// The functions that take no files: the top file says which.
-macro_rules! tops {
-    ($($(#[$doc:meta])+ $name:ident = $text:literal: $verb:expr;)+) => { $(
-        $(#[$doc])+
-        #[derive(Deserialize)]
-        #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-        pub struct $name {
-            /// Only say what would change.
-            #[serde(default)]
-            test: bool,
-            /// Merged over the pillar.
-            #[serde(default)]
-            pillar: Map,
-            /// The environment of the state files.
-            #[serde(default)]
-            saltenv: Option<String>,
-            /// The environment of the pillar.
-            #[serde(default)]
-            pillarenv: Option<String>,
-            /// State files (`sls: name`) and ids (`id: name`) to leave out.
-            #[serde(default)]
-            exclude: Value,
-            /// The order of steps: `ansible` (Salt's), `justdoit` or `genius`.
-            #[serde(default)]
-            mode: Option<String>,
-            /// Taken for Salt's sake: `queue`, `concurrent` and the like.
-            #[serde(default)]
-            #[allow(dead_code, reason = "taken for Salt's sake")]
-            kwargs: Map,
-        }
-
-        impl Function for $name {
-            const NAME: &'static str = $text;
-            type Output = Answer;
-
-            fn call(self, machine: &dyn System) -> Result<Answer> {
-                let how = How {
-                    test: self.test,
-                    pillar: self.pillar,
-                    saltenv: self.saltenv,
-                    pillarenv: self.pillarenv,
-                    exclude: self.exclude,
-                    mode: self.mode,
-                };
-                ask(machine, how.wish($verb, Vec::new()))
-            }
-
-            fn retcode(answer: &Answer) -> i32 {
-                answer.0.retcode
-            }
-        }
-    )+ };
-}
-
-tops! {
     /// Applies all state files that the top file gives this target.
     ///
     /// ```text
     /// rocksalt '*' state.highstate test=True
     /// ```
-    Highstate = "state.highstate": StateVerb::Apply;
+    Highstate = "state.highstate": StateVerb::Apply, false;
 
     /// The states that the top file comes to, as written.
     ///
     /// ```text
     /// rocksalt web1 state.show_highstate
     /// ```
-    ShowHighstate = "state.show_highstate": StateVerb::ShowHigh;
+    ShowHighstate = "state.show_highstate": StateVerb::ShowHigh, false;
 
     /// The steps that the top file comes to, in the order in which they would run.
     ///
     /// ```text
     /// rocksalt web1 state.show_lowstate
     /// ```
-    ShowLowstate = "state.show_lowstate": StateVerb::ShowLow;
+    ShowLowstate = "state.show_lowstate": StateVerb::ShowLow, false;
 
     /// The state files that the top file gives this target, by environment.
     ///
     /// ```text
     /// rocksalt '*' state.show_top
     /// ```
-    ShowTop = "state.show_top": StateVerb::ShowTop;
+    ShowTop = "state.show_top": StateVerb::ShowTop, false;
 }
 
 /// Applies one state, without any file.

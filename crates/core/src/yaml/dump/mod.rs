@@ -2,7 +2,7 @@
 //!
 //! [`emit`](super::emit) is for people to read; this is for templates, whose output is compared.
 
-mod scalar;
+pub mod scalar;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;

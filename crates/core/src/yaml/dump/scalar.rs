@@ -88,12 +88,24 @@ pub fn is_break(letter: char) -> bool {
 
 /// As libyaml sees it: nothing beyond the first plane is.
 fn is_printable(letter: char) -> bool {
-    matches!(letter, '\n' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
-        && letter != '\u{feff}'
+    matches!(letter, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}') && letter != '\u{feff}'
 }
 
 pub fn must_escape(letter: char, unicode: bool) -> bool {
     !is_printable(letter) || (!unicode && !letter.is_ascii()) || is_break(letter) || matches!(letter, '"' | '\\')
+}
+
+/// Between double quotes, with the quotes; letters outside of ASCII as they are if `unicode` says so.
+pub fn double_quoted(text: &str, unicode: bool) -> String {
+    let mut out = String::from("\"");
+    for letter in text.chars() {
+        match must_escape(letter, unicode) {
+            true => out.push_str(&escaped(letter)),
+            false => out.push(letter),
+        }
+    }
+    out.push('"');
+    out
 }
 
 pub fn escaped(letter: char) -> String {
@@ -125,7 +137,7 @@ pub fn escaped(letter: char) -> String {
 }
 
 /// Whether a plain scalar is a string by the rules of YAML 1.1, which PyYAML quotes by.
-fn is_string(text: &str) -> bool {
+pub fn is_string(text: &str) -> bool {
     let Some(first) = text.bytes().next() else { return false };
     match first {
         b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~' => !is_word(text),
