@@ -3,3 +3,4 @@
 pub mod files;
 pub mod pillar;
 pub mod roster;
+pub mod store;

@@ -7,6 +7,9 @@ pub mod select;
 
 pub mod job;
 
+pub mod job_events;
+pub mod ledger;
+
 pub mod answers;
 pub mod peer;
 pub mod pillar;

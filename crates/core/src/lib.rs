@@ -11,6 +11,8 @@ pub mod yaml;
 pub mod call;
 pub mod event;
 pub mod job_id;
+pub mod record;
+pub mod request;
 
 pub mod frame;
 pub mod keeper;

@@ -1,0 +1,139 @@
+//! `memory`: a store that goes with its process; for tests, and for commands that keep nothing.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::history::History;
+use super::{
+    Change, Committed, Condition, Error, Lease, LeaseId, Listing, Operation, Pair, Range, Revision, Store, Transaction, Watch,
+};
+
+#[derive(Default)]
+pub struct Memory(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    revision: Revision,
+    pairs: BTreeMap<String, (Pair, Option<LeaseId>)>,
+    leases: HashMap<LeaseId, watch::Sender<bool>>,
+    last_lease: LeaseId,
+    history: History,
+}
+
+impl Memory {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn commit(&mut self, transaction: Transaction) -> Committed {
+        let at = |key: &str| self.pairs.get(key).map(|(pair, _)| pair.modified);
+        let holds = transaction.conditions.iter().all(|condition| match condition {
+            Condition::Absent { key } => at(key).is_none(),
+            Condition::At { key, revision } => at(key) == Some(*revision),
+        });
+        if !holds {
+            return Committed::Conflict;
+        }
+        if transaction.changes.is_empty() {
+            return Committed::Done(self.revision);
+        }
+        self.revision += 1;
+        let revision = self.revision;
+        let mut changes = Vec::with_capacity(transaction.changes.len());
+        for operation in transaction.changes {
+            match operation {
+                Operation::Put { key, value, lease } => {
+                    let created = self.pairs.get(&key).map_or(revision, |(pair, _)| pair.created);
+                    let pair = Pair { key: key.clone(), value, created, modified: revision };
+                    changes.push(Change::Put(pair.clone()));
+                    self.pairs.insert(key, (pair, lease));
+                }
+                Operation::Delete { key } => {
+                    if self.pairs.remove(&key).is_some() {
+                        changes.push(Change::Deleted { key });
+                    }
+                }
+            }
+        }
+        self.history.add(revision, changes);
+        Committed::Done(revision)
+    }
+}
+
+#[async_trait]
+impl Store for Memory {
+    async fn get(&self, key: &str) -> Result<Option<Pair>, Error> {
+        Ok(self.state().pairs.get(key).map(|(pair, _)| pair.clone()))
+    }
+
+    async fn range(&self, range: &Range) -> Result<Listing, Error> {
+        let state = self.state();
+        if range.from >= range.to {
+            return Ok(Listing { revision: state.revision, ..Listing::default() });
+        }
+        let found = state.pairs.range(range.from.clone()..range.to.clone());
+        let mut found: Box<dyn Iterator<Item = _>> =
+            if range.backwards { Box::new(found.rev()) } else { Box::new(found) };
+        let limit = range.limit.unwrap_or(usize::MAX);
+        let shown = |(_, (pair, _)): (&String, &(Pair, Option<LeaseId>))| match range.keys_only {
+            true => Pair { value: Vec::new(), key: pair.key.clone(), ..*pair },
+            false => pair.clone(),
+        };
+        let pairs: Vec<Pair> = found.by_ref().take(limit).map(shown).collect();
+        Ok(Listing { more: found.next().is_some(), pairs, revision: state.revision })
+    }
+
+    async fn commit(&self, transaction: Transaction) -> Result<Committed, Error> {
+        Ok(self.state().commit(transaction))
+    }
+
+    async fn lease(&self, _: Duration) -> Result<Lease, Error> {
+        let (lost, heard) = watch::channel(false);
+        let (held, dropped) = oneshot::channel::<()>();
+        let id = {
+            let mut state = self.state();
+            state.last_lease += 1;
+            let id = state.last_lease;
+            state.leases.insert(id, lost);
+            id
+        };
+        // It lives as long as its holder: both are in this process.
+        let state = Arc::downgrade(&self.0);
+        tokio::spawn(async move {
+            let _ = dropped.await;
+            end(&state, id);
+        });
+        Ok(Lease { id, lost: heard, _held: held })
+    }
+
+    async fn watch(&self, prefix: &str, after: Revision) -> Result<Watch, Error> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        self.state().history.watch(prefix, after, sender);
+        Ok(Watch(receiver))
+    }
+
+    async fn compact(&self, before: Revision) -> Result<(), Error> {
+        self.state().history.compact(before);
+        Ok(())
+    }
+}
+
+fn end(state: &Weak<Mutex<State>>, lease: LeaseId) {
+    let Some(state) = state.upgrade() else { return };
+    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(lost) = state.leases.remove(&lease) {
+        lost.send_replace(true);
+    }
+    let under: Vec<String> =
+        state.pairs.iter().filter(|(_, (_, under))| *under == Some(lease)).map(|(key, _)| key.clone()).collect();
+    if !under.is_empty() {
+        let changes = under.into_iter().map(|key| Operation::Delete { key }).collect();
+        state.commit(Transaction { changes, ..Transaction::default() });
+    }
+}

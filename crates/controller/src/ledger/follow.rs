@@ -1,0 +1,203 @@
+//! [`Follower`]: reads the log from where it was, at its own pace.
+//!
+//! The newest events are in memory, once for all who listen; whoever is too slow for that reads the store.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rocksalt_backends::store::{Error, Range, Store};
+use rocksalt_core::record::{EventId, Logged};
+use tokio::sync::watch;
+
+use super::keys;
+
+/// How many of the newest events are in memory.
+const KEPT: usize = 4096;
+
+/// How many a slow one takes from the store at a time.
+const PAGE: usize = 256;
+
+/// The newest events, in the order in which they came; those that are only told among those of the log.
+pub struct Recent {
+    kept: Mutex<Kept>,
+    /// How many there have been: a change wakes who waits.
+    count: watch::Sender<u64>,
+}
+
+struct Kept {
+    events: VecDeque<Arc<Logged>>,
+    /// How many were there before the first of `events`.
+    gone: u64,
+    last: EventId,
+    /// The id of the last event of the log that is gone from memory.
+    before: EventId,
+}
+
+impl Recent {
+    pub fn new(last: EventId) -> Recent {
+        let kept = Kept { events: VecDeque::new(), gone: 0, last, before: last };
+        Recent { kept: Mutex::new(kept), count: watch::Sender::new(0) }
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn last(&self) -> EventId {
+        self.kept().last
+    }
+
+    /// An event that is stored.
+    pub fn log(&self, event: Logged) {
+        self.kept().last = event.id;
+        self.push(event);
+    }
+
+    /// An event that is not stored; its id is 0.
+    pub fn tell(&self, event: Logged) {
+        self.push(event);
+    }
+
+    /// Somebody else wrote events up to this one.
+    pub fn skip_to(&self, newest: EventId) {
+        let mut kept = self.kept();
+        // What is in memory is no longer all of the log: who follows reads the store up to here.
+        kept.gone += kept.events.len() as u64;
+        kept.events.clear();
+        kept.last = kept.last.max(newest);
+        kept.before = kept.last;
+        let count = kept.gone;
+        drop(kept);
+        self.count.send_replace(count);
+    }
+
+    fn push(&self, event: Logged) {
+        let mut kept = self.kept();
+        kept.events.push_back(Arc::new(event));
+        if kept.events.len() > KEPT
+            && let Some(oldest) = kept.events.pop_front()
+        {
+            kept.gone += 1;
+            kept.before = kept.before.max(oldest.id);
+        }
+        let count = kept.gone + kept.events.len() as u64;
+        drop(kept);
+        self.count.send_replace(count);
+    }
+}
+
+/// What a follower hears.
+#[derive(Clone, Debug)]
+pub enum Heard {
+    Event(Arc<Logged>),
+    /// The events between what was asked for and this one are too old, and forgotten.
+    Gap { first: EventId },
+}
+
+pub struct Follower {
+    store: Arc<dyn Store>,
+    recent: Arc<Recent>,
+    count: watch::Receiver<u64>,
+    /// The last event of the log that was given out.
+    after: EventId,
+    /// The place in memory of the next one; `None` while it reads the store.
+    place: Option<u64>,
+    page: VecDeque<Arc<Logged>>,
+}
+
+impl Follower {
+    pub(super) fn new(store: Arc<dyn Store>, recent: Arc<Recent>, after: Option<EventId>) -> Follower {
+        let count = recent.count.subscribe();
+        let (after, place) = match after {
+            Some(after) => (after, None),
+            None => {
+                let kept = recent.kept();
+                (kept.last, Some(kept.gone + kept.events.len() as u64))
+            }
+        };
+        Follower { store, recent, count, after, place, page: VecDeque::new() }
+    }
+
+    /// The next event; waits for it.
+    pub async fn next(&mut self) -> Result<Heard, Error> {
+        loop {
+            if let Some(event) = self.page.pop_front() {
+                self.after = event.id;
+                return Ok(Heard::Event(event));
+            }
+            // Marked as seen before looking: what comes after the look wakes us.
+            self.count.borrow_and_update();
+            match self.in_memory() {
+                Look::Event(event) => {
+                    self.after = self.after.max(event.id);
+                    return Ok(Heard::Event(event));
+                }
+                Look::Store => {
+                    if let Some(gap) = self.from_store().await? {
+                        return Ok(gap);
+                    }
+                }
+                Look::Nothing => {
+                    if self.count.changed().await.is_err() {
+                        return Err(Error::Away { doing: "listen", why: "the ledger is closed".into() });
+                    }
+                }
+            }
+        }
+    }
+
+    fn in_memory(&mut self) -> Look {
+        let kept = self.recent.kept();
+        let place = match self.place {
+            Some(place) if place >= kept.gone => place,
+            _ if self.after < kept.before => {
+                self.place = None;
+                return Look::Store;
+            }
+            // All that is missing is in memory.
+            _ => {
+                let known = kept.events.iter().take_while(|event| event.id == 0 || event.id <= self.after).count();
+                kept.gone + known as u64
+            }
+        };
+        match kept.events.get((place - kept.gone) as usize) {
+            Some(event) => {
+                self.place = Some(place + 1);
+                Look::Event(Arc::clone(event))
+            }
+            None => {
+                self.place = Some(place);
+                Look::Nothing
+            }
+        }
+    }
+
+    /// Reads on; a gap if what comes next is forgotten.
+    async fn from_store(&mut self) -> Result<Option<Heard>, Error> {
+        let range = Range { from: keys::event(self.after + 1), ..Range::prefix(keys::EVENTS) };
+        let listing = self.store.range(&range.limit(PAGE)).await?;
+        let events = listing.pairs.iter().filter_map(|pair| minicbor::decode::<Logged>(&pair.value).ok());
+        self.page = events.map(Arc::new).collect();
+        match self.page.front() {
+            Some(first) if first.id > self.after + 1 => {
+                let first = first.id;
+                self.after = first - 1;
+                Ok(Some(Heard::Gap { first }))
+            }
+            Some(_) => Ok(None),
+            // All of them are forgotten: go on with those in memory.
+            None => {
+                let before = self.recent.kept().before;
+                let gap = before > self.after;
+                self.after = self.after.max(before);
+                Ok(gap.then_some(Heard::Gap { first: before + 1 }))
+            }
+        }
+    }
+}
+
+enum Look {
+    Event(Arc<Logged>),
+    Store,
+    Nothing,
+}

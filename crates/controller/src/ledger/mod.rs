@@ -1,0 +1,75 @@
+//! [`Ledger`]: jobs, their returns and all events, kept in a store (decision D12).
+//!
+//! A job's record is stored before anything is sent; a return counts once it is stored; every event has an id, and
+//! whoever listens reads the log from where they were, so that nobody loses anything by being slow.
+
+mod follow;
+mod jobs;
+mod keys;
+mod writer;
+
+use std::sync::Arc;
+
+use rocksalt_backends::store::{Error, Range, Store};
+use rocksalt_core::Event;
+use rocksalt_core::record::{EventId, Logged};
+
+pub use follow::{Follower, Heard};
+pub use jobs::NewJob;
+use follow::Recent;
+use writer::Writer;
+
+pub struct Ledger {
+    store: Arc<dyn Store>,
+    writer: Writer,
+    recent: Arc<Recent>,
+    settings: Settings,
+}
+
+#[derive(Clone)]
+pub struct Settings {
+    /// Microseconds since 1970. Nothing below the program itself reads the clock.
+    pub now: fn() -> u64,
+    /// The name of this controller, for the records.
+    pub owner: String,
+    /// Jobs that ended longer ago are forgotten (Salt's `keep_jobs_seconds`).
+    pub keep_jobs_seconds: u64,
+    /// Events older than this are forgotten.
+    pub keep_events_seconds: u64,
+    /// A return larger than this is cut, and says so.
+    pub largest_return: usize,
+}
+
+impl Ledger {
+    pub async fn open(store: Arc<dyn Store>, settings: Settings) -> Result<Ledger, Error> {
+        let last = store.range(&Range::prefix(keys::EVENTS).backwards().limit(1).keys_only()).await?;
+        let last = last.pairs.first().and_then(|pair| keys::event_id(&pair.key)).unwrap_or(0);
+        let recent = Arc::new(Recent::new(last));
+        let writer = Writer::start(Arc::clone(&store), Arc::clone(&recent), settings.now);
+        Ok(Ledger { store, writer, recent, settings })
+    }
+
+    /// Puts an event into the log; once this answers, it is stored.
+    pub async fn fire(&self, event: Event) -> Result<EventId, Error> {
+        self.writer.write(Vec::new(), vec![event]).await
+    }
+
+    /// Tells an event to those who listen now, and keeps nothing of it: the progress of runs.
+    pub fn tell(&self, event: Event) {
+        self.recent.tell(Logged { id: 0, stamp: (self.settings.now)(), event });
+    }
+
+    /// All events after one of the log, then those to come; only those to come without it.
+    pub fn follow(&self, after: Option<EventId>) -> Follower {
+        Follower::new(Arc::clone(&self.store), Arc::clone(&self.recent), after)
+    }
+
+    /// The id of the newest event.
+    pub fn last_event(&self) -> EventId {
+        self.recent.last()
+    }
+
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+}

@@ -1,0 +1,171 @@
+//! [`Request`]: the closed list of what can be asked of a controller, and the right that each needs (rules R1, R2).
+//!
+//! The command line, HTTP and whatever comes later all ask by it. A new variant does not compile before
+//! [`Request::needs`] says who may ask it, and the test that calls every variant without the right finds it by
+//! [`Request::examples`].
+
+use crate::event::Event;
+use crate::job_id::JobId;
+use crate::record::EventId;
+use crate::value::{Map, Value};
+
+/// What can be asked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    /// A function on targets.
+    Run(Box<Run>),
+    /// A function of the controller about its targets and jobs (Salt's runners).
+    Runner(Local),
+    /// A function of the controller about itself (Salt's wheel functions).
+    Wheel(Local),
+    /// A job with its returns.
+    ShowJob(JobId),
+    /// Jobs that fit, the newest first.
+    ListJobs(JobFilter),
+    /// Stop a job; its children get SIGKILL at once if `kill`.
+    CancelJob { job: JobId, kill: bool },
+    /// The events after an id (only new ones without it) whose tags fit one of the patterns (all without any).
+    Events { after: Option<EventId>, tags: Vec<String> },
+    /// Put an event into the log, under a prefix that is not Salt's own.
+    Fire(Event),
+    /// An event from a web hook.
+    Hook { path: String, data: Map },
+    /// The targets that the asker may see, with what is known of them.
+    Targets,
+    /// What the daemon has done so far.
+    Stats,
+    /// Who may do what: the way of a decision.
+    Explain { user: String, function: String, target: String },
+    /// Read the configuration and the roster anew.
+    Reload,
+}
+
+/// A function on targets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    pub function: String,
+    pub args: Vec<Value>,
+    pub kwargs: Map,
+    pub target: String,
+    /// `glob`, `compound` … as Salt names them.
+    pub target_kind: String,
+    pub delimiter: Option<String>,
+    /// Seconds; the controller's own limit without it.
+    pub timeout: Option<u64>,
+    /// So many at a time: `10` or `25%`.
+    pub batch: Option<String>,
+    /// Only so many of them, taken at random.
+    pub subset: Option<usize>,
+    pub metadata: Value,
+    /// The job's id, if the asker has chosen it.
+    pub job: Option<JobId>,
+    /// Wait in line where a run of states is under way; refused without it.
+    pub queue: bool,
+    pub returners: Vec<String>,
+}
+
+/// A function of the controller itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Local {
+    pub function: String,
+    pub args: Vec<Value>,
+    pub kwargs: Map,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JobFilter {
+    /// Globs; any of them.
+    pub functions: Vec<String>,
+    pub targets: Vec<String>,
+    pub user: Option<String>,
+    /// Microseconds since 1970.
+    pub since: Option<u64>,
+    pub until: Option<u64>,
+    /// Each of these must be in the job's metadata.
+    pub metadata: Map,
+    /// Only those that still run.
+    pub running: bool,
+    pub limit: Option<usize>,
+    /// Only those before this one: for pages.
+    pub before: Option<JobId>,
+}
+
+/// The right that a request needs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Needs<'a> {
+    /// Whoever has proved who they are.
+    Login,
+    /// A function on targets: by the rules of `external_auth`.
+    Function(&'a Run),
+    /// `@runner` and the like.
+    Runner(&'a Local),
+    /// `@wheel` and the like.
+    Wheel(&'a Local),
+    /// The one who started the job, or somebody with `@runner` for this function.
+    Job { job: JobId, or_runner: &'static str },
+    /// Somebody with `@runner` for this function.
+    RunnerNamed(&'static str),
+    /// Somebody with `@wheel` for this function.
+    WheelNamed(&'static str),
+}
+
+impl Request {
+    pub fn needs(&self) -> Needs<'_> {
+        match self {
+            Request::Run(run) => Needs::Function(run),
+            Request::Runner(local) => Needs::Runner(local),
+            Request::Wheel(local) => Needs::Wheel(local),
+            Request::ShowJob(job) => Needs::Job { job: *job, or_runner: "jobs.list_job" },
+            Request::ListJobs(_) => Needs::RunnerNamed("jobs.list_jobs"),
+            Request::CancelJob { job, .. } => Needs::Job { job: *job, or_runner: "jobs.kill" },
+            // Salt's own rule: any valid token sees every event. Secrets are never in them.
+            Request::Events { .. } => Needs::Login,
+            Request::Fire(_) => Needs::RunnerNamed("event.send"),
+            Request::Hook { .. } => Needs::Login,
+            Request::Targets => Needs::Login,
+            Request::Stats => Needs::Login,
+            Request::Explain { .. } => Needs::WheelNamed("access.explain"),
+            Request::Reload => Needs::WheelNamed("config.reload"),
+        }
+    }
+
+    /// One of each, for tests that must not forget any.
+    pub fn examples() -> Vec<Request> {
+        let local = |function: &str| Local { function: function.into(), ..Local::default() };
+        let job = JobId::at(0);
+        let all = vec![
+            Request::Run(Box::new(Run { function: "test.ping".into(), target: "*".into(), ..Run::default() })),
+            Request::Runner(local("jobs.list_jobs")),
+            Request::Wheel(local("key.list_all")),
+            Request::ShowJob(job),
+            Request::ListJobs(JobFilter::default()),
+            Request::CancelJob { job, kill: false },
+            Request::Events { after: None, tags: Vec::new() },
+            Request::Fire(Event { tag: "my/event".into(), data: Map::new() }),
+            Request::Hook { path: "a/b".into(), data: Map::new() },
+            Request::Targets,
+            Request::Stats,
+            Request::Explain { user: "x".into(), function: "test.ping".into(), target: "*".into() },
+            Request::Reload,
+        ];
+        // A new variant must be put above as well: this does not compile without it.
+        for request in &all {
+            match request {
+                Request::Run(_)
+                | Request::Runner(_)
+                | Request::Wheel(_)
+                | Request::ShowJob(_)
+                | Request::ListJobs(_)
+                | Request::CancelJob { .. }
+                | Request::Events { .. }
+                | Request::Fire(_)
+                | Request::Hook { .. }
+                | Request::Targets
+                | Request::Stats
+                | Request::Explain { .. }
+                | Request::Reload => {}
+            }
+        }
+        all
+    }
+}
