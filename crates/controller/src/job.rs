@@ -99,7 +99,7 @@ impl Stopper {
         let _ = receiver.wait_for(|stop| *stop).await;
     }
 
-    fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         *self.0.borrow()
     }
 }

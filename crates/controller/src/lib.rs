@@ -6,6 +6,8 @@
 pub mod select;
 
 pub mod job;
+pub mod runs;
+mod slots;
 
 pub mod job_events;
 pub mod ledger;

@@ -9,7 +9,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::history::History;
 use super::{
-    Change, Committed, Condition, Error, Lease, LeaseId, Listing, Operation, Pair, Range, Revision, Store, Transaction, Watch,
+    Change, Committed, Condition, Error, Lease, LeaseId, Listing, Operation, Pair, Range, Revision, Store, Transaction,
+    Watch,
 };
 
 #[derive(Default)]

@@ -91,7 +91,9 @@ impl Recent {
 pub enum Heard {
     Event(Arc<Logged>),
     /// The events between what was asked for and this one are too old, and forgotten.
-    Gap { first: EventId },
+    Gap {
+        first: EventId,
+    },
 }
 
 pub struct Follower {
@@ -133,7 +135,7 @@ impl Follower {
                     return Ok(Heard::Event(event));
                 }
                 Look::Store => {
-                    if let Some(gap) = self.from_store().await? {
+                    if let Some(gap) = self.read_on().await? {
                         return Ok(gap);
                     }
                 }
@@ -173,7 +175,7 @@ impl Follower {
     }
 
     /// Reads on; a gap if what comes next is forgotten.
-    async fn from_store(&mut self) -> Result<Option<Heard>, Error> {
+    async fn read_on(&mut self) -> Result<Option<Heard>, Error> {
         let range = Range { from: keys::event(self.after + 1), ..Range::prefix(keys::EVENTS) };
         let listing = self.store.range(&range.limit(PAGE)).await?;
         let events = listing.pairs.iter().filter_map(|pair| minicbor::decode::<Logged>(&pair.value).ok());

@@ -70,8 +70,7 @@ impl Ledger {
         let outputter = job_events::outputter(&job.function).map(str::to_owned);
         let record =
             ReturnRecord { target: target.to_owned(), outcome, ended: (self.settings.now)(), outputter, cut_from };
-        let put =
-            Operation::Put { key: keys::return_of(job.id, target), value: encoded(&record), lease: None };
+        let put = Operation::Put { key: keys::return_of(job.id, target), value: encoded(&record), lease: None };
         self.writer.write(vec![put], vec![job_events::returned(job, &record)]).await?;
         Ok(record)
     }

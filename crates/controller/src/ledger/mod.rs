@@ -14,9 +14,9 @@ use rocksalt_backends::store::{Error, Range, Store};
 use rocksalt_core::Event;
 use rocksalt_core::record::{EventId, Logged};
 
+use follow::Recent;
 pub use follow::{Follower, Heard};
 pub use jobs::NewJob;
-use follow::Recent;
 use writer::Writer;
 
 pub struct Ledger {

@@ -1,0 +1,296 @@
+//! [`Runs`]: jobs that are kept: the record first, then the sending, each return stored before it counts.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rocksalt_backends::store;
+use rocksalt_core::call::{Problem, ProblemKind};
+use rocksalt_core::frame::Stream;
+use rocksalt_core::record::{JobRecord, JobState, Kept, ReturnRecord};
+use rocksalt_core::request::Run;
+use rocksalt_core::roster::Entry;
+use rocksalt_core::target::{self, Kind};
+use rocksalt_core::{Call, Event, JobId, Value, json};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+use crate::Controller;
+use crate::job::{How, Job, Outcome, Stopper, Update};
+use crate::job_events;
+use crate::ledger::{Ledger, NewJob};
+use crate::select::Target;
+use crate::slots::{Slots, Taken, exclusive};
+
+pub struct Runs {
+    pub ledger: Arc<Ledger>,
+    slots: Slots,
+    running: Mutex<HashMap<JobId, Running>>,
+}
+
+#[derive(Clone)]
+struct Running {
+    stopper: Stopper,
+    ended: watch::Receiver<bool>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Target(#[from] target::Error),
+    #[error("batch '{0}' is neither a number nor a percentage, as in 10 or 25%")]
+    Batch(String),
+    #[error("there is a job {0} already")]
+    Taken(JobId),
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+impl Runs {
+    pub fn new(ledger: Arc<Ledger>) -> Runs {
+        Runs { ledger, slots: Slots::default(), running: Mutex::default() }
+    }
+
+    /// Starts a job, and answers once its record is stored. `None`: it means no target.
+    pub async fn start(
+        self: &Arc<Runs>,
+        controller: &Arc<Controller>,
+        run: Run,
+        user: &str,
+    ) -> Result<Option<JobRecord>, Error> {
+        let target = wanted(&run)?;
+        let selection = controller.select(&target).await?;
+        let mut entries = selection.entries;
+        if let Some(count) = run.subset {
+            entries = subset(entries, count);
+        }
+        let missing: Vec<String> = match target.kind {
+            Kind::List => {
+                target.text.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned).collect()
+            }
+            _ => Vec::new(),
+        };
+        let missing: Vec<String> = missing.into_iter().filter(|id| controller.roster.get(id).is_none()).collect();
+        if entries.is_empty() && missing.is_empty() {
+            return Ok(None);
+        }
+        let how = How {
+            batch: run.batch.as_deref().map(|text| batch(text, entries.len())).transpose()?,
+            timeout: run.timeout.map(Duration::from_secs),
+            progress: exclusive(&run.function),
+            ..How::default()
+        };
+        let call = Call { args: run.args.clone(), kwargs: run.kwargs.clone(), ..Call::new(run.function.as_str()) };
+        let new = NewJob {
+            id: run.job,
+            function: run.function,
+            args: run.args,
+            kwargs: run.kwargs,
+            target: run.target,
+            target_kind: target.kind.name().to_owned(),
+            targets: entries.iter().map(|entry| entry.id.clone()).collect(),
+            missing,
+            user: user.to_owned(),
+            metadata: run.metadata,
+        };
+        let Some(job) = self.ledger.begin(new, JobState::Running).await? else {
+            return Err(Error::Taken(run.job.unwrap_or_else(|| JobId::at(0))));
+        };
+        let (ended, heard) = watch::channel(false);
+        let stopper = Stopper::default();
+        let running = Running { stopper: stopper.clone(), ended: heard };
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).insert(job.id, running);
+        let (runs, controller) = (Arc::clone(self), Arc::clone(controller));
+        let work = Work { job: job.clone(), call, entries, how, queue: run.queue, stopper };
+        tokio::spawn(async move {
+            runs.work(&controller, work).await;
+            ended.send_replace(true);
+        });
+        Ok(Some(job))
+    }
+
+    /// Waits until a job has ended, but not longer than this; what it returned until then.
+    pub async fn wait(&self, job: JobId, limit: Option<Duration>) -> Result<Vec<ReturnRecord>, store::Error> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).get(&job).cloned();
+        if let Some(mut running) = running {
+            let ended = running.ended.wait_for(|ended| *ended);
+            match limit {
+                Some(limit) => drop(tokio::time::timeout(limit, ended).await),
+                None => drop(ended.await),
+            }
+        }
+        self.ledger.returns(job).await
+    }
+
+    /// Stops a job; false if it doesn't run here.
+    pub fn cancel(&self, job: JobId) -> bool {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).get(&job).cloned();
+        running.map(|running| running.stopper.stop()).is_some()
+    }
+
+    /// The jobs that run here now.
+    pub fn running(&self) -> Vec<JobId> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
+    }
+
+    async fn work(self: &Arc<Runs>, controller: &Arc<Controller>, work: Work) {
+        let Work { mut job, call, entries, how, queue, stopper } = work;
+        let (updates, news) = mpsc::unbounded_channel();
+        let storing = tokio::spawn(store(Arc::clone(&self.ledger), job.clone(), news));
+        let start = |entries: Vec<Entry>| {
+            let job = Job { id: job.id, call: call.clone(), targets: entries, how: how.clone() };
+            controller.run(job, None, updates.clone(), stopper.clone())
+        };
+        if exclusive(&call.function) {
+            self.one_by_one(&job, entries, queue, &updates, &start).await;
+        } else {
+            start(entries).await;
+        }
+        drop(updates);
+        let stored = storing.await.unwrap_or(false);
+        let state = match (stored, stopper.is_stopped()) {
+            (false, _) => JobState::Lost,
+            (true, true) => JobState::Cancelled,
+            (true, false) => JobState::Done,
+        };
+        // A store that is away keeps the record as it was: the next start of the daemon finds it and settles it.
+        let _ = self.ledger.set_state(&mut job, state, Vec::new()).await;
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&job.id);
+    }
+
+    /// Each target as soon as it is free; where nobody waits in line, one that isn't free is refused.
+    async fn one_by_one<F: Future<Output = ()>>(
+        self: &Arc<Runs>,
+        job: &JobRecord,
+        entries: Vec<Entry>,
+        queue: bool,
+        updates: &mpsc::UnboundedSender<Update>,
+        start: &impl Fn(Vec<Entry>) -> F,
+    ) {
+        let (mut free, mut held, mut waiting): (Vec<Entry>, Vec<Taken>, JoinSet<(Entry, Taken)>) = Default::default();
+        for entry in entries {
+            match self.slots.take(&entry.id, job.id) {
+                Ok(taken) => {
+                    free.push(entry);
+                    held.push(taken);
+                }
+                Err(_) if queue => {
+                    let (runs, job) = (Arc::clone(self), job.id);
+                    waiting.spawn(async move {
+                        let taken = runs.slots.wait(&entry.id, job).await;
+                        (entry, taken)
+                    });
+                }
+                Err(holder) => {
+                    let outcome = Outcome::Returned(busy(&job.function, holder).into());
+                    let _ = updates.send(Update::Done { id: entry.id, outcome });
+                }
+            }
+        }
+        let first = async {
+            if !free.is_empty() {
+                start(free).await;
+            }
+            drop(held);
+        };
+        let later = async {
+            while let Some(Ok((entry, taken))) = waiting.join_next().await {
+                start(vec![entry]).await;
+                drop(taken);
+            }
+        };
+        tokio::join!(first, later);
+    }
+}
+
+struct Work {
+    job: JobRecord,
+    call: Call,
+    entries: Vec<Entry>,
+    how: How,
+    queue: bool,
+    stopper: Stopper,
+}
+
+/// Stores what comes of a job, in the order in which it comes; false if something could not be stored.
+async fn store(ledger: Arc<Ledger>, job: JobRecord, mut news: mpsc::UnboundedReceiver<Update>) -> bool {
+    let mut all = true;
+    while let Some(update) = news.recv().await {
+        match update {
+            Update::Begun { .. } | Update::Note { .. } => {}
+            Update::Output { id, stream: Stream::Progress, bytes } => {
+                if let Some(event) = step(&job, &id, &bytes) {
+                    ledger.tell(event);
+                }
+            }
+            Update::Output { .. } => {}
+            Update::Event { id, event } => all &= ledger.fire(from_target(&id, event)).await.is_ok(),
+            Update::Done { id, outcome } => all &= ledger.returned(&job, &id, kept(outcome)).await.is_ok(),
+        }
+    }
+    all
+}
+
+/// An event of a target carries the target's name, whatever it says itself (rule R3).
+fn from_target(id: &str, event: Event) -> Event {
+    let mut data = rocksalt_core::Map::new();
+    data.insert("id", id);
+    data.insert("tag", event.tag.as_str());
+    data.insert("cmd", "_minion_event");
+    data.insert("data", event.data);
+    Event { tag: event.tag, data }
+}
+
+/// What a target says of a step that is done, as Salt's event.
+fn step(job: &JobRecord, id: &str, bytes: &[u8]) -> Option<Event> {
+    let news = json::parse(std::str::from_utf8(bytes).ok()?).ok()?;
+    let number = |key: &str| news.walk(key, ":").and_then(Value::as_i64);
+    let result = news.walk("ret", ":")?.clone();
+    Some(job_events::progress(job, id, number("number").unwrap_or(0), result, number("total").unwrap_or(0)))
+}
+
+fn kept(outcome: Outcome) -> Kept {
+    match outcome {
+        Outcome::Returned(result) => Kept::Returned(result),
+        Outcome::Unreached(failure) => {
+            Kept::Unreached { stage: failure.stage.name().to_owned(), text: failure.text, hint: failure.hint }
+        }
+        Outcome::Skipped(why) => Kept::Skipped(why.to_owned()),
+    }
+}
+
+fn busy(function: &str, holder: Option<JobId>) -> Problem {
+    let by = holder.map(|job| format!(" with jid {job}")).unwrap_or_default();
+    Problem::new(ProblemKind::Refused, format!("The function \"{function}\" is running here already{by}"))
+        .hint("wait for it, or give queue=True")
+}
+
+fn wanted(run: &Run) -> Result<Target, Error> {
+    let kind = match run.target_kind.as_str() {
+        "" => Kind::Glob,
+        name => Kind::from_name(name)?,
+    };
+    let delimiter = run.delimiter.clone().unwrap_or_else(|| ":".into());
+    Ok(Target { kind, text: run.target.clone(), delimiter })
+}
+
+fn batch(text: &str, targets: usize) -> Result<usize, Error> {
+    let fault = || Error::Batch(text.to_owned());
+    let count = match text.trim().strip_suffix('%') {
+        Some(part) => {
+            let part: usize = part.trim().parse().map_err(|_| fault())?;
+            targets * part.min(100) / 100
+        }
+        None => text.trim().parse().map_err(|_| fault())?,
+    };
+    Ok(count.max(1))
+}
+
+/// Some of them, others each time.
+fn subset(mut entries: Vec<Entry>, count: usize) -> Vec<Entry> {
+    use std::hash::{BuildHasher, RandomState};
+    let random = RandomState::new();
+    entries.sort_by_cached_key(|entry| random.hash_one(&entry.id));
+    entries.truncate(count);
+    entries
+}
