@@ -137,16 +137,13 @@ impl Runs {
         let Work { mut job, call, entries, how, queue, stopper } = work;
         let (updates, news) = mpsc::unbounded_channel();
         let storing = tokio::spawn(store(Arc::clone(&self.ledger), job.clone(), news));
-        let start = |entries: Vec<Entry>| {
-            let job = Job { id: job.id, call: call.clone(), targets: entries, how: how.clone() };
-            controller.run(job, None, updates.clone(), stopper.clone())
-        };
-        if exclusive(&call.function) {
-            self.one_by_one(&job, entries, queue, &updates, &start).await;
+        let part = Part { controller: Arc::clone(controller), id: job.id, call, how, updates, stopper: stopper.clone() };
+        if exclusive(&job.function) {
+            self.one_by_one(&job, entries, queue, &part).await;
         } else {
-            start(entries).await;
+            part.run(entries).await;
         }
-        drop(updates);
+        drop(part);
         let stored = storing.await.unwrap_or(false);
         let state = match (stored, stopper.is_stopped()) {
             (false, _) => JobState::Lost,
@@ -159,15 +156,8 @@ impl Runs {
     }
 
     /// Each target as soon as it is free; where nobody waits in line, one that isn't free is refused.
-    async fn one_by_one<F: Future<Output = ()>>(
-        self: &Arc<Runs>,
-        job: &JobRecord,
-        entries: Vec<Entry>,
-        queue: bool,
-        updates: &mpsc::UnboundedSender<Update>,
-        start: &impl Fn(Vec<Entry>) -> F,
-    ) {
-        let (mut free, mut held, mut waiting): (Vec<Entry>, Vec<Taken>, JoinSet<(Entry, Taken)>) = Default::default();
+    async fn one_by_one(self: &Arc<Runs>, job: &JobRecord, entries: Vec<Entry>, queue: bool, part: &Part) {
+        let (mut free, mut held, mut waiting): (Vec<Entry>, Vec<Taken>, JoinSet<()>) = Default::default();
         for entry in entries {
             match self.slots.take(&entry.id, job.id) {
                 Ok(taken) => {
@@ -175,31 +165,41 @@ impl Runs {
                     held.push(taken);
                 }
                 Err(_) if queue => {
-                    let (runs, job) = (Arc::clone(self), job.id);
+                    let (runs, part) = (Arc::clone(self), part.clone());
                     waiting.spawn(async move {
-                        let taken = runs.slots.wait(&entry.id, job).await;
-                        (entry, taken)
+                        let _taken = runs.slots.wait(&entry.id, part.id).await;
+                        part.run(vec![entry]).await;
                     });
                 }
                 Err(holder) => {
                     let outcome = Outcome::Returned(busy(&job.function, holder).into());
-                    let _ = updates.send(Update::Done { id: entry.id, outcome });
+                    let _ = part.updates.send(Update::Done { id: entry.id, outcome });
                 }
             }
         }
-        let first = async {
-            if !free.is_empty() {
-                start(free).await;
-            }
-            drop(held);
-        };
-        let later = async {
-            while let Some(Ok((entry, taken))) = waiting.join_next().await {
-                start(vec![entry]).await;
-                drop(taken);
-            }
-        };
-        tokio::join!(first, later);
+        if !free.is_empty() {
+            part.run(free).await;
+        }
+        drop(held);
+        while waiting.join_next().await.is_some() {}
+    }
+}
+
+/// Runs a job on some of its targets.
+#[derive(Clone)]
+struct Part {
+    controller: Arc<Controller>,
+    id: JobId,
+    call: Call,
+    how: How,
+    updates: mpsc::UnboundedSender<Update>,
+    stopper: Stopper,
+}
+
+impl Part {
+    async fn run(&self, targets: Vec<Entry>) {
+        let job = Job { id: self.id, call: self.call.clone(), targets, how: self.how.clone() };
+        self.controller.run(job, None, self.updates.clone(), self.stopper.clone()).await;
     }
 }
 
