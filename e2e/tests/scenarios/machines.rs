@@ -29,7 +29,7 @@ fn states_do_on_real_machines_what_they_say() {
                     let began = Instant::now();
                     let outcome = run(case);
                     let verdict = if outcome.is_ok() { "ok" } else { "FAILED" };
-                    println!("{verdict:6} {:5.1} s  {}", began.elapsed().as_secs_f64(), case.name);
+                    say(&format!("{verdict:6} {:5.1} s  {}\n", began.elapsed().as_secs_f64(), case.name));
                     if let Err(problem) = outcome {
                         wrong.lock().expect("no thread panics").push(format!("{}\n  {problem}", case.name));
                     }
@@ -39,4 +39,10 @@ fn states_do_on_real_machines_what_they_say() {
     });
     let wrong = wrong.into_inner().expect("no thread panics");
     assert!(wrong.is_empty(), "{} of {} cases fail:\n\n{}\n", wrong.len(), cases.len(), wrong.join("\n\n"));
+}
+
+/// For whoever runs it with `--nocapture`: each case takes seconds.
+#[allow(clippy::print_stdout)]
+fn say(line: &str) {
+    print!("{line}");
 }

@@ -4,7 +4,7 @@ mod host;
 mod leftovers;
 mod network;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -258,11 +258,13 @@ impl Bases {
     fn prepare(specs: &[Spec]) -> Result<Bases, Error> {
         let mut bases = Bases { roots: BTreeMap::new(), extras: BTreeMap::new() };
         for spec in specs {
-            if !bases.roots.contains_key(&spec.kind) {
-                bases.roots.insert(spec.kind, base::prepare(spec.kind)?);
+            if let btree_map::Entry::Vacant(place) = bases.roots.entry(spec.kind) {
+                place.insert(base::prepare(spec.kind)?);
             }
-            if !spec.packages.is_empty() && !bases.extras.contains_key(&spec.packages) {
-                bases.extras.insert(spec.packages.clone(), base::prepare_extra(spec.kind, &spec.packages)?);
+            if !spec.packages.is_empty()
+                && let btree_map::Entry::Vacant(place) = bases.extras.entry(spec.packages.clone())
+            {
+                place.insert(base::prepare_extra(spec.kind, &spec.packages)?);
             }
         }
         Ok(bases)
