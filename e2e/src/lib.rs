@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use rocksalt_testkit::roster;
 pub use rocksalt_testkit::{
-    Bed, Entry, Host, Kind, Outcome, Quirk, Run, Scratch, Spec, Started, Usage, password_of, say_skipped,
+    Bed, Entry, Host, Kind, Outcome, Quirk, Repository, Run, Scratch, Server, Spec, Started, Usage, password_of,
+    say_skipped,
 };
 pub use serde_json::Value;
 

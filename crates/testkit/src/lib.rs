@@ -13,6 +13,7 @@ mod host;
 mod keys;
 mod loopback;
 mod process;
+mod repository;
 mod roster;
 mod scratch;
 mod tool;
@@ -23,6 +24,7 @@ pub use error::Error;
 pub use host::{Kind, Mount, Quirk, Spec};
 pub use loopback::Loopback;
 pub use process::Usage;
+pub use repository::{Repository, Server};
 pub use roster::{Entry, roster};
 pub use scratch::{Outcome, Run, Scratch, Started, rocksalt_binary};
 

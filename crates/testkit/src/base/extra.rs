@@ -1,10 +1,11 @@
 //! Further Debian packages for hosts: a layer over the Debian base root, made once for each set of packages.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{cache, debian, hash, once};
-use crate::error::Error;
+use crate::error::{Error, FileContext};
 use crate::host::Kind;
 use crate::tool;
 
@@ -26,14 +27,22 @@ pub fn prepare(kind: Kind, packages: &[String]) -> Result<PathBuf, Error> {
     let base = super::prepare(kind)?;
     let recipe = format!("{}\n{}\n{INSTALL}", base.display(), names.join(" "));
     let layer = cache()?.join(format!("extra-{}", hash(&recipe)));
-    once(&layer, |layer| install(&base, &names, layer))?;
+    once(&layer, |layer| install(&base, &names, layer, None))?;
     Ok(layer)
 }
 
-fn install(base: &Path, names: &[String], layer: &Path) -> Result<(), Error> {
+/// Fetches these packages, and what they need beyond the base, into a directory.
+pub(crate) fn fetch(names: &[String], directory: &Path) -> Result<(), Error> {
+    let layer = tempfile::tempdir_in(cache()?).file("create a directory in", cache()?)?;
+    let upper = layer.path().join("layer");
+    fs::create_dir(&upper).file("create", &upper)?;
+    install(&super::prepare(Kind::Debian)?, names, &upper, Some(directory))
+}
+
+fn install(base: &Path, names: &[String], layer: &Path, only_fetch: Option<&Path>) -> Result<(), Error> {
     let source = debian::mirror().map(|mirror| format!("deb {mirror} {} main", debian::SUITE)).unwrap_or_default();
     let mut command = Command::new("unshare");
     command.args(["--mount", "--pid", "--fork", "--kill-child=KILL", "sh", "-ec", INSTALL, "sh"]);
-    command.arg(base).arg(layer).arg(source).args(names);
+    command.arg(base).arg(layer).arg(source).arg(only_fetch.unwrap_or(Path::new(""))).args(names);
     tool::run(&mut command).map(drop)
 }

@@ -13,6 +13,7 @@ use crate::error::{Error, FileContext};
 use crate::host::Kind;
 use crate::keys::suffixed;
 
+pub(crate) use extra::fetch;
 pub use extra::prepare as prepare_extra;
 
 /// Fills an empty directory.
@@ -34,7 +35,7 @@ pub fn prepare(kind: Kind) -> Result<PathBuf, Error> {
 }
 
 /// Makes a directory that lasts, unless it's there.
-fn once(root: &Path, make: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
+pub(crate) fn once(root: &Path, make: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
     if root.exists() {
         return Ok(());
     }
@@ -75,7 +76,7 @@ pub(crate) fn locked<T>(lock: &Path, work: impl FnOnce() -> Result<T, Error>) ->
     work()
 }
 
-fn hash(recipe: &str) -> String {
+pub(crate) fn hash(recipe: &str) -> String {
     Sha256::digest(recipe.as_bytes()).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 

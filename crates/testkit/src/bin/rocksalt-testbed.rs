@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use clap::{Parser, Subcommand};
 use rocksalt_testkit::{
-    Bed, Entry, Error, Kind, Loopback, Mount, Quirk, Spec, prepare_base, prepare_extra, remove_stale, roster,
+    Bed, Entry, Error, Kind, Loopback, Mount, Quirk, Repository, Spec, prepare_base, prepare_extra, remove_stale,
+    roster,
 };
 
 /// Hosts with real SSH servers on this machine, in namespaces of their own. Needs root.
@@ -39,6 +40,11 @@ enum Action {
         number: usize,
         /// Read from stdin if there are none.
         lines: Option<String>,
+    },
+    /// Print the directory of an apt repository with these packages and what they need, made now if it isn't there.
+    Repository {
+        #[arg(required = true)]
+        packages: Vec<String>,
     },
     /// Print where a host's root is seen from here.
     Root { number: usize },
@@ -133,6 +139,11 @@ fn run(options: Options) -> Result<(), Error> {
         Action::Sh { number, lines } => {
             let lines = lines.map_or_else(read_stdin, Ok)?;
             print!("{}", Bed::open(name)?.host(number)?.run(&lines)?);
+            Ok(())
+        }
+        Action::Repository { packages } => {
+            let names: Vec<&str> = packages.iter().map(String::as_str).collect();
+            println!("{}", Repository::of(&names)?.path().display());
             Ok(())
         }
         Action::Root { number } => {
