@@ -12,6 +12,9 @@ const LIMIT: Duration = Duration::from_secs(240);
 /// What the example installs.
 const PACKAGES: [&str; 5] = ["cron", "logrotate", "nftables", "nginx", "procps"];
 
+/// The steps of each host that changed something.
+type Changed = BTreeMap<String, Vec<String>>;
+
 /// Parts of a machine, each as lines.
 type Picture = BTreeMap<String, String>;
 
@@ -69,7 +72,7 @@ fn copy(fleet: &Fleet, example: &Path, from: &Path) {
 
 /// The steps of each host that changed something, by name; none may have failed.
 #[track_caller]
-fn changed(outcome: &Outcome) -> BTreeMap<String, Vec<String>> {
+fn changed(outcome: &Outcome) -> Changed {
     let hosts = results(outcome);
     assert_eq!(hosts.len(), HOSTS, "{}", outcome.all());
     let changed = hosts.into_iter().map(|(host, states)| {
@@ -153,7 +156,7 @@ fn assert_is_a_web_server(example: &Example, number: usize, picture: &Picture) {
 
 #[test]
 fn an_empty_machine_becomes_a_web_server_in_one_run_and_the_same_one_in_every_mode() {
-    let mut first: Option<(Vec<Picture>, BTreeMap<String, Vec<String>>)> = None;
+    let mut first: Option<(Vec<Picture>, Changed)> = None;
     for mode in ["ansible", "justdoit", "genius"] {
         let Some(example) = Example::start() else { return };
         assert!(example.get(1, "/").is_none(), "the machine is empty");

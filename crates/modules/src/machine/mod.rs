@@ -13,6 +13,7 @@ mod host;
 mod launch;
 mod process;
 mod signal;
+mod temporary;
 mod tree;
 mod upward;
 
