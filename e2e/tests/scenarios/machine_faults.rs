@@ -116,9 +116,13 @@ fn a_disk_that_is_full_leaves_the_old_file_whole() {
     assert_done(&apply(&fleet), "/srv/small/file", false);
 }
 
+fn patience(seconds: u32) -> String {
+    format!("roster_defaults: {{minion_opts: {{pkg.lock_timeout: {seconds}}}}}\n")
+}
+
 #[test]
 fn a_lock_of_apt_is_waited_for_and_said() {
-    let Some(fleet) = fleet(Spec::debian(), "pkg.lock_timeout: 60\n", "quick: pkg.installed\n") else { return };
+    let Some(fleet) = fleet(Spec::debian(), &patience(60), "quick: pkg.installed\n") else { return };
     let host = fleet.host(1);
     repository(host, &[("quick", ":"), ("slow", "exec sleep 4"), ("endless", "exec sleep 600")]);
     let hold = |package: &str, process: &str| {
@@ -135,7 +139,8 @@ fn a_lock_of_apt_is_waited_for_and_said() {
     assert_eq!((installed(host, "slow"), installed(host, "quick")), ("installed".into(), "installed".into()));
 
     host.run("dpkg --purge quick").expect("it's removed");
-    write(&fleet, "rocksalt.yml", &format!("{CONFIG}pkg.lock_timeout: 2\n"));
+    write(&fleet, "rocksalt.yml", &format!("{CONFIG}{}", patience(2)));
+    assert_code(&fleet.rocksalt(&["links", "close"]).finish().expect("it ends"), exit::FINE);
     hold("endless", "sleep 600");
     let outcome = apply(&fleet);
     assert_failed(&outcome, "quick", &["lock", "apt-get"]);
