@@ -46,6 +46,7 @@ build: tools agent
 	@ls -l $(TARGET)/release/rocksalt
 
 bench: build
+	$(CARGO) build --locked --package rocksalt-testkit
 	@test -x bench/run || { echo 'bench/run is missing in this checkout' >&2; exit 1; }
 	$(FLAGS)='$(STATIC)' $(CARGO) build --locked --release --package rocksalt-sls --example compile --target $(TRIPLE)
 	@mkdir -p $(TARGET)/release/examples

@@ -37,6 +37,11 @@ impl Host {
         format!("h{}", self.number)
     }
 
+    /// The process of this machine whose end is the end of the host.
+    pub fn pid(&self) -> Option<i32> {
+        self.supervisor.filter(|supervisor| supervisor.alive()).map(|supervisor| supervisor.pid)
+    }
+
     /// All its addresses; most hosts have one.
     pub fn addresses(&self) -> Vec<String> {
         let further = 1..=if self.spec.has(Quirk::FewStartups) { 40 } else { 0 };
@@ -155,6 +160,6 @@ impl Host {
     }
 
     fn init(&self) -> Option<i32> {
-        self.init_of(self.supervisor.filter(|supervisor| supervisor.alive())?.pid)
+        self.init_of(self.pid()?)
     }
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use clap::{Parser, Subcommand};
 use rocksalt_testkit::{
-    Bed, Entry, Error, Kind, Loopback, Mount, Quirk, Repository, Spec, prepare_base, prepare_extra, remove_stale,
+    Bed, Entry, Error, Host, Kind, Loopback, Mount, Quirk, Repository, Spec, prepare_base, prepare_extra, remove_stale,
     roster,
 };
 
@@ -46,6 +46,8 @@ enum Action {
         #[arg(required = true)]
         packages: Vec<String>,
     },
+    /// Print the process of each host whose end is the end of the host.
+    Pids,
     /// Print where a host's root is seen from here.
     Root { number: usize },
     /// Print a host's address.
@@ -144,6 +146,11 @@ fn run(options: Options) -> Result<(), Error> {
         Action::Repository { packages } => {
             let names: Vec<&str> = packages.iter().map(String::as_str).collect();
             println!("{}", Repository::of(&names)?.path().display());
+            Ok(())
+        }
+        Action::Pids => {
+            let bed = Bed::open(name)?;
+            bed.hosts().iter().filter_map(Host::pid).for_each(|pid| println!("{pid}"));
             Ok(())
         }
         Action::Root { number } => {
