@@ -1,5 +1,5 @@
 include:
-  - base
+  - base.packages
   - site
 
 /var/backups/site:
@@ -22,7 +22,7 @@ backup of the site:
     - minute: 17
     - hour: 3
     - require:
-      - service: cron
+      - pkg: tools
       - file: /usr/local/sbin/backup-site
       - file: /var/backups/site
       - file: {{ pillar['site']['root'] }}
@@ -32,4 +32,4 @@ MAILTO:
     - value: root@{{ pillar['site']['name'] }}
     - user: root
     - require:
-      - service: cron
+      - pkg: tools

@@ -1,15 +1,6 @@
 {# What every machine has, whatever it is for. #}
 include:
-  - repository
-
-tools:
-  pkg.installed:
-    - pkgs:
-      - cron
-      - logrotate
-      - procps
-    - require:
-      - pkgrepo: repository
+  - base.packages
 
 timezone:
   timezone.system:
@@ -34,5 +25,6 @@ timezone:
 cron:
   service.running:
     - enable: True
+    - order: last
     - require:
       - pkg: tools

@@ -1,19 +1,19 @@
 include:
-  - repository
+  - firewall.packages
 
-nftables:
-  pkg.installed:
-    - require:
-      - pkgrepo: repository
+/etc/nftables.conf:
   file.managed:
-    - name: /etc/nftables.conf
     - source: salt://firewall/nftables.conf
     - template: jinja
     - mode: '0755'
     - require:
       - pkg: nftables
+
+firewall:
   service.running:
+    - name: nftables
     - enable: True
     - reload: True
+    - order: last
     - watch:
-      - file: nftables
+      - file: /etc/nftables.conf

@@ -1,13 +1,13 @@
 include:
-  - repository
+  - nginx.packages
 
-nginx:
-  pkg.installed:
-    - require:
-      - pkgrepo: repository
+{# Reloaded when one of its files has changed: those here, and those of others who name it in their `watch_in`. #}
+web server:
   service.running:
+    - name: nginx
     - enable: True
     - reload: True
+    - order: last
     - require:
       - pkg: nginx
 
@@ -19,11 +19,11 @@ nginx:
     - require:
       - pkg: nginx
     - watch_in:
-      - service: nginx
+      - service: web server
 
 /etc/nginx/sites-enabled/default:
   file.absent:
     - require:
       - pkg: nginx
     - watch_in:
-      - service: nginx
+      - service: web server

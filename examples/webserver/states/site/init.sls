@@ -1,5 +1,6 @@
 {% set site = pillar['site'] %}
 include:
+  - base.packages
   - nginx
   - users
 
@@ -32,31 +33,16 @@ include:
     - require:
       - pkg: nginx
       - file: {{ site['root'] }}
+    - watch_in:
+      - service: web server
 
 /etc/nginx/sites-enabled/{{ site['name'] }}:
   file.symlink:
     - target: ../sites-available/{{ site['name'] }}
     - require:
       - file: /etc/nginx/sites-available/{{ site['name'] }}
-
-{# Only what nginx itself finds right is put to work. #}
-nginx -t -q:
-  cmd.run:
-    - onchanges:
-      - file: /etc/nginx/sites-available/{{ site['name'] }}
-      - file: /etc/nginx/sites-enabled/{{ site['name'] }}
-      - file: /etc/nginx/conf.d/limits.conf
-    - require:
-      - pkg: nginx
-
-extend:
-  nginx:
-    service:
-      - require:
-        - cmd: nginx -t -q
-      - watch:
-        - file: /etc/nginx/sites-available/{{ site['name'] }}
-        - file: /etc/nginx/sites-enabled/{{ site['name'] }}
+    - watch_in:
+      - service: web server
 
 /etc/logrotate.d/{{ site['name'] }}:
   file.managed:

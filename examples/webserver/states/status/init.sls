@@ -7,6 +7,7 @@ status:
     - shell: /usr/sbin/nologin
   service.running:
     - enable: True
+    - order: last
     - require:
       - user: status
     - watch:
@@ -28,9 +29,3 @@ status:
 /etc/systemd/system/status.service:
   file.managed:
     - source: salt://status/status.service
-  module.run:
-    - name: service.systemctl_reload
-    - onchanges:
-      - file: /etc/systemd/system/status.service
-    - require_in:
-      - service: status
