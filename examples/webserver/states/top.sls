@@ -1,0 +1,9 @@
+base:
+  '*':
+    - base
+    - users
+    - firewall
+    - nginx
+    - site
+    - status
+    - backup
