@@ -11,9 +11,10 @@ use crate::machine::Probe;
 pub fn ask(machine: &dyn Probe, work: &Work) -> Result<std::result::Result<Vec<Foreseen>, String>> {
     let mut argv = words(work)?;
     // It takes no locks, so that it works while somebody else installs.
-    argv.insert(1, "-s".into());
+    // Nor may it write down what it thinks.
+    argv.splice(1..1, ["-s", "-o", "Dir::Log::Planner=/dev/null"].map(str::to_owned));
     if work.held {
-        argv.insert(2, "--allow-change-held-packages".into());
+        argv.insert(1, "--allow-change-held-packages".into());
     }
     let look = command(argv);
     let output = machine.query(&look)?;
