@@ -4,11 +4,14 @@ mod change;
 mod details;
 mod look;
 
+use super::super::pkgrepo::functions as repositories;
 use super::{Entry, Function, entry};
 
 pub const FUNCTIONS: &[Entry] = &[
+    entry::<repositories::DelRepo>(),
     entry::<details::FileDict>(),
     entry::<details::FileList>(),
+    entry::<repositories::GetRepo>(),
     entry::<change::Hold>(),
     entry::<details::InfoInstalled>(),
     entry::<change::Install>(),
@@ -16,7 +19,9 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<details::ListHolds>(),
     entry::<look::ListPkgs>(),
     entry::<details::ListRepoPkgs>(),
+    entry::<repositories::ListRepos>(),
     entry::<details::ListUpgrades>(),
+    entry::<repositories::ModRepo>(),
     entry::<details::NormalizeName>(),
     entry::<details::Owner>(),
     entry::<change::Purge>(),
