@@ -12,6 +12,7 @@ mod alternatives;
 mod cmd;
 mod config;
 mod cp;
+mod debconf;
 mod defaults;
 mod dig;
 mod disk;
@@ -33,6 +34,7 @@ mod module;
 mod network;
 mod pillar;
 mod pkg;
+mod pkgrepo;
 mod ps;
 mod publish;
 mod random;
@@ -65,6 +67,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("cmd", cmd::FUNCTIONS),
     ("config", config::FUNCTIONS),
     ("cp", cp::FUNCTIONS),
+    ("debconf", debconf::FUNCTIONS),
     ("defaults", defaults::FUNCTIONS),
     ("dig", dig::FUNCTIONS),
     ("disk", disk::FUNCTIONS),
@@ -106,12 +109,15 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 /// Alphabetical by noun; a noun's states are beside its functions.
 const STATES: &[(&str, &[StateEntry])] = &[
     ("cmd", cmd::STATES),
+    ("debconf", debconf::STATES),
     ("environ", environ::STATES),
     ("event", event::STATES),
     ("file", file::STATES),
     ("host", host::STATES),
     ("ini", ini::STATES),
     ("module", module::STATES),
+    ("pkg", pkg::STATES),
+    ("pkgrepo", pkgrepo::STATES),
     ("test", test::STATES),
 ];
 

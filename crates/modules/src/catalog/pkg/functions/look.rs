@@ -1,27 +1,24 @@
 //! What templates ask about packages.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
-use rocksalt_core::sort::sort_by;
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
-use super::{Function, Provider, provider};
-use crate::Result;
+use super::super::super::file::Flag;
+use super::super::provider::{Options, Versions, provider, sound};
+use super::super::refresh;
+use super::Function;
 use crate::machine::{Probe, System};
 use crate::text::glob;
+use crate::{Error, Result};
 
 /// The versions of each package, the oldest first.
-fn packages(machine: &dyn Probe, provider: &dyn Provider) -> Result<BTreeMap<String, Vec<String>>> {
-    let mut packages: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (name, version) in provider.installed(machine)? {
-        packages.entry(name).or_default().push(version);
-    }
-    for versions in packages.values_mut().filter(|versions| versions.len() > 1) {
-        sort_by(versions, |one, other| provider.compare(machine, one, other).unwrap_or_else(|_| one.cmp(other)));
-    }
-    Ok(packages)
+fn packages(machine: &dyn Probe) -> Result<Versions> {
+    let packages = provider(machine)?.packages(machine)?;
+    let mut all = packages.purge_desired.clone();
+    all.extend(packages.installed.iter().map(|(name, versions)| (name.clone(), versions.clone())));
+    Ok(all)
 }
 
 fn shown(versions: Vec<String>, as_list: bool) -> Value {
@@ -32,7 +29,7 @@ fn shown(versions: Vec<String>, as_list: bool) -> Value {
 }
 
 /// One answer stands for itself.
-fn only_or_all(found: Map) -> Value {
+pub fn only_or_all(found: Map) -> Value {
     match found.len() {
         1 => found.into_iter().next().map(|(_, value)| value).unwrap_or_default(),
         _ => Value::Map(found),
@@ -51,6 +48,12 @@ pub struct ListPkgs {
     /// Versions as lists, not as texts with commas.
     #[serde(default)]
     versions_as_list: bool,
+    /// Instead those that were removed, but whose configuration is still there (apt).
+    #[serde(default)]
+    removed: Flag,
+    /// Instead those that are there, but marked to be purged (apt).
+    #[serde(default)]
+    purge_desired: Flag,
     /// Taken and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
@@ -61,7 +64,11 @@ impl Function for ListPkgs {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let packages = packages(machine, provider(machine)?)?;
+        let packages = match (self.removed.0, self.purge_desired.0) {
+            (true, _) => provider(machine)?.packages(machine)?.removed.clone(),
+            (false, true) => provider(machine)?.packages(machine)?.purge_desired.clone(),
+            (false, false) => packages(machine)?,
+        };
         Ok(packages.into_iter().map(|(name, versions)| (name.into(), shown(versions, self.versions_as_list))).collect())
     }
 }
@@ -95,7 +102,7 @@ impl Function for Version {
         if self.names.is_empty() {
             return Ok(Value::Map(Map::new()));
         }
-        let packages = packages(machine, provider(machine)?)?;
+        let packages = packages(machine)?;
         let mut found = Map::new();
         let mut pattern = false;
         for name in self.names {
@@ -122,7 +129,7 @@ impl Function for Version {
 /// rocksalt '*' pkg.latest_version bash zsh
 /// ```
 ///
-/// The lists of what there is are taken as they are on the target: nothing is refreshed.
+/// The lists of what there is are taken as they are on the target, unless `refresh=True` is given.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
 pub struct LatestVersion {
@@ -131,8 +138,10 @@ pub struct LatestVersion {
     /// Also give a version that is installed already.
     #[serde(default)]
     show_installed: bool,
-    /// Taken and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Fetch the lists first.
+    #[serde(default)]
+    refresh: Flag,
+    /// Further options, as those of `pkg.install`.
     kwargs: Map,
 }
 
@@ -146,14 +155,19 @@ impl Function for LatestVersion {
             return Ok("".into());
         }
         let provider = provider(machine)?;
-        let packages = packages(machine, provider)?;
+        for name in &self.names {
+            sound(name)?;
+        }
+        if self.refresh.0 {
+            refresh::refresh(machine, provider, 0.0)?.map_err(Error::failed)?;
+        }
+        let packages = provider.packages(machine)?;
+        let newest = provider.candidates(machine, &self.names, &Options::read(&self.kwargs))?;
         let mut found = Map::new();
         for name in self.names {
-            let newest = provider.newest(machine, &name)?.unwrap_or_default();
-            let mut has = false;
-            for version in packages.get(&name).into_iter().flatten().filter(|_| !newest.is_empty()) {
-                has |= provider.compare(machine, version, &newest)? != Ordering::Less;
-            }
+            let newest = newest.get(&name).cloned().unwrap_or_default();
+            let has = |version: &String| provider.compare(version, &newest) != Ordering::Less;
+            let has = !newest.is_empty() && packages.of(machine, provider, &name).iter().any(has);
             found.insert(name, if has && !self.show_installed { String::new() } else { newest });
         }
         Ok(only_or_all(found))
@@ -186,7 +200,7 @@ impl Function for VersionCmp {
             Some((_, rest)) if self.ignore_epoch => rest.to_owned(),
             _ => text.to_owned(),
         };
-        let order = provider(machine)?.compare(machine, &version(&self.pkg1), &version(&self.pkg2))?;
+        let order = provider(machine)?.compare(&version(&self.pkg1), &version(&self.pkg2));
         Ok(order as i64)
     }
 }
