@@ -112,6 +112,7 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("host", host::STATES),
     ("ini", ini::STATES),
     ("module", module::STATES),
+    ("service", service::STATES),
     ("test", test::STATES),
 ];
 
