@@ -31,6 +31,11 @@ trait Provider: Sync {
     /// Whether it starts with the system.
     fn enabled(&self, machine: &dyn Probe, name: &str) -> Result<bool>;
 
+    /// Whether enabling and disabling means anything to it.
+    fn can_toggle(&self, _: &dyn Probe, _: &str) -> Result<bool> {
+        Ok(true)
+    }
+
     /// Sorted, as all lists.
     fn all(&self, machine: &dyn Probe) -> Result<Vec<String>>;
 

@@ -57,6 +57,11 @@ impl Provider for Systemd {
         Ok(output.success())
     }
 
+    fn can_toggle(&self, machine: &dyn Probe, name: &str) -> Result<bool> {
+        let output = query(machine, &["is-enabled", "--", &unit::full(name)])?;
+        Ok(!matches!(output.text().trim(), "static" | "generated" | "transient"))
+    }
+
     fn all(&self, machine: &dyn Probe) -> Result<Vec<String>> {
         let mut found: BTreeSet<String> = unit::all(machine).into_iter().collect();
         found.extend(sysv::scripts(machine));

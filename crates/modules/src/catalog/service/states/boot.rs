@@ -32,9 +32,10 @@ pub fn already(name: &str, enable: bool, process: Process) -> String {
     format!("Service {name} is already {}, and {}", word(enable), process.words())
 }
 
-/// What a dry run says.
-pub fn would(name: &str, enable: bool) -> Verdict {
-    Verdict::would(format!("Service {name} set to be {}", word(enable))).change(name, true)
+/// What a dry run says. What has no way to be enabled or disabled does not change.
+pub fn would(provider: &dyn Provider, machine: &dyn Probe, name: &str, enable: bool) -> Result<Verdict> {
+    let verdict = Verdict::would(format!("Service {name} set to be {}", word(enable)));
+    Ok(if provider.can_toggle(machine, name)? { verdict.change(name, true) } else { verdict })
 }
 
 /// Enables or disables what is not so yet.

@@ -83,7 +83,7 @@ impl State for Dead {
             (true, boot) => {
                 Verdict::would(format!("Service {name} is set to be killed")).change(name.as_str(), boot.is_some())
             }
-            (false, Some(enable)) => boot::would(name, enable),
+            (false, Some(enable)) => boot::would(provider, machine, name, enable)?,
             (false, None) => {
                 return Ok(Decision::Settled(Verdict::good(format!("The service {name} is already dead"))));
             }

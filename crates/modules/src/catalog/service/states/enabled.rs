@@ -55,7 +55,7 @@ fn plan(machine: &dyn Probe, name: &str, enable: bool, test: bool) -> Result<Dec
     }
     Ok(match boot::is_right(provider, machine, name, enable)? {
         true => Decision::Settled(Verdict::good(boot::already(name, enable, Process::AsItWas))),
-        false => Decision::Change((), boot::would(name, enable)),
+        false => Decision::Change((), boot::would(provider, machine, name, enable)?),
     })
 }
 

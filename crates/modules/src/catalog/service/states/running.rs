@@ -96,6 +96,17 @@ impl Running {
         })
     }
 
+    fn stays_masked(&self, provider: &dyn Provider, machine: &dyn Probe) -> Result<bool> {
+        let Some(masks) = provider.masks() else { return Ok(false) };
+        let removed = [self.unmask.0, self.unmask_runtime.0];
+        for (runtime, removed) in [false, true].into_iter().zip(removed) {
+            if !removed && masks.masked(machine, &self.name, runtime)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn mask_change(&self, verdict: Verdict) -> Verdict {
         let kind = if self.unmask_runtime.0 { "runtime masked" } else { "masked" };
         verdict.change(kind, Map::from_iter([("old".into(), true.into()), ("new".into(), false.into())]))
@@ -139,9 +150,11 @@ impl State for Running {
         let running = format!("The service {name} is already running");
         let verdict = match (runs, boot) {
             (false, _) => {
-                Verdict::would(with_mask(format!("Service {name} is set to start"), false)).change(name.as_str(), true)
+                let verdict = Verdict::would(with_mask(format!("Service {name} is set to start"), false));
+                // What stays masked will not start.
+                if self.stays_masked(provider, machine)? { verdict } else { verdict.change(name.as_str(), true) }
             }
-            (true, Some(enable)) => boot::would(name, enable),
+            (true, Some(enable)) => boot::would(provider, machine, name, enable)?,
             (true, None) if masked => Verdict::would(with_mask(running, false)),
             (true, None) => return Ok(Decision::Settled(Verdict::good(with_mask(running, true)))),
         };
