@@ -8,4 +8,5 @@ mod logins;
 mod machines;
 mod many;
 mod odd_hosts;
+mod reboot;
 mod states;

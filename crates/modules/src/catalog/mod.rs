@@ -52,6 +52,7 @@ pub use function::{Entry, Function, NAMED, Outcome, entry};
 pub use in_place::{Changed, changed, changes_in_place};
 pub use rocksalt_core::touches::{Thing, Touches};
 pub use state::{Bound, Decision, Described, Join, State, StateEntry, Step, state};
+pub use system::restart;
 pub use verdict::Verdict;
 
 use rocksalt_core::{Call, Problem, Return, call::ProblemKind, nearest};
@@ -113,6 +114,7 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("ini", ini::STATES),
     ("module", module::STATES),
     ("service", service::STATES),
+    ("system", system::STATES),
     ("test", test::STATES),
 ];
 

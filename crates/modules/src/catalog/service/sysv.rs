@@ -13,6 +13,9 @@ const SCRIPTS: &str = "/etc/init.d";
 
 impl Provider for Sysv {
     fn fits(&self, machine: &dyn Probe, name: Option<&str>) -> bool {
+        if in_chroot(machine) && look::program(machine, "systemctl").is_some() {
+            return false;
+        }
         match name {
             Some(name) if script(machine, name).is_some() => true,
             Some(name) => {
@@ -84,6 +87,13 @@ impl Provider for Sysv {
         }
         Ok(())
     }
+}
+
+/// Daemons are not started in a tree of files that is being made for another machine; this can only be told from the
+/// first process, which lives in another root then.
+fn in_chroot(machine: &dyn Probe) -> bool {
+    let place = |path: &str| machine.stat(Path::new(path), true).ok().flatten().map(|stat| (stat.device, stat.inode));
+    matches!((place("/proc/1/root"), place("/")), (Some(first), Some(own)) if first != own)
 }
 
 /// Through `service`, which gives the script an environment of its own; else the script itself.
