@@ -137,9 +137,8 @@ mod tests {
     #[test]
     fn only_an_announcement_makes_it_wait() {
         let with = |kind, value: Value| Outcome::Returned(Return { value, ..Problem::new(kind, "x").into() });
-        let map = |wait: f64| {
-            Value::Map(Map::from_iter([("wait".into(), wait.into()), ("journal".into(), "abc".into())]))
-        };
+        let map =
+            |wait: f64| Value::Map(Map::from_iter([("wait".into(), wait.into()), ("journal".into(), "abc".into())]));
         let found = announced(&with(ProblemKind::Rebooting, map(5.0))).expect("an announcement");
         assert_eq!((found.wait, found.journal.as_str()), (Duration::from_secs(5), "abc"));
         let endless = announced(&with(ProblemKind::Rebooting, map(f64::INFINITY))).expect("an announcement");

@@ -9,6 +9,7 @@ mod state;
 mod verdict;
 
 mod alternatives;
+mod at;
 mod cmd;
 mod config;
 mod cp;
@@ -25,6 +26,7 @@ mod group;
 mod hashutil;
 mod host;
 mod ini;
+mod kmod;
 mod locale;
 mod log;
 mod matching;
@@ -63,6 +65,7 @@ use crate::text::glob;
 /// Alphabetical by noun.
 const NOUNS: &[(&str, &[Entry])] = &[
     ("alternatives", alternatives::FUNCTIONS),
+    ("at", at::FUNCTIONS),
     ("cmd", cmd::FUNCTIONS),
     ("config", config::FUNCTIONS),
     ("cp", cp::FUNCTIONS),
@@ -77,6 +80,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("grains", grains::FUNCTIONS),
     ("group", group::FUNCTIONS),
     ("hashutil", hashutil::FUNCTIONS),
+    ("kmod", kmod::FUNCTIONS),
     ("locale", locale::FUNCTIONS),
     ("log", log::FUNCTIONS),
     ("match", matching::FUNCTIONS),
@@ -106,12 +110,14 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 
 /// Alphabetical by noun; a noun's states are beside its functions.
 const STATES: &[(&str, &[StateEntry])] = &[
+    ("at", at::STATES),
     ("cmd", cmd::STATES),
     ("environ", environ::STATES),
     ("event", event::STATES),
     ("file", file::STATES),
     ("host", host::STATES),
     ("ini", ini::STATES),
+    ("kmod", kmod::STATES),
     ("module", module::STATES),
     ("service", service::STATES),
     ("system", system::STATES),

@@ -19,7 +19,7 @@ pub use leftovers::{remove_all, remove_stale};
 
 use crate::base;
 use crate::error::{Error, FileContext};
-use crate::host::{INIT, Kind, Layer, Quirk, Spec, write_layer, POWER};
+use crate::host::{INIT, Kind, Layer, POWER, Quirk, Spec, write_layer};
 use crate::keys::{self, Key};
 use crate::process::Identity;
 use crate::roster::Entry;
