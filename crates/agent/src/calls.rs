@@ -1,14 +1,14 @@
 //! [`Calls`]: the calls that run, each in a thread of its own.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use rocksalt_core::call::{COMPILE_PILLAR, Call, Problem, ProblemKind, Return, STEP_OUTPUTS};
+use rocksalt_core::call::{COMPILE_PILLAR, Call, Problem, ProblemKind, RESUME, Return, STEP_OUTPUTS};
 use rocksalt_core::frame::{Message, RequestId, Stream};
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Base, Host, Pipe, Probe, Running, Signal, Sink, Stop};
+use rocksalt_modules::machine::{Base, Host, Pipe, Probe, Reboots, Running, Signal, Sink, StateVerb, StateWish, Stop};
 
 use crate::language;
 use crate::link::Link;
@@ -120,10 +120,30 @@ impl Calls {
                 |pillar| Return { value: pillar.into(), retcode: 0, problem: None },
             ),
             false if call.function == STEP_OUTPUTS => step_outputs(&call, &host),
+            false if call.function == RESUME => resume(&call, &host),
             false => catalog::call(call, &*host),
         };
-        drop(host);
-        self.finish(id, result);
+        match host.tree().reboots().and_then(Reboots::announced) {
+            Some(announced) if is_rebooting(&result) => self.reboot(id, result, announced, &host),
+            _ => {
+                drop(host);
+                self.finish(id, result);
+            }
+        }
+    }
+
+    /// Tells the controller that the machine restarts in the middle of a run, then restarts it.
+    fn reboot(&self, id: RequestId, result: Return, announced: Map, host: &Arc<Host>) {
+        *failed_reboot() = None;
+        let message = announced.get("message").and_then(Value::as_str).map(str::to_owned);
+        // Who does not hear of it could not go on: then nothing is restarted.
+        if self.link.send(id, Message::Return(Box::new(Return { value: announced.into(), ..result })))
+            && let Err(error) = catalog::restart(&**host, message.as_deref())
+        {
+            *failed_reboot() = Some(error.to_string());
+        }
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        self.link.close(id);
     }
 
     fn finish(&self, id: RequestId, result: Return) {
@@ -131,6 +151,28 @@ impl Calls {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         self.link.close(id);
         self.link.send(id, Message::Return(Box::new(result)));
+    }
+}
+
+fn is_rebooting(result: &Return) -> bool {
+    result.problem.as_ref().is_some_and(|problem| problem.kind == ProblemKind::Rebooting)
+}
+
+/// Why the machine was not restarted, if it was to be.
+fn failed_reboot() -> MutexGuard<'static, Option<String>> {
+    static FAILED: Mutex<Option<String>> = Mutex::new(None);
+    FAILED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Goes on with a run after a restart.
+fn resume(call: &Call, host: &Host) -> Return {
+    if let Some(why) = failed_reboot().clone() {
+        return Problem::new(ProblemKind::Failed, why).into();
+    }
+    let wish = StateWish { verb: StateVerb::Resume, argument: call.kwargs.clone().into(), ..StateWish::default() };
+    match host.tree().states(wish) {
+        Ok(outcome) => Return { value: outcome.value, retcode: outcome.retcode, problem: None },
+        Err(error) => error.problem().into(),
     }
 }
 

@@ -11,6 +11,7 @@ use rocksalt_modules::machine::Base;
 use crate::calls::Calls;
 use crate::home;
 use crate::link::Link;
+use crate::states;
 
 /// Nothing heard for so long means that the controller is gone: it pings far more often.
 const SILENCE: u64 = 90;
@@ -27,6 +28,7 @@ pub enum Ended {
 
 /// `home` is the directory that the agent was put in, if it was.
 pub fn serve(mut input: impl Read, output: impl Write + Send + 'static, home: Option<&Path>) -> Ended {
+    states::journal::place::settle(home);
     let link = Arc::new(Link::new(Box::new(output)));
     let greeting = Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into(), pid: std::process::id() };
     if !link.send(LINK, Message::Hello(greeting)) {

@@ -424,6 +424,7 @@ fn print_outcome(printer: &mut Printer, id: &str, outcome: Outcome) {
                     rocksalt_core::call::ProblemKind::Cancelled => "cancelled",
                     rocksalt_core::call::ProblemKind::TimedOut => "timed out",
                     rocksalt_core::call::ProblemKind::Refused => "refused",
+                    rocksalt_core::call::ProblemKind::Rebooting => "rebooting",
                 };
                 printer.failure(id, stage, &problem.text, problem.hint.as_deref());
             }

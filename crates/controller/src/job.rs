@@ -93,7 +93,7 @@ impl Stopper {
         self.0.send_replace(true);
     }
 
-    async fn stopped(&self) {
+    pub(crate) async fn stopped(&self) {
         let mut receiver = self.0.subscribe();
         // The sender lives as long as `self`.
         let _ = receiver.wait_for(|stop| *stop).await;
@@ -185,7 +185,7 @@ impl Controller {
 
     async fn on_target(&self, entry: &Entry, work: Work<'_>) -> Outcome {
         let limit = work.how.timeout;
-        let working = self.call(entry, work);
+        let working = self.through_reboots(entry, work);
         match limit {
             None => working.await,
             // The call's own limit is inside; this one holds for the connecting as well.

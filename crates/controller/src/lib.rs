@@ -6,6 +6,7 @@
 pub mod select;
 
 pub mod job;
+mod reboot;
 
 pub mod answers;
 pub mod peer;

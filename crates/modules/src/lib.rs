@@ -12,4 +12,4 @@ pub mod text;
 
 mod error;
 
-pub use error::{Error, Result};
+pub use error::{Error, Result, reason};

@@ -9,5 +9,6 @@ mod machine_faults;
 mod machines;
 mod many;
 mod odd_hosts;
+mod reboot;
 mod states;
 mod webserver;

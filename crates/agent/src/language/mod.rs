@@ -4,6 +4,7 @@ mod check;
 mod graph;
 mod looking;
 mod only;
+mod resume;
 mod surroundings;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use rocksalt_sls::schedule::Mode;
 use rocksalt_sls::{High, Low, Wanted};
 
 use crate::states::{self, RunOptions};
+pub use resume::Resumed;
 use surroundings::{States, Surroundings};
 
 /// Hears how far a run is.
@@ -116,7 +118,15 @@ fn run(host: &Arc<Host>, around: &Surroundings, wish: &StateWish, low: Low, prog
         width: width(around.options()),
         job: &host.job().map(|job| job.to_string()).unwrap_or_default(),
     };
-    let told = |news: &states::Progress<'_>| {
+    if !options.test {
+        resume::tell_of_others(host);
+    }
+    let ran = states::go(&low, &**host, &options, &told(progress), None);
+    resume::ended(host, wish, &options, low, ran)
+}
+
+fn told(progress: Progress<'_>) -> impl Fn(&states::Progress<'_>) + Sync {
+    move |news: &states::Progress<'_>| {
         if let Some(progress) = progress {
             let mut map = Map::new();
             map.insert("done", news.done);
@@ -125,10 +135,12 @@ fn run(host: &Arc<Host>, around: &Surroundings, wish: &StateWish, low: Low, prog
             map.insert("running", news.running.iter().map(shown).collect::<Vec<_>>());
             progress(&map);
         }
-    };
-    let results = states::run(&low, &**host, &options, &told);
+    }
+}
+
+fn finished(results: Map) -> Outcome {
     let failed = results.values().any(|result| result.walk("result", ":") == Some(&Value::Bool(false)));
-    Ok(Outcome { value: results.into(), retcode: if failed { 2 } else { 0 } })
+    Outcome { value: results.into(), retcode: if failed { 2 } else { 0 } }
 }
 
 /// How many steps run at once where a mode allows it.

@@ -9,6 +9,7 @@ mod state;
 mod verdict;
 
 mod alternatives;
+mod at;
 mod cmd;
 mod config;
 mod cp;
@@ -26,6 +27,7 @@ mod group;
 mod hashutil;
 mod host;
 mod ini;
+mod kmod;
 mod locale;
 mod log;
 mod matching;
@@ -54,6 +56,7 @@ pub use function::{Entry, Function, NAMED, Outcome, entry};
 pub use in_place::{Changed, changed, changes_in_place};
 pub use rocksalt_core::touches::{Thing, Touches};
 pub use state::{Bound, Decision, Described, Join, State, StateEntry, Step, state};
+pub use system::restart;
 pub use verdict::Verdict;
 
 use rocksalt_core::{Call, Problem, Return, call::ProblemKind, nearest};
@@ -64,6 +67,7 @@ use crate::text::glob;
 /// Alphabetical by noun.
 const NOUNS: &[(&str, &[Entry])] = &[
     ("alternatives", alternatives::FUNCTIONS),
+    ("at", at::FUNCTIONS),
     ("cmd", cmd::FUNCTIONS),
     ("config", config::FUNCTIONS),
     ("cp", cp::FUNCTIONS),
@@ -79,6 +83,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("grains", grains::FUNCTIONS),
     ("group", group::FUNCTIONS),
     ("hashutil", hashutil::FUNCTIONS),
+    ("kmod", kmod::FUNCTIONS),
     ("locale", locale::FUNCTIONS),
     ("log", log::FUNCTIONS),
     ("match", matching::FUNCTIONS),
@@ -108,6 +113,7 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 
 /// Alphabetical by noun; a noun's states are beside its functions.
 const STATES: &[(&str, &[StateEntry])] = &[
+    ("at", at::STATES),
     ("cmd", cmd::STATES),
     ("debconf", debconf::STATES),
     ("environ", environ::STATES),
@@ -115,9 +121,12 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("file", file::STATES),
     ("host", host::STATES),
     ("ini", ini::STATES),
+    ("kmod", kmod::STATES),
     ("module", module::STATES),
     ("pkg", pkg::STATES),
     ("pkgrepo", pkgrepo::STATES),
+    ("service", service::STATES),
+    ("system", system::STATES),
     ("test", test::STATES),
 ];
 

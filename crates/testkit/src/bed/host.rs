@@ -156,7 +156,10 @@ impl Host {
     }
 
     pub(super) fn init_of(&self, supervisor: i32) -> Option<i32> {
-        process::children(supervisor).first().copied()
+        let first = |pid: i32| process::children(pid).first().copied();
+        // Around those that can be restarted is one process more.
+        let around = if self.spec.kind == Kind::Systemd { first(supervisor)? } else { supervisor };
+        first(around)
     }
 
     fn init(&self) -> Option<i32> {

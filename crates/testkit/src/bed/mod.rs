@@ -19,7 +19,7 @@ pub use leftovers::{remove_all, remove_stale};
 
 use crate::base;
 use crate::error::{Error, FileContext};
-use crate::host::{INIT, Kind, Layer, Quirk, Spec, write_layer};
+use crate::host::{INIT, Kind, Layer, POWER, Quirk, Spec, write_layer};
 use crate::keys::{self, Key};
 use crate::process::Identity;
 use crate::roster::Entry;
@@ -296,6 +296,9 @@ fn start_host(
     let mut command = Command::new("sh");
     command.args(["-c", "if [ -n \"$CGROUP\" ]; then echo $$ >\"$CGROUP/cgroup.procs\"; fi; exec \"$@\"", "sh"]);
     command.args(["nsenter", &format!("--net=/run/netns/{}", network.of(host)), "--"]);
+    if host.spec.kind == Kind::Systemd {
+        command.args(["unshare", "--mount", "sh", "-c", POWER, "sh"]).arg(directory);
+    }
     command.args(["unshare", "--mount", "--uts", "--pid", "--ipc", "--fork", "--kill-child=KILL"]);
     command.env_remove("CGROUP");
     if host.spec.kind == Kind::Systemd {

@@ -11,3 +11,6 @@ pub use spec::{Kind, Mount, Spec};
 
 /// Makes the root of a host and becomes its first process.
 pub(crate) const INIT: &str = include_str!("init.sh");
+
+/// Starts a host again when it restarts.
+pub(crate) const POWER: &str = include_str!("power.sh");
