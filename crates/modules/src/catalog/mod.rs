@@ -38,6 +38,7 @@ mod publish;
 mod random;
 mod saltutil;
 mod service;
+mod shadow;
 mod slsutil;
 mod states;
 mod status;
@@ -88,6 +89,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("random", random::FUNCTIONS),
     ("saltutil", saltutil::FUNCTIONS),
     ("service", service::FUNCTIONS),
+    ("shadow", shadow::FUNCTIONS),
     ("slsutil", slsutil::FUNCTIONS),
     ("state", states::FUNCTIONS),
     ("status", status::FUNCTIONS),
@@ -109,10 +111,12 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("environ", environ::STATES),
     ("event", event::STATES),
     ("file", file::STATES),
+    ("group", group::STATES),
     ("host", host::STATES),
     ("ini", ini::STATES),
     ("module", module::STATES),
     ("test", test::STATES),
+    ("user", user::STATES),
 ];
 
 /// Every state there is.
