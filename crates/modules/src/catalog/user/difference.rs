@@ -115,27 +115,25 @@ impl Wish {
     /// The groups besides the user's own, if they are not as wished.
     fn group_difference(&self, known: &[Group], account: &Account, gid: u32) -> Option<Vec<String>> {
         let number = |name: &String| known.iter().find(|group| group.name == *name).map(|group| group.gid);
-        let wished = self.groups.as_ref()?;
-        // Groups with one number are one group. A group of the user's name counts only if it is wished for.
-        let is_own = |name: &String| number(name) == Some(gid);
-        let current: Vec<&String> = account
-            .member_of
-            .iter()
-            .filter(|name| !is_own(name) && number(name) != Some(account.user.gid))
-            .filter(|name| **name != self.name || wished.contains(name))
-            .collect();
-        let missing = wished
-            .iter()
-            .any(|name| !is_own(name) && !current.iter().any(|found| *found == name || number(found) == number(name)));
-        let strange = self.remove_groups
-            && current.iter().any(|found| !wished.iter().any(|name| name == *found || number(name) == number(found)));
-        let mut wanted: Vec<String> = wished.iter().filter(|name| !is_own(name)).cloned().collect();
-        if !self.remove_groups {
-            wanted.extend(current.into_iter().cloned());
+        let mut wished = self.groups.clone().unwrap_or_default();
+        if self.groups.is_none() || !self.remove_groups {
+            // A user that gets another group of its own stays in the old one.
+            let own = known.iter().filter(|group| group.gid == account.user.gid).map(|group| group.name.clone());
+            wished.extend(account.member_of.iter().cloned().chain(own));
         }
-        wanted.sort();
-        wanted.dedup();
-        (missing || strange).then_some(wanted)
+        // Groups with one number are one group. A group of the user's name counts only if it is wished for.
+        wished.retain(|name| number(name) != Some(gid));
+        wished.sort();
+        wished.dedup();
+        let mut current = account.member_of.clone();
+        current.retain(|name| number(name) != Some(gid) && number(name) != Some(account.user.gid));
+        current.retain(|name| *name != self.name || wished.contains(name));
+        let within = |name: &String, names: &[String]| {
+            names.iter().any(|other| other == name || number(name).is_some() && number(other) == number(name))
+        };
+        let missing = wished.iter().any(|name| !within(name, &current));
+        let strange = self.remove_groups && current.iter().any(|name| !within(name, &wished));
+        (missing || strange).then_some(wished)
     }
 
     /// The commands that make the differences go away, with what they read.

@@ -378,7 +378,9 @@ impl Present {
             comment.push_str(&format!(" (pending groups: {})", missing.join(",")));
         }
         let mut would = Verdict::would(comment);
-        if let (Some(uid), Some(gid)) = (uid, new_gid) {
+        // Nobody knows of a pending group that no step before would make.
+        let unknown = groups.iter().any(|name| !known.iter().any(|group| group.name == *name));
+        if let (Some(uid), Some(gid), false) = (uid, new_gid, unknown) {
             let user = User {
                 name: name.clone(),
                 uid,
@@ -390,13 +392,6 @@ impl Present {
             let mut known = known.to_vec();
             if !known.iter().any(|group| group.gid == gid) {
                 known.push(Group { name: name.clone(), gid, members: Vec::new() });
-            }
-            // What is pending is taken to come.
-            for name in missing {
-                if !known.iter().any(|group| group.name == *name) {
-                    let free = (u32::MAX / 2..).find(|gid| !known.iter().any(|group| group.gid == *gid));
-                    known.push(Group { name: (*name).to_owned(), gid: free.unwrap_or_default(), members: Vec::new() });
-                }
             }
             let account = Account { user, member_of: groups };
             would.changes = new_changes(&wish, account.info(machine, &known));
