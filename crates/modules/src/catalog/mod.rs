@@ -40,6 +40,9 @@ mod saltutil;
 mod service;
 mod shadow;
 mod slsutil;
+mod ssh;
+mod ssh_auth;
+mod ssh_known_hosts;
 mod states;
 mod status;
 mod sys;
@@ -91,6 +94,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("service", service::FUNCTIONS),
     ("shadow", shadow::FUNCTIONS),
     ("slsutil", slsutil::FUNCTIONS),
+    ("ssh", ssh::FUNCTIONS),
     ("state", states::FUNCTIONS),
     ("status", status::FUNCTIONS),
     ("sys", sys::FUNCTIONS),
@@ -115,6 +119,8 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("host", host::STATES),
     ("ini", ini::STATES),
     ("module", module::STATES),
+    ("ssh_auth", ssh_auth::STATES),
+    ("ssh_known_hosts", ssh_known_hosts::STATES),
     ("test", test::STATES),
     ("user", user::STATES),
 ];

@@ -49,11 +49,11 @@ impl Authorized {
     }
 
     pub fn status(&self, wished: &Key) -> Status {
-        let mut found = self.keys().into_iter().filter(|known| known.key == wished.key).peekable();
-        match found.peek() {
-            None => Status::Add,
-            Some(_) if found.all(|known| known == *wished) => Status::Exists,
-            Some(_) => Status::Update,
+        let found: Vec<Key> = self.keys().into_iter().filter(|known| known.key == wished.key).collect();
+        match found.iter().all(|known| known == wished) {
+            true if found.is_empty() => Status::Add,
+            true => Status::Exists,
+            false => Status::Update,
         }
     }
 

@@ -145,12 +145,10 @@ mod tests {
             ("ssh-rsa AAAA me@here", ["", "ssh-rsa", "AAAA", "me@here"]),
             ("ssh-ed25519 AAAA", ["", "ssh-ed25519", "AAAA", ""]),
             ("no-pty,from=\"a b\" ssh-rsa AAAA x  y", ["no-pty,from=\"a b\"", "ssh-rsa", "AAAA", "x y"]),
-            ("command=\"ssh-agent \\\"x\\\" y\" ecdsa-sha2-nistp256 AAAA", [
-                "command=\"ssh-agent \\\"x\\\" y\"",
-                "ecdsa-sha2-nistp256",
-                "AAAA",
-                "",
-            ]),
+            (
+                "command=\"ssh-agent \\\"x\\\" y\" ecdsa-sha2-nistp256 AAAA",
+                ["command=\"ssh-agent \\\"x\\\" y\"", "ecdsa-sha2-nistp256", "AAAA", ""],
+            ),
             ("sk-ssh-ed25519@openssh.com AAAA", ["", "sk-ssh-ed25519@openssh.com", "AAAA", ""]),
         ];
         for (line, [options, enc, key, comment]) in cases {
