@@ -8,10 +8,13 @@ mod in_place;
 mod state;
 mod verdict;
 
+mod acl;
+mod alias;
 mod alternatives;
 mod cmd;
 mod config;
 mod cp;
+mod cron;
 mod defaults;
 mod dig;
 mod disk;
@@ -27,6 +30,7 @@ mod host;
 mod ini;
 mod locale;
 mod log;
+mod logrotate;
 mod matching;
 mod mine;
 mod module;
@@ -65,10 +69,13 @@ use crate::text::glob;
 
 /// Alphabetical by noun.
 const NOUNS: &[(&str, &[Entry])] = &[
+    ("acl", acl::FUNCTIONS),
+    ("aliases", alias::FUNCTIONS),
     ("alternatives", alternatives::FUNCTIONS),
     ("cmd", cmd::FUNCTIONS),
     ("config", config::FUNCTIONS),
     ("cp", cp::FUNCTIONS),
+    ("cron", cron::FUNCTIONS),
     ("defaults", defaults::FUNCTIONS),
     ("dig", dig::FUNCTIONS),
     ("disk", disk::FUNCTIONS),
@@ -82,6 +89,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("hashutil", hashutil::FUNCTIONS),
     ("locale", locale::FUNCTIONS),
     ("log", log::FUNCTIONS),
+    ("logrotate", logrotate::FUNCTIONS),
     ("match", matching::FUNCTIONS),
     ("mine", mine::FUNCTIONS),
     ("network", network::FUNCTIONS),
@@ -111,13 +119,18 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 
 /// Alphabetical by noun; a noun's states are beside its functions.
 const STATES: &[(&str, &[StateEntry])] = &[
+    ("acl", acl::STATES),
+    ("alias", alias::STATES),
     ("cmd", cmd::STATES),
+    ("cron", cron::STATES),
     ("environ", environ::STATES),
     ("event", event::STATES),
     ("file", file::STATES),
+    ("grains", grains::STATES),
     ("group", group::STATES),
     ("host", host::STATES),
     ("ini", ini::STATES),
+    ("logrotate", logrotate::STATES),
     ("module", module::STATES),
     ("ssh_auth", ssh_auth::STATES),
     ("ssh_known_hosts", ssh_known_hosts::STATES),

@@ -273,7 +273,8 @@ what is this
     #[test]
     fn new_jobs_go_where_salt_puts_them() {
         let mut tab = Tab::parse(TEXT);
-        let job = |when| Job { when, cmd: "new".into(), identifier: Some("id".into()), comment: None, commented: false };
+        let job =
+            |when| Job { when, cmd: "new".into(), identifier: Some("id".into()), comment: None, commented: false };
         tab.put(None, job(When::Times(["*"; 5].map(str::to_owned))));
         tab.put(None, job(When::Special("@daily".into())));
         tab.put_variable(None, "A", "1");

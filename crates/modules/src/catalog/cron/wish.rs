@@ -86,10 +86,8 @@ impl Wish {
         if bare(&new) == bare(&old) {
             return Ok(Outcome::Present);
         }
-        let same_kind = matches!(
-            (&new.when, &old.when),
-            (When::Times(_), When::Times(_)) | (When::Special(_), When::Special(_))
-        );
+        let same_kind =
+            matches!((&new.when, &old.when), (When::Times(_), When::Times(_)) | (When::Special(_), When::Special(_)));
         if !same_kind {
             tab.remove(index);
         }
