@@ -8,12 +8,15 @@ mod in_place;
 mod state;
 mod verdict;
 
+mod acl;
+mod alias;
 mod alternatives;
 mod at;
 mod cmd;
 mod config;
 mod cp;
 mod debconf;
+mod cron;
 mod defaults;
 mod dig;
 mod disk;
@@ -30,6 +33,7 @@ mod ini;
 mod kmod;
 mod locale;
 mod log;
+mod logrotate;
 mod matching;
 mod mine;
 mod module;
@@ -42,7 +46,11 @@ mod publish;
 mod random;
 mod saltutil;
 mod service;
+mod shadow;
 mod slsutil;
+mod ssh;
+mod ssh_auth;
+mod ssh_known_hosts;
 mod states;
 mod status;
 mod sys;
@@ -66,12 +74,15 @@ use crate::text::glob;
 
 /// Alphabetical by noun.
 const NOUNS: &[(&str, &[Entry])] = &[
+    ("acl", acl::FUNCTIONS),
+    ("aliases", alias::FUNCTIONS),
     ("alternatives", alternatives::FUNCTIONS),
     ("at", at::FUNCTIONS),
     ("cmd", cmd::FUNCTIONS),
     ("config", config::FUNCTIONS),
     ("cp", cp::FUNCTIONS),
     ("debconf", debconf::FUNCTIONS),
+    ("cron", cron::FUNCTIONS),
     ("defaults", defaults::FUNCTIONS),
     ("dig", dig::FUNCTIONS),
     ("disk", disk::FUNCTIONS),
@@ -86,6 +97,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("kmod", kmod::FUNCTIONS),
     ("locale", locale::FUNCTIONS),
     ("log", log::FUNCTIONS),
+    ("logrotate", logrotate::FUNCTIONS),
     ("match", matching::FUNCTIONS),
     ("mine", mine::FUNCTIONS),
     ("network", network::FUNCTIONS),
@@ -96,7 +108,9 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("random", random::FUNCTIONS),
     ("saltutil", saltutil::FUNCTIONS),
     ("service", service::FUNCTIONS),
+    ("shadow", shadow::FUNCTIONS),
     ("slsutil", slsutil::FUNCTIONS),
+    ("ssh", ssh::FUNCTIONS),
     ("state", states::FUNCTIONS),
     ("status", status::FUNCTIONS),
     ("sys", sys::FUNCTIONS),
@@ -116,9 +130,15 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("at", at::STATES),
     ("cmd", cmd::STATES),
     ("debconf", debconf::STATES),
+    ("acl", acl::STATES),
+    ("alias", alias::STATES),
+    ("cmd", cmd::STATES),
+    ("cron", cron::STATES),
     ("environ", environ::STATES),
     ("event", event::STATES),
     ("file", file::STATES),
+    ("grains", grains::STATES),
+    ("group", group::STATES),
     ("host", host::STATES),
     ("ini", ini::STATES),
     ("kmod", kmod::STATES),
@@ -127,7 +147,12 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("pkgrepo", pkgrepo::STATES),
     ("service", service::STATES),
     ("system", system::STATES),
+    ("logrotate", logrotate::STATES),
+    ("module", module::STATES),
+    ("ssh_auth", ssh_auth::STATES),
+    ("ssh_known_hosts", ssh_known_hosts::STATES),
     ("test", test::STATES),
+    ("user", user::STATES),
 ];
 
 /// Every state there is.

@@ -54,7 +54,10 @@ mod uncomment;
 mod walk;
 mod work;
 
+pub use contents::{render, variables};
+pub use difference::of as difference;
 pub use flag::Flag;
+pub use source::{Proof, choose, fetch};
 pub use work::{Action, Plan};
 
 use rocksalt_core::Value;

@@ -1,34 +1,12 @@
-//! `user`: the users of a target.
+//! The functions that look at users.
 
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
-use super::{Entry, Function, entry};
+use super::account::Account;
 use crate::Result;
-use crate::machine::accounts::{self, User};
-use crate::machine::{Probe, System};
-
-pub const FUNCTIONS: &[Entry] =
-    &[entry::<Info>(), entry::<ListGroups>(), entry::<ListUsers>(), entry::<PrimaryGroup>()];
-
-/// By name alone: `accounts::user` takes a number, too.
-fn named(machine: &dyn Probe, name: &str) -> Option<User> {
-    accounts::user(machine, name).filter(|user| user.name == name)
-}
-
-/// The names of a user's groups, sorted.
-fn groups(machine: &dyn Probe, user: &User) -> Vec<String> {
-    let numbers = accounts::groups_of(machine, user);
-    let mut names: Vec<String> = numbers
-        .into_iter()
-        .map(|number| {
-            accounts::group(machine, &number.to_string()).map_or_else(|| number.to_string(), |group| group.name)
-        })
-        .collect();
-    names.sort();
-    names.dedup();
-    names
-}
+use crate::catalog::Function;
+use crate::machine::{System, accounts};
 
 /// What is known of a user; an empty map if there is none of that name.
 ///
@@ -47,25 +25,40 @@ impl Function for Info {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let Some(user) = named(machine, &self.name) else { return Ok(Map::new()) };
-        let groups: Vec<Value> = groups(machine, &user).into_iter().map(Value::from).collect();
-        let mut comment = user.comment.splitn(5, ',').map(Value::from);
-        let mut part = || comment.next().unwrap_or_else(|| "".into());
-        Ok(Map::from_iter([
-            ("gid".into(), user.gid.into()),
-            ("groups".into(), groups.into()),
-            ("home".into(), user.home.into()),
-            ("name".into(), user.name.into()),
-            // Passwords are elsewhere, on every system of this century.
-            ("passwd".into(), "x".into()),
-            ("shell".into(), user.shell.into()),
-            ("uid".into(), user.uid.into()),
-            ("fullname".into(), part()),
-            ("roomnumber".into(), part()),
-            ("workphone".into(), part()),
-            ("homephone".into(), part()),
-            ("other".into(), part()),
-        ]))
+        let groups = accounts::groups(machine);
+        let found = Account::find(machine, &groups, &self.name);
+        Ok(found.map(|account| account.info(machine, &groups)).unwrap_or_default())
+    }
+}
+
+/// What is known of every user of `/etc/passwd`.
+///
+/// ```text
+/// rocksalt '*' user.getent
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Getent {
+    /// Accepted for Salt's sake: it always looks.
+    #[serde(default)]
+    #[expect(dead_code, reason = "an argument without a meaning here")]
+    refresh: Value,
+}
+
+impl Function for Getent {
+    const NAME: &'static str = "user.getent";
+    type Output = Vec<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
+        let groups = accounts::groups(machine);
+        let users = accounts::users(machine).into_iter();
+        Ok(users
+            .map(|user| {
+                let member = groups.iter().filter(|group| group.members.contains(&user.name));
+                let member_of = member.map(|group| group.name.clone()).collect();
+                Account { user, member_of }.info(machine, &groups)
+            })
+            .collect())
     }
 }
 
@@ -86,7 +79,9 @@ impl Function for ListGroups {
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
-        Ok(named(machine, &self.name).map(|user| groups(machine, &user)).unwrap_or_default())
+        let groups = accounts::groups(machine);
+        let found = Account::find(machine, &groups, &self.name);
+        Ok(found.map(|account| account.groups(machine, &groups)).unwrap_or_default())
     }
 }
 
@@ -127,7 +122,9 @@ impl Function for PrimaryGroup {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        let Some(user) = named(machine, &self.name) else { return Ok(String::new()) };
+        let Some(user) = accounts::user(machine, &self.name).filter(|user| user.name == self.name) else {
+            return Ok(String::new());
+        };
         Ok(accounts::group(machine, &user.gid.to_string()).map_or_else(|| user.gid.to_string(), |group| group.name))
     }
 }
