@@ -6,6 +6,7 @@ mod from_template;
 mod function;
 mod in_place;
 mod state;
+mod tool;
 mod verdict;
 
 mod alternatives;
@@ -42,6 +43,7 @@ mod slsutil;
 mod states;
 mod status;
 mod sys;
+mod sysctl;
 mod system;
 mod test;
 mod timezone;
@@ -92,6 +94,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("state", states::FUNCTIONS),
     ("status", status::FUNCTIONS),
     ("sys", sys::FUNCTIONS),
+    ("sysctl", sysctl::FUNCTIONS),
     ("system", system::FUNCTIONS),
     ("test", test::FUNCTIONS),
     ("timezone", timezone::FUNCTIONS),
@@ -105,6 +108,7 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 
 /// Alphabetical by noun; a noun's states are beside its functions.
 const STATES: &[(&str, &[StateEntry])] = &[
+    ("alternatives", alternatives::STATES),
     ("cmd", cmd::STATES),
     ("environ", environ::STATES),
     ("event", event::STATES),
@@ -112,7 +116,9 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("host", host::STATES),
     ("ini", ini::STATES),
     ("module", module::STATES),
+    ("sysctl", sysctl::STATES),
     ("test", test::STATES),
+    ("timezone", timezone::STATES),
 ];
 
 /// Every state there is.
