@@ -26,6 +26,7 @@ mod group;
 mod hashutil;
 mod host;
 mod ini;
+mod iptables;
 mod locale;
 mod log;
 mod matching;
@@ -78,6 +79,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("grains", grains::FUNCTIONS),
     ("group", group::FUNCTIONS),
     ("hashutil", hashutil::FUNCTIONS),
+    ("iptables", iptables::FUNCTIONS),
     ("locale", locale::FUNCTIONS),
     ("log", log::FUNCTIONS),
     ("match", matching::FUNCTIONS),
@@ -115,6 +117,7 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("file", file::STATES),
     ("host", host::STATES),
     ("ini", ini::STATES),
+    ("iptables", iptables::STATES),
     ("module", module::STATES),
     ("sysctl", sysctl::STATES),
     ("test", test::STATES),
