@@ -32,7 +32,9 @@ mod log;
 mod matching;
 mod mine;
 mod module;
+mod mount;
 mod network;
+mod nftables;
 mod pillar;
 mod pkg;
 mod ps;
@@ -84,7 +86,9 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("log", log::FUNCTIONS),
     ("match", matching::FUNCTIONS),
     ("mine", mine::FUNCTIONS),
+    ("mount", mount::FUNCTIONS),
     ("network", network::FUNCTIONS),
+    ("nftables", nftables::FUNCTIONS),
     ("pillar", pillar::FUNCTIONS),
     ("pkg", pkg::FUNCTIONS),
     ("ps", ps::FUNCTIONS),
@@ -119,6 +123,8 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("ini", ini::STATES),
     ("iptables", iptables::STATES),
     ("module", module::STATES),
+    ("mount", mount::STATES),
+    ("nftables", nftables::STATES),
     ("sysctl", sysctl::STATES),
     ("test", test::STATES),
     ("timezone", timezone::STATES),
