@@ -20,6 +20,7 @@ mod dnsutil;
 mod environ;
 mod event;
 mod file;
+mod firewalld;
 mod git;
 mod grains;
 mod group;
@@ -29,6 +30,7 @@ mod ini;
 mod iptables;
 mod locale;
 mod log;
+mod lvm;
 mod matching;
 mod mine;
 mod module;
@@ -41,6 +43,7 @@ mod ps;
 mod publish;
 mod random;
 mod saltutil;
+mod selinux;
 mod service;
 mod slsutil;
 mod states;
@@ -77,6 +80,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("environ", environ::FUNCTIONS),
     ("event", event::FUNCTIONS),
     ("file", file::FUNCTIONS),
+    ("firewalld", firewalld::FUNCTIONS),
     ("git", git::FUNCTIONS),
     ("grains", grains::FUNCTIONS),
     ("group", group::FUNCTIONS),
@@ -84,6 +88,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("iptables", iptables::FUNCTIONS),
     ("locale", locale::FUNCTIONS),
     ("log", log::FUNCTIONS),
+    ("lvm", lvm::FUNCTIONS),
     ("match", matching::FUNCTIONS),
     ("mine", mine::FUNCTIONS),
     ("mount", mount::FUNCTIONS),
@@ -95,6 +100,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("publish", publish::FUNCTIONS),
     ("random", random::FUNCTIONS),
     ("saltutil", saltutil::FUNCTIONS),
+    ("selinux", selinux::FUNCTIONS),
     ("service", service::FUNCTIONS),
     ("slsutil", slsutil::FUNCTIONS),
     ("state", states::FUNCTIONS),
@@ -119,12 +125,17 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("environ", environ::STATES),
     ("event", event::STATES),
     ("file", file::STATES),
+    ("firewalld", firewalld::STATES),
     ("host", host::STATES),
     ("ini", ini::STATES),
     ("iptables", iptables::STATES),
+    ("locale", locale::STATES),
+    ("lvm", lvm::STATES),
     ("module", module::STATES),
     ("mount", mount::STATES),
+    ("network", network::STATES),
     ("nftables", nftables::STATES),
+    ("selinux", selinux::STATES),
     ("sysctl", sysctl::STATES),
     ("test", test::STATES),
     ("timezone", timezone::STATES),

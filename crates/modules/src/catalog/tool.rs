@@ -74,19 +74,11 @@ pub enum Deed {
         content: Vec<u8>,
         mode: Option<u32>,
     },
-    MakeDirectory {
-        path: String,
-        mode: u32,
-    },
     /// Puts a link in the place of whatever file or link is there, without a moment in between.
     Link {
         target: String,
         link: String,
     },
-    /// An empty directory.
-    RemoveDirectory(String),
-    /// What is known of the machine is no longer right.
-    RefreshGrains,
 }
 
 impl Work {
@@ -153,15 +145,7 @@ impl Deed {
             }
             Deed::Try(command) => machine.run(&command).map_or(Ok(()), |_| Ok(())),
             Deed::Write { path, content, mode } => write(machine, &path, &content, mode),
-            Deed::MakeDirectory { path, mode } => make_directories(machine, &path, mode),
             Deed::Link { target, link } => replace_link(machine, &target, &link),
-            Deed::RemoveDirectory(path) => {
-                machine.remove_dir(Path::new(&path)).map_err(|error| Error::io("remove", &path, &error))
-            }
-            Deed::RefreshGrains => {
-                machine.refresh_grains();
-                Ok(())
-            }
         }
     }
 }

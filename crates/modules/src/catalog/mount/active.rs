@@ -75,7 +75,8 @@ impl Mount {
         let mut data = Map::new();
         if extended {
             let (major, minor) = self.number.split_once(':').unwrap_or_default();
-            for (key, value) in [("mountid", &*self.id), ("parentid", &self.parent), ("major", major), ("minor", minor)] {
+            for (key, value) in [("mountid", &*self.id), ("parentid", &self.parent), ("major", major), ("minor", minor)]
+            {
                 data.insert(key, value);
             }
             data.insert("root", self.root.as_str());
@@ -140,7 +141,8 @@ impl Device {
             };
         }
         // `sshfs#host:/path` is shown without the program.
-        let fuse = given.split_once('#').filter(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
+        let fuse =
+            given.split_once('#').filter(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
         Ok(device(fuse.map_or(given, |(_, rest)| rest).to_owned()))
     }
 }
@@ -168,10 +170,10 @@ mod tests {
         let line = "36 35 0:44 /sub /mnt/a\\040b rw,relatime shared:1 master:2 - tmpfs tmp\\134fs rw,size=10240k";
         let mount = read(line).expect("it is a mount");
         assert_eq!((mount.point.as_str(), mount.root.as_str(), mount.device.as_str()), ("/mnt/a b", "/sub", "tmp\\fs"));
-        assert_eq!((mount.options, mount.super_options), (vec!["rw".into(), "relatime".into()], vec![
-            "rw".into(),
-            "size=10240k".into()
-        ]));
+        assert_eq!(
+            (mount.options, mount.super_options),
+            (vec!["rw".into(), "relatime".into()], vec!["rw".into(), "size=10240k".into()])
+        );
         assert_eq!(unescaped(&escaped("a \\040\tb")), "a \\040\tb");
     }
 }

@@ -50,8 +50,20 @@ const KEYS: [&str; 6] = ["device", "name", "fstype", "opts", "dump", "pass_num"]
 
 /// File systems whose device says nothing.
 const SPECIAL: [&str; 14] = [
-    "none", "tmpfs", "sysfs", "proc", "fusectl", "debugfs", "securityfs", "devtmpfs", "cgroup", "nfs", "nfs4",
-    "glusterfs", "btrfs", "ceph",
+    "none",
+    "tmpfs",
+    "sysfs",
+    "proc",
+    "fusectl",
+    "debugfs",
+    "securityfs",
+    "devtmpfs",
+    "cgroup",
+    "nfs",
+    "nfs4",
+    "glusterfs",
+    "btrfs",
+    "ceph",
 ];
 
 impl MatchOn {

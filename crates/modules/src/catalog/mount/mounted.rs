@@ -239,9 +239,10 @@ impl Mounted {
                 let pattern = Pattern::at_start(&pattern, Flags::default())?;
                 for other in &others {
                     if pattern.matches(other)? {
-                        return Ok(Ok(finding(Act::Nothing, &format!(
-                            "An umount will not be forced because device matched device_name_regex: {other}"
-                        ))));
+                        return Ok(Ok(finding(
+                            Act::Nothing,
+                            &format!("An umount will not be forced because device matched device_name_regex: {other}"),
+                        )));
                     }
                 }
             }
@@ -297,7 +298,9 @@ impl Mounted {
         gone.filter(shown)
             // What is there in any case is not given up: "rw", "relatime".
             .filter(|option| !matches!(*option, "rw" | "relatime"))
-            .filter(|option| options::missing(machine, current, &self.fstype, &[(*option).to_owned()], extra).is_empty())
+            .filter(|option| {
+                options::missing(machine, current, &self.fstype, &[(*option).to_owned()], extra).is_empty()
+            })
             .map(str::to_owned)
             .collect()
     }
@@ -305,7 +308,8 @@ impl Mounted {
     /// Nothing is mounted there.
     fn absent(&self, machine: &dyn Probe, name: &str) -> Finding {
         let there = look::exists(machine, name);
-        let finding = |act, comment: String, would: String, only| Finding { act, comment, would, only, changes: Map::new() };
+        let finding =
+            |act, comment: String, would: String, only| Finding { act, comment, would, only, changes: Map::new() };
         if self.mount.0 {
             let would = match (there, self.mkmnt.0) {
                 (true, _) => format!("{name} would be mounted"),
@@ -353,9 +357,10 @@ impl Mounted {
             (Change::Present, _) => (". Entry already exists in the fstab.", String::new()),
             (Change::New, true) => (". Added new entry to the fstab.", format!("{name} is mounted, but {persistent}")),
             (Change::New, false) => (". Added new entry to the fstab.", format!("{name} {persistent}")),
-            (Change::Update, true) => {
-                (". Updated the entry in the fstab.", format!("{name} is mounted, but its fstab entry must be updated."))
-            }
+            (Change::Update, true) => (
+                ". Updated the entry in the fstab.",
+                format!("{name} is mounted, but its fstab entry must be updated."),
+            ),
             (Change::Update, false) => {
                 (". Updated the entry in the fstab.", format!("The {name} fstab entry must be updated."))
             }

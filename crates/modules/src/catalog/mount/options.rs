@@ -8,11 +8,41 @@ use crate::machine::Probe;
 
 /// Options that the kernel does not show, since they are the mount program's or the boot's business.
 const INVISIBLE: [&str; 35] = [
-    "_netdev", "actimeo", "bg", "comment", "defaults", "delay_connect", "direct-io-mode", "intr", "loop", "nointr",
-    "nobootwait", "nofail", "password", "reconnect", "retry", "soft", "auto", "users", "bind", "nonempty",
-    "transform_symlinks", "port", "backup-volfile-servers",
+    "_netdev",
+    "actimeo",
+    "bg",
+    "comment",
+    "defaults",
+    "delay_connect",
+    "direct-io-mode",
+    "intr",
+    "loop",
+    "nointr",
+    "nobootwait",
+    "nofail",
+    "password",
+    "reconnect",
+    "retry",
+    "soft",
+    "auto",
+    "users",
+    "bind",
+    "nonempty",
+    "transform_symlinks",
+    "port",
+    "backup-volfile-servers",
     // Those that Salt does not know, so that it mounts anew in every run.
-    "noauto", "user", "nouser", "nousers", "owner", "group", "rbind", "remount", "nobarrier", "barrier", "silent",
+    "noauto",
+    "user",
+    "nouser",
+    "nousers",
+    "owner",
+    "group",
+    "rbind",
+    "remount",
+    "nobarrier",
+    "barrier",
+    "silent",
     "async",
 ];
 
@@ -22,8 +52,14 @@ const INVISIBLE_KEYS: [&str; 8] =
 
 /// What is so unless the opposite is shown.
 const UNLESS: [(&str, &str); 8] = [
-    ("exec", "noexec"), ("suid", "nosuid"), ("dev", "nodev"), ("atime", "noatime"), ("diratime", "nodiratime"),
-    ("norelatime", "relatime"), ("strictatime", "relatime"), ("nosync", "sync"),
+    ("exec", "noexec"),
+    ("suid", "nosuid"),
+    ("dev", "nodev"),
+    ("atime", "noatime"),
+    ("diratime", "nodiratime"),
+    ("norelatime", "relatime"),
+    ("strictatime", "relatime"),
+    ("nosync", "sync"),
 ];
 
 /// What users add to these tables.
@@ -143,7 +179,11 @@ mod tests {
             ("mode=1777,gid=0,size=50%", ""),
             ("password=x,secret", "secret"),
         ] {
-            assert_eq!(missing(&machine, &mount, "tmpfs", &split(wished), &Extra::default()).join(","), expected, "{wished}");
+            assert_eq!(
+                missing(&machine, &mount, "tmpfs", &split(wished), &Extra::default()).join(","),
+                expected,
+                "{wished}"
+            );
         }
         let extra = Extra { invisible: vec!["secret".into()], ..Extra::default() };
         assert_eq!(missing(&machine, &mount, "tmpfs", &split("secret"), &extra), Vec::<String>::new());

@@ -107,7 +107,8 @@ impl State for Swap {
     }
 
     fn touches(&self) -> Touches {
-        let touches = Touches::nothing().writes(Thing::Path("/proc/swaps".into())).reads(Thing::Path(self.name.clone()));
+        let touches =
+            Touches::nothing().writes(Thing::Path("/proc/swaps".into())).reads(Thing::Path(self.name.clone()));
         if self.persist.0 { touches.writes(Thing::Path(self.config.clone())) } else { touches }
     }
 }
@@ -177,7 +178,9 @@ impl Function for Swapon {
         argv.extend(["--".to_owned(), self.name.clone()]);
         tool::done(machine, &argv)?;
         let stats = swaps(machine).get(&self.name).cloned();
-        stats.map(|stats| answer(stats, true)).ok_or_else(|| Error::failed(format!("{} is not in use after swapon", self.name)))
+        stats
+            .map(|stats| answer(stats, true))
+            .ok_or_else(|| Error::failed(format!("{} is not in use after swapon", self.name)))
     }
 }
 

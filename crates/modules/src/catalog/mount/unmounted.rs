@@ -83,7 +83,9 @@ impl State for Unmounted {
                     work = work.write(&self.config, text);
                     would.get_or_insert_with(|| {
                         let config = &self.config;
-                        format!("Mount point {name} is unmounted but needs to be purged from {config} to be made persistent")
+                        format!(
+                            "Mount point {name} is unmounted but needs to be purged from {config} to be made persistent"
+                        )
                     });
                 }
             }

@@ -361,7 +361,8 @@ impl State for SetPolicy {
         }
         if known.is_none() && !step.test {
             let why = if text.is_some() { "is no base chain" } else { "does not exist" };
-            let comment = format!("Failed to set nftables default policy\nChain {chain} in table {table} in family {of} {why}");
+            let comment =
+                format!("Failed to set nftables default policy\nChain {chain} in table {table} in family {of} {why}");
             return Ok(Decision::Settled(Verdict::bad(comment)));
         }
         let kind = known.map_or("", |(kind, _)| kind);

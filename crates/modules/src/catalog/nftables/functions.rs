@@ -83,7 +83,7 @@ impl Function for BuildRule {
     const NAME: &'static str = "nftables.build_rule";
     type Output = Map;
 
-    fn call(self, machine: &dyn System) -> Result<Map> {
+    fn call(self, _: &dyn System) -> Result<Map> {
         let rule = rule::build(&self.kwargs, &self.family)?;
         let mut text = rule.clone();
         if self.full.truth() {
@@ -181,7 +181,8 @@ impl Function for GetRulesJson {
 
 /// The objects of what `nft --json` prints.
 fn objects(text: &str) -> Result<Vec<Value>> {
-    let data = json::parse(text).map_err(|error| Error::failed(format!("nft printed something else than JSON: {error}")))?;
+    let data =
+        json::parse(text).map_err(|error| Error::failed(format!("nft printed something else than JSON: {error}")))?;
     Ok(match data {
         Value::Map(mut map) => map.remove("nftables").and_then(|list| list.as_list().map(<[Value]>::to_vec)),
         _ => None,
@@ -209,7 +210,8 @@ impl Function for GetSavedRules {
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
         let given = self.conf_file.as_deref().map(Value::from);
         let path = ruleset::save_path(machine, given.as_ref());
-        let text = look::text(machine, &path).ok_or_else(|| Error::failed(format!("there are no saved rules in {path}")))?;
+        let text =
+            look::text(machine, &path).ok_or_else(|| Error::failed(format!("there are no saved rules in {path}")))?;
         let kept = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
         Ok(text.split_inclusive('\n').filter(kept).map(str::to_owned).collect())
     }
@@ -493,7 +495,9 @@ impl Function for GetRuleHandle {
     fn call(self, machine: &dyn System) -> Result<Map> {
         let GetRuleHandle { table, chain, rule, family: of } = self;
         match ruleset::handle(&needed(machine, &of, &table, &chain)?, &rule) {
-            Some(handle) => Ok([("result".into(), true.into()), ("handle".into(), handle.into())].into_iter().collect()),
+            Some(handle) => {
+                Ok([("result".into(), true.into()), ("handle".into(), handle.into())].into_iter().collect())
+            }
             None => Ok(answer(false, format!("Could not find rule {rule}"))),
         }
     }
@@ -721,7 +725,10 @@ impl Function for SetPolicy {
         let Some((kind, _)) = ruleset::base(&text) else {
             return Err(Error::failed(format!("Chain {chain} in table {table} in family {of} is no base chain")));
         };
-        act(machine, &["--", "add", "chain", family(&of)?, &table, &chain, &format!("{{ {kind}; policy {policy}; }}")])?;
+        act(
+            machine,
+            &["--", "add", "chain", family(&of)?, &table, &chain, &format!("{{ {kind}; policy {policy}; }}")],
+        )?;
         Ok(true)
     }
 }

@@ -73,7 +73,9 @@ fn family(name: &str) -> Result<&'static str> {
 fn plain(names: &[&str]) -> Result<()> {
     let letter = |c: char| c.is_ascii_alphanumeric() || "_.-/\\".contains(c);
     let sound = |name: &&&str| {
-        !name.is_empty() && name.chars().all(letter) && name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        !name.is_empty()
+            && name.chars().all(letter)
+            && name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
     };
     match names.iter().find(|name| !sound(name)) {
         Some(name) => Err(Error::arguments(format!("'{name}' is no name of a table or chain"))),

@@ -88,7 +88,15 @@ pub fn sound(rule: &str) -> Result<()> {
 pub fn normal(rule: &str) -> Vec<String> {
     let spaced: String = rule
         .chars()
-        .flat_map(|c| if "{}".contains(c) { vec![' ', c, ' '] } else if ",\"".contains(c) { vec![' '] } else { vec![c] })
+        .flat_map(|c| {
+            if "{}".contains(c) {
+                vec![' ', c, ' ']
+            } else if ",\"".contains(c) {
+                vec![' ']
+            } else {
+                vec![c]
+            }
+        })
         .collect();
     let mut words = Vec::new();
     let mut set: Option<Vec<String>> = None;
@@ -133,11 +141,17 @@ mod tests {
     #[test]
     fn rules_are_built() {
         for (arguments, family, rule) in [
-            ("{jump: accept, connstate: NEW, dport: 80, proto: tcp, sport: '1025:65535'}", "ipv4",
-             "ct state { new } tcp dport { 80 } tcp sport { 1025-65535 } accept"),
+            (
+                "{jump: accept, connstate: NEW, dport: 80, proto: tcp, sport: '1025:65535'}",
+                "ipv4",
+                "ct state { new } tcp dport { 80 } tcp sport { 1025-65535 } accept",
+            ),
             ("{if: lo, counter: True, jump: accept}", "ipv6", "meta iifname lo counter accept"),
-            ("{proto: tcp, dports: '22,80,443', source: 10.0.0.0/8, jump: accept}", "inet",
-             "ip saddr 10.0.0.0/8 tcp dport { 443, 80, 22 } accept"),
+            (
+                "{proto: tcp, dports: '22,80,443', source: 10.0.0.0/8, jump: accept}",
+                "inet",
+                "ip saddr 10.0.0.0/8 tcp dport { 443, 80, 22 } accept",
+            ),
             ("{proto: icmp, jump: drop}", "ipv4", "meta l4proto icmp drop"),
             ("{proto: tcp, dport: 80, redirect-to: 8080}", "ipv4", "tcp dport { 80 } redirect to 8080"),
         ] {

@@ -219,7 +219,9 @@ impl State for Delete {
                 let position = position.to_string();
                 ruleset::rules(&known).find(|(_, handle)| *handle == position).map(|(_, handle)| handle.to_owned())
             }
-            None if rule.is_empty() => return Err(Error::arguments("nftables.delete: neither a rule nor a position is given")),
+            None if rule.is_empty() => {
+                return Err(Error::arguments("nftables.delete: neither a rule nor a position is given"));
+            }
             None => ruleset::handle(&known, &rule),
         };
         let Some(handle) = handle else {
