@@ -6,6 +6,7 @@ mod from_template;
 mod function;
 mod in_place;
 mod state;
+mod tool;
 mod verdict;
 
 mod acl;
@@ -15,8 +16,8 @@ mod at;
 mod cmd;
 mod config;
 mod cp;
-mod debconf;
 mod cron;
+mod debconf;
 mod defaults;
 mod dig;
 mod disk;
@@ -24,20 +25,25 @@ mod dnsutil;
 mod environ;
 mod event;
 mod file;
+mod firewalld;
 mod git;
 mod grains;
 mod group;
 mod hashutil;
 mod host;
 mod ini;
+mod iptables;
 mod kmod;
 mod locale;
 mod log;
 mod logrotate;
+mod lvm;
 mod matching;
 mod mine;
 mod module;
+mod mount;
 mod network;
+mod nftables;
 mod pillar;
 mod pkg;
 mod pkgrepo;
@@ -45,6 +51,7 @@ mod ps;
 mod publish;
 mod random;
 mod saltutil;
+mod selinux;
 mod service;
 mod shadow;
 mod slsutil;
@@ -54,6 +61,7 @@ mod ssh_known_hosts;
 mod states;
 mod status;
 mod sys;
+mod sysctl;
 mod system;
 mod test;
 mod timezone;
@@ -81,8 +89,8 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("cmd", cmd::FUNCTIONS),
     ("config", config::FUNCTIONS),
     ("cp", cp::FUNCTIONS),
-    ("debconf", debconf::FUNCTIONS),
     ("cron", cron::FUNCTIONS),
+    ("debconf", debconf::FUNCTIONS),
     ("defaults", defaults::FUNCTIONS),
     ("dig", dig::FUNCTIONS),
     ("disk", disk::FUNCTIONS),
@@ -90,23 +98,29 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("environ", environ::FUNCTIONS),
     ("event", event::FUNCTIONS),
     ("file", file::FUNCTIONS),
+    ("firewalld", firewalld::FUNCTIONS),
     ("git", git::FUNCTIONS),
     ("grains", grains::FUNCTIONS),
     ("group", group::FUNCTIONS),
     ("hashutil", hashutil::FUNCTIONS),
+    ("iptables", iptables::FUNCTIONS),
     ("kmod", kmod::FUNCTIONS),
     ("locale", locale::FUNCTIONS),
     ("log", log::FUNCTIONS),
     ("logrotate", logrotate::FUNCTIONS),
+    ("lvm", lvm::FUNCTIONS),
     ("match", matching::FUNCTIONS),
     ("mine", mine::FUNCTIONS),
+    ("mount", mount::FUNCTIONS),
     ("network", network::FUNCTIONS),
+    ("nftables", nftables::FUNCTIONS),
     ("pillar", pillar::FUNCTIONS),
     ("pkg", pkg::FUNCTIONS),
     ("ps", ps::FUNCTIONS),
     ("publish", publish::FUNCTIONS),
     ("random", random::FUNCTIONS),
     ("saltutil", saltutil::FUNCTIONS),
+    ("selinux", selinux::FUNCTIONS),
     ("service", service::FUNCTIONS),
     ("shadow", shadow::FUNCTIONS),
     ("slsutil", slsutil::FUNCTIONS),
@@ -114,6 +128,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("state", states::FUNCTIONS),
     ("status", status::FUNCTIONS),
     ("sys", sys::FUNCTIONS),
+    ("sysctl", sysctl::FUNCTIONS),
     ("system", system::FUNCTIONS),
     ("test", test::FUNCTIONS),
     ("timezone", timezone::FUNCTIONS),
@@ -127,31 +142,40 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 
 /// Alphabetical by noun; a noun's states are beside its functions.
 const STATES: &[(&str, &[StateEntry])] = &[
-    ("at", at::STATES),
-    ("cmd", cmd::STATES),
-    ("debconf", debconf::STATES),
     ("acl", acl::STATES),
     ("alias", alias::STATES),
+    ("alternatives", alternatives::STATES),
+    ("at", at::STATES),
     ("cmd", cmd::STATES),
     ("cron", cron::STATES),
+    ("debconf", debconf::STATES),
     ("environ", environ::STATES),
     ("event", event::STATES),
     ("file", file::STATES),
+    ("firewalld", firewalld::STATES),
     ("grains", grains::STATES),
     ("group", group::STATES),
     ("host", host::STATES),
     ("ini", ini::STATES),
+    ("iptables", iptables::STATES),
     ("kmod", kmod::STATES),
+    ("locale", locale::STATES),
+    ("logrotate", logrotate::STATES),
+    ("lvm", lvm::STATES),
     ("module", module::STATES),
+    ("mount", mount::STATES),
+    ("network", network::STATES),
+    ("nftables", nftables::STATES),
     ("pkg", pkg::STATES),
     ("pkgrepo", pkgrepo::STATES),
+    ("selinux", selinux::STATES),
     ("service", service::STATES),
-    ("system", system::STATES),
-    ("logrotate", logrotate::STATES),
-    ("module", module::STATES),
     ("ssh_auth", ssh_auth::STATES),
     ("ssh_known_hosts", ssh_known_hosts::STATES),
+    ("sysctl", sysctl::STATES),
+    ("system", system::STATES),
     ("test", test::STATES),
+    ("timezone", timezone::STATES),
     ("user", user::STATES),
 ];
 
