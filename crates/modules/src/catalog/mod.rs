@@ -30,6 +30,7 @@ mod log;
 mod matching;
 mod mine;
 mod module;
+mod mysql;
 mod network;
 mod pillar;
 mod pkg;
@@ -39,6 +40,7 @@ mod random;
 mod saltutil;
 mod service;
 mod slsutil;
+mod sql;
 mod states;
 mod status;
 mod sys;
@@ -80,6 +82,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("log", log::FUNCTIONS),
     ("match", matching::FUNCTIONS),
     ("mine", mine::FUNCTIONS),
+    ("mysql", mysql::FUNCTIONS),
     ("network", network::FUNCTIONS),
     ("pillar", pillar::FUNCTIONS),
     ("pkg", pkg::FUNCTIONS),
@@ -112,6 +115,10 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("host", host::STATES),
     ("ini", ini::STATES),
     ("module", module::STATES),
+    ("mysql_database", mysql::DATABASE_STATES),
+    ("mysql_grants", mysql::GRANTS_STATES),
+    ("mysql_query", mysql::QUERY_STATES),
+    ("mysql_user", mysql::USER_STATES),
     ("test", test::STATES),
 ];
 

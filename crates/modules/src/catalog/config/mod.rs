@@ -2,6 +2,8 @@
 
 mod look;
 
+pub use look::option;
+
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
