@@ -34,6 +34,7 @@ mod mysql;
 mod network;
 mod pillar;
 mod pkg;
+mod postgres;
 mod ps;
 mod publish;
 mod random;
@@ -86,6 +87,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("network", network::FUNCTIONS),
     ("pillar", pillar::FUNCTIONS),
     ("pkg", pkg::FUNCTIONS),
+    ("postgres", postgres::FUNCTIONS),
     ("ps", ps::FUNCTIONS),
     ("publish", publish::FUNCTIONS),
     ("random", random::FUNCTIONS),
@@ -119,6 +121,14 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("mysql_grants", mysql::GRANTS_STATES),
     ("mysql_query", mysql::QUERY_STATES),
     ("mysql_user", mysql::USER_STATES),
+    ("postgres_database", postgres::DATABASE_STATES),
+    ("postgres_extension", postgres::EXTENSION_STATES),
+    ("postgres_group", postgres::GROUP_STATES),
+    ("postgres_language", postgres::LANGUAGE_STATES),
+    ("postgres_privileges", postgres::PRIVILEGES_STATES),
+    ("postgres_schema", postgres::SCHEMA_STATES),
+    ("postgres_tablespace", postgres::TABLESPACE_STATES),
+    ("postgres_user", postgres::USER_STATES),
     ("test", test::STATES),
 ];
 

@@ -1,6 +1,6 @@
 //! What the states of databases have in common: statements in their order, and the verdict if all succeed.
 
-use rocksalt_core::{Map, Value};
+use rocksalt_core::{Map, Value, call::ProblemKind};
 
 use super::{Decision, Verdict};
 use crate::Result;
@@ -48,6 +48,18 @@ impl Plan {
 /// Nothing is to be done.
 pub fn settled<P>(verdict: Verdict) -> Result<Decision<P>> {
     Ok(Decision::Settled(verdict))
+}
+
+/// What could not even be looked at is the step's verdict: the server's own words, and nothing before them.
+pub fn or_bad<P>(looked: Result<Decision<P>>) -> Result<Decision<P>> {
+    match looked.map_err(crate::Error::problem) {
+        Ok(decision) => Ok(decision),
+        Err(problem) if matches!(problem.kind, ProblemKind::Failed | ProblemKind::Arguments) => {
+            let hints: String = problem.hint.iter().map(|hint| format!("\nhint: {hint}")).collect();
+            settled(Verdict::bad(problem.text + &hints))
+        }
+        Err(problem) => Err(problem.into()),
+    }
 }
 
 /// A column of a row as text; empty for NULL.

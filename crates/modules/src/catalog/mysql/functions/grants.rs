@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::super::client::Server;
 use super::super::privileges::{self, Grant, Held, Object, Privilege};
-use super::super::states::{lines, list, localhost, required};
+use super::super::states::{lines, list, localhost, required, revokes};
 use super::super::{Function, quote};
 use crate::catalog::file::Flag;
 use crate::machine::System;
@@ -133,9 +133,10 @@ impl Function for GrantRevoke {
         let server = Server::strict(machine, &self.kwargs)?;
         let wished = privileges::sql(&privileges::wished(&self.grant)?);
         let object = Object::wished(&self.database, self.escape.0)?.sql();
-        let option = if self.grant_option.0 { ", GRANT OPTION" } else { "" };
         let account = quote::account(&self.user, &self.host);
-        server.tell(machine, &format!("REVOKE {wished}{option} ON {object} FROM {account}"), &[])?;
+        for statement in revokes(&wished, self.grant_option.0, &object, &account) {
+            server.tell(machine, &statement, &[])?;
+        }
         Ok(true)
     }
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::super::client::Server;
 use super::super::quote;
-use super::super::sql::{Plan, settled, text};
+use super::super::sql::{Plan, or_bad, settled, text};
 use super::{Decision, State, Step, Touches, Verdict, Work, decided, touches};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -42,12 +42,7 @@ impl State for Present {
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        for name in [&self.character_set, &self.collate].into_iter().flatten() {
-            sound(name)?;
-        }
-        let server = Server::of(machine, &self.kwargs)?;
-        let decision = self.decide(machine, &server)?;
-        decided(&server, decision, &[])
+        or_bad(self.look(machine))
     }
 
     fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
@@ -60,6 +55,15 @@ impl State for Present {
 }
 
 impl Present {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+        for name in [&self.character_set, &self.collate].into_iter().flatten() {
+            sound(name)?;
+        }
+        let server = Server::of(machine, &self.kwargs)?;
+        let decision = self.decide(machine, &server)?;
+        decided(&server, decision, &[])
+    }
+
     fn decide(&self, machine: &dyn Probe, server: &Server) -> Result<Decision<Plan>> {
         let name = &self.name;
         let clause = |keyword: &str, value: Option<&String>| {
@@ -204,6 +208,20 @@ impl State for Absent {
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        or_bad(self.look(machine))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+impl Absent {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
         let name = &self.name;
         let server = Server::of(machine, &self.kwargs)?;
         let decision = match find(machine, &server, name)? {
@@ -219,13 +237,5 @@ impl State for Absent {
             .decide(format!("Database {name} is present and needs to be removed")),
         };
         decided(&server, decision?, &[])
-    }
-
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        work.perform(machine)
-    }
-
-    fn touches(&self) -> Touches {
-        touches()
     }
 }

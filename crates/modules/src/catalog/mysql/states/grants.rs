@@ -5,9 +5,9 @@ use serde::Deserialize;
 
 use super::super::account;
 use super::super::client::{Failure, Server};
-use super::super::privileges::{self, Grant, Held, Object};
+use super::super::privileges::{self, Grant, Held, Object, Privilege};
 use super::super::quote;
-use super::super::sql::Plan;
+use super::super::sql::{Plan, or_bad};
 use super::user::localhost;
 use super::{Decision, State, Step, Touches, Verdict, Work, decided, touches};
 use crate::catalog::file::Flag;
@@ -65,6 +65,20 @@ impl State for Present {
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        or_bad(self.look(machine))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+impl Present {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
         let Present { name, grant, database, user, host, .. } = self;
         let wished = privileges::wished(grant)?;
         let object = Object::wished(database, self.escape.0)?;
@@ -81,16 +95,8 @@ impl State for Present {
         }
         let (object, account) = (object.sql(), quote::account(user, host));
         let mut statements = Vec::new();
-        if self.revoke_first.0 && (!held.all().is_empty() || held.grant_option) {
-            let mut taken = privileges::sql(held.all());
-            if held.grant_option {
-                taken = [taken.as_str(), "GRANT OPTION"]
-                    .into_iter()
-                    .filter(|part| !part.is_empty())
-                    .collect::<Vec<_>>()
-                    .join(", ");
-            }
-            statements.push(format!("REVOKE {taken} ON {object} FROM {account}"));
+        if self.revoke_first.0 {
+            statements.extend(revokes(&privileges::sql(held.all()), held.grant_option, &object, &account));
         }
         let option = if self.grant_option.0 { " WITH GRANT OPTION" } else { "" };
         statements.push(format!("GRANT {} ON {object} TO {account}{require}{option}", privileges::sql(&wished)));
@@ -103,14 +109,12 @@ impl State for Present {
         .decide(format!("MySQL grant {name} is set to be created"))?;
         decided(&server, decision, &[])
     }
+}
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        work.perform(machine)
-    }
-
-    fn touches(&self) -> Touches {
-        touches()
-    }
+/// The statements that take privileges, and the right to pass them on: `ALL` can't stand beside it.
+pub fn revokes(privileges: &str, pass_on: bool, object: &str, account: &str) -> Vec<String> {
+    let taken = [privileges, if pass_on { "GRANT OPTION" } else { "" }].into_iter().filter(|taken| !taken.is_empty());
+    taken.map(|taken| format!("REVOKE {taken} ON {object} FROM {account}")).collect()
 }
 
 /// What a user has been granted; `None` if there is no such user.
@@ -198,34 +202,7 @@ impl State for Absent {
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        let Absent { name, grant, database, user, host, .. } = self;
-        let wished = privileges::wished(grant)?;
-        let object = Object::wished(database, self.escape.0)?;
-        let server = Server::of(machine, &self.kwargs)?;
-        let held = Held::on(&object, &list(machine, &server, user, host)?.unwrap_or_default());
-        let mut taken: Vec<String> = held.of(&wished).iter().map(|privilege| privileges::sql([privilege])).collect();
-        if self.grant_option.0 && held.grant_option && !taken.iter().any(|name| name == "GRANT OPTION") {
-            taken.push("GRANT OPTION".into());
-        }
-        if taken.is_empty() {
-            let verdict = Verdict::good(format!(
-                "Grant {grant} on {database} to {user}@{host} is not present, so it cannot be revoked"
-            ));
-            return decided(&server, Decision::Settled(verdict), &[]);
-        }
-        let decision = Plan {
-            statements: vec![format!(
-                "REVOKE {} ON {} FROM {}",
-                taken.join(", "),
-                object.sql(),
-                quote::account(user, host)
-            )],
-            done: Verdict::good(format!("Grant {grant} on {database} for {user}@{host} has been revoked"))
-                .change(name.as_str(), "Absent"),
-            failed: format!("Unable to revoke grant {grant} on {database} for {user}@{host}"),
-        }
-        .decide(format!("MySQL grant {name} is set to be revoked"))?;
-        decided(&server, decision, &[])
+        or_bad(self.look(machine))
     }
 
     fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
@@ -234,5 +211,33 @@ impl State for Absent {
 
     fn touches(&self) -> Touches {
         touches()
+    }
+}
+
+impl Absent {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+        let Absent { name, grant, database, user, host, .. } = self;
+        let wished = privileges::wished(grant)?;
+        let object = Object::wished(database, self.escape.0)?;
+        let server = Server::of(machine, &self.kwargs)?;
+        let held = Held::on(&object, &list(machine, &server, user, host)?.unwrap_or_default());
+        let mut taken = held.of(&wished);
+        let option = |privilege: &Privilege| privilege.name == "GRANT OPTION";
+        let pass_on = held.grant_option && (self.grant_option.0 || taken.iter().any(option));
+        taken.retain(|privilege| !option(privilege));
+        if taken.is_empty() && !pass_on {
+            let verdict = Verdict::good(format!(
+                "Grant {grant} on {database} to {user}@{host} is not present, so it cannot be revoked"
+            ));
+            return decided(&server, Decision::Settled(verdict), &[]);
+        }
+        let decision = Plan {
+            statements: revokes(&privileges::sql(&taken), pass_on, &object.sql(), &quote::account(user, host)),
+            done: Verdict::good(format!("Grant {grant} on {database} for {user}@{host} has been revoked"))
+                .change(name.as_str(), "Absent"),
+            failed: format!("Unable to revoke grant {grant} on {database} for {user}@{host}"),
+        }
+        .decide(format!("MySQL grant {name} is set to be revoked"))?;
+        decided(&server, decision, &[])
     }
 }

@@ -6,7 +6,7 @@ mod query;
 mod user;
 
 pub use database::{OWN, find, sound};
-pub use grants::{lines, list, required};
+pub use grants::{lines, list, required, revokes};
 pub use user::{localhost, native};
 
 use super::super::state;

@@ -63,6 +63,16 @@ impl State for Run {
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        sql::or_bad(self.look(machine))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine, &self.database)
+    }
+}
+
+impl Run {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
         let server = Server::of(machine, &self.kwargs)?;
         let place = Place::of(&self.output, &self.grain, &self.key);
         let asked = Asked {
@@ -73,10 +83,6 @@ impl State for Run {
             client_flags: &self.client_flags,
         };
         asked.decide(machine, server, place, Statements::Text(self.query.clone()))
-    }
-
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        work.perform(machine, &self.database)
     }
 }
 
@@ -131,6 +137,16 @@ impl State for RunFile {
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+        sql::or_bad(self.look(machine, step))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine, &self.database)
+    }
+}
+
+impl RunFile {
+    fn look(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
         let saltenv = self.saltenv.as_deref().unwrap_or(step.saltenv);
         let there = match Source::parse(machine, &self.query_file, Some(saltenv))? {
             Source::Local(path) => {
@@ -153,10 +169,6 @@ impl State for RunFile {
         };
         let file = Statements::File { source: self.query_file.clone(), saltenv: saltenv.to_owned() };
         asked.decide(machine, server, place, file)
-    }
-
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        work.perform(machine, &self.database)
     }
 }
 

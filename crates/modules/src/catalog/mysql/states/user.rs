@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::super::account::{self, Login, NATIVE, Version};
 use super::super::client::Server;
 use super::super::quote;
-use super::super::sql::{Plan, settled};
+use super::super::sql::{Plan, or_bad, settled};
 use super::{Decision, State, Step, Touches, Verdict, Work, decided, touches};
 use crate::Result;
 use crate::catalog::file::Flag;
@@ -66,6 +66,20 @@ impl State for Present {
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+        or_bad(self.look(machine, step))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+impl Present {
+    fn look(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
         let login = Login::wished(self.password.as_deref(), self.password_hash.as_deref(), self.unix_socket.0);
         if login == Login::Nothing && !self.allow_passwordless {
             return settled(Verdict::bad(
@@ -86,16 +100,6 @@ impl State for Present {
         decided(&server, decision, &login.secrets())
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        work.perform(machine)
-    }
-
-    fn touches(&self) -> Touches {
-        touches()
-    }
-}
-
-impl Present {
     fn decide(
         &self,
         machine: &dyn Probe,
@@ -195,6 +199,20 @@ impl State for Absent {
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        or_bad(self.look(machine))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+impl Absent {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
         let (name, host) = (&self.name, &self.host);
         let server = Server::of(machine, &self.kwargs)?;
         let decision = match account::find(machine, &server, name, host)? {
@@ -207,13 +225,5 @@ impl State for Absent {
             .decide(format!("User {name}@{host} is set to be removed")),
         };
         decided(&server, decision?, &[])
-    }
-
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        work.perform(machine)
-    }
-
-    fn touches(&self) -> Touches {
-        touches()
     }
 }
