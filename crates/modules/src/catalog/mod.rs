@@ -42,11 +42,13 @@ mod matching;
 mod mine;
 mod module;
 mod mount;
+mod mysql;
 mod network;
 mod nftables;
 mod pillar;
 mod pkg;
 mod pkgrepo;
+mod postgres;
 mod ps;
 mod publish;
 mod random;
@@ -55,6 +57,7 @@ mod selinux;
 mod service;
 mod shadow;
 mod slsutil;
+mod sql;
 mod ssh;
 mod ssh_auth;
 mod ssh_known_hosts;
@@ -112,10 +115,12 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("match", matching::FUNCTIONS),
     ("mine", mine::FUNCTIONS),
     ("mount", mount::FUNCTIONS),
+    ("mysql", mysql::FUNCTIONS),
     ("network", network::FUNCTIONS),
     ("nftables", nftables::FUNCTIONS),
     ("pillar", pillar::FUNCTIONS),
     ("pkg", pkg::FUNCTIONS),
+    ("postgres", postgres::FUNCTIONS),
     ("ps", ps::FUNCTIONS),
     ("publish", publish::FUNCTIONS),
     ("random", random::FUNCTIONS),
@@ -164,10 +169,22 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("lvm", lvm::STATES),
     ("module", module::STATES),
     ("mount", mount::STATES),
+    ("mysql_database", mysql::DATABASE_STATES),
+    ("mysql_grants", mysql::GRANTS_STATES),
+    ("mysql_query", mysql::QUERY_STATES),
+    ("mysql_user", mysql::USER_STATES),
     ("network", network::STATES),
     ("nftables", nftables::STATES),
     ("pkg", pkg::STATES),
     ("pkgrepo", pkgrepo::STATES),
+    ("postgres_database", postgres::DATABASE_STATES),
+    ("postgres_extension", postgres::EXTENSION_STATES),
+    ("postgres_group", postgres::GROUP_STATES),
+    ("postgres_language", postgres::LANGUAGE_STATES),
+    ("postgres_privileges", postgres::PRIVILEGES_STATES),
+    ("postgres_schema", postgres::SCHEMA_STATES),
+    ("postgres_tablespace", postgres::TABLESPACE_STATES),
+    ("postgres_user", postgres::USER_STATES),
     ("selinux", selinux::STATES),
     ("service", service::STATES),
     ("ssh_auth", ssh_auth::STATES),

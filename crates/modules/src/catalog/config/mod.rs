@@ -2,7 +2,11 @@
 
 mod look;
 
+<<<<<<< HEAD
 pub(super) use look::option;
+=======
+pub use look::option;
+>>>>>>> data
 
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
