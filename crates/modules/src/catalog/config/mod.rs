@@ -2,11 +2,7 @@
 
 mod look;
 
-<<<<<<< HEAD
 pub(super) use look::option;
-=======
-pub use look::option;
->>>>>>> data
 
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
