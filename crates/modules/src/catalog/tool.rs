@@ -194,7 +194,7 @@ mod tests {
     fn a_failure_shows_what_was_run_and_all_it_said() {
         let failed =
             Output { code: 2, stdout: b"half\n".to_vec(), stderr: b"no such thing\n".to_vec(), ..Output::default() };
-        let machine = Fake::new().command(&["tool", "a b"], failed);
+        let machine = Fake::new().directory("/d").command(&["tool", "a b"], failed);
         let work = Work::new(Verdict::good("done")).write("/d/e/f", "x").run(&["tool", "a b"]).or("Failed to work");
         let verdict = work.perform(&machine).expect("it is a verdict");
         assert_eq!(verdict.result, Some(false));

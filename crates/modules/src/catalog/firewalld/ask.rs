@@ -143,6 +143,9 @@ mod tests {
         assert_eq!(Forward::read(&forward.option()), Some(forward));
         assert!(Forward::parse("80:8080").is_err());
         let all = zones("public\n  target: default\n  rich rules: \n\trule a\n\trule b\n");
-        assert_eq!(all.to_string(), "{'public': {'target': ['default'], 'rich rules': ['', 'rule a', 'rule b']}}");
+        assert_eq!(
+            Value::from(all).to_string(),
+            "{'public': {'target': ['default'], 'rich rules': ['', 'rule a', 'rule b']}}"
+        );
     }
 }

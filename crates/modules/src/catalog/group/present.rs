@@ -107,8 +107,7 @@ impl State for Present {
         };
         let failed = |comment: String, left: Map, faults: &[String]| {
             let comment = std::iter::once(&comment).chain(faults).map(String::as_str).collect::<Vec<_>>().join("\n");
-            let failed = left.into_iter().map(|(key, shown)| (key, shown)).collect::<Map>();
-            Ok(Verdict::bad(comment).change("Failed", failed))
+            Ok(Verdict::bad(comment).change("Failed", left))
         };
         match plan {
             Plan::Make => {

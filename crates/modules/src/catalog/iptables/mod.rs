@@ -2,6 +2,7 @@
 
 mod arguments;
 mod chains;
+mod change_functions;
 mod functions;
 mod rule;
 mod rules;
@@ -13,21 +14,21 @@ use crate::Result;
 use crate::machine::Probe;
 
 pub const FUNCTIONS: &[Entry] = &[
-    entry::<functions::Append>(),
+    entry::<change_functions::Append>(),
     entry::<functions::BuildRule>(),
     entry::<functions::Check>(),
     entry::<functions::CheckChain>(),
-    entry::<functions::Delete>(),
-    entry::<functions::DeleteChain>(),
-    entry::<functions::Flush>(),
+    entry::<change_functions::Delete>(),
+    entry::<change_functions::DeleteChain>(),
+    entry::<change_functions::Flush>(),
     entry::<functions::GetPolicy>(),
     entry::<functions::GetRules>(),
     entry::<functions::GetSavedPolicy>(),
     entry::<functions::GetSavedRules>(),
-    entry::<functions::Insert>(),
-    entry::<functions::NewChain>(),
-    entry::<functions::Save>(),
-    entry::<functions::SetPolicy>(),
+    entry::<change_functions::Insert>(),
+    entry::<change_functions::NewChain>(),
+    entry::<change_functions::Save>(),
+    entry::<change_functions::SetPolicy>(),
     entry::<functions::Version>(),
 ];
 

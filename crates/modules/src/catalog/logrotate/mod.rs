@@ -100,7 +100,7 @@ impl Function for SetFunction {
     fn call(self, machine: &dyn System) -> Result<bool> {
         let wish = Wish { key: &self.key, value: &self.value, setting: &self.setting };
         let conf = Conf::read(machine, &self.conf_file)?;
-        if wish.found(&conf) != wish.new() {
+        if wish.found(&conf) != wish.wished() {
             let (path, text) = wish.text(&conf)?;
             let real = followed(machine, Path::new(&path));
             machine.write(&real, text.as_bytes(), None).map_err(|error| Error::io("write", &path, &error))?;
@@ -150,7 +150,7 @@ impl State for Set {
             Err(error) if step.test => return Ok(Decision::Settled(Verdict::would(error.to_string()))),
             Err(error) => return Ok(Decision::Settled(Verdict::bad(error.to_string()))),
         };
-        let (old, new) = (wish.found(&conf), wish.new());
+        let (old, new) = (wish.found(&conf), wish.wished());
         let (which, what) = match self.setting.is_null() {
             true => (format!("Command '{}'", self.key), format!("command '{}'", self.key)),
             false => (
@@ -187,7 +187,7 @@ struct Wish<'a> {
 }
 
 impl Wish<'_> {
-    fn new(&self) -> Value {
+    fn wished(&self) -> Value {
         number(if self.setting.is_null() { self.value } else { self.setting })
     }
 
@@ -200,12 +200,12 @@ impl Wish<'_> {
 
     fn text(&self, conf: &Conf) -> Result<(String, String)> {
         let odd = |text: &str| text.is_empty() || text.contains(['\n', '\r', '{', '}']);
-        if [self.key, &self.value.to_string(), &self.new().to_string()].into_iter().any(odd) {
+        if [self.key, &self.value.to_string(), &self.wished().to_string()].into_iter().any(odd) {
             return Err(Error::arguments("a setting of logrotate is one line, and not empty"));
         }
         match self.setting.is_null() {
-            true => conf.set(self.key, &self.new()),
-            false => conf.set_in(self.key, &self.value.to_string(), &self.new()),
+            true => conf.set(self.key, &self.wished()),
+            false => conf.set_in(self.key, &self.value.to_string(), &self.wished()),
         }
     }
 }

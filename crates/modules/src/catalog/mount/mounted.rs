@@ -144,8 +144,11 @@ impl State for Mounted {
             Ok(finding) => finding,
             Err(text) => return Ok(Decision::Settled(Verdict::bad(text))),
         };
-        if finding.act == Act::Mount && !look::exists(machine, name) && !self.mkmnt.0 && !step.test {
-            return Ok(Decision::Settled(Verdict::bad("Mount directory is not present")));
+        if finding.act == Act::Mount && !look::exists(machine, name) && !self.mkmnt.0 {
+            // In a dry run an earlier step may be the one that makes it.
+            let would = Verdict::would(finding.would);
+            let verdict = if step.test { would } else { Verdict::bad("Mount directory is not present") };
+            return Ok(Decision::Settled(verdict));
         }
         let mut entry = None;
         if let Some(table) = table {

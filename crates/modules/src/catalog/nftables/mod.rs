@@ -3,6 +3,7 @@
 mod chains;
 mod functions;
 mod rule;
+mod rule_functions;
 mod rules;
 mod ruleset;
 
@@ -10,21 +11,21 @@ use super::{Entry, StateEntry, entry, state};
 use crate::{Error, Result};
 
 pub const FUNCTIONS: &[Entry] = &[
-    entry::<functions::Append>(),
-    entry::<functions::BuildRule>(),
-    entry::<functions::Check>(),
+    entry::<rule_functions::Append>(),
+    entry::<rule_functions::BuildRule>(),
+    entry::<rule_functions::Check>(),
     entry::<functions::CheckChain>(),
     entry::<functions::CheckTable>(),
-    entry::<functions::Delete>(),
+    entry::<rule_functions::Delete>(),
     entry::<functions::DeleteChain>(),
     entry::<functions::DeleteTable>(),
     entry::<functions::Flush>(),
     entry::<functions::GetPolicy>(),
-    entry::<functions::GetRuleHandle>(),
+    entry::<rule_functions::GetRuleHandle>(),
     entry::<functions::GetRules>(),
     entry::<functions::GetRulesJson>(),
     entry::<functions::GetSavedRules>(),
-    entry::<functions::Insert>(),
+    entry::<rule_functions::Insert>(),
     entry::<functions::ListTables>(),
     entry::<functions::NewChain>(),
     entry::<functions::NewTable>(),

@@ -263,7 +263,7 @@ mod tests {
     fn switches_are_read() {
         let text = "SELinux boolean                State  Default Description\n\nvirt_use_nfs   (off  ,  on)  Allow virt to use nfs\n";
         assert_eq!(
-            read(text).to_string(),
+            Value::from(read(text)).to_string(),
             "{'virt_use_nfs': {'State': 'off', 'Default': 'on', 'Description': 'Allow virt to use nfs'}}"
         );
     }

@@ -340,7 +340,7 @@ mod tests {
         let one =
             ("/srv/www".to_owned(), "u:object_r:var_t:s0".to_owned(), "u:object_r:httpd_sys_content_t:s0".to_owned());
         assert_eq!(
-            changes(&[one]).to_string(),
+            rocksalt_core::Value::from(changes(&[one])).to_string(),
             "{'/srv/www': {'old': {'sel_type': 'var_t'}, 'new': {'sel_type': 'httpd_sys_content_t'}}}"
         );
     }

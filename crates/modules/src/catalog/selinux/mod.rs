@@ -4,6 +4,8 @@ mod boolean;
 mod fcontext;
 mod labels;
 mod mode;
+mod modules;
+mod ports;
 
 use super::{Entry, StateEntry, entry, state};
 
@@ -17,6 +19,7 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<mode::Getenforce>(),
     entry::<boolean::Getsebool>(),
     entry::<boolean::ListSebool>(),
+    entry::<modules::ListSemod>(),
     entry::<mode::Setenforce>(),
     entry::<boolean::Setsebool>(),
     entry::<boolean::Setsebools>(),
@@ -28,4 +31,9 @@ pub const STATES: &[StateEntry] = &[
     state::<labels::Applied>(),
     state::<labels::Present>(),
     state::<mode::Mode>(),
+    state::<modules::Module>(),
+    state::<modules::ModuleInstall>(),
+    state::<modules::ModuleRemove>(),
+    state::<ports::Absent>(),
+    state::<ports::Present>(),
 ];

@@ -112,11 +112,9 @@ impl Trust<'_> {
                     return Ok(Found::Fault("the key is no key of a host".into()));
                 };
                 // Salt's words for what it was given have no fingerprint.
-                let mut shown = entry.info();
-                if let Value::Map(shown) = &mut shown {
-                    shown.remove("fingerprint");
-                }
-                (vec![entry], Value::List(vec![shown]))
+                let mut shown = self.told(&entry);
+                shown.remove("fingerprint");
+                (vec![entry], Value::List(vec![Value::Map(shown)]))
             }
             None => {
                 let scanned = self.scan(machine)?;
@@ -133,7 +131,7 @@ impl Trust<'_> {
                 if unproved && same && !stored.is_empty() {
                     return Ok(Found::Exists(keys()));
                 }
-                let shown = scanned.iter().map(Entry::info).collect();
+                let shown = scanned.iter().map(|entry| Value::Map(self.told(entry))).collect();
                 (scanned, Value::List(shown))
             }
         };
@@ -142,6 +140,15 @@ impl Trust<'_> {
             false => Value::List(stored.iter().map(Entry::info).collect()),
         };
         Ok(Found::Update(Update { old, new, entries }))
+    }
+
+    /// A new entry as changes tell of it.
+    fn told(&self, entry: &Entry) -> Map {
+        let mut told = entry.info().as_map().cloned().unwrap_or_default();
+        if let Some(port) = self.port.filter(|port| *port != 22) {
+            told.insert("port", i64::from(port));
+        }
+        told
     }
 
     /// Asks the host for its keys. What it says proves nothing but that somebody answered.

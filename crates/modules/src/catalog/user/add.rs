@@ -104,3 +104,28 @@ pub fn delete(machine: &dyn System, name: &str, purge: bool, force: bool) -> Res
         done => done.map(drop),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_kinds_of_tools_are_told_the_same() {
+        let addition = Addition {
+            name: "svc".into(),
+            uid: Some(900),
+            gid: Some("crew".into()),
+            groups: words(&["a", "b"]),
+            home: Some("/srv/svc".into()),
+            shell: Some("/bin/sh".into()),
+            unique: true,
+            system: true,
+            comment: "A Service".into(),
+            ..Addition::default()
+        };
+        let useradd = "useradd -s /bin/sh -u 900 -g crew -d /srv/svc -c A Service -G a,b -M -r svc";
+        assert_eq!(addition.useradd().join(" "), useradd);
+        let adduser = "adduser -D -s /bin/sh -u 900 -G crew -h /srv/svc -g A Service -H -S svc";
+        assert_eq!(addition.adduser().join(" "), adduser);
+    }
+}

@@ -136,8 +136,9 @@ impl Wish {
         (missing || strange).then_some(wished)
     }
 
-    /// The commands that make the differences go away, with what they read.
-    pub fn commands(&self, change: &Map, account: &Account) -> Vec<(Vec<String>, Option<Vec<u8>>)> {
+    /// The commands that make the differences go away, with what they read. Busybox has none for most of a user,
+    /// but for its groups.
+    pub fn commands(&self, change: &Map, account: &Account, busybox: bool) -> Vec<(Vec<String>, Option<Vec<u8>>)> {
         let mut usermod = words(&["usermod"]);
         let mut option = |key: &str, letters: &[&str]| {
             if let Some(value) = change.get(key) {
@@ -153,12 +154,19 @@ impl Wish {
             let parts = std::array::from_fn(|index| self.gecos[index].clone().unwrap_or_else(|| found[index].clone()));
             usermod.extend(["-c".to_owned(), account::comment(&parts)]);
         }
+        let mut commands = Vec::new();
         if let Some(groups) = change.get("groups").and_then(Value::as_list) {
             let names: Vec<String> = groups.iter().map(ToString::to_string).collect();
-            usermod.extend(words(if self.remove_groups { &["-G"] } else { &["-a", "-G"] }));
-            usermod.push(names.join(","));
+            if busybox {
+                let new = names.iter().filter(|name| !account.member_of.contains(name));
+                commands.extend(new.map(|name| (words(&["addgroup", &self.name, name]), None)));
+                let old = account.member_of.iter().filter(|name| self.remove_groups && !names.contains(name));
+                commands.extend(old.map(|name| (words(&["delgroup", &self.name, name]), None)));
+            } else {
+                usermod.extend(words(if self.remove_groups { &["-G"] } else { &["-a", "-G"] }));
+                usermod.push(names.join(","));
+            }
         }
-        let mut commands = Vec::new();
         if usermod.len() > 1 {
             usermod.push(self.name.clone());
             commands.push((usermod, None));

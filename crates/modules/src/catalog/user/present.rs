@@ -445,7 +445,8 @@ impl Present {
         };
         let before = look(&accounts::groups(machine))?;
         let mut faults = Vec::new();
-        for (argv, stdin) in wish.commands(change, &before.0) {
+        let busybox = !tool::is_there(machine, "usermod") && tool::is_there(machine, "addgroup");
+        for (argv, stdin) in wish.commands(change, &before.0, busybox) {
             if let Err(text) = tool::run(machine, &argv, stdin) {
                 faults.push(text);
             }
