@@ -8,12 +8,10 @@ use rocksalt_core::call::{COMPILE_PILLAR, Call, Problem, ProblemKind, Return, ST
 use rocksalt_core::frame::{Message, RequestId, Stream};
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Base, Host, Pipe, Probe, Running, Signal, Sink, Stop};
+use rocksalt_modules::machine::{Base, Host, Pipe, Running, Signal, Sink, Stop};
 
-use crate::language;
+use crate::language::{self, Progress};
 use crate::link::Link;
-use crate::states;
-use crate::tree::{Progress, RunTree};
 use crate::upward::{Controller, Outlet};
 
 /// More at once than a controller ever asks for; beyond it something is wrong.
@@ -108,18 +106,19 @@ impl Calls {
         }
         let controller = Box::new(Controller::new(id, Arc::clone(&self.link)));
         let host = Arc::new(self.base.begin(running, options, controller, sink).with_grains(call.grains.clone()));
-        RunTree::plant(&host, shown.map(progress));
+        language::give(&host, shown.map(progress));
         host
     }
 
     fn run(&self, id: RequestId, call: Call, host: Arc<Host>) {
-        let result = match call.function == COMPILE_PILLAR {
-            true => language::pillar(&host, &call.kwargs).map_or_else(
-                |error| error.problem().into(),
-                |pillar| Return { value: pillar.into(), retcode: 0, problem: None },
-            ),
-            false if call.function == STEP_OUTPUTS => step_outputs(&call, &host),
-            false => catalog::call(call, &*host),
+        let found = |map: Map| Return { value: map.into(), retcode: 0, problem: None };
+        let result = match call.function.as_str() {
+            COMPILE_PILLAR => {
+                language::pillar(&host, &call.kwargs).map_or_else(|error| error.problem().into(), found)
+            }
+            // Another target of the job wants to know what a step here gave.
+            STEP_OUTPUTS => language::outputs(&host, &call.args).map_or_else(|error| error.problem().into(), found),
+            _ => catalog::call(call, &*host),
         };
         drop(host);
         self.finish(id, result);
@@ -130,16 +129,6 @@ impl Calls {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         self.link.close(id);
         self.link.send(id, Message::Return(Box::new(result)));
-    }
-}
-
-/// Another target of the job wants to know what a step here gave.
-fn step_outputs(call: &Call, host: &Host) -> Return {
-    let text = |place: usize| call.args.get(place).and_then(Value::as_str).unwrap_or_default();
-    let id = host.options().get("id").map(ToString::to_string).unwrap_or_default();
-    match states::shared::wait_for(host, text(0), &id, text(1)) {
-        Ok(outputs) => Return { value: outputs.into(), retcode: 0, problem: None },
-        Err(error) => error.problem().into(),
     }
 }
 

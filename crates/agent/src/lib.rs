@@ -5,10 +5,13 @@
 
 mod calls;
 mod home;
+#[cfg_attr(not(feature = "whole"), path = "no_language.rs")]
 mod language;
 mod link;
 mod serve;
+#[cfg(feature = "whole")]
 pub mod states;
+#[cfg(feature = "whole")]
 mod tree;
 mod upward;
 

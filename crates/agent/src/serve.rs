@@ -10,6 +10,7 @@ use rocksalt_modules::machine::Base;
 
 use crate::calls::Calls;
 use crate::home;
+use crate::language;
 use crate::link::Link;
 
 /// Nothing heard for so long means that the controller is gone: it pings far more often.
@@ -112,7 +113,7 @@ fn base(hello: Hello) -> Result<Arc<Base>, String> {
     }
     // By this name the program is found even after its file was removed.
     let launcher = PathBuf::from("/proc/self/exe");
-    Ok(Arc::new(Base::new(Some(launcher))))
+    Ok(Arc::new(Base::with(Some(launcher), language::grains)))
 }
 
 /// Ends the process when the controller has vanished without closing the link.

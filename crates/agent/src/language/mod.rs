@@ -20,12 +20,21 @@ use rocksalt_sls::schedule::Mode;
 use rocksalt_sls::{High, Low, Wanted};
 
 use crate::states::{self, RunOptions};
+use crate::tree::RunTree;
 use surroundings::{States, Surroundings};
 
-/// Hears how far a run is.
-pub type Progress<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;
+pub use crate::tree::Progress;
+pub use rocksalt_modules::grains::gather as grains;
 
-pub fn perform(host: &Arc<Host>, wish: StateWish, progress: Progress<'_>) -> Result<Outcome> {
+/// Hears how far a run is, if anybody wants to know.
+type Listener<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;
+
+/// Gives a host the controller's files, its pillar and the language on top of them.
+pub fn give(host: &Arc<Host>, progress: Option<Progress>) {
+    RunTree::plant(host, progress);
+}
+
+pub fn perform(host: &Arc<Host>, wish: StateWish, progress: Listener<'_>) -> Result<Outcome> {
     let mut around = Surroundings::of(host, wish.saltenv.clone(), wish.pillarenv.clone())?;
     if wish.test {
         around.say("test", true);
@@ -54,7 +63,7 @@ fn work(
     host: &Arc<Host>,
     around: &Surroundings,
     wish: &StateWish,
-    progress: Progress<'_>,
+    progress: Listener<'_>,
 ) -> Result<Compiled<Outcome>> {
     let shown = |value: Value| Outcome { value, retcode: 0 };
     let setting = around.setting();
@@ -107,7 +116,7 @@ fn saltenv(wish: &StateWish) -> &str {
     wish.saltenv.as_deref().unwrap_or("base")
 }
 
-fn run(host: &Arc<Host>, around: &Surroundings, wish: &StateWish, low: Low, progress: Progress<'_>) -> Result<Outcome> {
+fn run(host: &Arc<Host>, around: &Surroundings, wish: &StateWish, low: Low, progress: Listener<'_>) -> Result<Outcome> {
     let flag = |key: &str| around.options().get(key).is_some_and(Value::truth);
     let options = RunOptions {
         test: wish.test || flag("test"),
@@ -249,6 +258,13 @@ pub fn pillar(host: &Arc<Host>, kwargs: &Map) -> Result<Map> {
     answer.insert("details", details);
     answer.insert("pillar", compiled.into_map());
     Ok(answer)
+}
+
+/// What a step of a run here gave, for another target of the job.
+pub fn outputs(host: &Arc<Host>, args: &[Value]) -> Result<Map> {
+    let text = |place: usize| args.get(place).and_then(Value::as_str).unwrap_or_default();
+    let id = host.options().get("id").map(ToString::to_string).unwrap_or_default();
+    states::shared::wait_for(&**host, text(0), &id, text(1))
 }
 
 /// An external pillar: the controller asks it.

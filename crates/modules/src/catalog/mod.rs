@@ -59,7 +59,24 @@ use rocksalt_core::{Call, Problem, Return, call::ProblemKind, nearest};
 use crate::machine::System;
 use crate::text::glob;
 
+/// What the small agent has, which is sent where no agent is yet (decision 0018): whatever is not here goes to the
+/// whole one. A function belongs here if it is called alone and often, needs neither templates nor patterns, and leaves
+/// nothing in the agent's memory: the next call may go to the other agent.
+const SMALL: &[(&str, &[Entry])] = &[
+    ("cmd", cmd::SMALL),
+    ("cp", cp::SMALL),
+    ("saltutil", saltutil::SMALL),
+    ("test", test::SMALL),
+];
+
+#[cfg(not(feature = "whole"))]
+const NOUNS: &[(&str, &[Entry])] = SMALL;
+
+#[cfg(not(feature = "whole"))]
+const STATES: &[(&str, &[StateEntry])] = &[];
+
 /// Alphabetical by noun.
+#[cfg(feature = "whole")]
 const NOUNS: &[(&str, &[Entry])] = &[
     ("alternatives", alternatives::FUNCTIONS),
     ("cmd", cmd::FUNCTIONS),
@@ -104,6 +121,7 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 }
 
 /// Alphabetical by noun; a noun's states are beside its functions.
+#[cfg(feature = "whole")]
 const STATES: &[(&str, &[StateEntry])] = &[
     ("cmd", cmd::STATES),
     ("environ", environ::STATES),

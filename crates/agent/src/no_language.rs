@@ -1,0 +1,30 @@
+//! What the small agent has instead of the state language: nothing. The controller asks the whole one for it.
+
+use std::sync::Arc;
+
+use rocksalt_core::{Map, Value};
+use rocksalt_modules::machine::{Host, Probe};
+use rocksalt_modules::{Error, Result};
+
+/// Hears how far a run is.
+pub type Progress = Box<dyn Fn(&Map) + Send + Sync>;
+
+/// No function of the small agent looks at the controller's files or the pillar.
+pub fn give(_: &Arc<Host>, _: Option<Progress>) {}
+
+/// Nor at grains.
+pub fn grains(_: &dyn Probe) -> Map {
+    Map::new()
+}
+
+pub fn pillar(_: &Arc<Host>, _: &Map) -> Result<Map> {
+    Err(none())
+}
+
+pub fn outputs(_: &Arc<Host>, _: &[Value]) -> Result<Map> {
+    Err(none())
+}
+
+fn none() -> Error {
+    Error::failed("the small agent knows no states")
+}
