@@ -15,10 +15,10 @@ fn main() {
         files.sort();
         for file in files {
             let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            if let Some(machine) = name.strip_prefix("rocksalt-agent-") {
+            if let Some(agent) = name.strip_prefix("rocksalt-agent-") {
                 let file = fs::canonicalize(&file).unwrap_or(file);
                 println!("cargo::rerun-if-changed={}", file.display());
-                list += &format!("({machine:?}, include_bytes!({:?})),", file.display().to_string());
+                list += &format!("({agent:?}, include_bytes!({:?})),", file.display().to_string());
             }
         }
     }

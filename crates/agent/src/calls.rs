@@ -113,9 +113,7 @@ impl Calls {
     fn run(&self, id: RequestId, call: Call, host: Arc<Host>) {
         let found = |map: Map| Return { value: map.into(), retcode: 0, problem: None };
         let result = match call.function.as_str() {
-            COMPILE_PILLAR => {
-                language::pillar(&host, &call.kwargs).map_or_else(|error| error.problem().into(), found)
-            }
+            COMPILE_PILLAR => language::pillar(&host, &call.kwargs).map_or_else(|error| error.problem().into(), found),
             // Another target of the job wants to know what a step here gave.
             STEP_OUTPUTS => language::outputs(&host, &call.args).map_or_else(|error| error.problem().into(), found),
             _ => catalog::call(call, &*host),

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use rocksalt_core::link::Extent;
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::machine::{Host, Probe};
 use rocksalt_modules::{Error, Result};
+
+pub const EXTENT: Extent = Extent::Small;
 
 /// Hears how far a run is.
 pub type Progress = Box<dyn Fn(&Map) + Send + Sync>;

@@ -29,7 +29,12 @@ pub enum Ended {
 /// `home` is the directory that the agent was put in, if it was.
 pub fn serve(mut input: impl Read, output: impl Write + Send + 'static, home: Option<&Path>) -> Ended {
     let link = Arc::new(Link::new(Box::new(output)));
-    let greeting = Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into(), pid: std::process::id() };
+    let greeting = Hello {
+        protocol: PROTOCOL,
+        version: env!("CARGO_PKG_VERSION").into(),
+        pid: std::process::id(),
+        extent: language::EXTENT,
+    };
     if !link.send(LINK, Message::Hello(greeting)) {
         return Ended::LinkLost;
     }

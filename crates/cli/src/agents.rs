@@ -13,18 +13,21 @@ const PREFIX: &str = "rocksalt-agent-";
 /// `ROCKSALT_AGENTS` goes first, so that an agent for a further kind of machine can be added.
 pub fn load() -> Agents {
     let mut agents: Vec<Agent> = Vec::new();
-    let mut add = |machine: &str, binary: Cow<'static, [u8]>| {
-        if !agents.iter().any(|agent| agent.machine == machine) {
-            agents.push(Agent::new(machine, binary));
+    // By what follows the prefix in their names: the kind of machine, and before it `small-` for the small one.
+    let mut known: Vec<String> = Vec::new();
+    let mut add = |name: &str, binary: Cow<'static, [u8]>| {
+        if !known.iter().any(|known| known == name) {
+            known.push(name.to_owned());
+            agents.push(Agent::new(name, binary));
         }
     };
-    for (machine, path) in named().into_iter().chain(if EMBEDDED.is_empty() { beside() } else { Vec::new() }) {
+    for (name, path) in named().into_iter().chain(if EMBEDDED.is_empty() { beside() } else { Vec::new() }) {
         if let Ok(binary) = std::fs::read(path) {
-            add(&machine, binary.into());
+            add(&name, binary.into());
         }
     }
-    for (machine, binary) in EMBEDDED {
-        add(machine, (*binary).into());
+    for (name, binary) in EMBEDDED {
+        add(name, (*binary).into());
     }
     Agents(agents)
 }

@@ -9,6 +9,7 @@ mod surroundings;
 use std::sync::Arc;
 
 use rocksalt_core::frame::Ask;
+use rocksalt_core::link::Extent;
 use rocksalt_core::{Event, Map, Value};
 use rocksalt_modules::catalog::Outcome;
 use rocksalt_modules::machine::{Host, Probe, StateVerb, StateWish, Template};
@@ -25,6 +26,8 @@ use surroundings::{States, Surroundings};
 
 pub use crate::tree::Progress;
 pub use rocksalt_modules::grains::gather as grains;
+
+pub const EXTENT: Extent = Extent::Whole;
 
 /// Hears how far a run is, if anybody wants to know.
 type Listener<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;

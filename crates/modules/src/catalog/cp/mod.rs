@@ -16,10 +16,7 @@ pub use url::content as url_content;
 use super::{Entry, Function, entry};
 
 /// Those of the small agent.
-pub const SMALL: &[Entry] = &[
-    entry::<transfer::Receive>(),
-    entry::<transfer::Send>(),
-];
+pub const SMALL: &[Entry] = &[entry::<transfer::Receive>(), entry::<transfer::Send>()];
 
 pub const FUNCTIONS: &[Entry] = &[
     entry::<cache::CacheDest>(),
