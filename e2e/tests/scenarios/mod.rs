@@ -8,3 +8,4 @@ mod logins;
 mod many;
 mod odd_hosts;
 mod states;
+mod two_agents;

@@ -40,7 +40,7 @@ pub struct Settings<'a> {
 pub struct Started {
     pub program: Program,
     pub first_bytes: Vec<u8>,
-    /// What a person was asked for on the way.
+    /// What sudo, su or doas was given on the way.
     pub password: Option<Secret>,
 }
 
@@ -235,7 +235,7 @@ impl Listener {
 
 /// Gives the password that sudo, su or doas asks for. Once: a second question means it was wrong.
 ///
-/// What a person typed is given back, so that they need not type it again.
+/// It is given back, so that nobody need be asked again.
 async fn answer(
     stdin: &mut (dyn AsyncWrite + Send + Unpin),
     settings: &Settings<'_>,
@@ -262,7 +262,7 @@ async fn answer(
         stdin.flush().await
     };
     sent.await.map_err(|error| Failure::new(Stage::Escalate, format!("could not send the password: {error}")))?;
-    Ok(Some(password).filter(|_| escalate.password.is_none()))
+    Ok(Some(password))
 }
 
 fn agent_for<'a>(settings: &Settings<'a>, machine: &str) -> Result<&'a Agent, Failure> {

@@ -27,7 +27,7 @@ pub struct Link {
     frames: mpsc::UnboundedSender<Frame>,
     state: Mutex<State>,
     session: Arc<dyn Session>,
-    /// What a person was asked for when the agent was started.
+    /// What sudo, su or doas was given when the agent was started.
     password: Option<Secret>,
     next: AtomicU32,
     calls: AtomicU64,
@@ -91,6 +91,7 @@ impl Link {
         &self.session
     }
 
+    /// What sudo, su or doas was given, for the next agent over the same login.
     pub fn password(&self) -> Option<&Secret> {
         self.password.as_ref()
     }
