@@ -5,9 +5,11 @@
 
 mod calls;
 mod home;
-#[cfg_attr(not(feature = "whole"), path = "no_language.rs")]
+#[cfg(feature = "whole")]
 mod language;
 mod link;
+#[cfg(not(feature = "whole"))]
+mod no_language;
 mod serve;
 #[cfg(feature = "whole")]
 pub mod states;
@@ -15,6 +17,8 @@ pub mod states;
 mod tree;
 mod upward;
 
+#[cfg(not(feature = "whole"))]
+use no_language as language;
 pub use serve::{Ended, serve};
 
 /// What a program does when it is started as an agent or as its helper; `None` if it is neither.
