@@ -101,22 +101,26 @@ impl Pool {
         let key = transport.key(wish.entry);
         let slot = self.slot(&key)?;
         let mut way = slot.lock().await;
-        if let Some(link) = way.standing() {
-            if link.extent() >= wish.extent {
-                return Ok(Arc::clone(link));
-            }
-            match self.extend(link, wish).await {
-                Ok(whole) => {
-                    way.leaving = Arc::downgrade(link);
-                    return Ok(Arc::clone(way.link.insert(whole)));
-                }
+        let made = match way.standing() {
+            Some(link) if link.extent() >= wish.extent => return Ok(Arc::clone(link)),
+            Some(small) => match self.extend(small, wish).await {
                 // A server may allow one command for a login (MaxSessions 1), and the login may have gone meanwhile.
-                Err(failure) if matches!(failure.stage, Stage::Session | Stage::Link) => {}
-                Err(failure) => return Err(failure),
+                Err(failure) if matches!(failure.stage, Stage::Session | Stage::Link) => {
+                    self.make(transport, key.clone(), wish).await
+                }
+                other => other,
+            },
+            None => self.make(transport, key.clone(), wish).await,
+        };
+        match made {
+            Ok(made) => {
+                if let Some(small) = way.standing().map(Arc::downgrade) {
+                    way.leaving = small;
+                }
+                Ok(Arc::clone(way.link.insert(made)))
             }
-        }
-        match self.make(transport, key.clone(), wish).await {
-            Ok(made) => Ok(Arc::clone(way.link.insert(made))),
+            // The small agent goes on with what it can do.
+            Err(failure) if way.standing().is_some() => Err(failure),
             Err(failure) => {
                 way.link = None;
                 drop(way);
