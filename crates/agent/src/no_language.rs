@@ -13,7 +13,7 @@ pub const EXTENT: Extent = Extent::Small;
 pub type Progress = Box<dyn Fn(&Map) + Send + Sync>;
 
 /// No function of the small agent looks at the controller's files or the pillar.
-pub fn give(_: &Arc<Host>, _: Option<Progress>) {}
+pub fn give(_: &Arc<Host>, _: Option<Progress>, _: Option<Map>) {}
 
 /// Nor at grains.
 pub fn grains(_: &dyn Probe) -> Map {

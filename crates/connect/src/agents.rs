@@ -33,11 +33,17 @@ impl Agent {
     /// `name` is what follows `rocksalt-agent-` in its file's name: `x86_64`, `small-x86_64`.
     pub fn new(name: &str, binary: impl Into<Cow<'static, [u8]>>) -> Agent {
         let binary = binary.into();
+        let hash = hexadecimal(&Sha256::digest(&binary));
+        Agent::hashed(name, hash, binary)
+    }
+
+    /// The same where the hash is known: to look at an agent that is never sent costs its size in memory.
+    pub fn hashed(name: &str, hash: impl Into<String>, binary: impl Into<Cow<'static, [u8]>>) -> Agent {
         let (extent, machine) = match name.strip_prefix("small-") {
             Some(machine) => (Extent::Small, machine.to_owned()),
             None => (Extent::Whole, name.to_owned()),
         };
-        let hash = hexadecimal(&Sha256::digest(&binary));
+        let (hash, binary) = (hash.into(), binary.into());
         Agent { machine, extent, hash, binary, compressed: OnceLock::new(), blake2b: OnceLock::new() }
     }
 

@@ -33,8 +33,8 @@ pub const EXTENT: Extent = Extent::Whole;
 type Listener<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;
 
 /// Gives a host the controller's files, its pillar and the language on top of them.
-pub fn give(host: &Arc<Host>, progress: Option<Progress>) {
-    RunTree::plant(host, progress);
+pub fn give(host: &Arc<Host>, progress: Option<Progress>, pillar: Option<Map>) {
+    RunTree::plant(host, progress, pillar);
 }
 
 pub fn perform(host: &Arc<Host>, wish: StateWish, progress: Listener<'_>) -> Result<Outcome> {
@@ -104,7 +104,7 @@ fn work(
         Err(faults) => return Ok(Err(faults)),
     };
     match wish.verb {
-        StateVerb::ShowLow => Ok(Ok(shown(low.to_value()))),
+        StateVerb::ShowLow => Ok(Ok(shown(low.into_value()))),
         StateVerb::Graph => Ok(Ok(shown(graph::graph(&low, mode(around, wish)?)))),
         StateVerb::SlsId => {
             let ids = wish.argument.to_string();

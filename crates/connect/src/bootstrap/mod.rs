@@ -99,6 +99,11 @@ async fn attempt(
     skip: &[String],
     tty: bool,
 ) -> Result<Started, Setback> {
+    if settings.entry.escalate.is_none()
+        && let Some(program) = session.start_own_agent().await?
+    {
+        return Ok(Started { program, first_bytes: Vec::new(), password: None });
+    }
     let words = words();
     let hashes = settings.agents.hashes(settings.extent);
     let own_agent = session.own_agent();
