@@ -12,3 +12,4 @@ mod odd_hosts;
 mod reboot;
 mod states;
 mod webserver;
+mod two_agents;

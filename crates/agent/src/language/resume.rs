@@ -11,7 +11,7 @@ use rocksalt_modules::machine::{Host, Probe, StateWish};
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Low;
 
-use super::{Progress, finished, told};
+use super::{Listener, finished, told};
 use crate::states::journal::{Journal, boot, forsaken, trace};
 use crate::states::{self, Pause, Ran, RunOptions};
 
@@ -100,7 +100,7 @@ impl Resumed {
     }
 
     /// Does what is left.
-    pub fn go_on(self, host: &Arc<Host>, progress: Progress<'_>) -> Result<Outcome> {
+    pub fn go_on(self, host: &Arc<Host>, progress: Listener<'_>) -> Result<Outcome> {
         if self.probe {
             return Ok(Outcome { value: true.into(), retcode: 0 });
         }

@@ -78,12 +78,25 @@ pub use state::{Bound, Decision, Described, Join, State, StateEntry, Step, state
 pub use system::restart;
 pub use verdict::Verdict;
 
-use rocksalt_core::{Call, Problem, Return, call::ProblemKind, nearest};
+use rocksalt_core::{Call, Problem, Return, Value, call::ProblemKind, nearest};
 
 use crate::machine::System;
 use crate::text::glob;
 
+/// What the small agent has, which is sent where no agent is yet (decision 0018): whatever is not here goes to the
+/// whole one. A function belongs here if it is called alone and often, needs neither templates nor patterns, and leaves
+/// nothing in the agent's memory: the next call may go to the other agent.
+const SMALL: &[(&str, &[Entry])] =
+    &[("cmd", cmd::SMALL), ("cp", cp::SMALL), ("saltutil", saltutil::SMALL), ("test", test::SMALL)];
+
+#[cfg(not(feature = "whole"))]
+const NOUNS: &[(&str, &[Entry])] = SMALL;
+
+#[cfg(not(feature = "whole"))]
+const STATES: &[(&str, &[StateEntry])] = &[];
+
 /// Alphabetical by noun.
+#[cfg(feature = "whole")]
 const NOUNS: &[(&str, &[Entry])] = &[
     ("acl", acl::FUNCTIONS),
     ("aliases", alias::FUNCTIONS),
@@ -140,12 +153,25 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("user", user::FUNCTIONS),
 ];
 
+/// Whether the small agent can do a call. Templates take the state language.
+pub fn is_small(call: &Call) -> bool {
+    let mut functions = SMALL.iter().flat_map(|(_, functions)| functions.iter());
+    let Some(entry) = functions.find(|entry| entry.name == call.function || entry.aliases.contains(&&*call.function))
+    else {
+        return false;
+    };
+    let place = (entry.arguments)().iter().position(|name| *name == "template");
+    let positional = place.and_then(|place| call.args.get(place));
+    [positional, call.kwargs.get("template")].into_iter().flatten().all(Value::is_null)
+}
+
 /// Every function there is.
 pub fn all() -> impl Iterator<Item = &'static Entry> {
     NOUNS.iter().flat_map(|(_, functions)| functions.iter())
 }
 
 /// Alphabetical by noun; a noun's states are beside its functions.
+#[cfg(feature = "whole")]
 const STATES: &[(&str, &[StateEntry])] = &[
     ("acl", acl::STATES),
     ("alias", alias::STATES),
@@ -256,5 +282,40 @@ pub fn call(call: Call, machine: &dyn System) -> Return {
     match get(&call.function).and_then(|entry| entry.call(call, machine)) {
         Ok(outcome) => Return { value: outcome.value, retcode: outcome.retcode, problem: None },
         Err(problem) => problem.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_small_agent_has_nothing_of_its_own() {
+        for (noun, functions) in SMALL {
+            for entry in *functions {
+                let whole = find(entry.name).expect("the whole agent has it");
+                assert_eq!(
+                    (entry.name.split('.').next(), entry.aliases),
+                    (Some(*noun), whole.aliases),
+                    "{}",
+                    entry.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn templates_take_the_whole_agent() {
+        assert!(is_small(&Call::new("test.ping")));
+        assert!(is_small(&Call::new("test.true_")));
+        assert!(is_small(&Call::new("cmd.run").arg("id").kwarg("template", Value::Null)));
+        assert!(!is_small(&Call::new("cmd.run").arg("id").kwarg("template", "jinja")));
+        let arguments = find("cmd.run").map(|entry| (entry.arguments)()).unwrap_or_default();
+        let place = arguments.iter().position(|name| *name == "template").expect("it takes one");
+        let nulls = (0..place).fold(Call::new("cmd.run"), |call, _| call.arg(Value::Null));
+        assert!(is_small(&nulls));
+        assert!(!is_small(&nulls.arg("jinja")));
+        assert!(!is_small(&Call::new("state.apply")));
+        assert!(!is_small(&Call::new("nonsense")));
     }
 }

@@ -16,13 +16,13 @@ use super::{Command, Kind, NoTree, Output, Probe, Running, Sink, Stat, Stop, Sys
 use crate::{Error, Result};
 
 /// What all calls on one machine share.
-#[derive(Default)]
 pub struct Base {
     /// The program that can become another user; it knows [`super::EXEC_AS`].
     launcher: Option<PathBuf>,
     environment: Mutex<BTreeMap<String, String>>,
     /// With the options that they were gathered under.
     grains: Mutex<Option<(Map, Arc<Map>)>>,
+    gather: fn(&dyn Probe) -> Map,
     calls: Mutex<Calls>,
 }
 
@@ -34,12 +34,18 @@ struct Calls {
 
 impl Base {
     pub fn new(launcher: Option<PathBuf>) -> Base {
+        Base::with(launcher, crate::grains::gather)
+    }
+
+    /// As [`Base::new`], with another way to gather grains.
+    pub fn with(launcher: Option<PathBuf>, gather: fn(&dyn Probe) -> Map) -> Base {
         // Variables that are no text can't be shown or sent; commands don't get them.
         let environment =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         // By these bash takes itself for a login over SSH and runs `.bashrc` before each command.
         let environment = environment.filter(|(name, _)| !name.starts_with("SSH_") && name != "SSH2_CLIENT");
-        Base { launcher, environment: Mutex::new(environment.collect()), ..Base::default() }
+        let environment = Mutex::new(environment.collect());
+        Base { launcher, environment, grains: Mutex::default(), gather, calls: Mutex::default() }
     }
 
     /// A call begins; it counts as running until the host is dropped.
@@ -65,7 +71,7 @@ impl Base {
         match &*known {
             Some((options, grains)) if options == machine.options() => Arc::clone(grains),
             _ => {
-                let grains = Arc::new(crate::grains::gather(machine));
+                let grains = Arc::new((self.gather)(machine));
                 *known = Some((machine.options().clone(), Arc::clone(&grains)));
                 grains
             }
@@ -350,7 +356,7 @@ mod tests {
         let note: (&str, &[u8]) = ("user.note", b"kept");
         rustix::fs::setxattr(&path, note.0, note.1, rustix::fs::XattrFlags::empty()).expect("files have notes here");
         let running = Running { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
-        let host = Arc::new(Base::default()).begin(running, Map::new(), Box::new(crate::machine::NoController), None);
+        let host = Arc::new(Base::new(None)).begin(running, Map::new(), Box::new(crate::machine::NoController), None);
         host.write(&path, b"new", None).expect("it is ours");
         let mut value = [0; 16];
         let length = rustix::fs::getxattr(&path, note.0, &mut value).expect("it is still there");
