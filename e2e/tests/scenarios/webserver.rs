@@ -91,14 +91,15 @@ fn changed(outcome: &Outcome) -> Changed {
 fn picture(fleet: &Fleet, number: usize) -> Picture {
     // Copies that tools keep of what was before are as many as there were steps; the rest is random, or a cache, or has
     // the time in it (crontabs). Accounts are looked at by themselves.
-    let files = "cd / && find etc home root usr/local usr/share/keyrings var/www var/backups/site -xdev \
-        \\( -path etc/machine-id -o -path etc/.pwd.lock -o -path etc/ld.so.cache -o -name '*-' -o -path root/.cache \
-        -o -path etc/resolv.conf -o -path 'etc/*shadow' \
-        -o -path etc/passwd -o -path etc/group -o -path 'etc/sub?id' -o -path '*rocksalt*' \\) -prune -o \
-        \\( -type f -exec sh -c 'for f; do echo \"$(stat -c \"%n %F %a %U:%G\" \"$f\") $(sha256sum <\"$f\")\"; done' sh {} + \\) \
-        -o -printf '%p %y %m %u:%g %l\\n'";
+    let apart = "\\( -path etc/machine-id -o -path etc/.pwd.lock -o -path etc/ld.so.cache -o -name '*-' -o -path root/.cache \
+        -o -path etc/resolv.conf -o -path 'etc/*shadow' -o -path etc/passwd -o -path etc/group -o -path 'etc/sub?id' \
+        -o -path '*rocksalt*' \\) -prune -o";
+    let places = "cd /; find etc home root usr/local usr/share/keyrings var/www var/backups/site -xdev";
+    let files = format!("{places} {apart} -printf '%p %y %m %u:%g %l\\n'");
+    let contents = format!("{places} {apart} -type f -exec sha256sum {{}} +");
     let looks = [
-        ("files", files),
+        ("files", &*files),
+        ("contents", &*contents),
         ("packages", "dpkg-query --show --showformat '${Package} ${Version} ${db:Status-Status}\\n'"),
         ("accounts", "cd /etc; grep -n '' passwd group subuid subgid; cut -d: -f1,2 shadow gshadow"),
         (
@@ -154,7 +155,7 @@ fn assert_is_a_web_server(example: &Example, number: usize, picture: &Picture) {
         ("rules", "policy drop"),
         ("settings", "1024\n"),
         ("zone", "Europe/Berlin"),
-        ("files", "home/alice/.ssh/authorized_keys regular file 600 alice:alice"),
+        ("files", "home/alice/.ssh/authorized_keys f 600 alice:alice"),
         ("files", "etc/logrotate.d/example.test"),
     ] {
         // Sorted lines: the number of the settings is before or after the other.
