@@ -245,7 +245,7 @@ fn a_user_who_is_logged_in_stays_until_he_has_left() {
 
 #[test]
 fn what_cannot_change_of_a_user_who_is_logged_in_is_said_and_changed_later() {
-    let states = "nosudo:\n  user.present:\n    - uid: 3000\n    - shell: /bin/sh\n";
+    let states = "nosudo:\n  user.present:\n    - uid: 3000\n    - allow_uid_change: True\n    - shell: /bin/sh\n";
     let Some(fleet) = fleet(Spec::debian(), "", states) else { return };
     let host = fleet.host(1);
     let shown = || host.run("getent passwd nosudo | cut -d: -f3,7").expect("getent");
