@@ -21,7 +21,7 @@ type Picture = BTreeMap<String, String>;
 /// Five empty machines, the example as a project for them, and a repository in their network.
 struct Example {
     fleet: Fleet,
-    pillar: String,
+    pillar: Value,
     _server: Server,
 }
 
@@ -39,11 +39,12 @@ impl Example {
             "keyring": "/usr/share/keyrings/testbed.asc",
             "key": repository.key().expect("it has a key"),
         }});
-        Some(Example { fleet, pillar: pillar.to_string(), _server: server })
+        Some(Example { fleet, pillar, _server: server })
     }
 
     fn apply(&self, mode: &str) -> Outcome {
-        let outcome = self.fleet.run_within(LIMIT, &["apply", "*", "--mode", mode, "--pillar", &self.pillar]);
+        let pillar = self.pillar.to_string();
+        let outcome = self.fleet.run_within(LIMIT, &["apply", "*", "--mode", mode, "--pillar", &pillar]);
         assert_code(&outcome, exit::FINE);
         outcome
     }
@@ -167,7 +168,7 @@ fn assert_is_a_web_server(example: &Example, number: usize, picture: &Picture) {
 fn an_empty_machine_becomes_a_web_server_in_one_run_and_the_same_one_in_every_mode() {
     let mut first: Option<(Vec<Picture>, Changed)> = None;
     for mode in ["ansible", "justdoit", "genius"] {
-        let Some(example) = Example::start() else { return };
+        let Some(mut example) = Example::start() else { return };
         assert!(example.get(1, "/").is_none(), "the machine is empty");
         let changes = changed(&example.apply(mode));
         assert!(changes.values().all(|changes| changes.len() > 35), "{mode}: {changes:?}");
@@ -180,6 +181,7 @@ fn an_empty_machine_becomes_a_web_server_in_one_run_and_the_same_one_in_every_mo
         for (number, before) in (1..).zip(&pictures) {
             assert_same(&format!("{mode}, second run: h{number}"), before, &picture(&example.fleet, number), &[]);
         }
+        assert_only_the_service_starts_again(&mut example, mode);
         match &first {
             None => first = Some((pictures, changes)),
             Some((ones, steps)) => {
@@ -191,6 +193,28 @@ fn an_empty_machine_becomes_a_web_server_in_one_run_and_the_same_one_in_every_mo
                 assert_eq!(steps, &changes, "{mode}: other steps changed something");
             }
         }
+    }
+}
+
+/// Another setting of our own service: its file changes, it starts again, and nothing else happens.
+#[track_caller]
+fn assert_only_the_service_starts_again(example: &mut Example, mode: &str) {
+    let processes = |example: &Example| -> Vec<String> {
+        let look = "systemctl show --property=MainPID --value status nginx cron";
+        (1..=HOSTS).map(|number| example.fleet.host(number).run(look).expect("systemctl")).collect()
+    };
+    let before = processes(example);
+    example.pillar["status"] = serde_json::json!({"every": 1});
+    let expected = [
+        "file_|-/etc/status.conf_|-/etc/status.conf_|-managed".to_owned(),
+        "service_|-status_|-status_|-running".to_owned(),
+    ];
+    let changes = changed(&example.apply(mode));
+    assert!(changes.values().all(|steps| *steps == expected), "{mode}: {changes:?}");
+    for (old, new) in before.iter().zip(&processes(example)) {
+        let (old, new): (Vec<&str>, Vec<&str>) = (old.split_whitespace().collect(), new.split_whitespace().collect());
+        assert_ne!(old[0], new[0], "{mode}: the service was not started again");
+        assert_eq!(old[1..], new[1..], "{mode}: others were");
     }
 }
 
