@@ -119,6 +119,8 @@ def steps(said):
     answer = json.loads(said[start:])["local"]
     if not isinstance(answer, dict):
         return {"errors": answer if isinstance(answer, list) else [str(answer)]}
+    if not answer:
+        raise Failed("Salt ran no step at all")
     found = []
     for state in sorted(answer.values(), key=lambda state: state["__run_num__"]):
         if "An exception occurred in this state" in str(state.get("comment")):
