@@ -119,6 +119,8 @@ def steps(said):
     answer = json.loads(said[start:])["local"]
     if not isinstance(answer, dict):
         return {"errors": answer if isinstance(answer, list) else [str(answer)]}
+    if not answer:
+        raise Failed("Salt ran no step at all")
     found = []
     for state in sorted(answer.values(), key=lambda state: state["__run_num__"]):
         if "An exception occurred in this state" in str(state.get("comment")):
@@ -242,6 +244,15 @@ def record(options, path):
     return bad
 
 
+def complete(parser, options):
+    """Finds out which Python the virtual environment is for."""
+    found = glob.glob(os.path.join(options.salt or "", "lib", "python3*", "site-packages", "salt"))
+    if not options.salt or not found:
+        parser.error("name a virtual environment that has Salt: --salt VENV, or SALT_VENV")
+    options.salt = os.path.abspath(options.salt)
+    options.python = re.search(r"python(3\.\d+)", os.path.basename(os.path.dirname(os.path.dirname(found[0])))).group(1)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--salt", default=os.environ.get("SALT_VENV"), help="Salt's virtual environment (SALT_VENV)")
@@ -250,11 +261,7 @@ def main():
     parser.add_argument("--only", help="only cases with this text in `what`")
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
-    found = glob.glob(os.path.join(options.salt or "", "lib", "python3*", "site-packages", "salt"))
-    if not options.salt or not found:
-        parser.error("name a virtual environment that has Salt: --salt VENV, or SALT_VENV")
-    options.salt = os.path.abspath(options.salt)
-    options.python = re.search(r"python(3\.\d+)", found[0][len(options.salt):]).group(1)
+    complete(parser, options)
     options.testbed = os.path.abspath(options.testbed)
     paths = []
     for name in options.cases or ["*"]:

@@ -26,6 +26,9 @@ impl Expected {
         }
         let steps = value.as_list().ok_or("it must be a list of steps, or {errors: [text]}")?;
         let steps: Vec<Json> = steps.iter().map(json::to_json).collect();
+        if steps.is_empty() {
+            return Err("it has no steps: nothing would be checked".into());
+        }
         for step in &steps {
             let step = step.as_object().ok_or("a step is a map")?;
             if let Some(key) = step.keys().find(|key| !KEYS.contains(&key.as_str())) {

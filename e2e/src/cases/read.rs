@@ -167,10 +167,11 @@ mod tests {
         for (lines, parts) in [
             ("  applies: []\n", ["user/present.yml: w", "`applies`"]),
             ("", ["neither `test` nor `apply`", "w"]),
-            ("  apply: []\n  host: windows\n", ["`host`", "windows"]),
-            ("  apply: []\n  packages: cron\n", ["`packages`", "list"]),
+            ("  apply: []\n", ["`apply`", "no steps"]),
+            ("  host: windows\n", ["`host`", "windows"]),
+            ("  packages: cron\n", ["`packages`", "list"]),
             ("  apply: [{outcome: true}]\n", ["`apply`", "outcome"]),
-            ("  apply: []\n  restless: ''\n", ["`restless`", "why"]),
+            ("  apply: [{result: true}]\n  restless: ''\n", ["`restless`", "why"]),
         ] {
             let problem = refused(&case(lines));
             assert!(parts.iter().all(|part| problem.contains(part)), "{problem}");

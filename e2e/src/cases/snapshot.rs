@@ -9,7 +9,7 @@ const LOOK: &str = r#"
 export LC_ALL=C
 find / /tmp -xdev \( -path /proc -o -path /sys -o -path /run -o -path /dev \
   -o -path '/var/cache/apt/*.bin' -o -path '/var/log/*tmp' -o -path /var/log/lastlog -o -path '*/.rocksalt*' \
-  -o -path '/var/lib/systemd/timers' -o -path '/var/log/journal' -o -path '/root/.cache' \
+  -o -path '/var/lib/systemd/timers' -o -path '/var/log/journal' -o -path '*/.cache' \
   -o -path '*rocksalt*' \) -prune -o -type d -printf 'file %p %i %m %U:%G\n' -o -printf 'file %p %i %m %U:%G %s %T@ %C@\n'
 cut -d' ' -f4- /proc/self/mountinfo | sed 's/^/mount /'
 echo "hostname $(hostname)"

@@ -201,27 +201,67 @@ door:
     assert_done(&apply(&fleet), "door", false);
 }
 
+/// A real login that stays until it's told to leave.
+struct Login<'a>(std::process::Child, &'a Host);
+
+impl Login<'_> {
+    fn of<'a>(fleet: &'a Fleet, user: &str) -> Login<'a> {
+        let host = fleet.host(1);
+        let mut ssh = fleet.bed.command("ssh");
+        ssh.args(["-F", "none", "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes", "-o"]);
+        ssh.arg(format!("UserKnownHostsFile={}", fleet.bed.known_hosts().display()))
+            .arg("-i")
+            .arg(fleet.bed.user_key());
+        ssh.arg(format!("{user}@{}", host.address)).arg("exec sleep 600");
+        let child = ssh.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("ssh starts");
+        wait_until("he is logged in", || !host.processes("sleep 600").is_empty());
+        Login(child, host)
+    }
+
+    fn leave(mut self) {
+        let Login(child, host) = &mut self;
+        assert!(!host.processes("sleep 600").is_empty(), "he was thrown out");
+        child.kill().and_then(|()| child.wait()).expect("he leaves");
+        host.kill("sleep 600");
+        wait_until("he has left", || host.run("pgrep -u nosudo").is_err());
+    }
+}
+
 #[test]
 fn a_user_who_is_logged_in_stays_until_he_has_left() {
     let Some(fleet) = fleet(Spec::debian(), "", "nosudo: user.absent\n") else { return };
     let host = fleet.host(1);
-    let mut login = fleet.bed.command("ssh");
-    login.args(["-F", "none", "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes", "-o"]);
-    login.arg(format!("UserKnownHostsFile={}", fleet.bed.known_hosts().display())).arg("-i").arg(fleet.bed.user_key());
-    login.arg(format!("nosudo@{}", host.address)).arg("exec sleep 600");
-    let mut login = login.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("ssh starts");
-    wait_until("he is logged in", || !host.processes("sleep 600").is_empty());
+    let login = Login::of(&fleet, "nosudo");
     let outcome = apply(&fleet);
     // The words of userdel.
     assert_failed(&outcome, "nosudo", &["currently used by process"]);
     assert_eq!(step(&outcome, "nosudo")["changes"], serde_json::json!({}), "nothing has changed");
     host.run("getent passwd nosudo && getent shadow nosudo && getent group nosudo").expect("all of him is there");
-    assert!(!host.processes("sleep 600").is_empty(), "nobody is thrown out");
-    login.kill().and_then(|()| login.wait()).expect("he leaves");
-    host.kill("sleep 600");
-    wait_until("he has left", || host.run("pgrep -u nosudo").is_err());
+    login.leave();
     assert_done(&apply(&fleet), "nosudo", true);
     assert!(host.run("getent passwd nosudo").is_err());
+    assert_done(&apply(&fleet), "nosudo", false);
+}
+
+#[test]
+fn what_cannot_change_of_a_user_who_is_logged_in_is_said_and_changed_later() {
+    let states = "nosudo:\n  user.present:\n    - uid: 3000\n    - allow_uid_change: True\n    - shell: /bin/sh\n";
+    let Some(fleet) = fleet(Spec::debian(), "", states) else { return };
+    let host = fleet.host(1);
+    let shown = || host.run("getent passwd nosudo | cut -d: -f3,7").expect("getent");
+    let before = shown();
+    let login = Login::of(&fleet, "nosudo");
+    let outcome = apply(&fleet);
+    // The words of usermod.
+    assert_failed(&outcome, "nosudo", &["currently used by process"]);
+    let changes = &step(&outcome, "nosudo")["changes"];
+    assert!(changes.get("uid").is_none(), "{}", outcome.all());
+    let (uid, shell) = (before.trim().split(':').next().unwrap_or_default(), changes.get("shell"));
+    let now = if shell.is_some() { "/bin/sh" } else { "/bin/bash" };
+    assert_eq!(shown(), format!("{uid}:{now}\n"), "what is said to have changed has: {}", outcome.all());
+    login.leave();
+    assert_done(&apply(&fleet), "nosudo", true);
+    assert_eq!(shown(), "3000:/bin/sh\n");
     assert_done(&apply(&fleet), "nosudo", false);
 }
 

@@ -31,6 +31,7 @@ fn states_do_on_real_machines_what_they_say() {
                     let verdict = if outcome.is_ok() { "ok" } else { "FAILED" };
                     say(&format!("{verdict:6} {:5.1} s  {}\n", began.elapsed().as_secs_f64(), case.name));
                     if let Err(problem) = outcome {
+                        say(&format!("  {problem}\n"));
                         wrong.lock().expect("no thread panics").push(format!("{}\n  {problem}", case.name));
                     }
                 }

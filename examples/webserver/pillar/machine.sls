@@ -1,8 +1,9 @@
 timezone: Europe/Berlin
 
-# Where packages come from. A repository with a key of its own has its text as `key`: it is written to `keyring`.
+# Where packages come from: your mirror. A repository with a key of its own has its text as `key`, which is written
+# to `keyring`.
 repository:
-  url: https://deb.debian.org/debian
+  url: http://mirror.example.org/debian
   suite: bookworm
   components: main
   keyring: /usr/share/keyrings/debian-archive-keyring.gpg

@@ -98,3 +98,29 @@ fn default_mode() -> u32 {
     let mask = mask.and_then(|mask| u32::from_str_radix(mask, 8).ok()).unwrap_or(0o022);
     0o666 & !mask
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_sees_a_file_before_it_is_whole_and_nothing_is_left_of_one_that_never_was() {
+        let place = tempfile::tempdir().expect("there is room for a directory");
+        let path = place.path().join("file");
+        fs::write(&path, "old").expect("it is ours");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("it is ours");
+        let names = || fs::read_dir(place.path()).expect("it is ours").count();
+        let mut broken_off = Temporary::beside(&path, None).expect("there is room");
+        broken_off.write_all(b"half").expect("there is room");
+        if nameless(&path).is_some() {
+            assert_eq!(names(), 1, "it has a name already");
+        }
+        drop(broken_off);
+        assert_eq!((names(), fs::read(&path).expect("it is ours")), (1, b"old".to_vec()));
+        let mut whole = Temporary::beside(&path, None).expect("there is room");
+        whole.write_all(b"new").expect("there is room");
+        whole.take_place_of(&path).expect("it is ours");
+        assert_eq!((names(), fs::read(&path).expect("it is ours")), (1, b"new".to_vec()));
+        assert_eq!(fs::metadata(&path).expect("it is ours").mode() & 0o777, 0o640, "it keeps the mode of the old one");
+    }
+}
