@@ -2,8 +2,13 @@
 //!
 //! To add one: write a file with a [`Provider`], and a line in [`PROVIDERS`].
 
+mod apk;
 mod apt;
+mod dnf;
+mod pacman;
+mod rpm;
 mod work;
+mod zypper;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -126,7 +131,7 @@ pub trait Provider: Sync {
 }
 
 /// Alphabetical by name.
-const PROVIDERS: &[&dyn Provider] = &[&apt::Apt];
+const PROVIDERS: &[&dyn Provider] = &[&apk::Apk, &apt::Apt, &dnf::Dnf, &pacman::Pacman, &zypper::Zypper];
 
 pub type Versions = BTreeMap<String, Vec<String>>;
 
