@@ -155,7 +155,10 @@ mod tests {
     #[test]
     fn armour_is_taken_off() {
         let bytes = bare(ARMOURED.as_bytes()).expect("it is a key");
-        assert_eq!(digest::of(Kind::Sha256, &bytes), "011a49a3652d08b345db8ce08e6175cef4aedcb99861acc627f2f48f3b46ff4d");
+        assert_eq!(
+            digest::of(Kind::Sha256, &bytes),
+            "011a49a3652d08b345db8ce08e6175cef4aedcb99861acc627f2f48f3b46ff4d"
+        );
         assert_eq!(bare(&bytes).expect("it is a key"), bytes, "a bare one stays as it is");
         assert_eq!(fingerprints(&bytes), ["0A602262846994CE23707A204FF7AD49085A8774"]);
         assert!(is_among("0x4FF7AD49085A8774", &fingerprints(&bytes)));
@@ -174,8 +177,17 @@ mod tests {
     #[test]
     fn key_servers_are_asked_by_http() {
         let asked = |server: &str| address(server, "0xABCD EF01");
-        assert_eq!(asked("keys.example.test"), "https://keys.example.test/pks/lookup?op=get&options=mr&search=0xABCDEF01");
-        assert_eq!(asked("hkp://keys.example.test"), "http://keys.example.test:11371/pks/lookup?op=get&options=mr&search=0xABCDEF01");
-        assert_eq!(asked("hkp://keys.example.test:80/"), "http://keys.example.test:80/pks/lookup?op=get&options=mr&search=0xABCDEF01");
+        assert_eq!(
+            asked("keys.example.test"),
+            "https://keys.example.test/pks/lookup?op=get&options=mr&search=0xABCDEF01"
+        );
+        assert_eq!(
+            asked("hkp://keys.example.test"),
+            "http://keys.example.test:11371/pks/lookup?op=get&options=mr&search=0xABCDEF01"
+        );
+        assert_eq!(
+            asked("hkp://keys.example.test:80/"),
+            "http://keys.example.test:80/pks/lookup?op=get&options=mr&search=0xABCDEF01"
+        );
     }
 }

@@ -109,7 +109,8 @@ impl Provider for Apk {
         options: &Options,
         _: bool,
     ) -> Result<std::result::Result<BTreeMap<String, String>, String>> {
-        let work = Work { verb: Verb::Upgrade, targets: Vec::new(), downgrade: false, held: false, options: options.clone() };
+        let work =
+            Work { verb: Verb::Upgrade, targets: Vec::new(), downgrade: false, held: false, options: options.clone() };
         let found = self.foresee(machine, &work)?.unwrap_or(Ok(Vec::new()));
         Ok(found.map(|all| all.into_iter().filter_map(|one| Some((one.name, one.new?))).collect()))
     }
@@ -189,13 +190,15 @@ impl Provider for Apk {
         let output = machine.query(&command(["apk", "info", "--who-owns", &path.to_string_lossy()]))?;
         // `/bin/x is owned by busybox-1.36.1-r2`
         let text = output.text();
-        let whole = text.lines().find_map(|line| line.split_once(" is owned by ")).map_or("", |(_, whole)| whole.trim());
+        let whole =
+            text.lines().find_map(|line| line.split_once(" is owned by ")).map_or("", |(_, whole)| whole.trim());
         Ok(split_version(whole).map_or("", |(name, _)| name).to_owned())
     }
 
     fn files(&self, machine: &dyn Probe, names: &[String]) -> Result<BTreeMap<String, Vec<String>>> {
         let mut found = BTreeMap::new();
-        let all: Vec<String> = if names.is_empty() { self.packages(machine)?.installed.keys().cloned().collect() } else { names.to_vec() };
+        let all: Vec<String> =
+            if names.is_empty() { self.packages(machine)?.installed.keys().cloned().collect() } else { names.to_vec() };
         for name in all {
             let text = output(machine, &["apk", "info", "--contents", sound(&name)?])?;
             let paths = text.lines().skip(1).filter(|line| !line.is_empty()).map(|line| format!("/{line}")).collect();
@@ -206,12 +209,23 @@ impl Provider for Apk {
 
     fn info(&self, machine: &dyn Probe, names: &[String]) -> Result<Map> {
         let content = machine.read(Path::new(DATABASE)).map_err(|error| Error::io("read", DATABASE, &error))?;
-        let keys = [("V", "version"), ("A", "arch"), ("T", "description"), ("U", "url"), ("L", "license"), ("I", "size"), ("m", "packager")];
+        let keys = [
+            ("V", "version"),
+            ("A", "arch"),
+            ("T", "description"),
+            ("U", "url"),
+            ("L", "license"),
+            ("I", "size"),
+            ("m", "packager"),
+        ];
         let mut found = Map::new();
         for block in String::from_utf8_lossy(&content).split("\n\n") {
             let field = |key: &str| block.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
-            let Some(name) = field("P").filter(|name| names.is_empty() || names.iter().any(|one| one == name)) else { continue };
-            let known: Map = keys.iter().filter_map(|(theirs, ours)| Some(((*ours).into(), field(theirs)?.into()))).collect();
+            let Some(name) = field("P").filter(|name| names.is_empty() || names.iter().any(|one| one == name)) else {
+                continue;
+            };
+            let known: Map =
+                keys.iter().filter_map(|(theirs, ours)| Some(((*ours).into(), field(theirs)?.into()))).collect();
             found.insert(name, known);
         }
         Ok(found)
@@ -285,8 +299,13 @@ mod tests {
         let found = policy(text);
         assert_eq!(found["busybox"], ["1.36.1-r5", "1.36.1-r2"]);
         assert_eq!(found["zsh"], ["5.9-r0"]);
-        let said = "(1/3) Installing a (1.0-r0)\n(2/3) Upgrading b (1.0-r0 -> 1.1-r0)\n(3/3) Purging c (2-r1)\nOK: 8 MiB\n";
-        let one = |name: &str, new: Option<&str>| Foreseen { name: name.into(), new: new.map(str::to_owned), purged: new.is_none() };
+        let said =
+            "(1/3) Installing a (1.0-r0)\n(2/3) Upgrading b (1.0-r0 -> 1.1-r0)\n(3/3) Purging c (2-r1)\nOK: 8 MiB\n";
+        let one = |name: &str, new: Option<&str>| Foreseen {
+            name: name.into(),
+            new: new.map(str::to_owned),
+            purged: new.is_none(),
+        };
         assert_eq!(steps(said), [one("a", Some("1.0-r0")), one("b", Some("1.1-r0")), one("c", None)]);
         assert_eq!(split_version("busybox-binsh-1.36.1-r2"), Some(("busybox-binsh", "1.36.1-r2")));
     }

@@ -9,8 +9,8 @@ use rocksalt_core::Map;
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Group, Options, Package, Packages, Provider, Report, Verb, Versions, Work, command, failure, has,
-    rpm, sound, sound_version,
+    Archive, Foreseen, Group, Options, Package, Packages, Provider, Report, Verb, Versions, Work, command, failure,
+    has, rpm, sound, sound_version,
 };
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -68,7 +68,9 @@ impl Dnf {
             return Ok(found);
         }
         let mut words = prefix(machine, options);
-        words.extend(["-C", "repoquery", "--available", "--qf", "%{name} %{epoch} %{version}-%{release}\n"].map(str::to_owned));
+        words.extend(
+            ["-C", "repoquery", "--available", "--qf", "%{name} %{epoch} %{version}-%{release}\n"].map(str::to_owned),
+        );
         for name in names {
             words.push(sound(name)?.to_owned());
         }
@@ -142,7 +144,8 @@ impl Provider for Dnf {
         options: &Options,
         _: bool,
     ) -> Result<std::result::Result<BTreeMap<String, String>, String>> {
-        let work = Work { verb: Verb::Upgrade, targets: Vec::new(), downgrade: false, held: false, options: options.clone() };
+        let work =
+            Work { verb: Verb::Upgrade, targets: Vec::new(), downgrade: false, held: false, options: options.clone() };
         let found = self.foresee(machine, &work)?.unwrap_or(Ok(Vec::new()));
         Ok(found.map(|all| all.into_iter().filter_map(|one| Some((one.name, one.new?))).collect()))
     }
@@ -199,9 +202,9 @@ impl Provider for Dnf {
         let report = self.run(machine, words, &[])?;
         match report.errors.first() {
             None => Ok(()),
-            Some(error) if error.contains("No such command") => Err(Error::failed(
-                "Cannot proceed, python3-dnf-plugin-versionlock is not installed.",
-            )),
+            Some(error) if error.contains("No such command") => {
+                Err(Error::failed("Cannot proceed, python3-dnf-plugin-versionlock is not installed."))
+            }
             Some(error) => Err(Error::failed(error.clone())),
         }
     }
@@ -267,7 +270,8 @@ fn table(text: &str) -> Vec<Foreseen> {
         }
         // What another replaces is told below it.
         if let Some(old) = line.trim().strip_prefix("replacing ") {
-            let name = old.split_whitespace().next().and_then(|word| word.rsplit_once('.')).map_or("", |(name, _)| name);
+            let name =
+                old.split_whitespace().next().and_then(|word| word.rsplit_once('.')).map_or("", |(name, _)| name);
             found.push(Foreseen { name: name.to_owned(), new: None, purged: true });
             continue;
         }
@@ -316,7 +320,11 @@ mod tests {
     #[test]
     fn tables_are_read() {
         let text = "Dependencies resolved.\n====\n Package  Architecture  Version  Repository  Size\n====\nInstalling:\n rs-tool             noarch             2:1.5-1             own             6.0 k\nInstalling dependencies:\n a-very-long-name-of-a-package-that-does-not-fit\n                     noarch             1.0-1             own             6.0 k\nUpgrading:\n up  noarch  2.0-1  own  1 k\n     replacing  old.noarch 1.0-1\nRemoving dependent packages:\n gone noarch 1-1 @own 4\n\nTransaction Summary\n====\nInstall  2 Packages\n";
-        let one = |name: &str, new: Option<&str>| Foreseen { name: name.into(), new: new.map(str::to_owned), purged: new.is_none() };
+        let one = |name: &str, new: Option<&str>| Foreseen {
+            name: name.into(),
+            new: new.map(str::to_owned),
+            purged: new.is_none(),
+        };
         let expected = [
             one("a-very-long-name-of-a-package-that-does-not-fit", Some("1.0-1")),
             one("gone", None),

@@ -204,10 +204,11 @@ fn known() -> String {
 /// Whether a program is on the machine.
 pub fn has(machine: &dyn Probe, program: &str) -> bool {
     let places = machine.env("PATH").unwrap_or_default();
-    let places = places.split(':').chain(["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]);
-    places.filter(|place| !place.is_empty()).any(|place| {
-        matches!(machine.stat(&Path::new(place).join(program), true), Ok(Some(stat)) if stat.mode & 0o111 != 0)
-    })
+    let places =
+        places.split(':').chain(["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]);
+    places.filter(|place| !place.is_empty()).any(
+        |place| matches!(machine.stat(&Path::new(place).join(program), true), Ok(Some(stat)) if stat.mode & 0o111 != 0),
+    )
 }
 
 /// A command with nothing in its environment that changes how the program speaks.

@@ -178,7 +178,8 @@ impl Provider for Pacman {
                 && available.get(&target.name) != Some(version)
             {
                 let there = available.get(&target.name).map_or("None", String::as_str);
-                let text = format!("No version matching '{}={version}' could be found (available: {there})", target.name);
+                let text =
+                    format!("No version matching '{}={version}' could be found (available: {there})", target.name);
                 return Ok(Report { errors: vec![text], ..Report::default() });
             }
         }
@@ -272,7 +273,8 @@ impl Provider for Pacman {
         ];
         let mut found = Map::new();
         for mut one in self.details(machine, "-Qi", names)? {
-            let known = keys.iter().filter_map(|(theirs, ours)| Some(((*ours).into(), one.get(*theirs)?.as_str().into())));
+            let known =
+                keys.iter().filter_map(|(theirs, ours)| Some(((*ours).into(), one.get(*theirs)?.as_str().into())));
             let known: Map = known.collect();
             if let Some(name) = one.remove("Name") {
                 found.insert(name, known);

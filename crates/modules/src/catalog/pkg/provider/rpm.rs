@@ -77,7 +77,8 @@ pub fn owner(machine: &dyn Probe, path: &Path) -> Result<String> {
 }
 
 pub fn files(machine: &dyn Probe, names: &[String]) -> Result<BTreeMap<String, Vec<String>>> {
-    let mut words = vec!["rpm", if names.is_empty() { "-qa" } else { "-q" }, "--queryformat", "[%{=NAME} %{FILENAMES}\n]"];
+    let mut words =
+        vec!["rpm", if names.is_empty() { "-qa" } else { "-q" }, "--queryformat", "[%{=NAME} %{FILENAMES}\n]"];
     for name in names {
         words.push(sound(name)?);
     }

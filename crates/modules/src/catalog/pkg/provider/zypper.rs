@@ -9,8 +9,8 @@ use rocksalt_core::{Map, Value};
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Options, Package, Packages, Provider, Report, Verb, Versions, Work, command, failure, rpm, sound,
-    sound_version,
+    Archive, Foreseen, Options, Package, Packages, Provider, Report, Verb, Versions, Work, command, failure, rpm,
+    sound, sound_version,
 };
 use crate::machine::{Command, Probe, System};
 use crate::{Error, Result};
@@ -51,7 +51,9 @@ fn words(work: &Work) -> Result<Vec<String>> {
         Verb::DistUpgrade => words.extend(["dist-upgrade", "--auto-agree-with-licenses"].map(str::to_owned)),
         Verb::Upgrade => words.extend(["update", "--auto-agree-with-licenses"].map(str::to_owned)),
     }
-    if let Some(repository) = work.options.fromrepo.as_ref().filter(|_| !matches!(work.verb, Verb::Remove | Verb::Purge)) {
+    if let Some(repository) =
+        work.options.fromrepo.as_ref().filter(|_| !matches!(work.verb, Verb::Remove | Verb::Purge))
+    {
         words.extend(["--repo".to_owned(), repository.clone()]);
     }
     if !matches!(work.verb, Verb::DistUpgrade | Verb::Upgrade) {
@@ -164,7 +166,8 @@ impl Provider for Zypper {
 
     fn foresee(&self, machine: &dyn Probe, work: &Work) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
         let mut argv = words(work)?;
-        let verb = argv.iter().position(|word| matches!(word.as_str(), "install" | "remove" | "update" | "dist-upgrade"));
+        let verb =
+            argv.iter().position(|word| matches!(word.as_str(), "install" | "remove" | "update" | "dist-upgrade"));
         argv.insert(verb.map_or(argv.len(), |verb| verb + 1), "--dry-run".into());
         let look = command(argv);
         let output = machine.query(&look)?;
@@ -198,7 +201,8 @@ impl Provider for Zypper {
             let (_, rest) = block.split_once(&format!("<{tag}>"))?;
             Some(unescaped(rest.split_once(&format!("</{tag}>"))?.0))
         };
-        let locks = text.split("<lock ").skip(1).filter(|block| inner(block, "type").is_none_or(|kind| kind == "package"));
+        let locks =
+            text.split("<lock ").skip(1).filter(|block| inner(block, "type").is_none_or(|kind| kind == "package"));
         Ok(locks
             .filter_map(|block| {
                 let version = inner(block, "version").map(|text| text.trim_start_matches(['=', ' ']).to_owned());
@@ -281,7 +285,8 @@ fn summary(text: &str) -> Vec<Foreseen> {
     ] {
         let Some((_, rest)) = text.split_once(&format!("<{tag}>")) else { continue };
         let block = rest.split_once(&format!("</{tag}>")).map_or(rest, |(block, _)| block);
-        for solvable in solvables(block).into_iter().filter(|one| one.get("type").is_none_or(|kind| kind == "package")) {
+        for solvable in solvables(block).into_iter().filter(|one| one.get("type").is_none_or(|kind| kind == "package"))
+        {
             let Some(name) = solvable.get("name").cloned() else { continue };
             let new = solvable.get("edition").cloned().filter(|_| !goes);
             found.push(Foreseen { name, new, purged: goes });
@@ -299,7 +304,11 @@ mod tests {
     #[test]
     fn summaries_are_read() {
         let text = "<install-summary>\n<to-install>\n<solvable type=\"package\" name=\"rs-lib\" edition=\"1.0-1\" arch=\"noarch\" summary=\"a &lt;b&gt; test\">\n<description>A test.</description></solvable>\n</to-install>\n<to-upgrade>\n<solvable type=\"package\" name=\"rs-tool\" edition=\"2:2.0-1\" edition-old=\"1.5-1\"/>\n</to-upgrade>\n<to-remove>\n<solvable type=\"package\" name=\"gone\" edition=\"1-1\"/>\n</to-remove>\n</install-summary>";
-        let one = |name: &str, new: Option<&str>| Foreseen { name: name.into(), new: new.map(str::to_owned), purged: new.is_none() };
+        let one = |name: &str, new: Option<&str>| Foreseen {
+            name: name.into(),
+            new: new.map(str::to_owned),
+            purged: new.is_none(),
+        };
         assert_eq!(summary(text), [one("gone", None), one("rs-lib", Some("1.0-1")), one("rs-tool", Some("2:2.0-1"))]);
     }
 }

@@ -53,9 +53,7 @@ impl State for GroupInstalled {
             Ok(None) => return settled("pkg.group_install not available for this platform".into()),
             Err(error) => {
                 let name = &self.name;
-                return settled(format!(
-                    "An error was encountered while installing/updating group '{name}': {error}."
-                ));
+                return settled(format!("An error was encountered while installing/updating group '{name}': {error}."));
             }
         };
         let wrong: Vec<&str> = group.mandatory.iter().filter(|name| skip.contains(name)).map(String::as_str).collect();

@@ -85,7 +85,8 @@ fn key(arguments: &Map) -> Option<String> {
 fn join(all: &[&Map]) -> Option<Map> {
     let mut joined = (*all.first()?).clone();
     let mut wishes: Vec<Wish> = Vec::new();
-    for wish in all.iter().map(|arguments| wishes::of_arguments(arguments)).collect::<Option<Vec<_>>>()?.into_iter().flatten()
+    for wish in
+        all.iter().map(|arguments| wishes::of_arguments(arguments)).collect::<Option<Vec<_>>>()?.into_iter().flatten()
     {
         match wishes.iter().find(|known| known.name == wish.name) {
             Some(known) if *known == wish => {}

@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::super::condition::Judge;
 use super::super::provider::{Options, Provider, provider};
-use super::super::wishes::{self, Wish};
 use super::super::refresh;
+use super::super::wishes::{self, Wish};
 use super::install::Attempt;
 use super::{Decision, Flag, Join, State, Step, Touches, Verdict, joined, problem};
 use crate::Result;
