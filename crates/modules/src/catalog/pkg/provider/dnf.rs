@@ -256,7 +256,7 @@ fn table(text: &str) -> Vec<Foreseen> {
             break;
         }
         if !line.starts_with(' ') && line.ends_with(':') {
-            removes = match line.split_whitespace().next() {
+            removes = match line.trim_end_matches(':').split_whitespace().next() {
                 Some("Installing" | "Upgrading" | "Downgrading" | "Reinstalling") => Some(false),
                 Some("Removing") => Some(true),
                 _ => None,

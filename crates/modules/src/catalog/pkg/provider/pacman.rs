@@ -109,7 +109,13 @@ impl Provider for Pacman {
     }
 
     fn packages(&self, machine: &dyn Probe) -> Result<Arc<Packages>> {
-        let text = output(machine, &["pacman", "-Q"])?;
+        let look = command(["pacman", "-Q"]);
+        let output = machine.query(&look)?;
+        // It fails if nothing at all is installed, and says nothing.
+        if !output.success() && !output.stderr.is_empty() {
+            return Err(Error::failed(failure(&look, &output)));
+        }
+        let text = output.text();
         let rows = text.lines().filter_map(|line| line.split_once(' '));
         let installed = rows.map(|(name, version)| (name.to_owned(), vec![version.trim().to_owned()])).collect();
         Ok(Arc::new(Packages { installed, ..Packages::default() }))
