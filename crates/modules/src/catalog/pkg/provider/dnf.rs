@@ -209,6 +209,10 @@ impl Provider for Dnf {
         }
     }
 
+    fn install_upgrades(&self) -> bool {
+        false
+    }
+
     fn released(&self) -> &'static str {
         "is no longer held."
     }

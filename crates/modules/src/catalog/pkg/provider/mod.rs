@@ -100,6 +100,11 @@ pub trait Provider: Sync {
         false
     }
 
+    /// Whether installing a package that is there makes it newer, with no version named.
+    fn install_upgrades(&self) -> bool {
+        true
+    }
+
     /// Whether removing leaves configuration behind, so that purging is another thing.
     fn keeps_configuration(&self) -> bool {
         false
