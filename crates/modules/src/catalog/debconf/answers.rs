@@ -87,7 +87,10 @@ fn stanzas(machine: &dyn Probe, file: &str) -> Result<Vec<Fields>> {
     let fields = |stanza: &str| {
         // What is indented is of no interest: texts to show, and variables.
         let lines = stanza.lines().filter(|line| !line.starts_with(' '));
-        lines.filter_map(|line| line.split_once(':')).map(|(key, value)| (key.to_owned(), unescaped(value.trim()))).collect()
+        lines
+            .filter_map(|line| line.split_once(':'))
+            .map(|(key, value)| (key.to_owned(), unescaped(value.trim())))
+            .collect()
     };
     Ok(text.split("\n\n").map(fields).filter(|fields: &Fields| !fields.is_empty()).collect())
 }
@@ -146,6 +149,9 @@ mod tests {
             .iter()
             .map(|one| format!("{} {} {} {}", one.package, one.question, one.kind, one.shown()))
             .collect();
-        assert_eq!(found, ["a a/q string d", "b a/q string d", "a a/r string own", "a a/pw password (password hidden)"]);
+        assert_eq!(
+            found,
+            ["a a/q string d", "b a/q string d", "a a/r string own", "a a/pw password (password hidden)"]
+        );
     }
 }

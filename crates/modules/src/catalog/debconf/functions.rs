@@ -8,8 +8,7 @@ use super::{Entry, Flag, Function, answers, entry};
 use crate::machine::System;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] =
-    &[entry::<GetSelections>(), entry::<Set>(), entry::<SetFile>(), entry::<Show>()];
+pub const FUNCTIONS: &[Entry] = &[entry::<GetSelections>(), entry::<Set>(), entry::<SetFile>(), entry::<Show>()];
 
 /// Every answer, by package: lists of question, type and value. Passwords are not shown.
 ///

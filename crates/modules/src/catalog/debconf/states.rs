@@ -126,8 +126,7 @@ impl State for SetFile {
         if new.is_empty() {
             return Ok(Decision::Settled(Verdict::good(done)));
         }
-        let changes: Map =
-            new.iter().map(|answer| (answer.question.as_str().into(), answer.shown().into())).collect();
+        let changes: Map = new.iter().map(|answer| (answer.question.as_str().into(), answer.shown().into())).collect();
         let plan = Plan { lines: text, done: Verdict::good(done).changes(changes.clone()) };
         Ok(Decision::Change(plan, Verdict::would("Debconf selections would have been set.").changes(changes)))
     }
@@ -158,8 +157,7 @@ impl SetFile {
         let Some(renderer) = &self.template else { return Ok(Some(text)) };
         let mut context = self.defaults.as_map().cloned().unwrap_or_default();
         context.extend(self.context.as_map().cloned().unwrap_or_default());
-        let template =
-            Template { renderer, text: &text, source: &self.source, saltenv: step.saltenv, context };
+        let template = Template { renderer, text: &text, source: &self.source, saltenv: step.saltenv, context };
         machine.tree().render(&template).map(Some)
     }
 }

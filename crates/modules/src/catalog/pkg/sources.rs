@@ -31,7 +31,12 @@ impl Found {
 }
 
 /// Looks at each; what is wrong with one is the whole answer.
-pub fn look(machine: &dyn Probe, provider: &dyn Provider, wishes: &[Wish], saltenv: &str) -> Result<Result<Vec<Found>, String>> {
+pub fn look(
+    machine: &dyn Probe,
+    provider: &dyn Provider,
+    wishes: &[Wish],
+    saltenv: &str,
+) -> Result<Result<Vec<Found>, String>> {
     let mut found = Vec::new();
     for wish in wishes {
         let place = wish.version.as_deref().unwrap_or_default();
@@ -109,5 +114,7 @@ impl Drop for Laid<'_> {
 }
 
 fn safe(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_ascii_alphanumeric() || "+.-~".contains(letter) { letter } else { '_' }).collect()
+    text.chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() || "+.-~".contains(letter) { letter } else { '_' })
+        .collect()
 }

@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
-use super::super::{find_state, Step};
+use super::super::{Step, find_state};
 use super::apt::Sources;
 use super::{Form, Function, form, ini};
 use crate::machine::{Probe, System};

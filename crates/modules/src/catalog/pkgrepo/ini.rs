@@ -111,7 +111,8 @@ impl Repository {
 
     /// As Salt describes it.
     pub fn described(&self) -> Map {
-        let mut map: Map = self.options.iter().map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect();
+        let mut map: Map =
+            self.options.iter().map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect();
         if !self.comments.is_empty() {
             let comments = self.comments.iter().map(|line| line.as_str().into()).collect();
             map.insert("comments", Value::List(comments));

@@ -90,8 +90,11 @@ pub fn is_among(id: &str, fingerprints: &[String]) -> bool {
     id.len() >= 8 && fingerprints.iter().any(|fingerprint| fingerprint.ends_with(&id))
 }
 
+/// Tag and body.
+type Packet<'a> = (u8, &'a [u8]);
+
 /// The packets that it is made of: tag and body. Empty if it isn't made of packets.
-fn packets(mut bytes: &[u8]) -> Vec<(u8, &[u8])> {
+fn packets(mut bytes: &[u8]) -> Vec<Packet<'_>> {
     let mut found = Vec::new();
     while let Some((packet, rest)) = packet(bytes) {
         found.push(packet);
@@ -100,7 +103,8 @@ fn packets(mut bytes: &[u8]) -> Vec<(u8, &[u8])> {
     if bytes.is_empty() { found } else { Vec::new() }
 }
 
-fn packet(bytes: &[u8]) -> Option<((u8, &[u8]), &[u8])> {
+/// The first, and what comes behind it.
+fn packet(bytes: &[u8]) -> Option<(Packet<'_>, &[u8])> {
     let (&head, rest) = bytes.split_first()?;
     let number = |bytes: &[u8]| bytes.iter().fold(0usize, |sum, byte| sum << 8 | usize::from(*byte));
     let (tag, length, rest) = match head & 0xC0 {
@@ -110,7 +114,7 @@ fn packet(bytes: &[u8]) -> Option<((u8, &[u8]), &[u8])> {
                 0..=191 => (head & 0x3F, usize::from(first), rest),
                 192..=223 => {
                     let (&second, rest) = rest.split_first()?;
-                    (head & 0x3F, (usize::from(first) - 192 << 8) + usize::from(second) + 192, rest)
+                    (head & 0x3F, ((usize::from(first) - 192) << 8) + usize::from(second) + 192, rest)
                 }
                 255 => (head & 0x3F, number(rest.get(..4)?), rest.get(4..)?),
                 // Partial lengths are for data, not for keys.
@@ -155,7 +159,10 @@ mod tests {
     #[test]
     fn armour_is_taken_off() {
         let bytes = bare(ARMOURED.as_bytes()).expect("it is a key");
-        assert_eq!(digest::of(Kind::Sha256, &bytes), "011a49a3652d08b345db8ce08e6175cef4aedcb99861acc627f2f48f3b46ff4d");
+        assert_eq!(
+            digest::of(Kind::Sha256, &bytes),
+            "011a49a3652d08b345db8ce08e6175cef4aedcb99861acc627f2f48f3b46ff4d"
+        );
         assert_eq!(bare(&bytes).expect("it is a key"), bytes, "a bare one stays as it is");
         assert_eq!(fingerprints(&bytes), ["0A602262846994CE23707A204FF7AD49085A8774"]);
         assert!(is_among("0x4FF7AD49085A8774", &fingerprints(&bytes)));
@@ -174,8 +181,17 @@ mod tests {
     #[test]
     fn key_servers_are_asked_by_http() {
         let asked = |server: &str| address(server, "0xABCD EF01");
-        assert_eq!(asked("keys.example.test"), "https://keys.example.test/pks/lookup?op=get&options=mr&search=0xABCDEF01");
-        assert_eq!(asked("hkp://keys.example.test"), "http://keys.example.test:11371/pks/lookup?op=get&options=mr&search=0xABCDEF01");
-        assert_eq!(asked("hkp://keys.example.test:80/"), "http://keys.example.test:80/pks/lookup?op=get&options=mr&search=0xABCDEF01");
+        assert_eq!(
+            asked("keys.example.test"),
+            "https://keys.example.test/pks/lookup?op=get&options=mr&search=0xABCDEF01"
+        );
+        assert_eq!(
+            asked("hkp://keys.example.test"),
+            "http://keys.example.test:11371/pks/lookup?op=get&options=mr&search=0xABCDEF01"
+        );
+        assert_eq!(
+            asked("hkp://keys.example.test:80/"),
+            "http://keys.example.test:80/pks/lookup?op=get&options=mr&search=0xABCDEF01"
+        );
     }
 }

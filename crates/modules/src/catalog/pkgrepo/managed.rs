@@ -342,8 +342,9 @@ impl Managed {
             changes = Map::from_iter([("repo".into(), id.as_str().into())]);
         }
         let folder = ini::folders(family)[0];
-        let mut file = found.cloned().unwrap_or_else(|| {
-            ini::File { path: PathBuf::from(format!("{folder}/{id}.repo")), ..ini::File::default() }
+        let mut file = found.cloned().unwrap_or_else(|| ini::File {
+            path: PathBuf::from(format!("{folder}/{id}.repo")),
+            ..ini::File::default()
         });
         match file.repositories.iter_mut().find(|one| one.id == *id) {
             Some(known) => *known = new,
@@ -373,7 +374,9 @@ fn list(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::Null => None,
         Value::List(items) => Some(items.iter().map(|item| item.to_string().trim().to_owned()).collect()),
-        text => Some(text.to_string().split(',').map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()),
+        text => Some(
+            text.to_string().split(',').map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect(),
+        ),
     }
 }
 
@@ -401,7 +404,8 @@ fn change(old: Value, new: Value) -> Map {
 
 /// The keys of a repository that differ, as Salt shows them.
 fn differences(pre: &Map, post: &Map) -> Map {
-    let keys = ["comps", "disabled", "dist", "suites", "type", "types", "uri", "uris", "line", "architectures", "signedby"];
+    let keys =
+        ["comps", "disabled", "dist", "suites", "type", "types", "uri", "uris", "line", "architectures", "signedby"];
     let mut changes = Map::new();
     for key in keys {
         let value = |map: &Map| map.get(key).cloned().unwrap_or_default();

@@ -77,7 +77,10 @@ fn numbers(one: &[&str], other: &[&str]) -> Ordering {
 fn suffixes(one: &[(i8, u64)], other: &[(i8, u64)]) -> Ordering {
     let longest = one.len().max(other.len());
     let at = |list: &[(i8, u64)], index: usize| list.get(index).copied().unwrap_or((0, 0));
-    (0..longest).map(|index| at(one, index).cmp(&at(other, index))).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    (0..longest)
+        .map(|index| at(one, index).cmp(&at(other, index)))
+        .find(|order| order.is_ne())
+        .unwrap_or(Ordering::Equal)
 }
 
 #[cfg(test)]

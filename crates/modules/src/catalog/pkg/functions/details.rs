@@ -199,9 +199,9 @@ impl Function for UpgradeAvailable {
         let newest = provider.candidates(machine, std::slice::from_ref(&self.name), &Options::default())?;
         let now = provider.packages(machine)?;
         let installed = now.of(machine, provider, &self.name);
-        Ok(newest.get(&self.name).is_some_and(|newest| {
-            !installed.iter().any(|version| provider.compare(version, newest).is_ge())
-        }))
+        Ok(newest
+            .get(&self.name)
+            .is_some_and(|newest| !installed.iter().any(|version| provider.compare(version, newest).is_ge())))
     }
 }
 

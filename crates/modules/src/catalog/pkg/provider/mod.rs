@@ -2,8 +2,13 @@
 //!
 //! To add one: write a file with a [`Provider`], and a line in [`PROVIDERS`].
 
+mod apk;
 mod apt;
+mod dnf;
+mod pacman;
+mod rpm;
 mod work;
+mod zypper;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -95,6 +100,11 @@ pub trait Provider: Sync {
         false
     }
 
+    /// Whether installing a package that is there makes it newer, with no version named.
+    fn install_upgrades(&self) -> bool {
+        true
+    }
+
     /// Whether removing leaves configuration behind, so that purging is another thing.
     fn keeps_configuration(&self) -> bool {
         false
@@ -126,7 +136,7 @@ pub trait Provider: Sync {
 }
 
 /// Alphabetical by name.
-const PROVIDERS: &[&dyn Provider] = &[&apt::Apt];
+const PROVIDERS: &[&dyn Provider] = &[&apk::Apk, &apt::Apt, &dnf::Dnf, &pacman::Pacman, &zypper::Zypper];
 
 pub type Versions = BTreeMap<String, Vec<String>>;
 
@@ -199,10 +209,11 @@ fn known() -> String {
 /// Whether a program is on the machine.
 pub fn has(machine: &dyn Probe, program: &str) -> bool {
     let places = machine.env("PATH").unwrap_or_default();
-    let places = places.split(':').chain(["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]);
-    places.filter(|place| !place.is_empty()).any(|place| {
-        matches!(machine.stat(&Path::new(place).join(program), true), Ok(Some(stat)) if stat.mode & 0o111 != 0)
-    })
+    let places =
+        places.split(':').chain(["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]);
+    places.filter(|place| !place.is_empty()).any(
+        |place| matches!(machine.stat(&Path::new(place).join(program), true), Ok(Some(stat)) if stat.mode & 0o111 != 0),
+    )
 }
 
 /// A command with nothing in its environment that changes how the program speaks.

@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use rocksalt_core::{Map, Value};
 
-use super::super::super::file::Flag;
-
 /// One transaction.
 #[derive(Clone, Debug)]
 pub struct Work {
@@ -120,12 +118,4 @@ pub struct Report {
     pub errors: Vec<String>,
     /// What was done besides: waiting, repairing.
     pub warnings: Vec<String>,
-}
-
-/// Yes, no, or nothing said; as Salt's `is_true` takes it.
-pub fn is_true(value: &Value) -> bool {
-    match value {
-        Value::String(text) => matches!(text.to_ascii_lowercase().as_str(), "true" | "1"),
-        other => Flag(other.truth()).0,
-    }
 }

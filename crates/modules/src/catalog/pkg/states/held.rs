@@ -89,7 +89,8 @@ impl State for Held {
             let version = wish.version.as_ref().map(|version| format!(" (version = {version})")).unwrap_or_default();
             match locks.get(&wish.name) {
                 Some(locked) if provider.holds_versions() && *locked != wish.version => {
-                    comments.push(format!("The following package's hold rule would be updated: {}{version}", wish.name));
+                    comments
+                        .push(format!("The following package's hold rule would be updated: {}{version}", wish.name));
                     plan.anew.push(wish.clone());
                     plan.hold.push(wish.clone());
                 }
@@ -137,9 +138,8 @@ impl State for Unheld {
         let mut comments = Vec::new();
         for (name, locked) in &locks {
             let wish = wishes.iter().find(|wish| wish.name == *name);
-            let meant = wish.is_some_and(|wish| {
-                !provider.holds_versions() || locked.is_none() || *locked == wish.version
-            });
+            let meant =
+                wish.is_some_and(|wish| !provider.holds_versions() || locked.is_none() || *locked == wish.version);
             if self.all.0 || meant {
                 let shown = wish.and_then(|wish| wish.version.as_ref()).and(locked.as_ref());
                 let version = shown.map(|version| format!(" (version = {version})")).unwrap_or_default();

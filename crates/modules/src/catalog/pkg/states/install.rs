@@ -46,9 +46,11 @@ impl Attempt<'_> {
         let plain: Vec<&Wish> = self.targets.iter().chain(self.reinstall).collect();
         let asked = plain.iter().filter(|wish| wish.version.is_some() && self.file(wish).is_none());
         let asked: Vec<String> = asked.map(|wish| wish.name.clone()).collect();
-        let known = if asked.is_empty() { Versions::new() } else { provider.versions(machine, &asked, self.options)? };
+        let known =
+            if asked.is_empty() { Versions::new() } else { provider.versions(machine, &asked, self.options)? };
         for (verb, wishes) in [(Verb::Install, self.targets), (Verb::Reinstall, self.reinstall)] {
-            let mut work = Work { verb, targets: Vec::new(), downgrade: false, held: false, options: self.options.clone() };
+            let mut work =
+                Work { verb, targets: Vec::new(), downgrade: false, held: false, options: self.options.clone() };
             for wish in wishes {
                 let installed = now.of(machine, provider, &wish.name);
                 let target = match (self.file(wish), &wish.version) {
@@ -143,7 +145,8 @@ impl Attempt<'_> {
         let held = self.held(machine)?;
         if !held.is_empty() && !self.update_holds && !provider.breaks_holds() {
             let names: Vec<&str> = held.iter().map(|(name, _)| name.as_str()).collect();
-            let text = format!("The following package(s) are being held and will not be upgraded: {}", names.join(", "));
+            let text =
+                format!("The following package(s) are being held and will not be upgraded: {}", names.join(", "));
             let report = Report { errors: vec![text], ..Report::default() };
             return Ok(Done { changes: Map::new(), report, packages: before.installed.clone() });
         }

@@ -250,7 +250,13 @@ impl Installed {
     }
 
     /// Whether all that is wished for are versions that the lists have as the newest: no need to fetch them.
-    fn is_known(&self, machine: &dyn Probe, provider: &dyn Provider, plan: &Option<Box<Plan>>, step: &Step<'_>) -> Result<bool> {
+    fn is_known(
+        &self,
+        machine: &dyn Probe,
+        provider: &dyn Provider,
+        plan: &Option<Box<Plan>>,
+        step: &Step<'_>,
+    ) -> Result<bool> {
         let Some(plan) = plan.as_ref().filter(|plan| plan.targets.iter().all(|wish| wish.version.is_some())) else {
             return Ok(false);
         };
@@ -320,7 +326,9 @@ impl Installed {
         for wish in desired.iter_mut().filter(|wish| latest(wish)) {
             let installed = now.of(machine, provider, &wish.name).last();
             wish.version = match (newest.get(&wish.name), installed) {
-                (Some(newest), Some(installed)) if provider.compare(installed, newest).is_ge() => Some(installed.clone()),
+                (Some(newest), Some(installed)) if provider.compare(installed, newest).is_ge() => {
+                    Some(installed.clone())
+                }
                 (Some(newest), _) => Some(newest.clone()),
                 (None, installed) => installed.cloned(),
             };
@@ -388,7 +396,8 @@ impl Installed {
         }
         let judge = self.judge(provider);
         let is_right = |wish: &&Wish| {
-            let now = done.packages.get(&wish.name).or_else(|| done.packages.get(&provider.normal(machine, &wish.name)));
+            let now =
+                done.packages.get(&wish.name).or_else(|| done.packages.get(&provider.normal(machine, &wish.name)));
             let file = plan.files.iter().find(|file| file.name == wish.name).map(|file| &file.package.version);
             let wished = file.or(wish.version.as_ref());
             now.is_some_and(|now| wished.is_none_or(|wished| judge.fulfilled(now, wished, false)))

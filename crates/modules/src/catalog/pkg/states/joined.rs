@@ -85,7 +85,8 @@ fn key(arguments: &Map) -> Option<String> {
 fn join(all: &[&Map]) -> Option<Map> {
     let mut joined = (*all.first()?).clone();
     let mut wishes: Vec<Wish> = Vec::new();
-    for wish in all.iter().map(|arguments| wishes::of_arguments(arguments)).collect::<Option<Vec<_>>>()?.into_iter().flatten()
+    for wish in
+        all.iter().map(|arguments| wishes::of_arguments(arguments)).collect::<Option<Vec<_>>>()?.into_iter().flatten()
     {
         match wishes.iter().find(|known| known.name == wish.name) {
             Some(known) if *known == wish => {}
@@ -152,5 +153,69 @@ pub fn seconds(value: &Value) -> f64 {
         Value::Float(seconds) => *seconds,
         Value::String(text) => text.trim().parse().unwrap_or_default(),
         _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rocksalt_core::yaml;
+
+    use super::*;
+
+    fn map(text: &str) -> Map {
+        yaml::parse(text).expect("it is YAML").as_map().expect("a map").clone()
+    }
+
+    #[test]
+    fn only_steps_that_are_alike_are_joined() {
+        let key = |text: &str| key(&map(text));
+        assert_eq!(key("{name: a}"), key("{name: b, version: 1.0}"));
+        assert_eq!(key("{name: a}"), key("{name: x, pkgs: [b, {c: 2}]}"));
+        assert_ne!(key("{name: a}"), key("{name: b, fromrepo: testing}"));
+        for alone in [
+            "{name: a, hold: true}",
+            "{name: a, sources: [{a: /x}]}",
+            "{name: a, reinstall: true}",
+            "{name: a, pkgs: []}",
+        ] {
+            assert_eq!(key(alone), None, "{alone}");
+        }
+    }
+
+    #[test]
+    fn one_step_does_the_work_of_all() {
+        let all = [map("{name: a, version: 1.0}"), map("{name: x, pkgs: [b, {c: '>2'}]}"), map("{name: b}")];
+        let joined = join(&all.iter().collect::<Vec<_>>()).expect("they fit together");
+        assert_eq!(joined, map("{name: a, pkgs: [{a: '1.0'}, b, {c: '>2'}]}"));
+        let odd = [map("{name: a, version: 1.0}"), map("{name: a}")];
+        assert_eq!(join(&odd.iter().collect::<Vec<_>>()), None, "one after another counts");
+    }
+
+    #[test]
+    fn each_gets_what_is_its_own() {
+        let change = |new: &str| super::super::super::changes::change("", new);
+        let whole = Verdict::good("3 targeted packages were installed/updated.")
+            .change("a", change("1.0"))
+            .change("b", change("2.0"))
+            .change("lib", change("0.1"))
+            .output(TARGETS, vec![Value::from("a"), Value::from("b")]);
+        let part = |text: &str, test: bool| (INSTALLED.part)(&map(text), &whole, test);
+        let first = part("{name: a, version: 1.0}", false);
+        assert_eq!(first.comment, "The following packages were installed/updated: a=1.0");
+        assert_eq!(first.changes.keys().map(ToString::to_string).collect::<Vec<_>>(), ["a", "lib"], "what came along");
+        let second = part("{name: x, pkgs: [b, c]}", false);
+        assert_eq!(
+            second.comment,
+            "The following packages were installed/updated: b\nThe following packages were already installed: c"
+        );
+        assert_eq!(second.changes.keys().map(ToString::to_string).collect::<Vec<_>>(), ["b"]);
+        let third = part("{name: c}", false);
+        assert_eq!(
+            (third.result, third.comment.as_str()),
+            (Some(true), "All specified packages are already installed")
+        );
+        assert!(third.changes.is_empty());
+        let dry = part("{name: b}", true);
+        assert_eq!((dry.result, dry.comment.as_str()), (None, "The following packages would be installed/updated: b"));
     }
 }

@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::super::condition::Judge;
 use super::super::provider::{Options, Provider, provider};
-use super::super::wishes::{self, Wish};
 use super::super::refresh;
+use super::super::wishes::{self, Wish};
 use super::install::Attempt;
 use super::{Decision, Flag, Join, State, Step, Touches, Verdict, joined, problem};
 use crate::Result;
@@ -210,7 +210,7 @@ impl Latest {
 
     fn dry(&self, machine: &dyn Probe, provider: &dyn Provider, plan: &Plan, step: &Step<'_>) -> Result<Verdict> {
         let options = Options::read(step.low);
-        let forecast = self.attempt(provider, &bare(&plan.targets), &options).foresee(machine)?;
+        let forecast = self.attempt(provider, &asked(provider, &plan.targets), &options).foresee(machine)?;
         let names = sorted(plan.targets.iter().map(|wish| wish.name.clone()));
         let mut comment = vec![format!("The following packages would be installed/upgraded: {}", names.join(", "))];
         if !plan.stay.is_empty() {
@@ -226,7 +226,7 @@ impl Latest {
 
     fn install(&self, machine: &dyn System, provider: &dyn Provider, plan: &Plan, step: &Step<'_>) -> Result<Verdict> {
         let options = Options::read(step.low);
-        let done = self.attempt(provider, &bare(&plan.targets), &options).perform(machine)?;
+        let done = self.attempt(provider, &asked(provider, &plan.targets), &options).perform(machine)?;
         let warnings = done.report.warnings;
         if !done.report.errors.is_empty() {
             let inner = problem("installing package(s)", &done.report.errors, done.changes);
@@ -276,9 +276,10 @@ fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
     names
 }
 
-/// The manager takes the newest by itself.
-fn bare(targets: &[Wish]) -> Vec<Wish> {
-    targets.iter().map(|wish| Wish { name: wish.name.clone(), version: None }).collect()
+/// Most managers take the newest by themselves.
+fn asked(provider: &dyn Provider, targets: &[Wish]) -> Vec<Wish> {
+    let version = |wish: &Wish| wish.version.clone().filter(|_| !provider.install_upgrades());
+    targets.iter().map(|wish| Wish { name: wish.name.clone(), version: version(wish) }).collect()
 }
 
 fn targets(wishes: &[Wish]) -> Vec<Value> {

@@ -1,5 +1,6 @@
 //! `pkg`'s states: which packages shall be there, in which versions.
 
+mod group;
 mod held;
 mod install;
 mod installed;
@@ -15,6 +16,7 @@ use super::super::{Decision, Join, State, StateEntry, Step, Thing, Touches, Verd
 use rocksalt_core::Map;
 
 pub const STATES: &[StateEntry] = &[
+    state::<group::GroupInstalled>(),
     state::<held::Held>(),
     state::<installed::Installed>(),
     state::<latest::Latest>(),

@@ -194,9 +194,9 @@ impl Order<'_> {
     #[allow(clippy::result_large_err, reason = "a verdict found on the way is how most runs end")]
     fn wishes(&self) -> Result<Vec<Wish>, Verdict> {
         let wishes = match self.pkgs.truth() {
-            true => wishes::of_packages(self.pkgs).filter(|wishes| !wishes.is_empty()).ok_or_else(|| {
-                Verdict::bad("Invalidly formatted pkgs parameter. See minion log.")
-            })?,
+            true => wishes::of_packages(self.pkgs)
+                .filter(|wishes| !wishes.is_empty())
+                .ok_or_else(|| Verdict::bad("Invalidly formatted pkgs parameter. See minion log."))?,
             false => {
                 let version = Some(self.version).filter(|version| version.truth()).map(ToString::to_string);
                 vec![Wish { name: self.name.to_owned(), version }]
@@ -244,9 +244,8 @@ impl Order<'_> {
             let verdict = problem("removing package(s)", &errors, changes);
             return Ok(Verdict { warnings, ..verdict });
         }
-        let still = |name: &&String| {
-            there(&after).contains_key(*name) || (self.purge && after.removed.contains_key(*name))
-        };
+        let still =
+            |name: &&String| there(&after).contains_key(*name) || (self.purge && after.removed.contains_key(*name));
         let failed: Vec<&str> = plan.targets.iter().filter(still).map(String::as_str).collect();
         if !failed.is_empty() {
             let text = format!("The following packages failed to {}: {}.", self.action(), failed.join(", "));

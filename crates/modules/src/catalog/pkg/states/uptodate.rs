@@ -132,15 +132,13 @@ impl State for Uptodate {
     }
 }
 
+/// What is to be done, and the versions that it brings.
+type Found = (Work, BTreeMap<String, String>);
+
 impl Uptodate {
     /// The work and the new versions; a verdict if there is nothing to do.
     #[allow(clippy::result_large_err, reason = "a verdict found on the way is how most runs end")]
-    fn find(
-        &self,
-        machine: &dyn Probe,
-        provider: &dyn Provider,
-        step: &Step<'_>,
-    ) -> Result<Result<(Work, BTreeMap<String, String>), Verdict>> {
+    fn find(&self, machine: &dyn Probe, provider: &dyn Provider, step: &Step<'_>) -> Result<Result<Found, Verdict>> {
         let options = Options::read(step.low);
         let mut new = match provider.upgrades(machine, &options, self.dist_upgrade.0)? {
             Ok(new) => new,

@@ -39,7 +39,16 @@ impl Line {
         let mut words = rest.split_whitespace().map(str::to_owned);
         let (uri, suite) = (words.next()?, words.next()?);
         let (kind, comment) = (kind.to_owned(), comment.to_owned());
-        Some(Line { text: trimmed.to_owned(), disabled, kind, options, uri, suite, components: words.collect(), comment })
+        Some(Line {
+            text: trimmed.to_owned(),
+            disabled,
+            kind,
+            options,
+            uri,
+            suite,
+            components: words.collect(),
+            comment,
+        })
     }
 
     /// As Salt writes it.
@@ -84,7 +93,8 @@ mod tests {
 
     #[test]
     fn lines_are_read_and_written() {
-        let text = "deb [arch=amd64,i386 signed-by=/etc/apt/keyrings/x.gpg] https://x.test/debian bookworm main contrib #note";
+        let text =
+            "deb [arch=amd64,i386 signed-by=/etc/apt/keyrings/x.gpg] https://x.test/debian bookworm main contrib #note";
         let line = Line::read(text).expect("it is a repository");
         assert_eq!(line.write(), text);
         assert_eq!(line.architectures(), ["amd64", "i386"]);

@@ -244,7 +244,8 @@ impl Sources {
                     return true;
                 }
                 let components = entry.components();
-                let left: Vec<String> = components.iter().filter(|one| !wished.components.contains(one)).cloned().collect();
+                let left: Vec<String> =
+                    components.iter().filter(|one| !wished.components.contains(one)).cloned().collect();
                 let equal = left.is_empty() && components.len() == wished.components.len();
                 if equal {
                     found = true;
@@ -382,7 +383,9 @@ impl Entry {
     fn described(&self, file: &Path) -> Vec<Map> {
         let (disabled, signed_by) = match self {
             Entry::Line(line) => (line.disabled, line.option("signed-by").unwrap_or_default().to_owned().into()),
-            Entry::Section(section) => (section.is_disabled(), section.get("Signed-By").map_or(Value::Null, Into::into)),
+            Entry::Section(section) => {
+                (section.is_disabled(), section.get("Signed-By").map_or(Value::Null, Into::into))
+            }
             Entry::Other(_) => return Vec::new(),
         };
         let list = |words: Vec<String>| Value::List(words.into_iter().map(Value::from).collect());

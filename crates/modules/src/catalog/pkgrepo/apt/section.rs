@@ -66,11 +66,14 @@ impl Section {
     }
 
     pub fn remark(&mut self, text: &str) {
-        self.remarks = text.lines().map(|line| if line.starts_with('#') { line.to_owned() } else { format!("#{line}") }).collect();
+        self.remarks =
+            text.lines().map(|line| if line.starts_with('#') { line.to_owned() } else { format!("#{line}") }).collect();
     }
 
     pub fn is_disabled(&self) -> bool {
-        self.get("Enabled").is_some_and(|text| matches!(&*text.to_ascii_lowercase(), "no" | "false" | "without" | "off" | "disable" | "0"))
+        self.get("Enabled").is_some_and(|text| {
+            matches!(&*text.to_ascii_lowercase(), "no" | "false" | "without" | "off" | "disable" | "0")
+        })
     }
 }
 

@@ -107,7 +107,10 @@ mod tests {
         let text = "hello:\n  Installed: 1.0\n  Candidate: 1.2-1\n  Version table:\n     1.2-1 500\n        500 file:/srv ./ Packages\n \
                     *** 1.0 100\n        100 /var/lib/dpkg/status\nnone:\n  Installed: (none)\n  Candidate: (none)\n  Version table:\n";
         let found = read(text);
-        assert_eq!(found["hello"], Known { candidate: Some("1.2-1".into()), versions: vec!["1.2-1".into(), "1.0".into()] });
+        assert_eq!(
+            found["hello"],
+            Known { candidate: Some("1.2-1".into()), versions: vec!["1.2-1".into(), "1.0".into()] }
+        );
         assert_eq!(found["none"], Known::default());
     }
 

@@ -126,6 +126,8 @@ mod tests {
             Some("Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 42 (apt-get)")
         );
         assert_eq!(locked("E: Unable to locate package x"), None);
-        assert!(interrupted("E: dpkg was interrupted, you must manually run 'dpkg --configure -a' to correct the problem. "));
+        assert!(interrupted(
+            "E: dpkg was interrupted, you must manually run 'dpkg --configure -a' to correct the problem. "
+        ));
     }
 }
