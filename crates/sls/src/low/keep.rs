@@ -139,7 +139,7 @@ mod tests {
         let kept = from_cbor(&to_cbor(&low.keep())).expect("it is CBOR");
         let again = Low::of_kept(&kept).expect("it is low data");
         assert_eq!(again.keep(), low.keep());
-        assert_eq!((again.steps, again.aggregates), (low.steps, low.aggregates));
+        assert_eq!((&again.steps, &again.aggregates), (&low.steps, &low.aggregates));
         assert!(again.chunks[1].name_value.is_none() && again.chunks[0].spots.len() == 1);
         let mut broken = low.keep();
         if let Value::Map(map) = &mut broken {

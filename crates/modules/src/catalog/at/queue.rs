@@ -59,6 +59,7 @@ pub fn all(machine: &dyn Probe) -> Result<Vec<Job>> {
         return Err(failure("list the jobs of at", &output));
     }
     let mut jobs: Vec<Job> = output.text().lines().filter_map(parse).collect();
+    jobs.sort_by_key(|job| job.id.parse::<u64>().unwrap_or(u64::MAX));
     for job in &mut jobs {
         let script = script(machine, &job.id)?;
         job.tag = script.lines().filter_map(|line| line.strip_prefix(TAG)).next_back().map(tag_of).unwrap_or_default();

@@ -61,14 +61,23 @@ impl Provider for OpenRc {
 
     fn set_boot(&self, machine: &dyn System, name: &str, enable: bool, how: &How) -> Result<()> {
         let doing = format!("could not make {name} {}", if enable { "start with the system" } else { "not start" });
-        let words: &[&str] =
-            if enable { &["rc-update", "add", name, LEVEL] } else { &["rc-update", "--all", "del", name] };
-        succeeded(&run(machine, words, how)?, words, &doing)
+        let levels = levels_of(machine, name);
+        // It fails for a level that the service is not in, so each is named.
+        let words: Vec<&str> = match enable {
+            true => vec!["rc-update", "add", name, LEVEL],
+            false => ["rc-update", "del", name].into_iter().chain(levels.iter().map(String::as_str)).collect(),
+        };
+        succeeded(&run(machine, &words, how)?, &words, &doing)
     }
 }
 
-/// In any runlevel.
 fn starts(machine: &dyn Probe, name: &str) -> bool {
-    let levels = look::names(machine, LEVELS);
-    levels.iter().any(|level| look::exists(machine, &format!("{LEVELS}/{level}/{name}")))
+    !levels_of(machine, name).is_empty()
+}
+
+/// The runlevels that start it.
+fn levels_of(machine: &dyn Probe, name: &str) -> Vec<String> {
+    let mut levels = look::names(machine, LEVELS);
+    levels.retain(|level| look::exists(machine, &format!("{LEVELS}/{level}/{name}")));
+    levels
 }
