@@ -16,6 +16,7 @@ mod defaults;
 mod dig;
 mod disk;
 mod dnsutil;
+mod docker;
 mod environ;
 mod event;
 mod file;
@@ -42,6 +43,7 @@ mod saltutil;
 mod service;
 mod slsutil;
 mod sql;
+mod stateconf;
 mod states;
 mod status;
 mod sys;
@@ -72,6 +74,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("dig", dig::FUNCTIONS),
     ("disk", disk::FUNCTIONS),
     ("dnsutil", dnsutil::FUNCTIONS),
+    ("docker", docker::FUNCTIONS),
     ("environ", environ::FUNCTIONS),
     ("event", event::FUNCTIONS),
     ("file", file::FUNCTIONS),
@@ -111,6 +114,10 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 /// Alphabetical by noun; a noun's states are beside its functions.
 const STATES: &[(&str, &[StateEntry])] = &[
     ("cmd", cmd::STATES),
+    ("docker_container", docker::CONTAINER_STATES),
+    ("docker_image", docker::IMAGE_STATES),
+    ("docker_network", docker::NETWORK_STATES),
+    ("docker_volume", docker::VOLUME_STATES),
     ("environ", environ::STATES),
     ("event", event::STATES),
     ("file", file::STATES),
@@ -129,6 +136,7 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("postgres_schema", postgres::SCHEMA_STATES),
     ("postgres_tablespace", postgres::TABLESPACE_STATES),
     ("postgres_user", postgres::USER_STATES),
+    ("stateconf", stateconf::STATES),
     ("test", test::STATES),
 ];
 
