@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn odd_arguments_are_named() {
         let error = |text| wish(text, "null").expect_err("it is odd").to_string();
-        assert_eq!(error("{port_binding: 80}"), "there is no argument 'port_binding', did you mean 'port_bindings'?");
+        assert_eq!(error("{port_binding: 80}"), "there is no argument 'port_binding'; did you mean 'port_bindings'?");
         assert_eq!(error("{restart: no, restart_policy: always}"), "'restart_policy' is given twice, under two names");
         assert!(wish("{}", "{a: {mtu: 4}}").is_err());
     }

@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(local.runas.as_deref(), Some("postgres"));
         let odd = Map::from_iter([("db_pasword".into(), "x".into())]);
         let error = Server::of(&machine(), &odd, Names::State).err().map(|error| error.to_string());
-        assert_eq!(error.as_deref(), Some("there is no argument 'db_pasword', did you mean 'db_password'?"));
+        assert_eq!(error.as_deref(), Some("there is no argument 'db_pasword'; did you mean 'db_password'?"));
     }
 
     #[test]
