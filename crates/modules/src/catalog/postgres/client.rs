@@ -36,7 +36,7 @@ impl Server {
             Names::State => ["db_user", "db_host", "db_port", "maintenance_db", "db_password", "user"],
             Names::Function => ["user", "host", "port", "maintenance_db", "password", "runas"],
         };
-        for name in kwargs.keys().filter_map(Value::as_str).filter(|name| !known.contains(name)) {
+        if let Some(name) = kwargs.keys().filter_map(Value::as_str).find(|name| !known.contains(name)) {
             let hint = nearest::hint(name, known.iter().copied());
             return Err(Error::arguments(format!("there is no argument '{name}'{hint}")));
         }

@@ -102,6 +102,14 @@ impl State for Running {
 }
 
 impl Running {
+    /// A container that was not there is started in any case, as in Salt.
+    fn starts(&self, make: bool, exists: bool, before: Option<&str>) -> bool {
+        match make {
+            true => !exists || self.start.0,
+            false => self.start.0 && before != Some("running"),
+        }
+    }
+
     fn look(&self, machine: &dyn Probe, _: &Step<'_>, force: bool, signal: bool) -> Result<Decision<Work>> {
         let name = sound(&self.name)?;
         let Some(image) = self.image.as_deref().filter(|image| !image.is_empty()) else {
@@ -130,8 +138,7 @@ impl Running {
         } else if !make {
             comments.push(format!("Container '{name}' is already configured as specified"));
         }
-        let start =
-            (make && (container.is_none() || self.start.0)) || (!make && self.start.0 && before != Some("running"));
+        let start = self.starts(make, container.is_some(), before);
         if !make && !start && signal.is_none() {
             return sql::settled(Verdict::good(told(&comments)));
         }
@@ -214,9 +221,7 @@ impl Running {
             ids.insert("added", added);
             changes.insert("container_id", ids);
         }
-        if (work.make && (!work.exists || self.start.0))
-            || (!work.make && self.start.0 && work.before != Some("running"))
-        {
+        if self.starts(work.make, work.exists, work.before) {
             engine.tell(machine, &["start", name])?;
         }
         let now = engine.inspect(machine, "container", name)?;

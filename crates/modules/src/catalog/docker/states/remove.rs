@@ -36,10 +36,13 @@ pub struct Stopped {
     error_on_absent: Flag,
 }
 
+/// The containers to stop, each with how it is.
+type Work = (Engine, Vec<(String, &'static str)>);
+
 impl State for Stopped {
     const NAME: &'static str = "docker_container.stopped";
     const WATCHES: bool = true;
-    type Plan = (Engine, Vec<(String, &'static str)>);
+    type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {
         sql::or_bad(self.look(machine))
@@ -67,7 +70,7 @@ impl State for Stopped {
 }
 
 impl Stopped {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<(Engine, Vec<(String, &'static str)>)>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
         let engine = Engine::find(machine)?;
         let targets = self.containers.clone().unwrap_or_else(|| vec![self.name.clone()]);
         let (mut absent, mut paused, mut stop) = (Vec::new(), Vec::new(), Vec::new());
