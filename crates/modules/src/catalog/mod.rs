@@ -22,6 +22,7 @@ mod defaults;
 mod dig;
 mod disk;
 mod dnsutil;
+mod docker;
 mod environ;
 mod event;
 mod file;
@@ -61,6 +62,7 @@ mod sql;
 mod ssh;
 mod ssh_auth;
 mod ssh_known_hosts;
+mod stateconf;
 mod states;
 mod status;
 mod sys;
@@ -111,6 +113,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("dig", dig::FUNCTIONS),
     ("disk", disk::FUNCTIONS),
     ("dnsutil", dnsutil::FUNCTIONS),
+    ("docker", docker::FUNCTIONS),
     ("environ", environ::FUNCTIONS),
     ("event", event::FUNCTIONS),
     ("file", file::FUNCTIONS),
@@ -180,6 +183,10 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("cmd", cmd::STATES),
     ("cron", cron::STATES),
     ("debconf", debconf::STATES),
+    ("docker_container", docker::CONTAINER_STATES),
+    ("docker_image", docker::IMAGE_STATES),
+    ("docker_network", docker::NETWORK_STATES),
+    ("docker_volume", docker::VOLUME_STATES),
     ("environ", environ::STATES),
     ("event", event::STATES),
     ("file", file::STATES),
@@ -217,6 +224,7 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("ssh_known_hosts", ssh_known_hosts::STATES),
     ("sysctl", sysctl::STATES),
     ("system", system::STATES),
+    ("stateconf", stateconf::STATES),
     ("test", test::STATES),
     ("timezone", timezone::STATES),
     ("user", user::STATES),

@@ -42,6 +42,7 @@ mod pruned;
 mod recurse;
 mod rename;
 mod replace;
+mod retention_schedule;
 mod selinux;
 mod serialize;
 mod source;
@@ -88,6 +89,7 @@ pub const STATES: &[StateEntry] = &[
     state::<recurse::Recurse>(),
     state::<rename::Rename>(),
     state::<replace::Replace>(),
+    state::<retention_schedule::RetentionSchedule>(),
     state::<serialize::Serialize>(),
     state::<symlink::Symlink>(),
     state::<tidied::Tidied>(),
