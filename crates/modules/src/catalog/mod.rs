@@ -109,6 +109,7 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("environ", environ::STATES),
     ("event", event::STATES),
     ("file", file::STATES),
+    ("git", git::STATES),
     ("host", host::STATES),
     ("ini", ini::STATES),
     ("module", module::STATES),
