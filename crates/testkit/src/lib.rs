@@ -17,10 +17,10 @@ mod roster;
 mod scratch;
 mod tool;
 
-pub use base::prepare as prepare_base;
+pub use base::{prepare as prepare_base, prepare_extra};
 pub use bed::{Bed, Host, remove_all, remove_stale};
 pub use error::Error;
-pub use host::{Kind, Quirk, Spec};
+pub use host::{Kind, Mount, Quirk, Spec};
 pub use loopback::Loopback;
 pub use process::Usage;
 pub use roster::{Entry, roster};

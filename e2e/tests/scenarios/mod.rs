@@ -5,6 +5,7 @@ mod commands;
 mod faults;
 mod fifty;
 mod logins;
+mod machines;
 mod many;
 mod odd_hosts;
 mod states;

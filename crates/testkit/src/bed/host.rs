@@ -68,8 +68,20 @@ impl Host {
     /// Runs shell lines on the host, as root and without a login; what they print.
     pub fn run(&self, lines: &str) -> Result<String, Error> {
         let init = self.init().ok_or_else(|| Error::Unsupported(format!("host {} has ended", self.id())))?;
-        let mut command = Command::new("nsenter");
-        command.args(["--mount", "--uts", "--ipc", "--net", "--pid", "--target", &init.to_string(), "--"]);
+        let mut command = Command::new("setpriv");
+        command.args([
+            "--bounding-set",
+            "-sys_time",
+            "nsenter",
+            "--mount",
+            "--uts",
+            "--ipc",
+            "--net",
+            "--pid",
+            "--target",
+            &init.to_string(),
+            "--",
+        ]);
         command.env_clear().env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         tool::run(command.args(["/bin/sh", "-c", lines]))
     }

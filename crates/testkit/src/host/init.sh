@@ -1,12 +1,18 @@
 # The first process of a throw-away host, in new namespaces.
-# Arguments: the host's directory, its base root, its name, its addresses with prefix lengths.
+# Arguments: the host's directory, its base root, its name, its addresses with prefix lengths, and the layer with its
+# further packages, if there is one.
 # The host's changes live in a tmpfs of its own mount namespace: they go when its last process does.
 set -e
-directory=$1 base=$2 hostname=$3 addresses=$4
+directory=$1 base=$2 hostname=$3 addresses=$4 extra=$5
 noexec() { # keeps what is there
   mkdir -p "$1"
   mount --bind "$1" "$1"
   mount -o remount,bind,noexec,nosuid "$1"
+}
+show() { # a directory of this machine
+  mkdir -p "$2"
+  mount --bind "$1" "$2"
+  mount -o remount,bind,ro "$2"
 }
 fill() {
   mount -t tmpfs -o size=64k,mode="$(stat -c %a "$1")" tmpfs "$1"
@@ -25,7 +31,7 @@ mkdir -p "$directory/scratch" "$directory/root"
 mount -t tmpfs -o mode=755 tmpfs "$directory/scratch"
 mkdir "$directory/scratch/upper" "$directory/scratch/work"
 mount -t overlay overlay \
-  -o "lowerdir=$directory/layer:$base,upperdir=$directory/scratch/upper,workdir=$directory/scratch/work" "$directory/root"
+  -o "lowerdir=$directory/layer:${extra:+$extra:}$base,upperdir=$directory/scratch/upper,workdir=$directory/scratch/work" "$directory/root"
 cd "$directory/root"
 mount -t proc proc proc
 mount -t sysfs -o ro sysfs sys
