@@ -6,9 +6,11 @@ mod from_template;
 mod function;
 mod in_place;
 mod state;
+mod tool;
 mod verdict;
 
 mod alternatives;
+mod archive;
 mod cmd;
 mod config;
 mod cp;
@@ -32,6 +34,7 @@ mod mine;
 mod module;
 mod network;
 mod pillar;
+mod pip;
 mod pkg;
 mod ps;
 mod publish;
@@ -62,6 +65,7 @@ use crate::text::glob;
 /// Alphabetical by noun.
 const NOUNS: &[(&str, &[Entry])] = &[
     ("alternatives", alternatives::FUNCTIONS),
+    ("archive", archive::FUNCTIONS),
     ("cmd", cmd::FUNCTIONS),
     ("config", config::FUNCTIONS),
     ("cp", cp::FUNCTIONS),
@@ -82,6 +86,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("mine", mine::FUNCTIONS),
     ("network", network::FUNCTIONS),
     ("pillar", pillar::FUNCTIONS),
+    ("pip", pip::FUNCTIONS),
     ("pkg", pkg::FUNCTIONS),
     ("ps", ps::FUNCTIONS),
     ("publish", publish::FUNCTIONS),
@@ -105,6 +110,7 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 
 /// Alphabetical by noun; a noun's states are beside its functions.
 const STATES: &[(&str, &[StateEntry])] = &[
+    ("archive", archive::STATES),
     ("cmd", cmd::STATES),
     ("environ", environ::STATES),
     ("event", event::STATES),
@@ -113,6 +119,7 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("host", host::STATES),
     ("ini", ini::STATES),
     ("module", module::STATES),
+    ("pip", pip::STATES),
     ("test", test::STATES),
 ];
 

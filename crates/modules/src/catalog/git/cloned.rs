@@ -83,7 +83,9 @@ impl State for Cloned {
             let mut words = vec!["clone".to_owned()];
             words.extend(self.branch.as_ref().map(|branch| format!("--branch={branch}")));
             words.extend(["--".into(), url.clone(), target.clone()]);
-            let verdict = |verb: &str| Verdict::good(format!("{url} {verb} to {target}{with}")).change("new", format!("{url} => {target}"));
+            let verdict = |verb: &str| {
+                Verdict::good(format!("{url} {verb} to {target}{with}")).change("new", format!("{url} => {target}"))
+            };
             let dry = Verdict { result: None, ..verdict("would be cloned") };
             return Ok(Decision::Change(Plan::Clone { words, access, done: verdict("cloned") }, dry));
         }
@@ -94,7 +96,8 @@ impl State for Cloned {
         if let Err(fault) = git.output(&["status", "-z", "--porcelain"]) {
             return fail(fault.to_string());
         }
-        let there = |and: String| Ok(Decision::Settled(Verdict::good(format!("Repository already exists at {target}{and}"))));
+        let there =
+            |and: String| Ok(Decision::Settled(Verdict::good(format!("Repository already exists at {target}{and}"))));
         let Some(branch) = self.branch.clone() else { return there(String::new()) };
         let old = match git.output(&["rev-parse", "--abbrev-ref", "HEAD"]) {
             Ok(old) => old,
@@ -123,7 +126,9 @@ impl State for Cloned {
                     false => git.merged(&["checkout", "-b", &branch, &format!("origin/{branch}"), "--"]),
                 };
                 Ok(match done {
-                    Ok(_) => Verdict::good(format!("Branch changed to '{branch}'")).change("branch", change(&old, &branch)),
+                    Ok(_) => {
+                        Verdict::good(format!("Branch changed to '{branch}'")).change("branch", change(&old, &branch))
+                    }
                     Err(fault) => Verdict::bad(format!("Failed to change branch to '{branch}': {fault}")),
                 })
             }

@@ -59,7 +59,9 @@ impl Place<'_> {
         match output.code {
             0 => Ok(()),
             1 => Err("Section or key is invalid".into()),
-            5 if self.get(machine, key).is_ok_and(|found| found.is_none()) => Err(format!("Key '{key}' does not exist")),
+            5 if self.get(machine, key).is_ok_and(|found| found.is_none()) => {
+                Err(format!("Key '{key}' does not exist"))
+            }
             5 if value.is_some() => {
                 Err(format!("Multiple values exist for key '{key}' and value_regex matches multiple values"))
             }

@@ -110,9 +110,7 @@ impl State for Detached {
         Ok(match self.perform(machine, &plan, &mut said, &mut changes) {
             Ok(()) => Verdict::good(comments(&said)).changes(changes),
             Err(text) if said.is_empty() => Verdict::bad(text).changes(changes),
-            Err(text) => {
-                Verdict::bad(format!("{text}\n\nChanges already made: {}", comments(&said))).changes(changes)
-            }
+            Err(text) => Verdict::bad(format!("{text}\n\nChanges already made: {}", comments(&said))).changes(changes),
         })
     }
 
@@ -146,15 +144,19 @@ impl Detached {
         let is_hash = rev.len() <= 40 && rev.bytes().all(|byte| byte.is_ascii_hexdigit());
         let rev = if is_hash { rev.to_ascii_lowercase() } else { rev };
         let user = self.user.as_deref();
-        let mut plan = Plan { rev, target, url, access, is_hash, known_url: None, clone: None, fetch: true, old: None, new: None };
+        let mut plan =
+            Plan { rev, target, url, access, is_hash, known_url: None, clone: None, fetch: true, old: None, new: None };
         let target = &plan.target;
         if look::is_directory(machine, &format!("{target}/.git")) || look::is_worktree(machine, target, user) {
             let git = Git::looking(machine, target, user);
-            let commit = |rev: &str| git.output(&["rev-parse", "--verify", "--quiet", &format!("{rev}^{{commit}}")]).ok();
+            let commit =
+                |rev: &str| git.output(&["rev-parse", "--verify", "--quiet", &format!("{rev}^{{commit}}")]).ok();
             plan.old = commit("HEAD");
             match git.output(&["remote", "--verbose"]) {
                 Ok(text) => {
-                    let found = read::remotes(&text).into_iter().find(|(name, action, _)| *name == self.remote && action == "fetch");
+                    let found = read::remotes(&text)
+                        .into_iter()
+                        .find(|(name, action, _)| *name == self.remote && action == "fetch");
                     plan.known_url = found.map(|(_, _, url)| url);
                 }
                 Err(fault) => return Ok(Err(fault.reason())),
@@ -209,7 +211,9 @@ impl Detached {
             None if stays && !self.hard_reset => {
                 return Verdict::good("Already checked out at correct revision");
             }
-            None if plan.fetch && plan.new.is_none() => steps.push(format!("Repository remote {remote} would be fetched")),
+            None if plan.fetch && plan.new.is_none() => {
+                steps.push(format!("Repository remote {remote} would be fetched"))
+            }
             None if self.hard_reset.0 => steps.push(format!("Hard reset to HEAD would be performed on {target}")),
             None => steps.push(format!(
                 "Commit ID {} would be checked out at {target}",

@@ -15,6 +15,8 @@ mod run;
 mod settings;
 mod sound;
 
+pub use access::redacted;
+
 use rocksalt_core::Value;
 
 use super::{Entry, Function, StateEntry, entry, state};

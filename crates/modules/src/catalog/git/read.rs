@@ -109,8 +109,11 @@ mod tests {
         );
         assert_eq!(
             remotes("origin\t/srv/a b.git (fetch)\norigin\t/srv/a b.git (push)\n"),
-            [("origin", "fetch", "/srv/a b.git"), ("origin", "push", "/srv/a b.git")]
-                .map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned()))
+            [("origin", "fetch", "/srv/a b.git"), ("origin", "push", "/srv/a b.git")].map(|(a, b, c)| (
+                a.to_owned(),
+                b.to_owned(),
+                c.to_owned()
+            ))
         );
         assert_eq!(Value::Map(settings("a.b\n1\0a.b\n2 3\0c.d\0")).to_string(), "{'a.b': ['1', '2 3'], 'c.d': ['']}");
     }

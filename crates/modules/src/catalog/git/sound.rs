@@ -49,7 +49,8 @@ mod tests {
 
     #[test]
     fn programs_and_options_are_refused() {
-        for good in ["https://h/a.git", "git@h:a.git", "ssh://git@h:22/a", "/srv/a b.git", "file:///srv/a", "h:a::b/c"] {
+        for good in ["https://h/a.git", "git@h:a.git", "ssh://git@h:22/a", "/srv/a b.git", "file:///srv/a", "h:a::b/c"]
+        {
             assert!(url(good).is_ok(), "{good}");
         }
         for bad in ["", "--upload-pack=x", "ext::sh -c id", "fd::17", "ssh://-oProxyCommand=x/a", "-x@h:a", "a\nb"] {

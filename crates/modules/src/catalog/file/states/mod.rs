@@ -55,6 +55,8 @@ mod walk;
 mod work;
 
 pub use flag::Flag;
+pub use hashes::read as read_hash;
+pub use source::{Proof, choose, fetch, redacted};
 pub use work::{Action, Plan};
 
 use rocksalt_core::Value;

@@ -88,9 +88,8 @@ impl Latest {
             git.output(&["reset", "--hard", wanted.rev.as_deref().unwrap_or("HEAD")]).map_err(tell)?;
             progress.say(format!("Repository was reset to {}", wanted.place));
         }
-        let known = branch.and_then(|branch| {
-            git.output(&["rev-parse", "--abbrev-ref", &format!("{branch}@{{upstream}}")]).ok()
-        });
+        let known = branch
+            .and_then(|branch| git.output(&["rev-parse", "--abbrev-ref", &format!("{branch}@{{upstream}}")]).ok());
         if let Some((words, text)) = upstream(known.as_deref(), &wanted.upstream, is_new) {
             git.output(&words).map_err(tell)?;
             progress.say(text);

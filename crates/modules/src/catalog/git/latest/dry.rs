@@ -298,7 +298,5 @@ impl Way {
 
 /// Whether one commit follows from another, by asking git.
 pub fn follows(git: &Git<'_>, base: Option<&str>, commit: &str) -> bool {
-    base.is_none_or(|base| {
-        git.end(&["merge-base", "--is-ancestor", base, commit]).is_ok_and(|output| output.code == 0)
-    })
+    base.is_none_or(|base| git.end(&["merge-base", "--is-ancestor", base, commit]).is_ok_and(|output| output.code == 0))
 }

@@ -87,7 +87,8 @@ impl Local {
             has: false,
             tag_commit: None,
             follows: None,
-            mirror: bare && git.output(&["config", "--get", &format!("remote.{remote}.mirror")]).is_ok_and(|it| it == "true"),
+            mirror: bare
+                && git.output(&["config", "--get", &format!("remote.{remote}.mirror")]).is_ok_and(|it| it == "true"),
         };
         let Some(wish) = &wanted.rev else { return Ok(local) };
         local.commit = commit(wish);
@@ -100,7 +101,8 @@ impl Local {
                     }
                     (Some(Kind::Tag), _) => {
                         let name = wanted.place.rsplit_once(" (").map_or("", |(name, _)| name);
-                        local.tag_commit = local.tags.contains(name).then(|| commit(&format!("refs/tags/{name}"))).flatten();
+                        local.tag_commit =
+                            local.tags.contains(name).then(|| commit(&format!("refs/tags/{name}"))).flatten();
                         local.tag_commit.as_ref() == Some(wish)
                     }
                     _ => true,

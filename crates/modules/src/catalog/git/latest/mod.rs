@@ -335,7 +335,9 @@ pub fn touches(target: Option<&str>, url: &str, user: Option<&str>, identity: &V
     let Some(target) = target else { return Touches::everything() };
     let mut touches = Touches::nothing().writes(Thing::Path(target.to_owned()));
     let url = url.strip_prefix("file://").unwrap_or(url);
-    let identities = identity.as_list().map_or_else(|| vec![identity.to_string()], |list| list.iter().map(ToString::to_string).collect());
+    let identities = identity
+        .as_list()
+        .map_or_else(|| vec![identity.to_string()], |list| list.iter().map(ToString::to_string).collect());
     for path in identities.iter().map(String::as_str).chain([url]).filter(|path| path.starts_with('/')) {
         touches = touches.reads(Thing::Path(path.to_owned()));
     }

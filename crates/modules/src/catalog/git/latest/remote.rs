@@ -54,7 +54,8 @@ impl Wanted {
             let branch = format!("{remote}/{rev}");
             place = format!("{branch} ({})", super::short(Some(&commit)));
             (found, kind, upstream) = (Some(commit), Some(Kind::Branch), Upstream::Branch(branch));
-        } else if let Some(commit) = find(&format!("refs/tags/{rev}^{{}}")).or_else(|| find(&format!("refs/tags/{rev}")))
+        } else if let Some(commit) =
+            find(&format!("refs/tags/{rev}^{{}}")).or_else(|| find(&format!("refs/tags/{rev}")))
         {
             place = format!("{rev} ({})", super::short(Some(&commit)));
             (found, kind) = (Some(commit), Some(Kind::Tag));

@@ -1,8 +1,8 @@
 //! Brings a repository that is there to the wanted commit.
 
 use super::super::access::redacted;
-use super::super::{read, texts};
 use super::super::run::{Fault, Git};
+use super::super::{read, texts};
 use super::dry::follows;
 use super::local::Local;
 use super::remote::Upstream;
@@ -22,12 +22,14 @@ impl Latest {
         self.set_url(git, plan, local, progress).map_err(tell)?;
         let upstream = self.upstream_words(plan, local);
         if upstream.is_some() && local.branch.is_none() {
-            return Err("Cannot set/unset upstream tracking branch, local HEAD refers to nonexistent branch. This may \
+            return Err(
+                "Cannot set/unset upstream tracking branch, local HEAD refers to nonexistent branch. This may \
                         have been caused by cloning a remote repository for which the default branch was renamed or \
                         deleted. If you are unable to fix the remote repository, you can work around this by setting \
                         the 'branch' argument (which will ensure that the named branch is created if it does not \
                         already exist)."
-                .into());
+                    .into(),
+            );
         }
         self.remove_tags(git, plan, local, progress);
         let is_there = wanted.is(local.rev.as_deref());
