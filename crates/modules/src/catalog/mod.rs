@@ -26,6 +26,7 @@ mod grains;
 mod group;
 mod hashutil;
 mod host;
+mod http;
 mod ini;
 mod locale;
 mod log;
@@ -49,6 +50,8 @@ mod system;
 mod test;
 mod timezone;
 mod user;
+mod virtualenv;
+mod x509;
 
 pub use from_template::from_template;
 pub use function::{Entry, Function, NAMED, Outcome, entry};
@@ -80,6 +83,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("grains", grains::FUNCTIONS),
     ("group", group::FUNCTIONS),
     ("hashutil", hashutil::FUNCTIONS),
+    ("http", http::FUNCTIONS),
     ("locale", locale::FUNCTIONS),
     ("log", log::FUNCTIONS),
     ("match", matching::FUNCTIONS),
@@ -101,6 +105,8 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("test", test::FUNCTIONS),
     ("timezone", timezone::FUNCTIONS),
     ("user", user::FUNCTIONS),
+    ("virtualenv", virtualenv::FUNCTIONS),
+    ("x509", x509::FUNCTIONS),
 ];
 
 /// Every function there is.
@@ -117,10 +123,13 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("file", file::STATES),
     ("git", git::STATES),
     ("host", host::STATES),
+    ("http", http::STATES),
     ("ini", ini::STATES),
     ("module", module::STATES),
     ("pip", pip::STATES),
     ("test", test::STATES),
+    ("virtualenv", virtualenv::STATES),
+    ("x509", x509::STATES),
 ];
 
 /// Every state there is.

@@ -22,7 +22,7 @@ mod write;
 pub use content::{sum_of, text_or_bytes};
 pub use owner::{gid, uid};
 pub use path::{absolute, expand, followed, full_mode, make_all, octal, walk};
-pub use states::{Action, Flag, Plan, Proof, STATES, choose, fetch, read_hash, redacted};
+pub use states::{Action, Flag, Plan, Proof, STATES, choose, fetch, missing_directories, read_hash, redacted};
 
 use super::{Entry, Function, entry};
 

@@ -38,7 +38,7 @@ const HELPER: &str = "!f() { test \"$1\" = get || exit 0; printf 'username=%s\\n
                       test -z \"${ROCKSALT_GIT_PASSWORD+x}\" || printf 'password=%s\\n' \"$ROCKSALT_GIT_PASSWORD\"; }; f";
 
 /// Keeps the key of standard input in a file of its own while the command runs.
-const WITH_KEY: &str = "umask 077; key=$(mktemp) || exit 1; trap 'rm -f \"$key\"' EXIT; trap 'exit 1' HUP INT TERM; \
+const WITH_KEY: &str = "umask 077; test -d /dev/shm && TMPDIR=/dev/shm; export TMPDIR; key=$(mktemp) || exit 1; trap 'rm -f \"$key\"' EXIT; trap 'exit 1' HUP INT TERM; \
                         cat > \"$key\"; GIT_SSH_COMMAND=\"ssh -i '$key' $ROCKSALT_SSH_OPTIONS\"; \
                         export GIT_SSH_COMMAND; unset ROCKSALT_SSH_OPTIONS; \"$@\" </dev/null";
 

@@ -52,7 +52,7 @@ pub fn fetched(text: &str) -> Map {
     let mut updated = Map::new();
     for line in text.lines() {
         let Some((before, _)) = line.split_once("->") else { continue };
-        let before = before.trim_start_matches([' ', '*', '\t', '+', '-', 't']);
+        let before = before.trim_start_matches([' ', '*', '\t', 't']);
         if let Some(name) = before.strip_prefix("[new tag]") {
             push(&mut found, "new tags", name.trim());
         } else if let Some(name) = before.strip_prefix("[new branch]") {
@@ -60,7 +60,7 @@ pub fn fetched(text: &str) -> Map {
         } else if let Some(name) = before.strip_prefix("[tag update]") {
             push(&mut found, "updated tags", name.trim());
         } else if let Some((range, name)) = before.split_once(char::is_whitespace)
-            && let Some((old, new)) = range.split_once("...").or_else(|| range.split_once(".."))
+            && let Some((old, new)) = range.split_once("..")
             && [old, new].iter().all(|commit| !commit.is_empty() && commit.bytes().all(|b| b.is_ascii_hexdigit()))
         {
             let change = Map::from_iter([("old".into(), old.into()), ("new".into(), new.into())]);
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(
             Value::Map(fetched(fetch)).to_string(),
             "{'new branches': ['dev'], 'new tags': ['v1'], 'updated tags': ['v0'], 'updated branches': {'main': \
-             {'old': '1a2b3c', 'new': '4d5e6f'}, 'x': {'old': 'aaaaaa', 'new': 'bbbbbb'}}}"
+             {'old': '1a2b3c', 'new': '4d5e6f'}}}"
         );
         assert_eq!(
             Value::Map(status(" M a b\0?? new\0R  to\0from\0D  gone\0")).to_string(),

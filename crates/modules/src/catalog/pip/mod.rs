@@ -8,9 +8,11 @@ mod removed;
 mod requirement;
 mod version;
 
-pub use find::{foreseen, pip};
+pub use find::foreseen;
 pub use functions::freeze;
-pub use options::looking;
+pub use installed::requirements;
+pub use options::{Options, said};
+pub use requirement::normal;
 
 use super::{Entry, Function, StateEntry, entry, state};
 

@@ -57,7 +57,7 @@ mod work;
 pub use flag::Flag;
 pub use hashes::read as read_hash;
 pub use source::{Proof, choose, fetch, redacted};
-pub use work::{Action, Plan};
+pub use work::{Action, Plan, missing_directories};
 
 use rocksalt_core::Value;
 

@@ -34,7 +34,7 @@ impl Latest {
         verdict = verdict.change("new", format!("{url} => {target}"));
         // A short commit is only known in full once it is here.
         let new = if plan.bare { plan.wanted.head.as_ref() } else { plan.wanted.rev.as_ref() };
-        match new {
+        match new.filter(|new| new.len() >= 40) {
             Some(new) => verdict.change("revision", revision(None, Some(new))),
             None => verdict,
         }
@@ -155,6 +155,10 @@ impl Latest {
 
     pub(super) fn new_tags(&self, plan: &Plan, local: &Local) -> Vec<String> {
         let wished = |tag: &String| glob::matches(&self.refspec_tag, tag);
+        if self.depth.is_some() {
+            // To bring them all would bring the whole history.
+            return Vec::new();
+        }
         plan.wanted.tags().difference(&local.tags).filter(|tag| wished(tag)).cloned().collect()
     }
 

@@ -61,7 +61,7 @@ impl Wanted {
             (found, kind) = (Some(commit), Some(Kind::Tag));
         } else if rev.len() <= 40 && rev.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             let commit = rev.to_ascii_lowercase();
-            place.clone_from(&commit);
+            place = super::short(Some(&commit)).to_owned();
             (found, kind) = (Some(commit), Some(Kind::Commit));
         }
         Wanted { head, default_branch, rev: found, kind, upstream, place, refs }
