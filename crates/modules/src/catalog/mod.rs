@@ -21,6 +21,7 @@ mod dnsutil;
 mod environ;
 mod event;
 mod file;
+mod gem;
 mod git;
 mod grains;
 mod group;
@@ -34,6 +35,7 @@ mod matching;
 mod mine;
 mod module;
 mod network;
+mod npm;
 mod pillar;
 mod pip;
 mod pkg;
@@ -79,6 +81,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("environ", environ::FUNCTIONS),
     ("event", event::FUNCTIONS),
     ("file", file::FUNCTIONS),
+    ("gem", gem::FUNCTIONS),
     ("git", git::FUNCTIONS),
     ("grains", grains::FUNCTIONS),
     ("group", group::FUNCTIONS),
@@ -89,6 +92,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("match", matching::FUNCTIONS),
     ("mine", mine::FUNCTIONS),
     ("network", network::FUNCTIONS),
+    ("npm", npm::FUNCTIONS),
     ("pillar", pillar::FUNCTIONS),
     ("pip", pip::FUNCTIONS),
     ("pkg", pkg::FUNCTIONS),
@@ -121,11 +125,13 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("environ", environ::STATES),
     ("event", event::STATES),
     ("file", file::STATES),
+    ("gem", gem::STATES),
     ("git", git::STATES),
     ("host", host::STATES),
     ("http", http::STATES),
     ("ini", ini::STATES),
     ("module", module::STATES),
+    ("npm", npm::STATES),
     ("pip", pip::STATES),
     ("test", test::STATES),
     ("virtualenv", virtualenv::STATES),

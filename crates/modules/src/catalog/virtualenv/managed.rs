@@ -201,7 +201,7 @@ impl State for Managed {
         let new: Vec<String> = after.iter().filter(|line| !before.contains(line)).cloned().collect();
         let old: Vec<String> = before.iter().filter(|line| !after.contains(line)).cloned().collect();
         if !new.is_empty() || !old.is_empty() {
-            verdict.changes.insert("packages", change(lines(new), lines(old)));
+            verdict.changes.insert("packages", change(lines(old), lines(new)));
         }
         Ok(verdict)
     }
@@ -286,7 +286,7 @@ impl Managed {
             }
         }
         new.sort();
-        Ok(Some(if new.is_empty() { Map::new() } else { change(lines(new), lines(old)) }))
+        Ok(Some(if new.is_empty() { Map::new() } else { change(lines(old), lines(new)) }))
     }
 }
 
