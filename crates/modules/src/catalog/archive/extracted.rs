@@ -476,7 +476,7 @@ impl Extracted {
 }
 
 /// How many leading parts of paths tar is told to leave out.
-fn strip(options: Option<&str>) -> usize {
+pub fn strip(options: Option<&str>) -> usize {
     let options = options.unwrap_or_default();
     let Some(at) = options.find("--strip") else { return 0 };
     let rest = options[at + "--strip".len()..].trim_start_matches("-components");
@@ -487,7 +487,8 @@ fn strip(options: Option<&str>) -> usize {
 /// Whether something is missing, and what is there of another kind.
 fn compare(machine: &dyn Probe, name: &str, contents: &Contents) -> (bool, Vec<String>) {
     let (mut missing, mut in_the_way) = (false, Vec::new());
-    let lists: [(&[String], fn(Kind) -> bool); 3] = [
+    type Fits = fn(Kind) -> bool;
+    let lists: [(&[String], Fits); 3] = [
         (&contents.dirs, |kind| kind == Kind::Directory),
         (&contents.files, |kind| kind != Kind::Link && kind != Kind::Directory),
         (&contents.links, |kind| kind == Kind::Link),

@@ -396,7 +396,7 @@ pub fn unzip(
         argv.extend(excludes.iter().cloned());
     }
     let output = checked(machine, Command { merge_stderr: true, user: runas, ..Command::new(argv) })?;
-    Ok(output.text().lines().map(str::to_owned).collect())
+    Ok(output.text().trim_end().lines().map(str::to_owned).collect())
 }
 
 fn make_zip(
@@ -430,7 +430,7 @@ fn compress(
 fn lines(machine: &dyn System, argv: Vec<String>, cwd: Option<&str>, runas: Option<String>) -> Result<Vec<String>> {
     let cwd = cwd.map(|cwd| absolute(machine, cwd)).transpose()?;
     let output = checked(machine, Command { cwd, user: runas, merge_stderr: true, ..Command::new(argv) })?;
-    Ok(output.text().lines().map(str::to_owned).collect())
+    Ok(output.text().trim_end().lines().map(str::to_owned).collect())
 }
 
 fn checked(machine: &dyn System, command: Command) -> Result<Output> {

@@ -125,14 +125,19 @@ impl Extracted {
     fn names(&self, machine: &dyn Probe, plan: &Plan, found: &Found) -> Vec<String> {
         let members = found.contents.members.iter();
         match plan.format {
+            // What unzip prints is its own.
+            Format::Zip if self.options.is_some() || self.use_cmd_unzip == Some(true) => Vec::new(),
             Format::Zip => zip::names(machine, plan.archive()).unwrap_or_default(),
-            // tar prints what it does as it is in the archive, directories with a slash.
-            _ if self.options.is_some() => members
-                .map(|member| match member.kind {
+            // tar prints what it does as it is in the archive, directories with a slash, without what is stripped.
+            _ if self.options.is_some() => {
+                let strip = super::extracted::strip(self.options.as_deref());
+                let shown = |member: &super::contents::Member| match member.kind {
                     super::contents::Kind::Directory => format!("{}/", member.path),
                     _ => member.path.clone(),
-                })
-                .collect(),
+                };
+                let stays = |path: &String| path.splitn(strip + 1, '/').nth(strip).is_some_and(|rest| !rest.is_empty());
+                members.map(shown).filter(stays).collect()
+            }
             _ => members.map(|member| member.path.clone()).collect(),
         }
     }

@@ -52,7 +52,7 @@ pub struct Cloned {
 }
 
 pub enum Plan {
-    Clone { words: Vec<String>, access: Access, done: Verdict },
+    Clone { words: Vec<String>, access: Box<Access>, done: Box<Verdict> },
     Checkout { old: String, branch: String },
 }
 
@@ -87,7 +87,10 @@ impl State for Cloned {
                 Verdict::good(format!("{url} {verb} to {target}{with}")).change("new", format!("{url} => {target}"))
             };
             let dry = Verdict { result: None, ..verdict("would be cloned") };
-            return Ok(Decision::Change(Plan::Clone { words, access, done: verdict("cloned") }, dry));
+            return Ok(Decision::Change(
+                Plan::Clone { words, access: Box::new(access), done: Box::new(verdict("cloned")) },
+                dry,
+            ));
         }
         if !look::is_directory(machine, target) {
             return fail(format!("{target} is there and no directory"));
@@ -115,7 +118,7 @@ impl State for Cloned {
         let user = self.user.as_deref();
         match plan {
             Plan::Clone { words, access, done } => match Git::acting(machine, "/", user).with(&access).output(&words) {
-                Ok(_) => Ok(done),
+                Ok(_) => Ok(*done),
                 Err(fault) => Ok(Verdict::bad(format!("Clone failed: {}", fault.reason()))),
             },
             Plan::Checkout { old, branch } => {

@@ -228,7 +228,11 @@ impl Detached {
             // Nothing of it counts as a change, as in Salt.
             return Verdict { result: Some(true), ..dry };
         }
-        dry.change("HEAD", head(plan.old.as_deref(), plan.new.as_deref()))
+        match &plan.new {
+            Some(new) => dry.change("HEAD", head(plan.old.as_deref(), Some(new))),
+            // Whether there is such a revision shows once it is fetched.
+            None => dry,
+        }
     }
 
     fn other_url(&self, plan: &Plan) -> bool {

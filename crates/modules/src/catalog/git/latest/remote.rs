@@ -103,7 +103,7 @@ mod tests {
         let wanted = |rev: &str| Wanted::new(refs(), rev, "origin", false);
         assert_eq!(wanted("HEAD").place, "remote HEAD (aaaaaaa)");
         assert_eq!(wanted("main").place, "origin/main (aaaaaaa)");
-        assert_eq!((wanted("v1").place.as_str(), wanted("v1").rev), ("v1 (bbbbbbb)", Some(b)));
+        assert_eq!((wanted("v1").place.as_str(), wanted("v1").rev), ("v1 (bbbbbbb)", Some(b.clone())));
         assert!(wanted("AAAA").is(Some(&a)) && wanted("aaab").rev.is_some() && wanted("nothing").rev.is_none());
         assert!(!wanted("main").is(Some("aaaa")) && wanted("HEAD").upstream == Upstream::AsItIs);
         assert_eq!(wanted("main").default_branch.as_deref(), Some("main"));
