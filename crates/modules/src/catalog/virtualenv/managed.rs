@@ -132,10 +132,10 @@ impl State for Managed {
         let clear = there && self.clear.0;
         let mut plan = Plan { make: !there || clear, options, cleared: None, saltenv: step.saltenv.to_owned() };
         let mut changes = Map::new();
-        if plan.make {
-            if let Err(error) = self.wish().tool(machine) {
-                return Ok(Decision::Settled(Verdict::bad(format!("Failed to create virtualenv: {error}"))));
-            }
+        if plan.make
+            && let Err(error) = self.wish().tool(machine)
+        {
+            return Ok(Decision::Settled(Verdict::bad(format!("Failed to create virtualenv: {error}"))));
         }
         if clear {
             let packages = pip::freeze(machine, &plan.options.tool(machine)?).unwrap_or_default();

@@ -38,7 +38,7 @@ pub fn section(wishes: &Map, request: Option<&Parsed>) -> Result<String> {
         // Only who signs may say who is a CA, and whose keys these are.
         let forbidden = ["2.5.29.19", "2.5.29.14", "2.5.29.35", "2.5.29.30", "2.5.29.36", "2.5.29.54"];
         let Some((name, oid)) = known.filter(|(_, oid)| !forbidden.contains(oid)) else { continue };
-        if wishes.get(*name).is_none_or(Value::is_null) {
+        if wishes.get(name).is_none_or(Value::is_null) {
             let digits: String = extension.value.iter().map(|byte| format!("{byte:02X}")).collect();
             let critical = if extension.critical { "critical," } else { "" };
             lines.push(format!("{oid} = {critical}DER:{digits}"));
