@@ -108,7 +108,8 @@ impl Calls {
         }
         let controller = Box::new(Controller::new(id, Arc::clone(&self.link)));
         let host = Arc::new(self.base.begin(running, options, controller, sink).with_grains(call.grains.clone()));
-        RunTree::plant(&host, shown.map(progress));
+        let no_pillar_yet = (call.function == COMPILE_PILLAR).then(Map::new);
+        RunTree::plant(&host, shown.map(progress), no_pillar_yet);
         host
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use rocksalt_backends::files;
-use rocksalt_backends::pillar::{Compile, External, Settings};
+use rocksalt_backends::pillar::{Compile, External, Settings, kinds};
 use rocksalt_connect::links::Links;
 use rocksalt_controller::facts::Facts;
 use rocksalt_controller::job::{AnswersFor, Job, Outcome, Stopper, Update};
@@ -342,7 +342,10 @@ fn pillar(context: &Context, cache: &Path, nodegroups: &Nodegroups, links: &Arc<
     let config = &context.config;
     let roots = config.roots("pillar_roots", &context.environment)?;
     let files = files::open("roots", &roots).map_err(|error| Failure::caused(&error))?;
-    let compiler = Arc::new(Compiler { links: Arc::clone(links), options: config.values().clone() });
+    let ext_pillar = config.get("ext_pillar").unwrap_or(&Value::Null);
+    let mut options = config.values().clone();
+    options.insert("ext_pillar_kinds", kinds(ext_pillar).into_iter().map(Value::from).collect::<Vec<_>>());
+    let compiler = Arc::new(Compiler { links: Arc::clone(links), options });
     let mut settings = Settings {
         cache: cache.join("git_pillar"),
         nodegroups: nodegroups.clone(),
@@ -354,11 +357,7 @@ fn pillar(context: &Context, cache: &Path, nodegroups: &Nodegroups, links: &Arc<
     if let Some(branch) = config.text("git_pillar_base") {
         settings.base_branch = branch;
     }
-    let external = External::new(config.get("ext_pillar").unwrap_or(&Value::Null), &settings);
-    let kinds: Vec<Value> = external.kinds().map(Value::from).collect();
-    let mut options = config.values().clone();
-    options.insert("ext_pillar_kinds", kinds);
-    let compiler = Arc::new(Compiler { links: Arc::clone(links), options });
+    let external = External::new(ext_pillar, &settings);
     Ok(Pillar { files: files.into(), external: Arc::new(external), compiler })
 }
 

@@ -1,5 +1,8 @@
 //! JSON in and out, with exact integers and any scalar as a key.
 
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 
 use crate::value::{Map, Value};
@@ -10,18 +13,35 @@ pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
 
 /// One line.
 pub fn compact(value: &Value) -> String {
-    to_json(value).to_string()
+    written(value, serde_json::ser::CompactFormatter)
 }
 
 /// Indented by four, as Salt prints it.
 pub fn pretty(value: &Value) -> String {
+    written(value, serde_json::ser::PrettyFormatter::with_indent(b"    "))
+}
+
+fn written(value: &Value, format: impl serde_json::ser::Formatter) -> String {
     let mut out = Vec::new();
-    let format = serde_json::ser::PrettyFormatter::with_indent(b"    ");
-    let mut serializer = serde_json::Serializer::with_formatter(&mut out, format);
-    match serde::Serialize::serialize(&to_json(value), &mut serializer) {
-        Ok(()) => String::from_utf8_lossy(&out).into_owned(),
-        // Writing plain JSON into memory can't fail; the compact form says the same.
-        Err(_) => compact(value),
+    // Writing plain JSON into memory can't fail.
+    let _ = Written(value).serialize(&mut serde_json::Serializer::with_formatter(&mut out, format));
+    String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// A value as JSON, straight from where it is: results may be large.
+struct Written<'a>(&'a Value);
+
+impl Serialize for Written<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Null => to.serialize_unit(),
+            Value::Bool(flag) => to.serialize_bool(*flag),
+            Value::Int(number) => to.serialize_i64(*number),
+            Value::String(text) => to.serialize_str(text),
+            Value::List(items) => to.collect_seq(items.iter().map(Written)),
+            Value::Map(map) => to.collect_map(map.iter().map(|(key, value)| (key_text(key), Written(value)))),
+            Value::BigInt(_) | Value::Float(_) | Value::Bytes(_) => to_json(self.0).serialize(to),
+        }
     }
 }
 
@@ -55,15 +75,18 @@ pub fn to_json(value: &Value) -> Json {
         Value::String(text) => Json::String(text.clone()),
         Value::Bytes(bytes) => Json::String(String::from_utf8_lossy(bytes).into_owned()),
         Value::List(items) => Json::Array(items.iter().map(to_json).collect()),
-        Value::Map(map) => Json::Object(map.iter().map(|(key, value)| (key_text(key), to_json(value))).collect()),
+        Value::Map(map) => {
+            Json::Object(map.iter().map(|(key, value)| (key_text(key).into_owned(), to_json(value))).collect())
+        }
     }
 }
 
-fn key_text(key: &Value) -> String {
+fn key_text(key: &Value) -> Cow<'_, str> {
     match key {
+        Value::String(text) => text.into(),
         Value::Null => "null".into(),
-        Value::Bool(flag) => flag.to_string(),
-        other => other.to_string(),
+        Value::Bool(flag) => flag.to_string().into(),
+        other => other.to_string().into(),
     }
 }
 

@@ -92,7 +92,7 @@ fn work(
         Err(faults) => return Ok(Err(faults)),
     };
     match wish.verb {
-        StateVerb::ShowLow => Ok(Ok(shown(low.to_value()))),
+        StateVerb::ShowLow => Ok(Ok(shown(low.into_value()))),
         StateVerb::Graph => Ok(Ok(shown(graph::graph(&low, mode(around, wish)?)))),
         StateVerb::SlsId => {
             let ids = wish.argument.to_string();

@@ -1,6 +1,6 @@
 //! The steps of some ids, with all that they need.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Low;
@@ -21,12 +21,12 @@ pub fn only(mut low: Low, ids: &[&str]) -> Result<Low> {
             open.extend(low.steps[step].needs.iter().map(|need| need.step));
         }
     }
-    let place = |step: usize| wanted.iter().position(|wanted| *wanted == step);
+    let places: HashMap<usize, usize> = wanted.iter().copied().zip(0..).collect();
     let mut steps = Vec::with_capacity(wanted.len());
     for number in &wanted {
         let mut step = low.steps[*number].clone();
         for need in &mut step.needs {
-            need.step = place(need.step).unwrap_or_default();
+            need.step = places[&need.step];
         }
         steps.push(step);
     }

@@ -83,7 +83,7 @@ impl Calling<'_> {
         }
         let bound = entry.bind(own.clone());
         let name = own.get("name").map(ToString::to_string).unwrap_or_default();
-        let mut low = match chunk.to_value() {
+        let mut low = match chunk.clone().into_value() {
             Value::Map(low) => low,
             _ => Map::new(),
         };
@@ -125,7 +125,7 @@ fn required(chunk: &Chunk, chunks: &[Chunk]) -> Vec<Value> {
     let list = chunk.arguments.get("require").and_then(Value::as_list).unwrap_or_default();
     let files: Vec<&str> = list.iter().filter_map(|one| one.as_map()?.get("file")?.as_str()).collect();
     let is_named = |other: &&Chunk| files.contains(&other.id.as_str()) || files.contains(&other.name.as_str());
-    chunks.iter().filter(is_named).map(Chunk::to_value).collect()
+    chunks.iter().filter(is_named).cloned().map(Chunk::into_value).collect()
 }
 
 /// The state that is meant, or what is wrong with that.

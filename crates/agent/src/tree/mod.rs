@@ -36,12 +36,12 @@ struct Pillar {
 }
 
 impl RunTree {
-    /// Gives a host its tree.
-    pub fn plant(host: &Arc<Host>, progress: Option<Progress>) {
+    /// Gives a host its tree. Where the pillar is known (while it is compiled there is none yet), nobody is asked for it.
+    pub fn plant(host: &Arc<Host>, progress: Option<Progress>, pillar: Option<Map>) {
         let tree = RunTree {
             host: Arc::downgrade(host),
             files: Files::default(),
-            pillar: Mutex::default(),
+            pillar: Mutex::new(Pillar { known: pillar.map(Arc::new), ..Pillar::default() }),
             notes: Mutex::default(),
             progress,
         };

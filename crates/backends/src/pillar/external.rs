@@ -28,11 +28,6 @@ impl External {
         External { sources: sources.collect() }
     }
 
-    /// The kinds, in their order.
-    pub fn kinds(&self) -> impl Iterator<Item = &str> {
-        self.sources.iter().map(|(kind, _)| kind.as_str())
-    }
-
     /// What one of them has for a target, or why it has nothing, in words that a target may see.
     pub async fn ask(&self, number: usize, target: &Target<'_>) -> Result<Map, String> {
         match self.sources.get(number) {
@@ -41,6 +36,11 @@ impl External {
             None => Err(format!("there is no external pillar of number {number}")),
         }
     }
+}
+
+/// The kinds of the configuration's sources, in the order in which [`External::ask`] numbers them.
+pub fn kinds(ext_pillar: &Value) -> Vec<String> {
+    flat(ext_pillar).into_iter().map(|(kind, _)| kind).collect()
 }
 
 /// One entry for each kind, though a map may have several.

@@ -22,7 +22,7 @@ use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Value};
 
 pub use error::Error;
-pub use external::External;
+pub use external::{External, kinds};
 
 #[async_trait]
 pub trait Pillar: Send + Sync {

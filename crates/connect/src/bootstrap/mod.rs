@@ -95,6 +95,11 @@ async fn attempt(
     skip: &[String],
     tty: bool,
 ) -> Result<Started, Setback> {
+    if settings.entry.escalate.is_none()
+        && let Some(program) = session.start_own_agent().await?
+    {
+        return Ok(Started { program, first_bytes: Vec::new() });
+    }
     let words = words();
     let hashes: Vec<&str> = settings.agents.0.iter().map(|agent| agent.hash.as_str()).collect();
     let own_agent = session.own_agent();

@@ -34,24 +34,11 @@ struct Here {
 #[async_trait]
 impl Session for Here {
     async fn exec(&self, command: &str, _: bool) -> Result<Program, Failure> {
-        let started = Command::new("/bin/sh")
-            .arg("-c")
-            .arg(command)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // Ctrl-C is for the controller; it tells its agents itself.
-            .process_group(0)
-            .kill_on_drop(false)
-            .spawn();
-        let failure = |text: String| Failure::new(Stage::Session, text);
-        let mut child = started.map_err(|error| failure(format!("can't start /bin/sh: {error}")))?;
-        let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            return Err(failure("the child has no pipes".into()));
-        };
-        tokio::spawn(async move { child.wait().await });
-        Ok(Program { stdin: Box::new(stdin), stdout: Box::new(stdout), stderr: Box::new(stderr), room: None })
+        child(Command::new("/bin/sh").arg("-c").arg(command), "/bin/sh")
+    }
+
+    async fn start_own_agent(&self) -> Result<Option<Program>, Failure> {
+        child(Command::new(&self.program).arg("agent"), &self.program.to_string_lossy()).map(Some)
     }
 
     fn own_agent(&self) -> Option<String> {
@@ -59,4 +46,23 @@ impl Session for Here {
     }
 
     async fn close(&self) {}
+}
+
+fn child(command: &mut Command, name: &str) -> Result<Program, Failure> {
+    let started = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // Ctrl-C is for the controller; it tells its agents itself.
+        .process_group(0)
+        .kill_on_drop(false)
+        .spawn();
+    let failure = |text: String| Failure::new(Stage::Session, text);
+    let mut child = started.map_err(|error| failure(format!("can't start {name}: {error}")))?;
+    let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    else {
+        return Err(failure("the child has no pipes".into()));
+    };
+    tokio::spawn(async move { child.wait().await });
+    Ok(Program { stdin: Box::new(stdin), stdout: Box::new(stdout), stderr: Box::new(stderr), room: None })
 }

@@ -76,6 +76,11 @@ pub trait Session: Send + Sync {
         None
     }
 
+    /// The agent started without any command around it, where that can be.
+    async fn start_own_agent(&self) -> Result<Option<Program>, Failure> {
+        Ok(None)
+    }
+
     /// True if the way to the target is so short that compressing costs more than it saves.
     fn near(&self) -> bool {
         false

@@ -80,7 +80,7 @@ impl Function for Serial {
         }
         let next = match stored >= present {
             true => match stored.parse::<u64>() {
-                Ok(number) => (number + 1).to_string(),
+                Ok(number) => number.saturating_add(1).to_string(),
                 Err(_) => {
                     return Err(Error::failed(format!("the grain {key} is '{stored}', which is no serial number")));
                 }

@@ -25,6 +25,11 @@ pub trait Function: DeserializeOwned + schemars::JsonSchema {
     fn retcode(_: &Self::Output) -> i32 {
         0
     }
+
+    /// The result as a value; one that is a value already need not be copied.
+    fn value(output: Self::Output) -> Result<Value> {
+        shown(&output)
+    }
 }
 
 /// As with docs, but the agent carries no schemas.
@@ -38,6 +43,10 @@ pub trait Function: DeserializeOwned {
 
     fn retcode(_: &Self::Output) -> i32 {
         0
+    }
+
+    fn value(output: Self::Output) -> Result<Value> {
+        shown(&output)
     }
 }
 
@@ -110,8 +119,11 @@ fn work<F: Function>(arguments: Value, machine: &dyn System) -> Result<Outcome> 
     let function: F = from_value(arguments).map_err(|error| misfit(F::NAME, &error))?;
     let output = function.call(machine)?;
     let retcode = F::retcode(&output);
-    let value = to_value(&output).map_err(|error| unshowable(&error))?;
-    Ok(Outcome { value, retcode })
+    Ok(Outcome { value: F::value(output)?, retcode })
+}
+
+fn shown(output: &impl Serialize) -> Result<Value> {
+    to_value(output).map_err(|error| unshowable(&error))
 }
 
 #[cold]

@@ -137,6 +137,10 @@ macro_rules! functions {
             fn retcode(answer: &Answer) -> i32 {
                 answer.0.retcode
             }
+
+            fn value(answer: Answer) -> Result<Value> {
+                Ok(answer.0.value)
+            }
         }
     )+ };
 }
@@ -276,6 +280,10 @@ impl Function for Single {
     fn retcode(answer: &Answer) -> i32 {
         answer.0.retcode
     }
+
+    fn value(answer: Answer) -> Result<Value> {
+        Ok(answer.0.value)
+    }
 }
 
 /// Applies the steps of one id of state files, with all that they require.
@@ -328,6 +336,10 @@ impl Function for SlsId {
     fn retcode(answer: &Answer) -> i32 {
         answer.0.retcode
     }
+
+    fn value(answer: Answer) -> Result<Value> {
+        Ok(answer.0.value)
+    }
 }
 
 /// The functions that take data instead of files.
@@ -359,6 +371,10 @@ macro_rules! data {
 
             fn retcode(answer: &Answer) -> i32 {
                 answer.0.retcode
+            }
+
+            fn value(answer: Answer) -> Result<Value> {
+                Ok(answer.0.value)
             }
         }
     )+ };

@@ -44,7 +44,6 @@ const GROUPS: &[(&str, Group)] = &[
     ("firmware", firmware::grains),
     ("gpus", gpus::grains),
     ("hostname", hostname::grains),
-    ("init", init::grains),
     ("locale", locale::grains),
     ("memory", memory::grains),
     ("network", network::grains),
@@ -54,12 +53,22 @@ const GROUPS: &[(&str, Group)] = &[
     ("virtualization", virtualization::grains),
 ];
 
+/// Those that wait for another program, and need no others: gathered beside the rest.
+const WAITING: &[(&str, Group)] = &[("init", init::grains)];
+
 /// Gathers all grains; those that somebody wrote down for the target come last and win.
 pub fn gather(machine: &dyn Probe) -> Map {
-    let mut grains = Map::new();
-    for (_, group) in GROUPS {
-        group(machine, &mut grains);
-    }
+    let gathered = |groups: &[(&str, Group)]| {
+        let mut grains = Map::new();
+        groups.iter().for_each(|(_, group)| group(machine, &mut grains));
+        grains
+    };
+    let mut grains = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| gathered(WAITING));
+        let mut grains = gathered(GROUPS);
+        grains.extend(waiting.join().unwrap_or_default());
+        grains
+    });
     own::grains(machine, &mut grains);
     grains
 }
@@ -83,7 +92,7 @@ mod tests {
     fn no_two_groups_give_the_same_grain() {
         let machine = Fake::new();
         let mut seen = BTreeSet::new();
-        for (name, group) in GROUPS {
+        for (name, group) in GROUPS.iter().chain(WAITING) {
             let mut grains = Map::new();
             group(&machine, &mut grains);
             for key in grains.keys() {

@@ -59,20 +59,20 @@ impl Chunk {
     }
 
     /// The low chunk as Salt shows it.
-    pub fn to_value(&self) -> Value {
+    pub fn into_value(self) -> Value {
         let mut map = Map::new();
-        map.insert("state", self.state.as_str());
-        map.insert("name", self.name_value.clone().unwrap_or_else(|| self.name.as_str().into()));
+        map.insert("state", self.state);
+        map.insert("name", self.name_value.unwrap_or_else(|| self.name.into()));
         map.insert("__sls__", &*self.sls);
         map.insert("__env__", &*self.saltenv);
         if !self.included_from.is_empty() {
             let included: Vec<Value> = self.included_from.iter().map(|sls| (&**sls).into()).collect();
             map.insert("__sls_included_from__", included);
         }
-        map.insert("__id__", self.id.as_str());
-        map.extend(self.arguments.iter().map(|(key, value)| (key.clone(), value.clone())));
-        map.insert("order", self.order.clone());
-        map.insert("fun", self.fun.as_str());
+        map.insert("__id__", self.id);
+        map.extend(self.arguments);
+        map.insert("order", self.order);
+        map.insert("fun", self.fun);
         if self.prerequired {
             map.insert("__prereq__", true);
         }

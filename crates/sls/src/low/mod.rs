@@ -156,8 +156,17 @@ fn watch_or_require(chunk: &mut Chunk, catalog: &dyn Catalog) {
 
 impl Low {
     /// The low chunks as Salt shows them; a prerequired one comes twice.
-    pub fn to_value(&self) -> Value {
-        let chunks = self.steps.iter().filter_map(|step| self.chunks.get(step.chunk));
-        Value::List(chunks.map(Chunk::to_value).collect())
+    pub fn into_value(self) -> Value {
+        let mut uses = vec![0usize; self.chunks.len()];
+        for step in &self.steps {
+            uses[step.chunk] += 1;
+        }
+        let mut chunks: Vec<Option<Chunk>> = self.chunks.into_iter().map(Some).collect();
+        let shown = self.steps.iter().filter_map(|step| {
+            uses[step.chunk] -= 1;
+            let chunk = if uses[step.chunk] == 0 { chunks[step.chunk].take() } else { chunks[step.chunk].clone() };
+            chunk.map(Chunk::into_value)
+        });
+        Value::List(shown.collect())
     }
 }

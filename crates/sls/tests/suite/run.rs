@@ -63,7 +63,7 @@ pub fn run(case: &Case, step: &str) -> Value {
         "high" => answer("high", compile(&setting, wanted).map(|high| high.to_value())),
         "low" => {
             let low = compile(&setting, wanted).and_then(|high| low(high, &States, &options, &grains));
-            answer("low", low.map(|low| low.to_value()))
+            answer("low", low.map(|low| low.into_value()))
         }
         "top" => answer(
             "top",

@@ -105,7 +105,7 @@ proptest! {
         let compile = || {
             let mut files = InMemory::new();
             files.add("base", "main.sls", text.as_bytes());
-            try_compile_tree(files).map(|low| low.to_value())
+            try_compile_tree(files).map(|low| low.into_value())
         };
         prop_assert_eq!(compile(), compile());
     }
