@@ -5,6 +5,7 @@
 mod from_template;
 mod function;
 mod in_place;
+mod program;
 mod state;
 mod tool;
 mod verdict;
@@ -12,6 +13,7 @@ mod verdict;
 mod acl;
 mod alias;
 mod alternatives;
+mod archive;
 mod at;
 mod cmd;
 mod config;
@@ -27,11 +29,13 @@ mod environ;
 mod event;
 mod file;
 mod firewalld;
+mod gem;
 mod git;
 mod grains;
 mod group;
 mod hashutil;
 mod host;
+mod http;
 mod ini;
 mod iptables;
 mod kmod;
@@ -46,7 +50,9 @@ mod mount;
 mod mysql;
 mod network;
 mod nftables;
+mod npm;
 mod pillar;
+mod pip;
 mod pkg;
 mod pkgrepo;
 mod postgres;
@@ -71,6 +77,8 @@ mod system;
 mod test;
 mod timezone;
 mod user;
+mod virtualenv;
+mod x509;
 
 pub use from_template::from_template;
 pub use function::{Entry, Function, NAMED, Outcome, entry};
@@ -103,6 +111,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("acl", acl::FUNCTIONS),
     ("aliases", alias::FUNCTIONS),
     ("alternatives", alternatives::FUNCTIONS),
+    ("archive", archive::FUNCTIONS),
     ("at", at::FUNCTIONS),
     ("cmd", cmd::FUNCTIONS),
     ("config", config::FUNCTIONS),
@@ -118,10 +127,12 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("event", event::FUNCTIONS),
     ("file", file::FUNCTIONS),
     ("firewalld", firewalld::FUNCTIONS),
+    ("gem", gem::FUNCTIONS),
     ("git", git::FUNCTIONS),
     ("grains", grains::FUNCTIONS),
     ("group", group::FUNCTIONS),
     ("hashutil", hashutil::FUNCTIONS),
+    ("http", http::FUNCTIONS),
     ("iptables", iptables::FUNCTIONS),
     ("kmod", kmod::FUNCTIONS),
     ("locale", locale::FUNCTIONS),
@@ -134,7 +145,9 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("mysql", mysql::FUNCTIONS),
     ("network", network::FUNCTIONS),
     ("nftables", nftables::FUNCTIONS),
+    ("npm", npm::FUNCTIONS),
     ("pillar", pillar::FUNCTIONS),
+    ("pip", pip::FUNCTIONS),
     ("pkg", pkg::FUNCTIONS),
     ("postgres", postgres::FUNCTIONS),
     ("ps", ps::FUNCTIONS),
@@ -154,6 +167,8 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("test", test::FUNCTIONS),
     ("timezone", timezone::FUNCTIONS),
     ("user", user::FUNCTIONS),
+    ("virtualenv", virtualenv::FUNCTIONS),
+    ("x509", x509::FUNCTIONS),
 ];
 
 /// Whether the small agent can do a call. Templates take the state language.
@@ -179,6 +194,7 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("acl", acl::STATES),
     ("alias", alias::STATES),
     ("alternatives", alternatives::STATES),
+    ("archive", archive::STATES),
     ("at", at::STATES),
     ("cmd", cmd::STATES),
     ("cron", cron::STATES),
@@ -191,9 +207,12 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("event", event::STATES),
     ("file", file::STATES),
     ("firewalld", firewalld::STATES),
+    ("gem", gem::STATES),
+    ("git", git::STATES),
     ("grains", grains::STATES),
     ("group", group::STATES),
     ("host", host::STATES),
+    ("http", http::STATES),
     ("ini", ini::STATES),
     ("iptables", iptables::STATES),
     ("kmod", kmod::STATES),
@@ -208,6 +227,8 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("mysql_user", mysql::USER_STATES),
     ("network", network::STATES),
     ("nftables", nftables::STATES),
+    ("npm", npm::STATES),
+    ("pip", pip::STATES),
     ("pkg", pkg::STATES),
     ("pkgrepo", pkgrepo::STATES),
     ("postgres_database", postgres::DATABASE_STATES),
@@ -228,6 +249,8 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("test", test::STATES),
     ("timezone", timezone::STATES),
     ("user", user::STATES),
+    ("virtualenv", virtualenv::STATES),
+    ("x509", x509::STATES),
 ];
 
 /// Every state there is.

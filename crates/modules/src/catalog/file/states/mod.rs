@@ -58,8 +58,9 @@ mod work;
 pub use contents::{render, variables};
 pub use difference::of as difference;
 pub use flag::Flag;
-pub use source::{Proof, choose, fetch};
-pub use work::{Action, Plan};
+pub use hashes::read as read_hash;
+pub use source::{Proof, choose, fetch, redacted};
+pub use work::{Action, Plan, missing_directories};
 
 use rocksalt_core::Value;
 
