@@ -11,5 +11,5 @@ mod many;
 mod odd_hosts;
 mod reboot;
 mod states;
-mod webserver;
 mod two_agents;
+mod webserver;

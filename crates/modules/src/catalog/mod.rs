@@ -5,6 +5,7 @@
 mod from_template;
 mod function;
 mod in_place;
+mod program;
 mod state;
 mod tool;
 mod verdict;
@@ -12,6 +13,7 @@ mod verdict;
 mod acl;
 mod alias;
 mod alternatives;
+mod archive;
 mod at;
 mod cmd;
 mod config;
@@ -22,15 +24,18 @@ mod defaults;
 mod dig;
 mod disk;
 mod dnsutil;
+mod docker;
 mod environ;
 mod event;
 mod file;
 mod firewalld;
+mod gem;
 mod git;
 mod grains;
 mod group;
 mod hashutil;
 mod host;
+mod http;
 mod ini;
 mod iptables;
 mod kmod;
@@ -45,7 +50,9 @@ mod mount;
 mod mysql;
 mod network;
 mod nftables;
+mod npm;
 mod pillar;
+mod pip;
 mod pkg;
 mod pkgrepo;
 mod postgres;
@@ -61,6 +68,7 @@ mod sql;
 mod ssh;
 mod ssh_auth;
 mod ssh_known_hosts;
+mod stateconf;
 mod states;
 mod status;
 mod sys;
@@ -69,6 +77,8 @@ mod system;
 mod test;
 mod timezone;
 mod user;
+mod virtualenv;
+mod x509;
 
 pub use from_template::from_template;
 pub use function::{Entry, Function, NAMED, Outcome, entry};
@@ -101,6 +111,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("acl", acl::FUNCTIONS),
     ("aliases", alias::FUNCTIONS),
     ("alternatives", alternatives::FUNCTIONS),
+    ("archive", archive::FUNCTIONS),
     ("at", at::FUNCTIONS),
     ("cmd", cmd::FUNCTIONS),
     ("config", config::FUNCTIONS),
@@ -111,14 +122,17 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("dig", dig::FUNCTIONS),
     ("disk", disk::FUNCTIONS),
     ("dnsutil", dnsutil::FUNCTIONS),
+    ("docker", docker::FUNCTIONS),
     ("environ", environ::FUNCTIONS),
     ("event", event::FUNCTIONS),
     ("file", file::FUNCTIONS),
     ("firewalld", firewalld::FUNCTIONS),
+    ("gem", gem::FUNCTIONS),
     ("git", git::FUNCTIONS),
     ("grains", grains::FUNCTIONS),
     ("group", group::FUNCTIONS),
     ("hashutil", hashutil::FUNCTIONS),
+    ("http", http::FUNCTIONS),
     ("iptables", iptables::FUNCTIONS),
     ("kmod", kmod::FUNCTIONS),
     ("locale", locale::FUNCTIONS),
@@ -131,7 +145,9 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("mysql", mysql::FUNCTIONS),
     ("network", network::FUNCTIONS),
     ("nftables", nftables::FUNCTIONS),
+    ("npm", npm::FUNCTIONS),
     ("pillar", pillar::FUNCTIONS),
+    ("pip", pip::FUNCTIONS),
     ("pkg", pkg::FUNCTIONS),
     ("postgres", postgres::FUNCTIONS),
     ("ps", ps::FUNCTIONS),
@@ -151,6 +167,8 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("test", test::FUNCTIONS),
     ("timezone", timezone::FUNCTIONS),
     ("user", user::FUNCTIONS),
+    ("virtualenv", virtualenv::FUNCTIONS),
+    ("x509", x509::FUNCTIONS),
 ];
 
 /// Whether the small agent can do a call. Templates take the state language.
@@ -176,17 +194,25 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("acl", acl::STATES),
     ("alias", alias::STATES),
     ("alternatives", alternatives::STATES),
+    ("archive", archive::STATES),
     ("at", at::STATES),
     ("cmd", cmd::STATES),
     ("cron", cron::STATES),
     ("debconf", debconf::STATES),
+    ("docker_container", docker::CONTAINER_STATES),
+    ("docker_image", docker::IMAGE_STATES),
+    ("docker_network", docker::NETWORK_STATES),
+    ("docker_volume", docker::VOLUME_STATES),
     ("environ", environ::STATES),
     ("event", event::STATES),
     ("file", file::STATES),
     ("firewalld", firewalld::STATES),
+    ("gem", gem::STATES),
+    ("git", git::STATES),
     ("grains", grains::STATES),
     ("group", group::STATES),
     ("host", host::STATES),
+    ("http", http::STATES),
     ("ini", ini::STATES),
     ("iptables", iptables::STATES),
     ("kmod", kmod::STATES),
@@ -201,6 +227,8 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("mysql_user", mysql::USER_STATES),
     ("network", network::STATES),
     ("nftables", nftables::STATES),
+    ("npm", npm::STATES),
+    ("pip", pip::STATES),
     ("pkg", pkg::STATES),
     ("pkgrepo", pkgrepo::STATES),
     ("postgres_database", postgres::DATABASE_STATES),
@@ -215,11 +243,14 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("service", service::STATES),
     ("ssh_auth", ssh_auth::STATES),
     ("ssh_known_hosts", ssh_known_hosts::STATES),
+    ("stateconf", stateconf::STATES),
     ("sysctl", sysctl::STATES),
     ("system", system::STATES),
     ("test", test::STATES),
     ("timezone", timezone::STATES),
     ("user", user::STATES),
+    ("virtualenv", virtualenv::STATES),
+    ("x509", x509::STATES),
 ];
 
 /// Every state there is.

@@ -5,8 +5,8 @@ use rocksalt_core::{Map, Value, nearest};
 use serde::de::DeserializeOwned;
 
 use super::NAMED;
-use super::{Thing, Touches};
 use super::verdict::Verdict;
+use super::{Thing, Touches};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 

@@ -9,7 +9,7 @@ mod template;
 mod transfer;
 mod url;
 
-pub use cache::{destination, directory};
+pub use cache::{cached, destination, directory};
 pub use list::Listing;
 pub use url::content as url_content;
 

@@ -234,7 +234,7 @@ mod tests {
         assert!(!command.argv.iter().any(|word| word.contains("hunter2")), "{:?}", command.argv);
         assert!(command.argv.contains(&"--host=-db".to_owned()));
         assert_eq!(command.env, [("MYSQL_PWD".to_owned(), Some("hunter2".to_owned()))]);
-        assert_eq!(server.strange, ["no argument 'conection_user', did you mean 'connection_user'?"]);
+        assert_eq!(server.strange, ["no argument 'conection_user'; did you mean 'connection_user'?"]);
         assert!(Server::of(&Fake::new(), &kwargs).is_err());
     }
 

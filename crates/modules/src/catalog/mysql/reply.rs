@@ -115,7 +115,8 @@ Bye
     fn rows_and_counts_are_read() {
         let reply = Reply::parse(PRINTED);
         assert_eq!(reply.affected, 3);
-        let sets: Vec<String> = reply.sets.iter().map(|set| set.iter().map(|row| row.to_string()).collect()).collect();
+        let shown = |row: &Map| Value::Map(row.clone()).to_string();
+        let sets: Vec<String> = reply.sets.iter().map(|set| set.iter().map(shown).collect()).collect();
         let first = "{'a': '1', 'b': None, 'c': 'x<y&\"\\n&lt;'}{'a': ''}";
         assert_eq!(sets, [first, ""]);
         assert_eq!(Reply::parse(""), Reply::default());

@@ -36,7 +36,7 @@ impl Server {
             Names::State => ["db_user", "db_host", "db_port", "maintenance_db", "db_password", "user"],
             Names::Function => ["user", "host", "port", "maintenance_db", "password", "runas"],
         };
-        for name in kwargs.keys().filter_map(Value::as_str).filter(|name| !known.contains(name)) {
+        if let Some(name) = kwargs.keys().filter_map(Value::as_str).find(|name| !known.contains(name)) {
             let hint = nearest::hint(name, known.iter().copied());
             return Err(Error::arguments(format!("there is no argument '{name}'{hint}")));
         }
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(local.runas.as_deref(), Some("postgres"));
         let odd = Map::from_iter([("db_pasword".into(), "x".into())]);
         let error = Server::of(&machine(), &odd, Names::State).err().map(|error| error.to_string());
-        assert_eq!(error.as_deref(), Some("there is no argument 'db_pasword', did you mean 'db_password'?"));
+        assert_eq!(error.as_deref(), Some("there is no argument 'db_pasword'; did you mean 'db_password'?"));
     }
 
     #[test]

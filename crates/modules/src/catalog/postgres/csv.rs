@@ -1,31 +1,28 @@
-//! Rows as `COPY … TO STDOUT WITH CSV HEADER` prints them: NULL is nothing, an empty text two quotes.
+//! Rows as `COPY … TO STDOUT WITH CSV HEADER` prints them. NULL is an empty text, as it is in Salt.
 
 use rocksalt_core::{Map, Value};
 
 pub fn rows(text: &str) -> Vec<Map> {
     let mut records = records(text).into_iter();
     let Some(header) = records.next() else { return Vec::new() };
-    let names: Vec<String> = header.into_iter().map(Option::unwrap_or_default).collect();
-    let row = |record: Vec<Option<String>>| {
-        names.iter().zip(record).map(|(name, value)| (name.as_str().into(), Value::from(value))).collect::<Map>()
+    let row = |record: Vec<String>| {
+        header.iter().zip(record).map(|(name, value)| (name.as_str().into(), Value::from(value))).collect::<Map>()
     };
     records.map(row).collect()
 }
 
-fn records(text: &str) -> Vec<Vec<Option<String>>> {
+fn records(text: &str) -> Vec<Vec<String>> {
     let mut records = Vec::new();
     let mut record = Vec::new();
-    let (mut field, mut quoted, mut inside) = (String::new(), false, false);
+    let (mut field, mut inside) = (String::new(), false);
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
         match letter {
             '"' if inside && letters.next_if_eq(&'"').is_some() => field.push('"'),
-            '"' => (inside, quoted) = (!inside, true),
+            '"' => inside = !inside,
             letter if inside => field.push(letter),
             ',' | '\n' => {
-                let value = std::mem::take(&mut field);
-                record.push((quoted || !value.is_empty()).then_some(value));
-                quoted = false;
+                record.push(std::mem::take(&mut field));
                 if letter == '\n' {
                     records.push(std::mem::take(&mut record));
                 }
@@ -61,10 +58,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn null_is_not_an_empty_text() {
+    fn rows_are_read() {
         let rows = rows("a,\"b c\",d\n1,,\"\"\n\"x,\"\"y\"\"\nz\",2,3\n");
         let shown: Vec<String> = rows.into_iter().map(|row| Value::Map(row).to_string()).collect();
-        assert_eq!(shown, ["{'a': '1', 'b c': None, 'd': ''}", "{'a': 'x,\"y\"\\nz', 'b c': '2', 'd': '3'}"]);
+        assert_eq!(shown, ["{'a': '1', 'b c': '', 'd': ''}", "{'a': 'x,\"y\"\\nz', 'b c': '2', 'd': '3'}"]);
         assert!(super::rows("").is_empty());
     }
 

@@ -218,7 +218,8 @@ pub fn list(machine: &dyn Probe, server: &Server, name: Option<&str>, password: 
         role.insert("replication", flag("replication"));
         // Salt reads a number as a yes or no, which gives nothing.
         role.insert("connections", Value::Null);
-        role.insert("expiry time", row.get("expiry time").cloned().unwrap_or_default());
+        let expiry = Some(text(&row, "expiry time")).filter(|time| !time.is_empty());
+        role.insert("expiry time", expiry);
         role.insert("defaults variables", text(&row, "defaults variables"));
         if password {
             role.insert("password", text(&row, "password"));
