@@ -213,7 +213,7 @@ impl State for Managed {
             requirements.filter(|path| path.starts_with('/')).fold(touches, |all, path| all.reads(Thing::Path(path)));
         match &self.user {
             Some(user) => touches.reads(Thing::User(user.clone())).writes(Thing::Path(format!("/home/{user}/.cache"))),
-            None => touches.writes(Thing::Path("/root/.cache/pip".into())),
+            None => touches.writes(Thing::Path("/root".into())),
         }
     }
 }
