@@ -229,12 +229,27 @@ impl Running {
         if let Some(seconds) = wish::seconds(&self.init_delay) {
             machine.sleep(seconds)?;
         }
-        if status(provider, machine, name, self.sig.as_deref())? || how.no_block {
+        if self.is_up(provider, machine)? || how.no_block {
             return Ok(Ok(Verdict::good(format!("Started service {name}")).change(name.as_str(), true)));
         }
         let comment = format!("Service {name} failed to start");
         let log = provider.log(machine, name);
         Ok(Err(Verdict::bad(log.map_or_else(|| comment.clone(), |log| format!("{comment}\n\n{log}")))))
+    }
+
+    /// An init script may end before its daemon is to be seen under its own name.
+    fn is_up(&self, provider: &dyn Provider, machine: &dyn System) -> Result<bool> {
+        let sig = self.sig.as_deref();
+        for _ in 0..20 {
+            if status(provider, machine, &self.name, sig)? {
+                return Ok(true);
+            }
+            if sig.is_none_or(str::is_empty) {
+                break;
+            }
+            machine.sleep(0.1)?;
+        }
+        Ok(false)
     }
 
     fn after_start(
