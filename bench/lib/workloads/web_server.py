@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 
 import places
 from peers import Failure, Peer
@@ -33,11 +34,19 @@ class WebServer(Workload):
 
     def prove(self, peer, hosts, phase, measurement):
         for number in range(1, HOSTS + 1):
-            page, status = self.bed.get(number, "/"), self.bed.get(number, "/status.json")
-            if f"From h{number}, for example.test." not in page:
-                raise Failure(f"h{number} serves {page!r}")
-            if f'"name": "h{number}"' not in status:
-                raise Failure(f"h{number} reports {status!r}")
+            for path, text in (("/", f"From h{number}, for example.test."), ("/status.json", f'"name": "h{number}"')):
+                answer = self._answer(number, path, text)
+                if text not in answer:
+                    raise Failure(f"h{number} serves {answer!r} at {path}")
+
+    def _answer(self, number, path, text):
+        """nginx takes new settings a moment after `systemctl reload` has ended."""
+        for _ in range(30):
+            answer = self.bed.get(number, path)
+            if text in answer:
+                break
+            time.sleep(0.1)
+        return answer
 
     def target_roots(self):
         return self.bed.pids() if self.bed else []
