@@ -5,13 +5,16 @@ TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p')
 ARCH = $(firstword $(subst -, ,$(TRIPLE)))
 AGENT = $(TARGET)/agents/rocksalt-agent-$(ARCH)
+SMALL_AGENT = $(TARGET)/agents/rocksalt-agent-small-$(ARCH)
+BUILD_AGENT = $(FLAGS)='$(STATIC) $(LEAN)' $(CARGO) build --locked --profile agent --package rocksalt-agent --target $(TRIPLE)
+BUILT_AGENT = $(TARGET)/$(TRIPLE)/agent/rocksalt-agent
 TESTBED = $(TARGET)/debug/rocksalt-testbed
 # The agent and the released binary are static: they run on any Linux, whatever C library it has, or none.
 FLAGS = CARGO_TARGET_$(shell echo '$(TRIPLE)' | tr a-z- A-Z_)_RUSTFLAGS
-# What the agent can do without; only tried with the linker that rustc brings for x86_64.
+# What the agents can do without; only tried with the linker that rustc brings for x86_64.
 # The outliner shares stretches of code that functions have in common; elsewhere it is on by itself.
-SMALL_x86_64 = -C llvm-args=-enable-machine-outliner=always -C link-arg=-Wl,--no-eh-frame-hdr -C link-arg=-Wl,-T,$(CURDIR)/crates/agent/agent.ld
-SMALL = -C force-unwind-tables=no $(SMALL_$(ARCH))
+LEAN_x86_64 = -C llvm-args=-enable-machine-outliner=always -C link-arg=-Wl,--no-eh-frame-hdr -C link-arg=-Wl,-T,$(CURDIR)/crates/agent/agent.ld
+LEAN = -C force-unwind-tables=no $(LEAN_$(ARCH))
 STATIC = -C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs
 
 # All cargo runs share one target directory, and see the same agents: a change of either would build all anew.
@@ -46,6 +49,7 @@ build: tools agent
 	@ls -l $(TARGET)/release/rocksalt
 
 bench: build
+	$(CARGO) build --locked --package rocksalt-testkit
 	@test -x bench/run || { echo 'bench/run is missing in this checkout' >&2; exit 1; }
 	$(FLAGS)='$(STATIC)' $(CARGO) build --locked --release --package rocksalt-sls --example compile --target $(TRIPLE)
 	@mkdir -p $(TARGET)/release/examples
@@ -68,9 +72,11 @@ tools:
 	@scripts/install
 
 agent:
-	$(FLAGS)='$(STATIC) $(SMALL)' $(CARGO) build --locked --profile agent --package rocksalt-agent --target $(TRIPLE)
 	@mkdir -p $(TARGET)/agents
-	@cmp -s $(TARGET)/$(TRIPLE)/agent/rocksalt-agent $(AGENT) || cp $(TARGET)/$(TRIPLE)/agent/rocksalt-agent $(AGENT)
+	$(BUILD_AGENT)
+	@cmp -s $(BUILT_AGENT) $(AGENT) || cp $(BUILT_AGENT) $(AGENT)
+	$(BUILD_AGENT) --no-default-features
+	@cmp -s $(BUILT_AGENT) $(SMALL_AGENT) || cp $(BUILT_AGENT) $(SMALL_AGENT)
 
 check:
 	@scripts/with fmt $(CARGO) fmt --all --check

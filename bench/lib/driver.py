@@ -59,7 +59,7 @@ def _turn(plan, meter, workload, peer, hosts, repeat):
                 if command is None:
                     return
                 measure.wait_for_calm(plan.calm, plan.patience)
-                measurement = meter.measure(command)
+                measurement = meter.measure(command, workload.target_roots())
                 failure = _failure(workload, peer, hosts, phase, measurement)
                 record = {**place, **dataclasses.asdict(measurement), "failure": failure}
                 if failure is None:
@@ -73,6 +73,7 @@ def _turn(plan, meter, workload, peer, hosts, repeat):
                 peer.close(hosts)
         except (OSError, subprocess.SubprocessError):
             pass
+        workload.finish()
         meter.end_leftovers()
 
 

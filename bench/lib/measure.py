@@ -45,7 +45,16 @@ class Meter:
         # What a command leaves in the background becomes our child instead of init's, so it can be counted and ended.
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
-    def measure(self, command):
+    def measure(self, command, further_roots=()):
+        """`further_roots` are processes like `target_roots`, for this command only."""
+        roots = self.target_roots
+        self.target_roots = [*roots, *further_roots]
+        try:
+            return self._measure(command)
+        finally:
+            self.target_roots = roots
+
+    def _measure(self, command):
         reap()
         controller_before, target_before = self._controller_cpu(), self._target_cpu()
         busy_before, _ = processes.machine_cpu_seconds()

@@ -2,12 +2,15 @@
 //!
 //! Here is what the scenarios in `tests/` have in common. Whatever fails here fails the test, with all that was said.
 
+pub mod cases;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use rocksalt_testkit::roster;
 pub use rocksalt_testkit::{
-    Bed, Entry, Host, Outcome, Quirk, Run, Scratch, Spec, Started, Usage, password_of, say_skipped,
+    Bed, Entry, Host, Kind, Outcome, Quirk, Repository, Run, Scratch, Server, Spec, Started, Usage, password_of,
+    say_skipped,
 };
 pub use serde_json::Value;
 

@@ -104,6 +104,10 @@ class Peer:
         """Runs the steps of the workload `overlap` on this machine, in one of our ordering modes or what comes next to it."""
         return None
 
+    def web_server(self, bed, mode):
+        """Applies `examples/webserver` to the hosts of a bed, in one of our ordering modes."""
+        return None
+
     # For the implementations.
 
     def environment(self, **more):

@@ -102,6 +102,11 @@ class Rocksalt(Peer):
         tree = state_trees.slow(overlap.STAMPS, overlap.STEPS, overlap.SECONDS, parallel=False, touches=True)
         return self._local(self._tree("slow", tree), "state", "apply", "--mode", mode, "slow")
 
+    def web_server(self, bed, mode):
+        config = bed.project(os.path.join(self.folder, bed.name))
+        words = ["--config-dir", config, "apply", "*", "--mode", mode, "--pillar", bed.pillar(), "--state-output", "terse"]
+        return Command([*bed.inside(), self.path, *words], self.environment())
+
     def _tree(self, name, files):
         """The folder of a configuration whose states are this tree."""
         folder = os.path.join(self.folder, name.replace(" ", "-"))

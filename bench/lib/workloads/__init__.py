@@ -22,6 +22,13 @@ class Workload:
     def prove(self, peer, hosts, phase, measurement):
         """Raises Failure unless the command has done its job on every host. The exit code is checked before."""
 
+    def target_roots(self):
+        """Processes below which all is the targets', for a workload with hosts of its own."""
+        return []
+
+    def finish(self):
+        """After a tool's turn, however it went."""
+
     def seconds(self, phase, measurement):
         """The time that counts of a run that has been proved."""
         return measurement.wall
@@ -30,6 +37,7 @@ class Workload:
 def all_workloads():
     """In the order of the report."""
     from workloads import apply_states, command_output, compile_states, copy_file, local_no_op, overlap, ping, print_version
+    from workloads import web_server
 
     return [
         ping.Ping(),
@@ -41,4 +49,5 @@ def all_workloads():
         compile_states.CompileInProcess(),
         apply_states.ApplyStates(),
         overlap.Overlap(),
+        web_server.WebServer(),
     ]

@@ -4,16 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use rocksalt_core::call::{COMPILE_PILLAR, Call, Problem, ProblemKind, Return, STEP_OUTPUTS};
+use rocksalt_core::call::{COMPILE_PILLAR, Call, Problem, ProblemKind, RESUME, Return, STEP_OUTPUTS};
 use rocksalt_core::frame::{Message, RequestId, Stream};
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Base, Host, Pipe, Probe, Running, Signal, Sink, Stop};
+use rocksalt_modules::machine::{Base, Host, Pipe, Running, Signal, Sink, Stop};
 
-use crate::language;
+use crate::language::{self, Progress};
 use crate::link::Link;
-use crate::states;
-use crate::tree::{Progress, RunTree};
 use crate::upward::{Controller, Outlet};
 
 /// More at once than a controller ever asks for; beyond it something is wrong.
@@ -109,21 +107,37 @@ impl Calls {
         let controller = Box::new(Controller::new(id, Arc::clone(&self.link)));
         let host = Arc::new(self.base.begin(running, options, controller, sink).with_grains(call.grains.clone()));
         let no_pillar_yet = (call.function == COMPILE_PILLAR).then(Map::new);
-        RunTree::plant(&host, shown.map(progress), no_pillar_yet);
+        language::give(&host, shown.map(progress), no_pillar_yet);
         host
     }
 
     fn run(&self, id: RequestId, call: Call, host: Arc<Host>) {
-        let result = match call.function == COMPILE_PILLAR {
-            true => language::pillar(&host, &call.kwargs).map_or_else(
-                |error| error.problem().into(),
-                |pillar| Return { value: pillar.into(), retcode: 0, problem: None },
-            ),
-            false if call.function == STEP_OUTPUTS => step_outputs(&call, &host),
-            false => catalog::call(call, &*host),
+        let found = |map: Map| Return { value: map.into(), retcode: 0, problem: None };
+        let result = match call.function.as_str() {
+            COMPILE_PILLAR => language::pillar(&host, &call.kwargs).map_or_else(|error| error.problem().into(), found),
+            // Another target of the job wants to know what a step here gave.
+            STEP_OUTPUTS => language::outputs(&host, &call.args).map_or_else(|error| error.problem().into(), found),
+            RESUME => language::resume(&host, &call.kwargs),
+            _ => catalog::call(call, &*host),
         };
-        drop(host);
-        self.finish(id, result);
+        match language::reboot(&host, &result) {
+            Some(announced) => self.reboot(id, result, announced, &host),
+            None => {
+                drop(host);
+                self.finish(id, result);
+            }
+        }
+    }
+
+    /// Tells the controller that the machine restarts in the middle of a run, then restarts it.
+    fn reboot(&self, id: RequestId, result: Return, announced: Map, host: &Arc<Host>) {
+        let message = announced.get("message").and_then(Value::as_str).map(str::to_owned);
+        // Who does not hear of it could not go on: then nothing is restarted.
+        if self.link.send(id, Message::Return(Box::new(Return { value: announced.into(), ..result }))) {
+            language::restart(host, message.as_deref());
+        }
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        self.link.close(id);
     }
 
     fn finish(&self, id: RequestId, result: Return) {
@@ -131,16 +145,6 @@ impl Calls {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         self.link.close(id);
         self.link.send(id, Message::Return(Box::new(result)));
-    }
-}
-
-/// Another target of the job wants to know what a step here gave.
-fn step_outputs(call: &Call, host: &Host) -> Return {
-    let text = |place: usize| call.args.get(place).and_then(Value::as_str).unwrap_or_default();
-    let id = host.options().get("id").map(ToString::to_string).unwrap_or_default();
-    match states::shared::wait_for(host, text(0), &id, text(1)) {
-        Ok(outputs) => Return { value: outputs.into(), retcode: 0, problem: None },
-        Err(error) => error.problem().into(),
     }
 }
 

@@ -5,13 +5,20 @@
 
 mod calls;
 mod home;
+#[cfg(feature = "whole")]
 mod language;
 mod link;
+#[cfg(not(feature = "whole"))]
+mod no_language;
 mod serve;
+#[cfg(feature = "whole")]
 pub mod states;
+#[cfg(feature = "whole")]
 mod tree;
 mod upward;
 
+#[cfg(not(feature = "whole"))]
+use no_language as language;
 pub use serve::{Ended, serve};
 
 /// What a program does when it is started as an agent or as its helper; `None` if it is neither.

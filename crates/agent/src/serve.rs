@@ -10,6 +10,7 @@ use rocksalt_modules::machine::Base;
 
 use crate::calls::Calls;
 use crate::home;
+use crate::language;
 use crate::link::Link;
 
 /// Nothing heard for so long means that the controller is gone: it pings far more often.
@@ -27,8 +28,14 @@ pub enum Ended {
 
 /// `home` is the directory that the agent was put in, if it was.
 pub fn serve(mut input: impl Read, output: impl Write + Send + 'static, home: Option<&Path>) -> Ended {
+    language::settle(home);
     let link = Arc::new(Link::new(Box::new(output)));
-    let greeting = Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into(), pid: std::process::id() };
+    let greeting = Hello {
+        protocol: PROTOCOL,
+        version: env!("CARGO_PKG_VERSION").into(),
+        pid: std::process::id(),
+        extent: language::EXTENT,
+    };
     if !link.send(LINK, Message::Hello(greeting)) {
         return Ended::LinkLost;
     }
@@ -112,7 +119,7 @@ fn base(hello: Hello) -> Result<Arc<Base>, String> {
     }
     // By this name the program is found even after its file was removed.
     let launcher = PathBuf::from("/proc/self/exe");
-    Ok(Arc::new(Base::new(Some(launcher))))
+    Ok(Arc::new(Base::with(Some(launcher), language::grains)))
 }
 
 /// Ends the process when the controller has vanished without closing the link.

@@ -17,10 +17,11 @@ use rocksalt_controller::pillar::{Compiler, Pillar};
 use rocksalt_controller::select::{Selection, Target};
 use rocksalt_controller::{Controller, Receive};
 use rocksalt_core::frame::Stream;
-use rocksalt_core::link::{Failure as Unreached, Stage};
+use rocksalt_core::link::{Extent, Failure as Unreached, Stage};
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::target::{Kind, Nodegroups};
 use rocksalt_core::{Map, Value};
+use rocksalt_modules::catalog;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -215,6 +216,7 @@ impl Session {
             facts: Facts { directory: cache.join("grains"), fresh },
             peer: Rules::parse(&config.map("peer")?).map_err(|error| Failure::caused(&error))?,
             receive,
+            extent: |call| if catalog::is_small(call) { Extent::Small } else { Extent::Whole },
             user: context.environment.person.name.clone(),
         };
         Ok(Session { controller: Arc::new(controller) })
@@ -424,6 +426,7 @@ fn print_outcome(printer: &mut Printer, id: &str, outcome: Outcome) {
                     rocksalt_core::call::ProblemKind::Cancelled => "cancelled",
                     rocksalt_core::call::ProblemKind::TimedOut => "timed out",
                     rocksalt_core::call::ProblemKind::Refused => "refused",
+                    rocksalt_core::call::ProblemKind::Rebooting => "rebooting",
                 };
                 printer.failure(id, stage, &problem.text, problem.hint.as_deref());
             }

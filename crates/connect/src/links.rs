@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rocksalt_core::link::{Failure, Info, Stage};
+use rocksalt_core::link::{Extent, Failure, Info, Stage};
 use rocksalt_core::roster::Entry;
 
 use crate::link::{Link, Port};
@@ -16,8 +16,17 @@ pub type Progress = dyn Fn(Stage) + Send + Sync;
 
 #[async_trait]
 pub trait Links: Send + Sync {
-    /// The way to a target: one that is there, or a new one.
-    async fn open(&self, entry: &Entry, wipe: bool, progress: Option<&Progress>) -> Result<Arc<dyn Line>, Failure>;
+    /// The way to a target, with an agent that can do what is wanted: one that is there, or a new one.
+    async fn open(
+        &self,
+        entry: &Entry,
+        extent: Extent,
+        wipe: bool,
+        progress: Option<&Progress>,
+    ) -> Result<Arc<dyn Line>, Failure>;
+
+    /// The way to the small agent that still works for somebody beside the whole one.
+    async fn beside(&self, entry: &Entry) -> Option<Arc<dyn Line>>;
 
     async fn list(&self) -> Result<Vec<Info>, Failure>;
 
@@ -42,16 +51,27 @@ pub struct Own {
 
 #[async_trait]
 impl Links for Own {
-    async fn open(&self, entry: &Entry, wipe: bool, progress: Option<&Progress>) -> Result<Arc<dyn Line>, Failure> {
+    async fn open(
+        &self,
+        entry: &Entry,
+        extent: Extent,
+        wipe: bool,
+        progress: Option<&Progress>,
+    ) -> Result<Arc<dyn Line>, Failure> {
         let wish = Wish {
             entry,
             prompt: &*self.prompt,
             agent_socket: self.agent_socket.as_deref(),
+            extent,
             wipe,
             progress: progress.unwrap_or(&|_| {}),
         };
         let link = self.pool.link(&wish).await?;
         Ok(Arc::new(OwnLine(link)))
+    }
+
+    async fn beside(&self, entry: &Entry) -> Option<Arc<dyn Line>> {
+        self.pool.beside(entry).await.map(|link| Arc::new(OwnLine(link)) as Arc<dyn Line>)
     }
 
     async fn list(&self) -> Result<Vec<Info>, Failure> {

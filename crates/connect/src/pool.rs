@@ -1,18 +1,23 @@
 //! [`Pool`]: one link per key, made once, shared by whoever asks (decision D5).
+//!
+//! A link may begin with the small agent. When the whole one is needed it is started beside it, over the same login:
+//! the small one gets nothing new and ends when nobody uses it any more (decision 0018).
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use rocksalt_core::link::{Failure, Info, Key, Stage};
+use async_trait::async_trait;
+use rocksalt_core::link::{Extent, Failure, Info, Key, Stage};
 use rocksalt_core::roster::Entry;
+use rocksalt_core::secret::Secret;
 use tokio::sync::Semaphore;
 
 use crate::agents::Agents;
 use crate::bootstrap;
 use crate::link::Link;
-use crate::transport::{self, Caller, NAMES, Person, Prompt, Transport};
+use crate::transport::{self, Caller, NAMES, Person, Prompt, Session, Transport};
 
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -37,6 +42,8 @@ pub struct Wish<'a> {
     pub entry: &'a Entry,
     pub prompt: &'a dyn Prompt,
     pub agent_socket: Option<&'a Path>,
+    /// What the agent must be able to do.
+    pub extent: Extent,
     /// The agent leaves nothing behind.
     pub wipe: bool,
     pub progress: &'a (dyn Fn(Stage) + Send + Sync),
@@ -55,7 +62,25 @@ pub struct Pool {
 }
 
 /// Whoever makes the link holds the lock; the others wait and find it made.
-type Slot = tokio::sync::Mutex<Option<Arc<Link>>>;
+type Slot = tokio::sync::Mutex<Way>;
+
+/// The way to a target.
+#[derive(Default)]
+struct Way {
+    link: Option<Arc<Link>>,
+    /// The small agent that the whole one took over from: it lives as long as somebody uses it.
+    leaving: Weak<Link>,
+}
+
+impl Way {
+    fn standing(&self) -> Option<&Arc<Link>> {
+        self.link.as_ref().filter(|link| link.lost().is_none())
+    }
+
+    fn leaving(&self) -> Option<Arc<Link>> {
+        self.leaving.upgrade().filter(|link| link.lost().is_none())
+    }
+}
 
 impl Pool {
     pub fn new(agents: Agents, person: &Person, limits: Limits) -> Pool {
@@ -75,30 +100,54 @@ impl Pool {
         let transport = self.transport(&wish.entry.transport)?;
         let key = transport.key(wish.entry);
         let slot = self.slot(&key)?;
-        let mut link = slot.lock().await;
-        if let Some(link) = link.as_ref().filter(|link| link.lost().is_none()) {
-            return Ok(Arc::clone(link));
-        }
-        match self.make(transport, key.clone(), wish).await {
-            Ok(made) => Ok(Arc::clone(link.insert(made))),
+        let mut way = slot.lock().await;
+        let made = match way.standing() {
+            Some(link) if link.extent() >= wish.extent => return Ok(Arc::clone(link)),
+            Some(small) => match self.extend(small, wish).await {
+                // A server may allow one command for a login (MaxSessions 1), and the login may have gone meanwhile.
+                Err(failure) if matches!(failure.stage, Stage::Session | Stage::Link) => {
+                    self.make(transport, key.clone(), wish).await
+                }
+                other => other,
+            },
+            None => self.make(transport, key.clone(), wish).await,
+        };
+        match made {
+            Ok(made) => {
+                if let Some(small) = way.standing().map(Arc::downgrade) {
+                    way.leaving = small;
+                }
+                Ok(Arc::clone(way.link.insert(made)))
+            }
+            // The small agent goes on with what it can do.
+            Err(failure) if way.standing().is_some() => Err(failure),
             Err(failure) => {
-                *link = None;
-                drop(link);
+                way.link = None;
+                drop(way);
                 self.forget(&key, &slot);
                 Err(failure)
             }
         }
     }
 
+    /// The small agent that still works for somebody beside the whole one.
+    pub async fn beside(&self, entry: &Entry) -> Option<Arc<Link>> {
+        let key = self.transport(&entry.transport).ok()?.key(entry);
+        let slot = self.slots.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()?;
+        let way = slot.lock().await;
+        way.leaving()
+    }
+
     pub fn list(&self) -> Vec<Info> {
-        let mut links: Vec<Info> = self.links().iter().map(|link| link.info()).collect();
+        let both = self.ways().into_iter().flat_map(|(link, leaving)| [Some(link), leaving]);
+        let mut links: Vec<Info> = both.flatten().map(|link| link.info()).collect();
         links.sort_by(|a, b| a.target.cmp(&b.target).then_with(|| a.key.cmp(&b.key)));
         links
     }
 
     /// Closes the links that `which` picks; how many there were.
     pub async fn close(&self, which: impl Fn(&Info) -> bool, wipe: bool) -> usize {
-        let picked: Vec<Arc<Link>> = self.links().into_iter().filter(|link| which(&link.info())).collect();
+        let picked: Vec<_> = self.ways().into_iter().filter(|(link, _)| which(&link.info())).collect();
         let count = picked.len();
         self.end(picked, wipe).await;
         count
@@ -106,37 +155,44 @@ impl Pool {
 
     /// Closes what is idle or lost. To be called every now and then.
     pub async fn reap(&self) -> usize {
-        let idle = self.limits.idle;
-        let dead: Vec<Arc<Link>> =
-            self.links().into_iter().filter(|link| link.lost().is_some() || link.idle() >= idle).collect();
+        let limit = self.limits.idle;
+        let idle = |link: &Arc<Link>| link.idle() >= limit;
+        let unused = |(link, leaving): &(Arc<Link>, Option<Arc<Link>>)| {
+            link.lost().is_some() || (idle(link) && leaving.as_ref().is_none_or(idle))
+        };
+        let dead: Vec<_> = self.ways().into_iter().filter(unused).collect();
         let count = dead.len();
         self.end(dead, false).await;
         count
     }
 
     /// All at once: each may take a moment.
-    async fn end(&self, links: Vec<Arc<Link>>, wipe: bool) {
-        let closing: Vec<_> = links
-            .iter()
-            .map(|link| {
-                let link = Arc::clone(link);
-                tokio::spawn(async move { link.close(wipe).await })
-            })
-            .collect();
+    async fn end(&self, ways: Vec<(Arc<Link>, Option<Arc<Link>>)>, wipe: bool) {
+        let keys: Vec<Key> = ways.iter().map(|(link, _)| link.key().clone()).collect();
+        let close = |(link, leaving): (Arc<Link>, Option<Arc<Link>>)| async move {
+            // First: both go through the same login.
+            if let Some(leaving) = leaving {
+                leaving.leave(wipe).await;
+            }
+            link.close(wipe).await;
+        };
+        let closing: Vec<_> = ways.into_iter().map(|way| tokio::spawn(close(way))).collect();
         for closed in closing {
             let _ = closed.await;
         }
-        for link in links {
-            if let Ok(slot) = self.slot(link.key()) {
-                slot.lock().await.take();
-                self.forget(link.key(), &slot);
+        for key in keys {
+            if let Ok(slot) = self.slot(&key) {
+                slot.lock().await.link.take();
+                self.forget(&key, &slot);
             }
         }
     }
 
-    fn links(&self) -> Vec<Arc<Link>> {
+    /// Each link, with the small agent that works beside it.
+    fn ways(&self) -> Vec<(Arc<Link>, Option<Arc<Link>>)> {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        slots.values().filter_map(|slot| slot.try_lock().ok()?.clone()).collect()
+        let known = slots.values().filter_map(|slot| slot.try_lock().ok());
+        known.filter_map(|way| Some((way.link.clone()?, way.leaving()))).collect()
     }
 
     fn transport(&self, name: &str) -> Result<&dyn Transport, Failure> {
@@ -159,7 +215,7 @@ impl Pool {
     fn forget(&self, key: &Key, slot: &Arc<Slot>) {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         // Two: the map's own and the caller's. More means that somebody waits for it.
-        if Arc::strong_count(slot) <= 2 && slot.try_lock().is_ok_and(|link| link.is_none()) {
+        if Arc::strong_count(slot) <= 2 && slot.try_lock().is_ok_and(|way| way.link.is_none()) {
             slots.remove(key);
         }
     }
@@ -185,24 +241,62 @@ impl Pool {
             }
         };
         (wish.progress)(Stage::Session);
+        let session: Arc<dyn Session> = session.into();
+        match self.start(key, Arc::clone(&session), wish.prompt, wish).await {
+            Ok(link) => Ok(link),
+            Err(failure) => {
+                session.close().await;
+                Err(failure)
+            }
+        }
+    }
+
+    /// The whole agent, over the login of a link that has the small one.
+    async fn extend(&self, small: &Link, wish: &Wish<'_>) -> Result<Arc<Link>, Failure> {
+        let prompt = Remembering { password: small.password(), prompt: wish.prompt };
+        self.start(small.key().clone(), Arc::clone(small.session()), &prompt, wish).await
+    }
+
+    async fn start(
+        &self,
+        key: Key,
+        session: Arc<dyn Session>,
+        prompt: &dyn Prompt,
+        wish: &Wish<'_>,
+    ) -> Result<Arc<Link>, Failure> {
         let settings = bootstrap::Settings {
             entry: wish.entry,
             agents: &self.agents,
-            prompt: wish.prompt,
+            extent: wish.extent,
+            prompt,
             wipe: wish.wipe,
             uploading: &self.uploading,
         };
-        let started = match bootstrap::start(&*session, &settings).await {
-            Ok(started) => started,
-            Err(failure) => {
-                session.close().await;
-                return Err(failure);
-            }
-        };
+        let started = bootstrap::start(&*session, &settings).await?;
         (wish.progress)(Stage::Upload);
         let link = Link::open(key, &wish.entry.id, started, session).await?;
         (wish.progress)(Stage::Agent);
         Ok(link)
+    }
+}
+
+/// Asks nobody twice for the password that let the small agent start.
+struct Remembering<'a> {
+    password: Option<&'a Secret>,
+    prompt: &'a dyn Prompt,
+}
+
+#[async_trait]
+impl Prompt for Remembering<'_> {
+    async fn secret(&self, question: &str) -> Option<Secret> {
+        match self.password {
+            Some(password) => Some(password.clone()),
+            None => self.prompt.secret(question).await,
+        }
+    }
+
+    async fn tell(&self, text: &str) {
+        self.prompt.tell(text).await;
     }
 }
 

@@ -14,8 +14,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::Controller;
 use crate::answers::Serving;
+use crate::{Controller, jobs_beside};
 
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -93,7 +93,7 @@ impl Stopper {
         self.0.send_replace(true);
     }
 
-    async fn stopped(&self) {
+    pub(crate) async fn stopped(&self) {
         let mut receiver = self.0.subscribe();
         // The sender lives as long as `self`.
         let _ = receiver.wait_for(|stop| *stop).await;
@@ -185,7 +185,7 @@ impl Controller {
 
     async fn on_target(&self, entry: &Entry, work: Work<'_>) -> Outcome {
         let limit = work.how.timeout;
-        let working = self.call(entry, work);
+        let working = self.through_reboots(entry, work);
         match limit {
             None => working.await,
             // The call's own limit is inside; this one holds for the connecting as well.
@@ -204,7 +204,7 @@ impl Controller {
         call.options.extend(entry.options.clone());
         let user = format!("{} {}", self.user, call.function);
         let opening = async {
-            let line = self.links.open(entry, how.wipe, None).await?;
+            let line = self.links.open(entry, (self.extent)(&call), how.wipe, None).await?;
             line.port(&user)
         };
         let port = tokio::select! {
@@ -215,6 +215,7 @@ impl Controller {
             () = stopper.stopped() => return Outcome::Skipped("the job was stopped while it connected to this target"),
         };
         let is_grains = call.function == "grains.items";
+        let about_jobs = jobs_beside::asks(&call.function).then(|| call.clone());
         let mut request = Request::start(port, call, answers);
         let mut output = |stream: Stream, bytes: &[u8]| {
             let _ = updates.send(Update::Output { id: entry.id.clone(), stream, bytes: bytes.to_vec() });
@@ -228,7 +229,10 @@ impl Controller {
             () = limit(how.timeout) => return self.give_up(entry, request, how.timeout.unwrap_or_default()).await,
         };
         match finished {
-            Ok(result) => {
+            Ok(mut result) => {
+                if let Some(call) = about_jobs {
+                    self.add_jobs_beside(entry, call, &user, &mut result).await;
+                }
                 if let (true, Value::Map(grains)) = (is_grains, &result.value) {
                     let _ = self.facts.remember(&entry.id, grains);
                 }

@@ -11,6 +11,8 @@ mod slots;
 
 pub mod job_events;
 pub mod ledger;
+mod jobs_beside;
+mod reboot;
 
 pub mod answers;
 pub mod peer;
@@ -24,9 +26,10 @@ use std::sync::Arc;
 
 use rocksalt_backends::files::Files;
 use rocksalt_connect::links::Links;
-use rocksalt_core::Map;
+use rocksalt_core::link::Extent;
 use rocksalt_core::roster::Roster;
 use rocksalt_core::target::Nodegroups;
+use rocksalt_core::{Call, Map};
 
 /// All that a request needs.
 pub struct Controller {
@@ -41,6 +44,8 @@ pub struct Controller {
     pub peer: peer::Rules,
     /// Where targets may put files with `cp.push`; `None` if they may not.
     pub receive: Option<Receive>,
+    /// What an agent must be able to do for a call.
+    pub extent: fn(&Call) -> Extent,
     /// Who asks, for records.
     pub user: String,
 }

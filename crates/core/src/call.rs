@@ -69,6 +69,9 @@ pub const COMPILE_PILLAR: &str = "pillar.compile";
 /// targets of the same job, where the peer rules allow it.
 pub const STEP_OUTPUTS: &str = "state.outputs";
 
+/// The function that goes on with a run after a restart of the machine in its middle: only the controller calls it.
+pub const RESUME: &str = "state.resume";
+
 /// What a target answered.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Return {
@@ -122,6 +125,10 @@ pub enum ProblemKind {
     /// The caller may not ask this.
     #[n(5)]
     Refused,
+    /// The machine restarts in the middle of a run of states, which is to be gone on with by [`RESUME`]. The value is a
+    /// map: `wait`, the seconds that it may take, and `journal`, the sha256 of what the run left behind.
+    #[n(6)]
+    Rebooting,
 }
 
 impl Problem {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use minicbor::{Decode, Encode};
 
 use crate::frame::{Message, RequestId};
-use crate::link::{Failure, Info, Stage};
+use crate::link::{Extent, Failure, Info, Stage};
 use crate::roster::Entry;
 use crate::secret::{Secret, sealed};
 
@@ -33,6 +33,9 @@ pub enum ToKeeper {
         /// Report each stage.
         #[n(3)]
         verbose: bool,
+        /// What the agent there must be able to do.
+        #[n(4)]
+        extent: Extent,
     },
     /// A request begins on an open link.
     #[n(2)]
@@ -82,6 +85,14 @@ pub enum ToKeeper {
     /// Close everything and end.
     #[n(8)]
     Stop,
+    /// The small agent is wanted that works beside the whole one, if there is one.
+    #[n(9)]
+    Beside {
+        #[n(0)]
+        ticket: u32,
+        #[n(1)]
+        entry: Box<Entry>,
+    },
 }
 
 /// From the keeper to a command.

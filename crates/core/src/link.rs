@@ -27,6 +27,26 @@ impl fmt::Display for Key {
     }
 }
 
+/// How much an agent can do. The small one is sent where none is yet, the whole one when it is needed (decision 0018).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+#[cbor(index_only)]
+pub enum Extent {
+    #[n(0)]
+    Small,
+    #[default]
+    #[n(1)]
+    Whole,
+}
+
+impl Extent {
+    pub fn name(self) -> &'static str {
+        match self {
+            Extent::Small => "small",
+            Extent::Whole => "whole",
+        }
+    }
+}
+
 /// How far one gets on the way to a target. Each stage has its own failures and ways out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 #[cbor(index_only)]
@@ -162,4 +182,6 @@ pub struct Info {
     /// The agent's process on the target.
     #[n(7)]
     pub agent_pid: u32,
+    #[n(8)]
+    pub extent: Extent,
 }

@@ -13,16 +13,18 @@ mod host;
 mod keys;
 mod loopback;
 mod process;
+mod repository;
 mod roster;
 mod scratch;
 mod tool;
 
-pub use base::prepare as prepare_base;
+pub use base::{prepare as prepare_base, prepare_extra};
 pub use bed::{Bed, Host, remove_all, remove_stale};
 pub use error::Error;
-pub use host::{Kind, Quirk, Spec};
+pub use host::{Kind, Mount, Quirk, Spec};
 pub use loopback::Loopback;
 pub use process::Usage;
+pub use repository::{Repository, Server};
 pub use roster::{Entry, roster};
 pub use scratch::{Outcome, Run, Scratch, Started, rocksalt_binary};
 

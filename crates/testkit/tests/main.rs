@@ -44,6 +44,27 @@ fn a_login_is_counted_and_a_host_has_its_own_name_and_users() {
 }
 
 #[test]
+fn a_host_has_the_packages_that_are_asked_for_and_cannot_set_the_clock() {
+    let files = tempfile::tempdir().expect("a directory");
+    std::fs::write(files.path().join("note"), "here").expect("it's written");
+    let with =
+        Spec::systemd().with_packages(["cron", "iptables", "nftables"]).with_mount(files.path(), "/opt/it's here");
+    let Some(bed) = Bed::start_or_skip(&[with, Spec::debian()]) else { return };
+    let (first, second) = (bed.host(1).expect("it's there"), bed.host(2).expect("it's there"));
+    let run = |lines: &str| first.run(lines).expect(lines);
+    run("systemctl is-system-running --wait; systemctl is-active cron; iptables --append INPUT --jump ACCEPT");
+    assert_eq!(
+        run("cat \"/opt/it's here/note\"; touch \"/opt/it's here/x\" 2>/dev/null || echo read-only"),
+        "hereread-only\n"
+    );
+    assert!(second.run("command -v crontab").is_err(), "the other host has none");
+    assert!(run("ls /var/lib/apt/lists /usr/sbin/policy-rc.d 2>&1 || true").contains("No such file"));
+    let before = std::time::SystemTime::now();
+    run("timedatectl set-timezone Pacific/Auckland; ! date --set '+2 hours' 2>/dev/null");
+    assert!(before.elapsed().is_ok_and(|passed| passed.as_secs() < 600), "the machine's clock was set");
+}
+
+#[test]
 fn processes_of_a_host_are_found_by_program_and_killed() {
     let Some(bed) = Bed::start_or_skip(&[Spec::debian()]) else { return };
     let host = bed.host(1).expect("it's there");

@@ -104,3 +104,23 @@ fn a_timeout_of_one_call_does_not_end_the_link() {
     fleet.ping_all();
     assert_eq!(fleet.bed.logins(), [1]);
 }
+
+#[test]
+fn commands_and_new_files_have_the_umask_of_the_login() {
+    let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
+    // The first time the agent is sent, the second time it is there.
+    for _ in 0..2 {
+        assert_eq!(
+            text(&fleet.run(&["h1", "cmd.run", "umask; rm -rf /srv/d; mkdir /srv/d; stat -c %a /srv/d"]), "h1"),
+            "0022\n755"
+        );
+        fleet.run(&["h1", "file.write", "/srv/d/f", "text"]);
+        assert_eq!(fleet.host(1).run("stat -c %a /srv/d/f").expect("stat"), "644\n");
+        assert_eq!(
+            fleet.host(1).run("find /root/.rocksalt ! -type l -perm /077").expect("find"),
+            "",
+            "nobody else's business"
+        );
+        assert_code(&fleet.rocksalt(&["links", "close"]).finish().expect("it ends"), exit::FINE);
+    }
+}

@@ -4,11 +4,14 @@ mod check;
 mod graph;
 mod looking;
 mod only;
+mod rebooting;
+mod resume;
 mod surroundings;
 
 use std::sync::Arc;
 
 use rocksalt_core::frame::Ask;
+use rocksalt_core::link::Extent;
 use rocksalt_core::{Event, Map, Value};
 use rocksalt_modules::catalog::Outcome;
 use rocksalt_modules::machine::{Host, Probe, StateVerb, StateWish, Template};
@@ -20,12 +23,26 @@ use rocksalt_sls::schedule::Mode;
 use rocksalt_sls::{High, Low, Wanted};
 
 use crate::states::{self, RunOptions};
+use crate::tree::RunTree;
 use surroundings::{States, Surroundings};
 
-/// Hears how far a run is.
-pub type Progress<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;
+pub use crate::states::journal::place::settle;
+pub use crate::tree::Progress;
+pub use rebooting::{reboot, restart, resume};
+pub use resume::Resumed;
+pub use rocksalt_modules::grains::gather as grains;
 
-pub fn perform(host: &Arc<Host>, wish: StateWish, progress: Progress<'_>) -> Result<Outcome> {
+pub const EXTENT: Extent = Extent::Whole;
+
+/// Hears how far a run is, if anybody wants to know.
+type Listener<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;
+
+/// Gives a host the controller's files, its pillar and the language on top of them.
+pub fn give(host: &Arc<Host>, progress: Option<Progress>, pillar: Option<Map>) {
+    RunTree::plant(host, progress, pillar);
+}
+
+pub fn perform(host: &Arc<Host>, wish: StateWish, progress: Listener<'_>) -> Result<Outcome> {
     let mut around = Surroundings::of(host, wish.saltenv.clone(), wish.pillarenv.clone())?;
     if wish.test {
         around.say("test", true);
@@ -54,7 +71,7 @@ fn work(
     host: &Arc<Host>,
     around: &Surroundings,
     wish: &StateWish,
-    progress: Progress<'_>,
+    progress: Listener<'_>,
 ) -> Result<Compiled<Outcome>> {
     let shown = |value: Value| Outcome { value, retcode: 0 };
     let setting = around.setting();
@@ -107,7 +124,7 @@ fn saltenv(wish: &StateWish) -> &str {
     wish.saltenv.as_deref().unwrap_or("base")
 }
 
-fn run(host: &Arc<Host>, around: &Surroundings, wish: &StateWish, low: Low, progress: Progress<'_>) -> Result<Outcome> {
+fn run(host: &Arc<Host>, around: &Surroundings, wish: &StateWish, low: Low, progress: Listener<'_>) -> Result<Outcome> {
     let flag = |key: &str| around.options().get(key).is_some_and(Value::truth);
     let options = RunOptions {
         test: wish.test || flag("test"),
@@ -116,7 +133,15 @@ fn run(host: &Arc<Host>, around: &Surroundings, wish: &StateWish, low: Low, prog
         width: width(around.options()),
         job: &host.job().map(|job| job.to_string()).unwrap_or_default(),
     };
-    let told = |news: &states::Progress<'_>| {
+    if !options.test {
+        resume::tell_of_others(host);
+    }
+    let ran = states::go(&low, &**host, &options, &told(progress), None);
+    resume::ended(host, wish, &options, low, ran)
+}
+
+fn told(progress: Listener<'_>) -> impl Fn(&states::Progress<'_>) + Sync {
+    move |news: &states::Progress<'_>| {
         if let Some(progress) = progress {
             let mut map = Map::new();
             map.insert("done", news.done);
@@ -125,10 +150,12 @@ fn run(host: &Arc<Host>, around: &Surroundings, wish: &StateWish, low: Low, prog
             map.insert("running", news.running.iter().map(shown).collect::<Vec<_>>());
             progress(&map);
         }
-    };
-    let results = states::run(&low, &**host, &options, &told);
+    }
+}
+
+fn finished(results: Map) -> Outcome {
     let failed = results.values().any(|result| result.walk("result", ":") == Some(&Value::Bool(false)));
-    Ok(Outcome { value: results.into(), retcode: if failed { 2 } else { 0 } })
+    Outcome { value: results.into(), retcode: if failed { 2 } else { 0 } }
 }
 
 /// How many steps run at once where a mode allows it.
@@ -249,6 +276,13 @@ pub fn pillar(host: &Arc<Host>, kwargs: &Map) -> Result<Map> {
     answer.insert("details", details);
     answer.insert("pillar", compiled.into_map());
     Ok(answer)
+}
+
+/// What a step of a run here gave, for another target of the job.
+pub fn outputs(host: &Arc<Host>, args: &[Value]) -> Result<Map> {
+    let text = |place: usize| args.get(place).and_then(Value::as_str).unwrap_or_default();
+    let id = host.options().get("id").map(ToString::to_string).unwrap_or_default();
+    states::shared::wait_for(&**host, text(0), &id, text(1))
 }
 
 /// An external pillar: the controller asks it.

@@ -5,7 +5,9 @@ mod attempt;
 mod checks;
 mod conditions;
 mod joined;
+pub mod journal;
 mod outputs;
+mod past;
 mod result;
 mod retry;
 mod runner;
@@ -14,11 +16,12 @@ mod slots;
 mod within;
 
 use rocksalt_core::Map;
-use rocksalt_modules::machine::System;
+use rocksalt_modules::machine::{RebootWish, System};
 use rocksalt_sls::Low;
 use rocksalt_sls::schedule::Mode;
 
 pub use arguments::{own, work};
+pub use past::Past;
 
 /// How a run is to go.
 pub struct RunOptions<'o> {
@@ -53,8 +56,36 @@ pub fn run(
     options: &RunOptions<'_>,
     progress: &(dyn Fn(&Progress<'_>) + Sync),
 ) -> Map {
-    let runner = runner::Runner::new(low, machine, options, progress);
-    let results = runner.run();
-    runner.end();
-    results
+    go(low, machine, options, progress, None).results
+}
+
+/// How a run ended, or how far it is.
+pub struct Ran {
+    /// By their tags.
+    pub results: Map,
+    /// The machine is to be restarted before it goes on.
+    pub reboot: Option<Pause>,
+}
+
+pub struct Pause {
+    pub wish: RebootWish,
+    pub past: Past,
+    /// The tag of the step that wants it.
+    pub tag: String,
+}
+
+/// As [`run`], but begins where a run has left off, and may leave off itself for a restart of the machine.
+pub fn go(
+    low: &Low,
+    machine: &dyn System,
+    options: &RunOptions<'_>,
+    progress: &(dyn Fn(&Progress<'_>) + Sync),
+    past: Option<Past>,
+) -> Ran {
+    let runner = runner::Runner::new(low, machine, options, progress, past.as_ref());
+    let ran = runner.run(past.unwrap_or_default());
+    if ran.reboot.is_none() {
+        runner.end();
+    }
+    ran
 }

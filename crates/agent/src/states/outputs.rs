@@ -125,6 +125,36 @@ impl Outputs {
         Some(answer)
     }
 
+    /// All of it as plain data.
+    pub fn keep(&self) -> Value {
+        let all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let keep = |(step, known): (&String, &Known)| {
+            let place = |(key, value): (&Value, &Value)| {
+                let place = known.places.get(key).copied().unwrap_or(f64::INFINITY);
+                Value::List(vec![key.clone(), value.clone(), place.into()])
+            };
+            let values: Vec<Value> = known.values.iter().map(place).collect();
+            Value::List(vec![step.as_str().into(), values.into(), known.unknown.into(), known.secret.into()])
+        };
+        Value::List(all.iter().map(keep).collect())
+    }
+
+    /// What [`Outputs::keep`] gave.
+    pub fn restore(&self, kept: &Value) {
+        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        for one in kept.as_list().unwrap_or_default() {
+            let Some([step, values, unknown, secret]) = one.as_list() else { continue };
+            let mut known = Known { unknown: unknown.truth(), secret: secret.truth(), ..Known::default() };
+            for value in values.as_list().unwrap_or_default() {
+                let Some([key, value, place]) = value.as_list() else { continue };
+                let place = if let Value::Float(place) = place { *place } else { f64::INFINITY };
+                known.places.insert(key.clone(), place);
+                known.values.insert(key.clone(), value.clone());
+            }
+            all.insert(step.to_string(), known);
+        }
+    }
+
     pub fn end(&self) {
         self.over.store(true, Ordering::SeqCst);
     }

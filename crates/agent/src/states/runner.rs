@@ -8,16 +8,18 @@ use rocksalt_core::frame::Ask;
 use rocksalt_core::sort::sort_by_key;
 use rocksalt_core::{Event, Map, Value};
 use rocksalt_modules::catalog::Verdict;
-use rocksalt_modules::machine::System;
+use rocksalt_modules::machine::{Reboots, System};
 use rocksalt_sls::schedule::{How, Item, Kind, ListenError, Mode, Next, Run, Schedule, Settings, Skip, Skipped};
 use rocksalt_sls::{Chunk, Low};
 
 use super::attempt::{Calling, Manner};
+use super::journal::trace::Trace;
 use super::outputs::Outputs;
+use super::past::Past;
 use super::result::{Clock, Ended};
 use super::retry::Retry;
 use super::shared;
-use super::{Progress, RunOptions, arguments, joined};
+use super::{Pause, Progress, Ran, RunOptions, arguments, joined};
 
 pub struct Runner<'r> {
     low: &'r Low,
@@ -28,13 +30,12 @@ pub struct Runner<'r> {
     clock: Clock,
     /// How many calls there were.
     calls: AtomicUsize,
+    trace: Option<Trace>,
 }
 
 /// What has come about so far.
 struct Book<'r> {
-    results: Vec<(usize, String, Map)>,
-    /// By chunk: its dry run.
-    dry_runs: Vec<Option<Ended>>,
+    past: Past,
     running: Vec<String>,
     runner: &'r Runner<'r>,
 }
@@ -48,11 +49,16 @@ impl<'r> Runner<'r> {
         machine: &'r dyn System,
         options: &'r RunOptions<'r>,
         progress: &'r (dyn Fn(&Progress<'_>) + Sync),
+        past: Option<&Past>,
     ) -> Runner<'r> {
-        let (outputs, calls) = (Arc::<Outputs>::default(), AtomicUsize::new(0));
+        let (outputs, calls) = (Arc::<Outputs>::default(), AtomicUsize::new(past.map_or(0, |past| past.calls)));
+        if let Some(past) = past {
+            outputs.restore(&past.outputs);
+        }
         let id = machine.options().get("id").map(ToString::to_string).unwrap_or_default();
         shared::share(options.job, &id, &outputs);
-        Runner { low, options, progress, machine, outputs, clock: Clock::of(machine), calls }
+        let trace = if options.test { None } else { Trace::begin(options.job, &id, low.chunks.len()) };
+        Runner { low, options, progress, machine, outputs, clock: Clock::of(machine), calls, trace }
     }
 
     /// Whoever waits for a step of it waits no longer.
@@ -60,7 +66,21 @@ impl<'r> Runner<'r> {
         self.outputs.end();
     }
 
-    pub fn run(&self) -> Map {
+    /// `past` is what was done before a restart; empty for a run that begins.
+    pub fn run(&self, past: Past) -> Ran {
+        // A run within a run can't leave off: what calls it would be lost.
+        let reboots = match self.options.test || self.options.job.is_empty() {
+            true => None,
+            false => self.machine.tree().reboots().filter(|reboots| reboots.offer()),
+        };
+        let ran = self.run_through(past, reboots);
+        if let Some(reboots) = reboots {
+            reboots.withdraw();
+        }
+        ran
+    }
+
+    fn run_through(&self, before: Past, reboots: Option<&Reboots>) -> Ran {
         let works: Vec<_> = match self.options.mode {
             Mode::Ansible => Vec::new(),
             Mode::Justdoit | Mode::Genius => self.low.chunks.iter().map(arguments::work).collect(),
@@ -72,20 +92,31 @@ impl<'r> Runner<'r> {
             failhard: self.options.failhard,
         };
         let mut schedule = Schedule::new(self.low, &works, settings);
-        let mut book = Book {
-            results: Vec::new(),
-            dry_runs: vec![None; self.low.chunks.len()],
-            running: Vec::new(),
-            runner: self,
-        };
-        book.disabled();
+        let mut book = Book { past: before.clone(), running: Vec::new(), runner: self };
+        if before.results.is_empty() {
+            book.disabled();
+        }
+        let wished = || reboots.and_then(Reboots::wished);
         std::thread::scope(|scope| {
             let (sender, reports) = mpsc::channel::<Report>();
             loop {
-                let stop = self.machine.cancelled();
+                let stop = self.machine.cancelled() || wished().is_some();
                 match schedule.next() {
-                    Next::Run(_) if stop => break,
-                    Next::Run(run) => {
+                    Next::Run(mut run) => {
+                        // What ran before the restart has ended as it ended then.
+                        run.items.retain(|item| match before.outcomes.get(item) {
+                            Some(outcome) => {
+                                schedule.finish(*item, outcome.clone());
+                                false
+                            }
+                            None => true,
+                        });
+                        if run.items.is_empty() {
+                            continue;
+                        }
+                        if stop {
+                            break;
+                        }
                         book.begin(&schedule, &run);
                         let items: Vec<_> = run.items.iter().filter_map(|item| schedule.item(*item).copied()).collect();
                         if run.alone {
@@ -101,6 +132,7 @@ impl<'r> Runner<'r> {
                         };
                         let _ = std::thread::Builder::new().spawn_scoped(scope, work);
                     }
+                    Next::Skip(skip) if before.recorded.contains(&skip.item) => {}
                     Next::Skip(skip) => book.skip(&schedule, skip),
                     Next::Wait => match reports.recv() {
                         Ok(report) => book.take(&mut schedule, report),
@@ -115,6 +147,13 @@ impl<'r> Runner<'r> {
                 book.take(&mut schedule, report);
             }
         });
+        if let Some(wish) = wished() {
+            let tag = book.past.results.last().map(|(_, tag, _)| tag.clone()).unwrap_or_default();
+            book.past.outputs = self.outputs.keep();
+            book.past.calls = self.calls.load(Ordering::Relaxed);
+            let past = book.past.clone();
+            return Ran { results: book.into_map(), reboot: Some(Pause { wish, past, tag }) };
+        }
         let items = schedule.items().len();
         for (offset, error) in schedule.listen_errors().iter().enumerate() {
             let number = match self.options.mode {
@@ -123,7 +162,7 @@ impl<'r> Runner<'r> {
             };
             book.listen_error(error, number);
         }
-        book.into_map()
+        Ran { results: book.into_map(), reboot: None }
     }
 
     /// Does one step, or several as one. `counted`: each call has a number of its own.
@@ -303,13 +342,17 @@ impl Book<'_> {
             let number = self.runner.number();
             result.insert("__run_num__", number);
             result.insert("__sls__", &*disabled.chunk.sls);
-            self.results.push((number, disabled.chunk.tag(), result));
+            self.past.results.push((number, disabled.chunk.tag(), result));
         }
     }
 
     fn begin(&mut self, schedule: &Schedule<'_>, run: &Run) {
         for item in run.items.iter().filter_map(|item| schedule.item(*item)) {
-            self.running.push(self.runner.tag(&self.runner.low.chunks[item.chunk], item.kind));
+            let tag = self.runner.tag(&self.runner.low.chunks[item.chunk], item.kind);
+            if let Some(trace) = &self.runner.trace {
+                trace.begun(&tag);
+            }
+            self.running.push(tag);
         }
         self.show(None);
     }
@@ -323,8 +366,9 @@ impl Book<'_> {
                 self.running.remove(at);
             }
             let outcome = ended.outcome();
+            self.past.outcomes.insert(index, outcome.clone());
             if item.kind == Kind::DryRun {
-                self.dry_runs[item.chunk] = Some(ended);
+                self.past.dry_runs.insert(item.chunk, ended);
             } else {
                 self.runner.outputs.note(chunk, &ended.verdict, self.runner.options.test);
                 self.record(index, chunk, item.kind, &mut ended);
@@ -337,7 +381,7 @@ impl Book<'_> {
         let Some(item) = schedule.item(skip.item).copied() else { return };
         let chunk = &self.runner.low.chunks[item.chunk];
         let number = self.runner.number();
-        let mut ended = match (&skip.why, self.dry_runs[item.chunk].take()) {
+        let mut ended = match (&skip.why, self.past.dry_runs.remove(&item.chunk)) {
             (Skipped::DryRunStands, Some(mut dry_run)) => {
                 dry_run.verdict.changes = Map::new();
                 Ended { number, ..dry_run }
@@ -362,8 +406,12 @@ impl Book<'_> {
         let result = ended.to_map(chunk, &id, &self.runner.clock);
         let tag = self.runner.tag(chunk, kind);
         self.fire(chunk, &result);
-        self.results.push((ended.number, tag, result));
-        self.show(self.results.last());
+        if let Some(trace) = &self.runner.trace {
+            trace.ended(&tag, ended.verdict.result);
+        }
+        self.past.recorded.insert(index);
+        self.past.results.push((ended.number, tag, result));
+        self.show(self.past.results.last());
     }
 
     /// Tells the controller, if the state wants that.
@@ -386,20 +434,20 @@ impl Book<'_> {
         result.insert("result", false);
         result.insert("changes", Map::new());
         result.insert("__run_num__", number);
-        self.results.push((number, error.tag(), result));
+        self.past.results.push((number, error.tag(), result));
     }
 
     fn show(&self, last: Option<&(usize, String, Map)>) {
         (self.runner.progress)(&Progress {
-            done: self.results.len(),
-            total: (self.runner.low.chunks.len() + self.runner.low.disabled.len()).max(self.results.len()),
+            done: self.past.results.len(),
+            total: (self.runner.low.chunks.len() + self.runner.low.disabled.len()).max(self.past.results.len()),
             running: &self.running,
             last: last.map(|(_, tag, result)| (tag.as_str(), result)),
         });
     }
 
     fn into_map(mut self) -> Map {
-        sort_by_key(&mut self.results, |(number, _, _)| *number);
-        self.results.into_iter().map(|(_, tag, result)| (tag.into(), result.into())).collect()
+        sort_by_key(&mut self.past.results, |(number, _, _)| *number);
+        self.past.results.into_iter().map(|(_, tag, result)| (tag.into(), result.into())).collect()
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog::Outcome;
-use rocksalt_modules::machine::{Host, Probe, StateWish, Template, Tree, TreeEntry};
+use rocksalt_modules::machine::{Host, Probe, Reboots, StateVerb, StateWish, Template, Tree, TreeEntry};
 use rocksalt_modules::{Error, Result};
 
 use crate::language;
@@ -24,6 +24,7 @@ pub struct RunTree {
     files: Files,
     pillar: Mutex<Pillar>,
     notes: Mutex<Map>,
+    reboots: Reboots,
     progress: Option<Progress>,
 }
 
@@ -43,6 +44,7 @@ impl RunTree {
             files: Files::default(),
             pillar: Mutex::new(Pillar { known: pillar.map(Arc::new), ..Pillar::default() }),
             notes: Mutex::default(),
+            reboots: Reboots::default(),
             progress,
         };
         host.set_tree(Box::new(tree));
@@ -103,6 +105,11 @@ impl Tree for RunTree {
     }
 
     fn states(&self, wish: StateWish) -> Result<Outcome> {
+        let resumed = match wish.verb {
+            StateVerb::Resume => Some(language::Resumed::find(&*self.host()?, &wish.argument)?),
+            _ => None,
+        };
+        let wish = resumed.as_ref().map_or(wish, language::Resumed::wish);
         {
             let mut pillar = self.pillar.lock().unwrap_or_else(PoisonError::into_inner);
             pillar.known = None;
@@ -110,10 +117,17 @@ impl Tree for RunTree {
             pillar.pillarenv = wish.pillarenv.clone().unwrap_or_default();
             pillar.given = wish.pillar.clone();
         }
-        language::perform(&self.host()?, wish, self.progress.as_deref())
+        match resumed {
+            Some(resumed) => resumed.go_on(&self.host()?, self.progress.as_deref()),
+            None => language::perform(&self.host()?, wish, self.progress.as_deref()),
+        }
     }
 
     fn notes(&self) -> &Mutex<Map> {
         &self.notes
+    }
+
+    fn reboots(&self) -> Option<&Reboots> {
+        Some(&self.reboots)
     }
 }

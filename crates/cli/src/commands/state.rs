@@ -284,7 +284,10 @@ async fn shown(context: Context, stage: &str, all: &str, some: &str, show: Show)
 /// Prints data under a name of its own (with --json), or as people read it.
 pub fn print(context: &Context, printing: &Printing, name: &str, value: Value) -> Result<ExitCode, Failure> {
     if context.common.json && printing.out.is_none() {
-        say!("{}", json::compact(&Value::Map(Map::from_iter([(name.into(), value)]))));
+        let shown = Value::Map(Map::from_iter([(name.into(), value)]));
+        say!("{}", json::compact(&shown));
+        // The process ends: to take a large result apart first would only take time.
+        std::mem::forget(shown);
         return Ok(ExitCode::SUCCESS);
     }
     let out = printing.out.clone().or_else(|| Some("yaml".into()));

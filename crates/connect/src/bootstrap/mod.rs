@@ -7,7 +7,7 @@ mod upload;
 
 use std::time::Duration;
 
-use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::link::{Extent, Failure, Stage};
 use rocksalt_core::roster::{Entry, Method};
 use rocksalt_core::secret::Secret;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -27,6 +27,8 @@ const SILENCE: Duration = Duration::from_secs(30);
 pub struct Settings<'a> {
     pub entry: &'a Entry,
     pub agents: &'a Agents,
+    /// What the agent must be able to do.
+    pub extent: Extent,
     pub prompt: &'a dyn Prompt,
     /// Leave nothing behind: its file is removed as it starts.
     pub wipe: bool,
@@ -38,6 +40,8 @@ pub struct Settings<'a> {
 pub struct Started {
     pub program: Program,
     pub first_bytes: Vec<u8>,
+    /// What sudo, su or doas was given on the way.
+    pub password: Option<Secret>,
 }
 
 /// Starts the agent; puts it there first if it isn't.
@@ -98,10 +102,10 @@ async fn attempt(
     if settings.entry.escalate.is_none()
         && let Some(program) = session.start_own_agent().await?
     {
-        return Ok(Started { program, first_bytes: Vec::new() });
+        return Ok(Started { program, first_bytes: Vec::new(), password: None });
     }
     let words = words();
-    let hashes: Vec<&str> = settings.agents.0.iter().map(|agent| agent.hash.as_str()).collect();
+    let hashes = settings.agents.hashes(settings.extent);
     let own_agent = session.own_agent();
     let command = match &own_agent {
         Some(agent) => script::plain(agent, settings.entry, &words, tty),
@@ -118,6 +122,7 @@ async fn attempt(
         asked: 0,
     };
     let mut early = None;
+    let mut password = None;
     loop {
         let said = match early.take() {
             Some(said) => said,
@@ -129,11 +134,12 @@ async fn attempt(
                 return Ok(Started {
                     program: Program { stdin, stdout, stderr, room: None },
                     first_bytes: out.into_rest(),
+                    password,
                 });
             }
             Said::Prompt => {
                 listener.asked += 1;
-                answer(&mut *stdin, settings, listener.asked).await?;
+                password = answer(&mut *stdin, settings, listener.asked).await?;
             }
             Said::Need { machine, gzip, check, directory } => {
                 let agent = agent_for(settings, &machine)?;
@@ -233,12 +239,14 @@ impl Listener {
 }
 
 /// Gives the password that sudo, su or doas asks for. Once: a second question means it was wrong.
+///
+/// It is given back, so that nobody need be asked again.
 async fn answer(
     stdin: &mut (dyn AsyncWrite + Send + Unpin),
     settings: &Settings<'_>,
     asked: usize,
-) -> Result<(), Failure> {
-    let Some(escalate) = &settings.entry.escalate else { return Ok(()) };
+) -> Result<Option<Secret>, Failure> {
+    let Some(escalate) = &settings.entry.escalate else { return Ok(None) };
     let method = escalate.method.name();
     if asked > 1 {
         return Err(Failure::new(Stage::Escalate, format!("{method} did not accept the password"))
@@ -258,11 +266,12 @@ async fn answer(
         stdin.write_all(line.reveal().as_bytes()).await?;
         stdin.flush().await
     };
-    sent.await.map_err(|error| Failure::new(Stage::Escalate, format!("could not send the password: {error}")))
+    sent.await.map_err(|error| Failure::new(Stage::Escalate, format!("could not send the password: {error}")))?;
+    Ok(Some(password))
 }
 
 fn agent_for<'a>(settings: &Settings<'a>, machine: &str) -> Result<&'a Agent, Failure> {
-    settings.agents.get(machine).ok_or_else(|| {
+    settings.agents.get(machine, settings.extent).ok_or_else(|| {
         let machines = match settings.agents.machines() {
             none if none.is_empty() => "no machine at all".to_owned(),
             machines => format!("{machines} only"),

@@ -9,6 +9,8 @@
 //! runs, says so itself, takes its final name and notes that it was checked (`agent/src/home.rs`).
 //! `dd` takes an upload in for half of what it costs `head`; one that doesn't know these words fails
 //! before it reads anything, and leaves the file empty.
+//!
+//! Nobody else may read or write what it makes, but the agent has the umask of the login: it is that of all commands.
 
 use rocksalt_core::roster::{Entry, Escalate, Method};
 
@@ -84,12 +86,12 @@ pub fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-const SCRIPT: &str = r#"umask 077;LC_ALL=C;export LC_ALL
+const SCRIPT: &str = r#"LC_ALL=C;export LC_ALL
 u=;w=@WIPE@
 s(){ printf '\n@MARK@ %s\n' "$*";}
 i(){ TZ=UTC0 stat -Lc '%d %i %s %y %z' /proc/self/fd/9 2>/dev/null;}
 v(){ [ -O "$f.ok" ]&&read -r k<"$f.ok"&&[ "$k" ]&&[ "$k" = "$(i)" ]&&return
-set -- $(sha256sum <&9);[ "$1" = "$h" ]&&i >"$f.ok";[ "$1" = "$h" ];}
+set -- $(sha256sum <&9);[ "$1" = "$h" ]&&(umask 077;i >"$f.ok");[ "$1" = "$h" ];}
 x(){ [ -e /proc/self/fd/9 ]&&exec /proc/self/fd/9 agent 9 "$d" "$@"
 exec "$f" agent 9 "$d" "$@";}
 g(){ [ $w = 0 ]||{ rm -f "$f" "$f.ok";rmdir "$d" 2>/dev/null;};}
@@ -101,7 +103,7 @@ exec 9<&-;rm -f "$f" "$f.ok";fi
 done;done
 c=;for t in b2sum sha256sum;do command -v $t >/dev/null&&{ c=$t;break;};done
 [ "$c" ]||{ s lacks sha256sum;exit 3;}
-o=
+o=;b=$(umask);umask 077
 for d in @PLACES@
 [ -d "$d" ]||mkdir "$d" 2>/dev/null;[ -d "$d" ]&&[ ! -L "$d" ]&&[ -O "$d" ]&&[ -w "$d" ]&&{ o=$d;break;}
 done
@@ -119,7 +121,7 @@ else dd bs=128k iflag=fullblock,count_bytes count="$n" 2>/dev/null||[ -s "$f" ]|
 set +C;[ "$o" ]||{ s full 0 "$d";exit 3;}
 exec 9<"$f";set -- $($c <&9)
 [ "$1" = "$a" ]||{ s full "$(wc -c <"$f")" "$d";exit 3;}
-chmod 700 "$f";g;r=1
+chmod 700 "$f";umask $b;g;r=1
 [ -z "$BASH_VERSION" ]||shopt -s execfail
 x @MARK@ "$f" "rocksalt-agent-$h""#;
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use rocksalt_core::frame::Frame;
 use rocksalt_core::keeper::{FromKeeper, ToKeeper};
-use rocksalt_core::link::{Failure, Info, Stage};
+use rocksalt_core::link::{Extent, Failure, Info, Stage};
 use rocksalt_core::roster::Entry;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -78,6 +78,33 @@ impl Kept {
         });
         tokio::spawn(listen(reader, Arc::clone(&shared), prompt));
         Some(Kept { shared })
+    }
+
+    /// Asks for a way to a target, under a number of its own.
+    async fn ask(
+        &self,
+        progress: Option<&Progress>,
+        message: impl FnOnce(u32) -> ToKeeper,
+    ) -> Result<Arc<dyn Line>, Failure> {
+        let ticket = self.shared.number();
+        let (done, mut opened) = oneshot::channel();
+        let (stages, mut reached) = mpsc::unbounded_channel();
+        self.shared.lock().opening.insert(ticket, Opening { done, stages });
+        self.shared.messages.send(message(ticket)).map_err(|_| gone())?;
+        loop {
+            tokio::select! {
+                biased;
+                Some(stage) = reached.recv() => {
+                    if let Some(progress) = progress {
+                        progress(stage);
+                    }
+                }
+                result = &mut opened => {
+                    result.map_err(|_| gone())??;
+                    return Ok(Arc::new(KeptLine { shared: Arc::clone(&self.shared), ticket }));
+                }
+            }
+        }
     }
 
     /// Closes all links and ends the keeper.
@@ -170,27 +197,20 @@ async fn listen(
 
 #[async_trait]
 impl Links for Kept {
-    async fn open(&self, entry: &Entry, wipe: bool, progress: Option<&Progress>) -> Result<Arc<dyn Line>, Failure> {
-        let ticket = self.shared.number();
-        let (done, mut opened) = oneshot::channel();
-        let (stages, mut reached) = mpsc::unbounded_channel();
-        self.shared.lock().opening.insert(ticket, Opening { done, stages });
-        let open = ToKeeper::Open { ticket, entry: Box::new(entry.clone()), wipe, verbose: progress.is_some() };
-        self.shared.messages.send(open).map_err(|_| gone())?;
-        loop {
-            tokio::select! {
-                biased;
-                Some(stage) = reached.recv() => {
-                    if let Some(progress) = progress {
-                        progress(stage);
-                    }
-                }
-                result = &mut opened => {
-                    result.map_err(|_| gone())??;
-                    return Ok(Arc::new(KeptLine { shared: Arc::clone(&self.shared), ticket }));
-                }
-            }
-        }
+    async fn open(
+        &self,
+        entry: &Entry,
+        extent: Extent,
+        wipe: bool,
+        progress: Option<&Progress>,
+    ) -> Result<Arc<dyn Line>, Failure> {
+        let (entry, verbose) = (Box::new(entry.clone()), progress.is_some());
+        self.ask(progress, |ticket| ToKeeper::Open { ticket, entry, wipe, verbose, extent }).await
+    }
+
+    async fn beside(&self, entry: &Entry) -> Option<Arc<dyn Line>> {
+        let entry = Box::new(entry.clone());
+        self.ask(None, |ticket| ToKeeper::Beside { ticket, entry }).await.ok()
     }
 
     async fn list(&self) -> Result<Vec<Info>, Failure> {

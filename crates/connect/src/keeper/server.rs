@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use rocksalt_core::frame::Frame;
 use rocksalt_core::keeper::{FromKeeper, ToKeeper};
-use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::link::{Extent, Failure, Stage};
 use rocksalt_core::roster::Entry;
 use rocksalt_core::secret::Secret;
 use tokio::net::{UnixListener, UnixStream};
@@ -129,9 +129,13 @@ impl Client {
                     let build = self.keeper.settings.build.clone();
                     self.say(FromKeeper::Hello { build });
                 }
-                ToKeeper::Open { ticket, entry, wipe, verbose } => {
+                ToKeeper::Open { ticket, entry, wipe, verbose, extent } => {
                     let client = Arc::clone(self);
-                    tokio::spawn(async move { client.open(ticket, &entry, wipe, verbose).await });
+                    tokio::spawn(async move { client.open(ticket, &entry, extent, wipe, verbose).await });
+                }
+                ToKeeper::Beside { ticket, entry } => {
+                    let client = Arc::clone(self);
+                    tokio::spawn(async move { client.beside(ticket, &entry).await });
                 }
                 ToKeeper::Start { port, ticket, user } => self.start(port, ticket, &user),
                 ToKeeper::Frame { port, id, message } => {
@@ -169,7 +173,7 @@ impl Client {
         let _ = self.say.send(message);
     }
 
-    async fn open(&self, ticket: u32, entry: &Entry, wipe: bool, verbose: bool) {
+    async fn open(&self, ticket: u32, entry: &Entry, extent: Extent, wipe: bool, verbose: bool) {
         let agent_socket = lock(&self.agent_socket).clone();
         let say = self.say.clone();
         let progress = move |stage: Stage| {
@@ -177,8 +181,18 @@ impl Client {
                 let _ = say.send(FromKeeper::Reached { ticket, stage });
             }
         };
-        let wish = Wish { entry, prompt: self, agent_socket: agent_socket.as_deref(), wipe, progress: &progress };
-        match self.keeper.pool.link(&wish).await {
+        let agent_socket = agent_socket.as_deref();
+        let wish = Wish { entry, prompt: self, agent_socket, extent, wipe, progress: &progress };
+        self.opened(ticket, self.keeper.pool.link(&wish).await);
+    }
+
+    async fn beside(&self, ticket: u32, entry: &Entry) {
+        let none = || Failure::new(Stage::Link, "only one agent is at work there");
+        self.opened(ticket, self.keeper.pool.beside(entry).await.ok_or_else(none));
+    }
+
+    fn opened(&self, ticket: u32, link: Result<Arc<Link>, Failure>) {
+        match link {
             Ok(link) => {
                 lock(&self.lines).insert(ticket, link);
                 self.say(FromKeeper::Opened { ticket });

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use rocksalt_core::frame::{Frame, Hello, LINK, Message, PROTOCOL, RequestId};
-use rocksalt_core::link::{Failure, Info, Key, Stage};
+use rocksalt_core::link::{Extent, Failure, Info, Key, Stage};
+use rocksalt_core::secret::Secret;
 use tokio::sync::mpsc;
 
 use crate::bootstrap::Started;
@@ -25,7 +26,9 @@ pub struct Link {
     target: String,
     frames: mpsc::UnboundedSender<Frame>,
     state: Mutex<State>,
-    session: Box<dyn Session>,
+    session: Arc<dyn Session>,
+    /// What sudo, su or doas was given when the agent was started.
+    password: Option<Secret>,
     next: AtomicU32,
     calls: AtomicU64,
     started: Instant,
@@ -55,10 +58,11 @@ impl Link {
         key: Key,
         target: &str,
         started: Started,
-        session: Box<dyn Session>,
+        session: Arc<dyn Session>,
     ) -> Result<Arc<Link>, Failure> {
-        let Started { program, first_bytes } = started;
-        let greeting = Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into(), pid: 0 };
+        let Started { program, first_bytes, password } = started;
+        let version = env!("CARGO_PKG_VERSION").into();
+        let greeting = Hello { protocol: PROTOCOL, version, pid: 0, extent: Extent::default() };
         let (hello, pump) = pump::greet(program, first_bytes, greeting).await?;
         let (frames, outgoing) = mpsc::unbounded_channel();
         let link = Arc::new(Link {
@@ -67,6 +71,7 @@ impl Link {
             frames,
             state: Mutex::default(),
             session,
+            password,
             next: AtomicU32::new(1),
             calls: AtomicU64::new(0),
             started: Instant::now(),
@@ -79,6 +84,21 @@ impl Link {
 
     pub fn key(&self) -> &Key {
         &self.key
+    }
+
+    /// The login that it goes through.
+    pub fn session(&self) -> &Arc<dyn Session> {
+        &self.session
+    }
+
+    /// What sudo, su or doas was given, for the next agent over the same login.
+    pub fn password(&self) -> Option<&Secret> {
+        self.password.as_ref()
+    }
+
+    /// What the agent can do.
+    pub fn extent(&self) -> Extent {
+        self.hello.extent
     }
 
     /// Starts a request. Dropping the port cancels it.
@@ -127,6 +147,7 @@ impl Link {
             users: state.ports.values().map(|open| open.user.clone()).collect(),
             agent_version: self.hello.version.clone(),
             agent_pid: self.hello.pid,
+            extent: self.hello.extent,
         }
     }
 
@@ -134,6 +155,12 @@ impl Link {
     ///
     /// With `wipe` the agent removes its own file from the target.
     pub async fn close(&self, wipe: bool) {
+        self.leave(wipe).await;
+        self.session.close().await;
+    }
+
+    /// Ends the agent; the login stays.
+    pub async fn leave(&self, wipe: bool) {
         let _ = self.frames.send(Frame::new(LINK, Message::Bye { wipe }));
         // The good-bye must be out before the way is closed; the agent answers by closing its end.
         for _ in 0..20 {
@@ -143,7 +170,6 @@ impl Link {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
         self.lose(Failure::new(Stage::Link, "the link was closed"));
-        self.session.close().await;
     }
 
     fn lose(&self, failure: Failure) {

@@ -5,6 +5,7 @@ use minicbor::{Decode, Encode};
 use super::RequestId;
 use crate::call::{Call, Problem, Return};
 use crate::event::Event;
+use crate::link::Extent;
 use crate::value::{Map, Value};
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -53,6 +54,9 @@ pub struct Hello {
     /// The agent's process id; 0 from the controller.
     #[n(2)]
     pub pid: u32,
+    /// What the agent can do; nothing of interest from the controller.
+    #[cbor(n(3), default)]
+    pub extent: Extent,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

@@ -7,6 +7,19 @@ use minicbor::{Decode, Decoder, Encode, Encoder};
 
 use super::{MAX_DEPTH, Map, Value};
 
+/// A value as bytes, for files.
+pub fn to_cbor(value: &Value) -> Vec<u8> {
+    // Writing into memory can't fail.
+    minicbor::to_vec(value).unwrap_or_default()
+}
+
+/// What [`to_cbor`] wrote; `None` if it is anything else, or more than that.
+pub fn from_cbor(bytes: &[u8]) -> Option<Value> {
+    let mut decoder = Decoder::new(bytes);
+    let value = decoder.decode().ok()?;
+    (decoder.position() == bytes.len()).then_some(value)
+}
+
 impl<C> Encode<C> for Value {
     fn encode<W: Write>(&self, e: &mut Encoder<W>, ctx: &mut C) -> Result<(), encode::Error<W::Error>> {
         match self {

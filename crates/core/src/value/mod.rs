@@ -12,6 +12,7 @@ mod ser;
 
 use std::hash::{Hash, Hasher};
 
+pub use cbor::{from_cbor, to_cbor};
 pub use de::{Error as FromValueError, from_value};
 pub use fields::fields_of;
 pub use map::Map;

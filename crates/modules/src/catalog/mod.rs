@@ -5,98 +5,183 @@
 mod from_template;
 mod function;
 mod in_place;
+mod program;
 mod state;
+mod tool;
 mod verdict;
 
+mod acl;
+mod alias;
 mod alternatives;
+mod archive;
+mod at;
 mod cmd;
 mod config;
 mod cp;
+mod cron;
+mod debconf;
 mod defaults;
 mod dig;
 mod disk;
 mod dnsutil;
+mod docker;
 mod environ;
 mod event;
 mod file;
+mod firewalld;
+mod gem;
 mod git;
 mod grains;
 mod group;
 mod hashutil;
 mod host;
+mod http;
 mod ini;
+mod iptables;
+mod kmod;
 mod locale;
 mod log;
+mod logrotate;
+mod lvm;
 mod matching;
 mod mine;
 mod module;
+mod mount;
+mod mysql;
 mod network;
+mod nftables;
+mod npm;
 mod pillar;
+mod pip;
 mod pkg;
+mod pkgrepo;
+mod postgres;
 mod ps;
 mod publish;
 mod random;
 mod saltutil;
+mod selinux;
 mod service;
+mod shadow;
 mod slsutil;
+mod sql;
+mod ssh;
+mod ssh_auth;
+mod ssh_known_hosts;
+mod stateconf;
 mod states;
 mod status;
 mod sys;
+mod sysctl;
 mod system;
 mod test;
 mod timezone;
 mod user;
+mod virtualenv;
+mod x509;
 
 pub use from_template::from_template;
 pub use function::{Entry, Function, NAMED, Outcome, entry};
 pub use in_place::{Changed, changed, changes_in_place};
 pub use rocksalt_core::touches::{Thing, Touches};
 pub use state::{Bound, Decision, Described, Join, State, StateEntry, Step, state};
+pub use system::restart;
 pub use verdict::Verdict;
 
-use rocksalt_core::{Call, Problem, Return, call::ProblemKind, nearest};
+use rocksalt_core::{Call, Problem, Return, Value, call::ProblemKind, nearest};
 
 use crate::machine::System;
 use crate::text::glob;
 
+/// What the small agent has, which is sent where no agent is yet (decision 0018): whatever is not here goes to the
+/// whole one. A function belongs here if it is called alone and often, needs neither templates nor patterns, and leaves
+/// nothing in the agent's memory: the next call may go to the other agent.
+const SMALL: &[(&str, &[Entry])] =
+    &[("cmd", cmd::SMALL), ("cp", cp::SMALL), ("saltutil", saltutil::SMALL), ("test", test::SMALL)];
+
+#[cfg(not(feature = "whole"))]
+const NOUNS: &[(&str, &[Entry])] = SMALL;
+
+#[cfg(not(feature = "whole"))]
+const STATES: &[(&str, &[StateEntry])] = &[];
+
 /// Alphabetical by noun.
+#[cfg(feature = "whole")]
 const NOUNS: &[(&str, &[Entry])] = &[
+    ("acl", acl::FUNCTIONS),
+    ("aliases", alias::FUNCTIONS),
     ("alternatives", alternatives::FUNCTIONS),
+    ("archive", archive::FUNCTIONS),
+    ("at", at::FUNCTIONS),
     ("cmd", cmd::FUNCTIONS),
     ("config", config::FUNCTIONS),
     ("cp", cp::FUNCTIONS),
+    ("cron", cron::FUNCTIONS),
+    ("debconf", debconf::FUNCTIONS),
     ("defaults", defaults::FUNCTIONS),
     ("dig", dig::FUNCTIONS),
     ("disk", disk::FUNCTIONS),
     ("dnsutil", dnsutil::FUNCTIONS),
+    ("docker", docker::FUNCTIONS),
     ("environ", environ::FUNCTIONS),
     ("event", event::FUNCTIONS),
     ("file", file::FUNCTIONS),
+    ("firewalld", firewalld::FUNCTIONS),
+    ("gem", gem::FUNCTIONS),
     ("git", git::FUNCTIONS),
     ("grains", grains::FUNCTIONS),
     ("group", group::FUNCTIONS),
     ("hashutil", hashutil::FUNCTIONS),
+    ("http", http::FUNCTIONS),
+    ("iptables", iptables::FUNCTIONS),
+    ("kmod", kmod::FUNCTIONS),
     ("locale", locale::FUNCTIONS),
     ("log", log::FUNCTIONS),
+    ("logrotate", logrotate::FUNCTIONS),
+    ("lvm", lvm::FUNCTIONS),
     ("match", matching::FUNCTIONS),
     ("mine", mine::FUNCTIONS),
+    ("mount", mount::FUNCTIONS),
+    ("mysql", mysql::FUNCTIONS),
     ("network", network::FUNCTIONS),
+    ("nftables", nftables::FUNCTIONS),
+    ("npm", npm::FUNCTIONS),
     ("pillar", pillar::FUNCTIONS),
+    ("pip", pip::FUNCTIONS),
     ("pkg", pkg::FUNCTIONS),
+    ("postgres", postgres::FUNCTIONS),
     ("ps", ps::FUNCTIONS),
     ("publish", publish::FUNCTIONS),
     ("random", random::FUNCTIONS),
     ("saltutil", saltutil::FUNCTIONS),
+    ("selinux", selinux::FUNCTIONS),
     ("service", service::FUNCTIONS),
+    ("shadow", shadow::FUNCTIONS),
     ("slsutil", slsutil::FUNCTIONS),
+    ("ssh", ssh::FUNCTIONS),
     ("state", states::FUNCTIONS),
     ("status", status::FUNCTIONS),
     ("sys", sys::FUNCTIONS),
+    ("sysctl", sysctl::FUNCTIONS),
     ("system", system::FUNCTIONS),
     ("test", test::FUNCTIONS),
     ("timezone", timezone::FUNCTIONS),
     ("user", user::FUNCTIONS),
+    ("virtualenv", virtualenv::FUNCTIONS),
+    ("x509", x509::FUNCTIONS),
 ];
+
+/// Whether the small agent can do a call. Templates take the state language.
+pub fn is_small(call: &Call) -> bool {
+    let mut functions = SMALL.iter().flat_map(|(_, functions)| functions.iter());
+    let Some(entry) = functions.find(|entry| entry.name == call.function || entry.aliases.contains(&&*call.function))
+    else {
+        return false;
+    };
+    let place = (entry.arguments)().iter().position(|name| *name == "template");
+    let positional = place.and_then(|place| call.args.get(place));
+    [positional, call.kwargs.get("template")].into_iter().flatten().all(Value::is_null)
+}
 
 /// Every function there is.
 pub fn all() -> impl Iterator<Item = &'static Entry> {
@@ -104,15 +189,68 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 }
 
 /// Alphabetical by noun; a noun's states are beside its functions.
+#[cfg(feature = "whole")]
 const STATES: &[(&str, &[StateEntry])] = &[
+    ("acl", acl::STATES),
+    ("alias", alias::STATES),
+    ("alternatives", alternatives::STATES),
+    ("archive", archive::STATES),
+    ("at", at::STATES),
     ("cmd", cmd::STATES),
+    ("cron", cron::STATES),
+    ("debconf", debconf::STATES),
+    ("docker_container", docker::CONTAINER_STATES),
+    ("docker_image", docker::IMAGE_STATES),
+    ("docker_network", docker::NETWORK_STATES),
+    ("docker_volume", docker::VOLUME_STATES),
     ("environ", environ::STATES),
     ("event", event::STATES),
     ("file", file::STATES),
+    ("firewalld", firewalld::STATES),
+    ("gem", gem::STATES),
+    ("git", git::STATES),
+    ("grains", grains::STATES),
+    ("group", group::STATES),
     ("host", host::STATES),
+    ("http", http::STATES),
     ("ini", ini::STATES),
+    ("iptables", iptables::STATES),
+    ("kmod", kmod::STATES),
+    ("locale", locale::STATES),
+    ("logrotate", logrotate::STATES),
+    ("lvm", lvm::STATES),
     ("module", module::STATES),
+    ("mount", mount::STATES),
+    ("mysql_database", mysql::DATABASE_STATES),
+    ("mysql_grants", mysql::GRANTS_STATES),
+    ("mysql_query", mysql::QUERY_STATES),
+    ("mysql_user", mysql::USER_STATES),
+    ("network", network::STATES),
+    ("nftables", nftables::STATES),
+    ("npm", npm::STATES),
+    ("pip", pip::STATES),
+    ("pkg", pkg::STATES),
+    ("pkgrepo", pkgrepo::STATES),
+    ("postgres_database", postgres::DATABASE_STATES),
+    ("postgres_extension", postgres::EXTENSION_STATES),
+    ("postgres_group", postgres::GROUP_STATES),
+    ("postgres_language", postgres::LANGUAGE_STATES),
+    ("postgres_privileges", postgres::PRIVILEGES_STATES),
+    ("postgres_schema", postgres::SCHEMA_STATES),
+    ("postgres_tablespace", postgres::TABLESPACE_STATES),
+    ("postgres_user", postgres::USER_STATES),
+    ("selinux", selinux::STATES),
+    ("service", service::STATES),
+    ("ssh_auth", ssh_auth::STATES),
+    ("ssh_known_hosts", ssh_known_hosts::STATES),
+    ("stateconf", stateconf::STATES),
+    ("sysctl", sysctl::STATES),
+    ("system", system::STATES),
     ("test", test::STATES),
+    ("timezone", timezone::STATES),
+    ("user", user::STATES),
+    ("virtualenv", virtualenv::STATES),
+    ("x509", x509::STATES),
 ];
 
 /// Every state there is.
@@ -175,5 +313,40 @@ pub fn call(call: Call, machine: &dyn System) -> Return {
     match get(&call.function).and_then(|entry| entry.call(call, machine)) {
         Ok(outcome) => Return { value: outcome.value, retcode: outcome.retcode, problem: None },
         Err(problem) => problem.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_small_agent_has_nothing_of_its_own() {
+        for (noun, functions) in SMALL {
+            for entry in *functions {
+                let whole = find(entry.name).expect("the whole agent has it");
+                assert_eq!(
+                    (entry.name.split('.').next(), entry.aliases),
+                    (Some(*noun), whole.aliases),
+                    "{}",
+                    entry.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn templates_take_the_whole_agent() {
+        assert!(is_small(&Call::new("test.ping")));
+        assert!(is_small(&Call::new("test.true_")));
+        assert!(is_small(&Call::new("cmd.run").arg("id").kwarg("template", Value::Null)));
+        assert!(!is_small(&Call::new("cmd.run").arg("id").kwarg("template", "jinja")));
+        let arguments = find("cmd.run").map(|entry| (entry.arguments)()).unwrap_or_default();
+        let place = arguments.iter().position(|name| *name == "template").expect("it takes one");
+        let nulls = (0..place).fold(Call::new("cmd.run"), |call, _| call.arg(Value::Null));
+        assert!(is_small(&nulls));
+        assert!(!is_small(&nulls.arg("jinja")));
+        assert!(!is_small(&Call::new("state.apply")));
+        assert!(!is_small(&Call::new("nonsense")));
     }
 }

@@ -5,8 +5,8 @@ use rocksalt_core::{Map, Value, nearest};
 use serde::de::DeserializeOwned;
 
 use super::NAMED;
-use super::Touches;
 use super::verdict::Verdict;
+use super::{Thing, Touches};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -179,13 +179,23 @@ impl StateEntry {
     }
 
     pub fn touches(&self, bound: Bound) -> Touches {
-        (self.touches)(Value::Map(bound.arguments)).unwrap_or_else(|_| Touches::everything())
+        let owners = owners(&bound.arguments);
+        let mut touches = (self.touches)(Value::Map(bound.arguments)).unwrap_or_else(|_| Touches::everything());
+        touches.reads.extend(owners);
+        touches
     }
 
     /// Why the state can't take these arguments, if it can't.
     pub fn misfit(&self, bound: Bound) -> Option<String> {
         (self.touches)(Value::Map(bound.arguments)).err().map(|error| error.to_string())
     }
+}
+
+/// Whoever a step works for or gives things to must be there before it, whatever the state.
+fn owners(arguments: &Map) -> Vec<Thing> {
+    let named = [("user", Thing::User as fn(String) -> Thing), ("runas", Thing::User), ("group", Thing::Group)];
+    let named = named.into_iter().filter_map(|(key, thing)| Some((arguments.get(key)?.as_str()?, thing)));
+    named.filter(|(name, _)| !name.is_empty()).map(|(name, thing)| thing(name.to_owned())).collect()
 }
 
 fn work<S: State>(arguments: Value, machine: &dyn System, step: &Step<'_>, watched: bool) -> Result<Verdict> {

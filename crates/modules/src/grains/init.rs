@@ -1,9 +1,11 @@
 //! What started the system, and systemd's version.
 
+mod library;
+
 use std::path::Path;
 use std::time::Duration;
 
-use rocksalt_core::{Map, Value};
+use rocksalt_core::Map;
 
 use super::look;
 use crate::machine::{Command, Probe};
@@ -12,21 +14,24 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     grains.insert("init", init(machine));
     let systemctl = look::program(machine, "systemctl");
     if let (Some(systemctl), Some(_)) = (systemctl, look::program(machine, "localectl")) {
-        // No file tells the features; the program answers in a few milliseconds and asks nobody.
-        let command =
-            Command { timeout: Some(Duration::from_secs(2)), ..Command::new([systemctl.as_str(), "--version"]) };
-        let output = machine.query(&command).map(|output| output.text()).unwrap_or_default();
-        grains.insert("systemd", systemd(&output));
+        grains.insert("systemd", library::version(machine).unwrap_or_else(|| asked(machine, &systemctl)));
     }
     grains.insert("transactional", look::program(machine, "transactional-update").is_some());
+}
+
+fn asked(machine: &dyn Probe, systemctl: &str) -> Map {
+    let command = Command { timeout: Some(Duration::from_secs(2)), ..Command::new([systemctl, "--version"]) };
+    systemd(&machine.query(&command).map(|output| output.text()).unwrap_or_default())
 }
 
 fn systemd(output: &str) -> Map {
     let mut lines = output.lines();
     let version = lines.next().and_then(|line| line.strip_prefix("systemd ")?.split_whitespace().next());
-    let features = version.and(lines.next()).unwrap_or_default();
-    let pairs = [("version", version.unwrap_or("UNDEFINED")), ("features", features)];
-    pairs.into_iter().map(|(name, value)| (name.into(), Value::from(value))).collect()
+    grain(version.unwrap_or("UNDEFINED"), version.and(lines.next()).unwrap_or_default())
+}
+
+fn grain(version: &str, features: &str) -> Map {
+    Map::from_iter([("version".into(), version.into()), ("features".into(), features.into())])
 }
 
 fn init(machine: &dyn Probe) -> &'static str {
@@ -61,6 +66,8 @@ fn written_in(machine: &dyn Probe, path: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use rocksalt_core::Value;
+
     use super::*;
     use crate::machine::Fake;
 

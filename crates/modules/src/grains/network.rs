@@ -72,7 +72,8 @@ fn full_names(hosts: &Hosts, interfaces: &[Interface]) -> Vec<Value> {
 
 /// `/etc/resolv.conf`.
 fn resolver_settings(text: &str) -> Map {
-    let (mut servers, mut sortlist, mut options): (Vec<IpAddr>, Vec<String>, Vec<String>) = Default::default();
+    let (mut servers, mut sortlist, mut options): (Vec<(IpAddr, String)>, Vec<String>, Vec<String>) =
+        Default::default();
     let (mut domain, mut search) = (String::new(), Vec::new());
     for line in text.lines() {
         let mut words = line.split_whitespace();
@@ -80,7 +81,13 @@ fn resolver_settings(text: &str) -> Map {
         let mut words = words.take_while(|word| !word.starts_with(['#', ';']));
         match directive.as_str() {
             "nameserver" => {
-                let server = words.next().and_then(|word| word.split('%').next()?.parse().ok());
+                // A link-local one has its interface behind it, and keeps it.
+                let server = words.next().and_then(|word| {
+                    let (address, zone) =
+                        word.split_once('%').map_or((word, None), |(address, zone)| (address, Some(zone)));
+                    let address: IpAddr = address.parse().ok()?;
+                    Some((address, zone.map_or(address.to_string(), |zone| format!("{address}%{zone}"))))
+                });
                 servers.extend(server.filter(|server| !servers.contains(server)));
             }
             "domain" => domain = words.next().map(str::to_owned).unwrap_or(domain),
@@ -93,7 +100,11 @@ fn resolver_settings(text: &str) -> Map {
         }
     }
     let texts = |wanted: fn(&IpAddr) -> bool| {
-        servers.iter().filter(|server| wanted(server)).map(|server| server.to_string().into()).collect::<Vec<Value>>()
+        servers
+            .iter()
+            .filter(|(address, _)| wanted(address))
+            .map(|(_, text)| text.as_str().into())
+            .collect::<Vec<Value>>()
     };
     let strings = |list: Vec<String>| Value::List(list.into_iter().map(Value::String).collect());
     [

@@ -20,6 +20,9 @@ pub struct Command {
     pub umask: Option<u32>,
     /// Standard error goes where standard output goes, in the order in which it was written.
     pub merge_stderr: bool,
+    /// It leaves a daemon running, which may keep its output open for ever: the command's own end is
+    /// the end. Standard error is merged.
+    pub leaves_daemon: bool,
     /// The whole process group is killed after it.
     pub timeout: Option<Duration>,
     /// Sees the output as it comes, besides what is collected.

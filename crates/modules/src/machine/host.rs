@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,17 +11,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rocksalt_core::{JobId, Map};
 
 use super::signal::Signal;
+use super::temporary::Temporary;
 use super::{Command, Kind, NoTree, Output, Probe, Running, Sink, Stat, Stop, System, Tree, Upward, launch, process};
 use crate::{Error, Result};
 
 /// What all calls on one machine share.
-#[derive(Default)]
 pub struct Base {
     /// The program that can become another user; it knows [`super::EXEC_AS`].
     launcher: Option<PathBuf>,
     environment: Mutex<BTreeMap<String, String>>,
     /// With the options that they were gathered under.
     grains: Mutex<Option<(Map, Arc<Map>)>>,
+    gather: fn(&dyn Probe) -> Map,
     calls: Mutex<Calls>,
 }
 
@@ -33,12 +34,18 @@ struct Calls {
 
 impl Base {
     pub fn new(launcher: Option<PathBuf>) -> Base {
+        Base::with(launcher, crate::grains::gather)
+    }
+
+    /// As [`Base::new`], with another way to gather grains.
+    pub fn with(launcher: Option<PathBuf>, gather: fn(&dyn Probe) -> Map) -> Base {
         // Variables that are no text can't be shown or sent; commands don't get them.
         let environment =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         // By these bash takes itself for a login over SSH and runs `.bashrc` before each command.
         let environment = environment.filter(|(name, _)| !name.starts_with("SSH_") && name != "SSH2_CLIENT");
-        Base { launcher, environment: Mutex::new(environment.collect()), ..Base::default() }
+        let environment = Mutex::new(environment.collect());
+        Base { launcher, environment, grains: Mutex::default(), gather, calls: Mutex::default() }
     }
 
     /// A call begins; it counts as running until the host is dropped.
@@ -64,7 +71,7 @@ impl Base {
         match &*known {
             Some((options, grains)) if options == machine.options() => Arc::clone(grains),
             _ => {
-                let grains = Arc::new(crate::grains::gather(machine));
+                let grains = Arc::new((self.gather)(machine));
                 *known = Some((machine.options().clone(), Arc::clone(&grains)));
                 grains
             }
@@ -219,7 +226,7 @@ impl Probe for Host {
 impl System for Host {
     fn write(&self, path: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()> {
         let mut temporary = Temporary::beside(path, mode)?;
-        temporary.file.write_all(content)?;
+        temporary.write_all(content)?;
         temporary.take_place_of(path)
     }
 
@@ -231,7 +238,7 @@ impl System for Host {
             if piece.is_empty() {
                 return temporary.take_place_of(path).map_err(fault);
             }
-            temporary.file.write_all(&piece).map_err(fault)?;
+            temporary.write_all(&piece).map_err(fault)?;
         }
     }
 
@@ -309,69 +316,6 @@ impl System for Host {
     }
 }
 
-/// A file being written beside the one it will replace; removed again if it never does.
-struct Temporary {
-    path: PathBuf,
-    file: fs::File,
-    mode: Option<u32>,
-}
-
-impl Temporary {
-    fn beside(path: &Path, mode: Option<u32>) -> io::Result<Temporary> {
-        let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-        let number = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
-        let name = format!(".{}.{}.{number}", name.to_string_lossy(), std::process::id());
-        let temporary = path.with_file_name(name);
-        let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
-        Ok(Temporary { path: temporary, file, mode })
-    }
-
-    fn take_place_of(self, path: &Path) -> io::Result<()> {
-        let before = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
-        if let Some(before) = &before {
-            // Only root may give files away; a file of one's own stays one's own anyway.
-            let _ = std::os::unix::fs::fchown(&self.file, Some(before.uid()), Some(before.gid()));
-            copy_attributes(path, &self.file);
-        }
-        let mode = self.mode.or_else(|| before.map(|before| before.mode() & 0o7777)).unwrap_or_else(default_mode);
-        self.file.set_permissions(fs::Permissions::from_mode(mode))?;
-        self.file.sync_data()?;
-        fs::rename(&self.path, path)
-    }
-}
-
-/// Hands on access lists, the SELinux label and what users have noted down about a file.
-///
-/// Before the mode is set: an access list brings the group's bits with it. What can't be handed on, because the
-/// file system or the policy won't have it, is not worth failing for; capabilities are those of the old content.
-fn copy_attributes(from: &Path, to: &fs::File) {
-    const LIMIT: usize = 64 * 1024;
-    let mut names = vec![0; LIMIT];
-    let Ok(length) = rustix::fs::llistxattr(from, names.as_mut_slice()) else { return };
-    names.truncate(length);
-    let mut value = vec![0; LIMIT];
-    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty() && *name != b"security.capability") {
-        if let Ok(length) = rustix::fs::lgetxattr(from, name, value.as_mut_slice()) {
-            let _ = rustix::fs::fsetxattr(to, name, &value[..length], rustix::fs::XattrFlags::empty());
-        }
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // After the rename there is nothing under this name any more.
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
-/// What a new file gets: all may read, less what the umask forbids.
-fn default_mode() -> u32 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:")).map(str::trim);
-    let mask = mask.and_then(|mask| u32::from_str_radix(mask, 8).ok()).unwrap_or(0o022);
-    0o666 & !mask
-}
-
 fn stat(metadata: &fs::Metadata) -> Stat {
     let kind = metadata.file_type();
     let kind = match () {
@@ -412,7 +356,7 @@ mod tests {
         let note: (&str, &[u8]) = ("user.note", b"kept");
         rustix::fs::setxattr(&path, note.0, note.1, rustix::fs::XattrFlags::empty()).expect("files have notes here");
         let running = Running { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
-        let host = Arc::new(Base::default()).begin(running, Map::new(), Box::new(crate::machine::NoController), None);
+        let host = Arc::new(Base::new(None)).begin(running, Map::new(), Box::new(crate::machine::NoController), None);
         host.write(&path, b"new", None).expect("it is ours");
         let mut value = [0; 16];
         let length = rustix::fs::getxattr(&path, note.0, &mut value).expect("it is still there");

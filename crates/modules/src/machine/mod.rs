@@ -12,7 +12,9 @@ mod fake_tree;
 mod host;
 mod launch;
 mod process;
+mod reboots;
 mod signal;
+mod temporary;
 mod tree;
 mod upward;
 
@@ -27,6 +29,7 @@ pub use fake_controller::FakeController;
 pub use fake_tree::FakeTree;
 pub use host::{Base, Host};
 pub use launch::{EXEC_AS, exec_as};
+pub use reboots::{RebootWish, Reboots};
 pub use signal::Signal;
 pub use tree::{EntryKind, NoTree, StateVerb, StateWish, Template, Tree, TreeEntry};
 pub use upward::{NoController, Upward};

@@ -1,6 +1,7 @@
 //! Runs a child process with a time limit, so that a cancel reaches all it started.
 
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{self, Child, ExitStatus, Stdio};
@@ -38,15 +39,42 @@ pub(super) fn run(wished: &Wished<'_>, signal: &Signal) -> Result<Output> {
     if signal.cancelled() {
         return Err(Error::cancelled());
     }
-    let (child, merged) = spawn(wished).map_err(|error| start_error(program, command.cwd.as_deref(), &error))?;
+    let (child, outlet) = spawn(wished).map_err(|error| start_error(program, command.cwd.as_deref(), &error))?;
     let pid = child.id();
     signal.started(pid);
-    let output = attend(wished, child, merged, signal);
+    let (merged, file) = match outlet {
+        Outlet::Apart => (None, None),
+        Outlet::Merged(merged) => (Some(merged), None),
+        Outlet::File(file) => (None, Some(file)),
+    };
+    let mut output = attend(wished, child, merged, signal);
     signal.ended(pid);
+    if let (Some(file), Ok(output)) = (file, &mut output) {
+        output.stdout = sealed(file).unwrap_or_default();
+    }
     output
 }
 
-fn spawn(wished: &Wished<'_>) -> io::Result<(Child, Option<io::PipeReader>)> {
+/// Where a command's output goes.
+enum Outlet {
+    /// Into the two pipes that the child has.
+    Apart,
+    Merged(io::PipeReader),
+    /// A file in memory, which outlives the command in the hands of the daemon that it has left.
+    File(File),
+}
+
+/// What is in the file. From now on it can't grow: a daemon's later writes fail there, but nobody's memory fills up,
+/// and unlike with a closed pipe no signal ends it.
+fn sealed(mut file: File) -> io::Result<Vec<u8>> {
+    rustix::fs::fcntl_add_seals(&file, rustix::fs::SealFlags::GROW)?;
+    let mut content = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut content)?;
+    Ok(content)
+}
+
+fn spawn(wished: &Wished<'_>) -> io::Result<(Child, Outlet)> {
     let command = wished.command;
     let mut words = command.argv.iter();
     let mut process = match wished.launcher {
@@ -74,13 +102,19 @@ fn spawn(wished: &Wished<'_>) -> io::Result<(Child, Option<io::PipeReader>)> {
         process.current_dir(cwd);
     }
     process.process_group(0).stdin(if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+    if command.leaves_daemon {
+        let flags = rustix::fs::MemfdFlags::CLOEXEC | rustix::fs::MemfdFlags::ALLOW_SEALING;
+        let file = File::from(rustix::fs::memfd_create("rocksalt-output", flags)?);
+        process.stdout(file.try_clone()?).stderr(file.try_clone()?);
+        return Ok((process.spawn()?, Outlet::File(file)));
+    }
     if !command.merge_stderr {
-        return Ok((process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?, None));
+        return Ok((process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?, Outlet::Apart));
     }
     let (reader, writer) = io::pipe()?;
     process.stdout(writer.try_clone()?).stderr(writer);
     // Our own ends for writing go with `process`; else the pipe would never end.
-    Ok((process.spawn()?, Some(reader)))
+    Ok((process.spawn()?, Outlet::Merged(reader)))
 }
 
 /// Collects the output until the child has ended and nobody holds its pipes any more.

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use rocksalt_core::{Map, Problem, Value, call::ProblemKind};
 
+use super::Reboots;
 use crate::Result;
 use crate::catalog::Outcome;
 
@@ -40,6 +41,11 @@ pub trait Tree: Send + Sync {
 
     /// What states of one run leave for each other (`file.accumulated`); empty when the run begins.
     fn notes(&self) -> &Mutex<Map>;
+
+    /// Where a step says that the machine is to be restarted; `None` where no run could go on afterwards.
+    fn reboots(&self) -> Option<&Reboots> {
+        None
+    }
 }
 
 /// An entry of the tree.
@@ -114,6 +120,8 @@ pub enum StateVerb {
     Graph,
     /// What is wrong, without applying anything.
     Check,
+    /// Goes on with a run after a restart of the machine; `argument` says with which.
+    Resume,
 }
 
 /// For machines that nobody controls.

@@ -5,6 +5,7 @@ mod chunk;
 mod chunks;
 mod cycle;
 mod graph;
+mod keep;
 pub mod requisite;
 mod resolve;
 mod sort;

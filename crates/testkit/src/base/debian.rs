@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::error::Error;
 use crate::tool;
 
-const SUITE: &str = "bookworm";
+pub(super) const SUITE: &str = "bookworm";
 
 /// No Python: a target must not need one.
 const PACKAGES: &[&str] =
@@ -30,7 +30,7 @@ pub(super) fn make(root: &Path) -> Result<(), Error> {
 
 /// Where the machine's own apt gets the suite from, so that a local mirror is used here as well; otherwise
 /// debootstrap's default.
-fn mirror() -> Option<String> {
+pub(super) fn mirror() -> Option<String> {
     if let Some(mirror) = std::env::var("ROCKSALT_TESTBED_MIRROR").ok().filter(|mirror| !mirror.is_empty()) {
         return Some(mirror);
     }

@@ -2,6 +2,7 @@
 
 mod busybox;
 mod debian;
+mod extra;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,9 @@ use sha2::{Digest, Sha256};
 use crate::error::{Error, FileContext};
 use crate::host::Kind;
 use crate::keys::suffixed;
+
+pub(crate) use extra::fetch;
+pub use extra::prepare as prepare_extra;
 
 /// Fills an empty directory.
 type Maker = fn(&Path) -> Result<(), Error>;
@@ -26,22 +30,27 @@ pub fn prepare(kind: Kind) -> Result<PathBuf, Error> {
     };
     let directory = cache()?;
     let root = directory.join(format!("base-{name}-{}", hash(&recipe)));
+    once(&root, make)?;
+    Ok(root)
+}
+
+/// Makes a directory that lasts, unless it's there.
+pub(crate) fn once(root: &Path, make: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
     if root.exists() {
-        return Ok(root);
+        return Ok(());
     }
-    locked(&suffixed(&root, ".lock"), || {
+    locked(&suffixed(root, ".lock"), || {
         if root.exists() {
             return Ok(());
         }
-        let temporary = suffixed(&root, ".new");
+        let temporary = suffixed(root, ".new");
         if temporary.exists() {
             fs::remove_dir_all(&temporary).file("remove the unfinished", &temporary)?;
         }
         fs::create_dir_all(&temporary).file("create", &temporary)?;
         make(&temporary)?;
-        fs::rename(&temporary, &root).file("write", &root)
-    })?;
-    Ok(root)
+        fs::rename(&temporary, root).file("write", root)
+    })
 }
 
 /// Where base roots, keys and the state of running beds are kept; outside of any build directory.
@@ -67,7 +76,7 @@ pub(crate) fn locked<T>(lock: &Path, work: impl FnOnce() -> Result<T, Error>) ->
     work()
 }
 
-fn hash(recipe: &str) -> String {
+pub(crate) fn hash(recipe: &str) -> String {
     Sha256::digest(recipe.as_bytes()).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -37,6 +37,11 @@ impl Host {
         format!("h{}", self.number)
     }
 
+    /// The process of this machine whose end is the end of the host.
+    pub fn pid(&self) -> Option<i32> {
+        self.supervisor.filter(|supervisor| supervisor.alive()).map(|supervisor| supervisor.pid)
+    }
+
     /// All its addresses; most hosts have one.
     pub fn addresses(&self) -> Vec<String> {
         let further = 1..=if self.spec.has(Quirk::FewStartups) { 40 } else { 0 };
@@ -68,8 +73,20 @@ impl Host {
     /// Runs shell lines on the host, as root and without a login; what they print.
     pub fn run(&self, lines: &str) -> Result<String, Error> {
         let init = self.init().ok_or_else(|| Error::Unsupported(format!("host {} has ended", self.id())))?;
-        let mut command = Command::new("nsenter");
-        command.args(["--mount", "--uts", "--ipc", "--net", "--pid", "--target", &init.to_string(), "--"]);
+        let mut command = Command::new("setpriv");
+        command.args([
+            "--bounding-set",
+            "-sys_time",
+            "nsenter",
+            "--mount",
+            "--uts",
+            "--ipc",
+            "--net",
+            "--pid",
+            "--target",
+            &init.to_string(),
+            "--",
+        ]);
         command.env_clear().env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         tool::run(command.args(["/bin/sh", "-c", lines]))
     }
@@ -139,10 +156,13 @@ impl Host {
     }
 
     pub(super) fn init_of(&self, supervisor: i32) -> Option<i32> {
-        process::children(supervisor).first().copied()
+        let first = |pid: i32| process::children(pid).first().copied();
+        // Around those that can be restarted is one process more.
+        let around = if self.spec.kind == Kind::Systemd { first(supervisor)? } else { supervisor };
+        first(around)
     }
 
     fn init(&self) -> Option<i32> {
-        self.init_of(self.supervisor.filter(|supervisor| supervisor.alive())?.pid)
+        self.init_of(self.pid()?)
     }
 }

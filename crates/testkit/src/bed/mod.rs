@@ -4,7 +4,7 @@ mod host;
 mod leftovers;
 mod network;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, btree_map};
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub use leftovers::{remove_all, remove_stale};
 
 use crate::base;
 use crate::error::{Error, FileContext};
-use crate::host::{INIT, Kind, Layer, Quirk, Spec, write_layer};
+use crate::host::{INIT, Kind, Layer, POWER, Quirk, Spec, write_layer};
 use crate::keys::{self, Key};
 use crate::process::Identity;
 use crate::roster::Entry;
@@ -188,7 +188,7 @@ impl Bed {
             for _ in 0..hosts.len().min(8) {
                 scope.spawn(|| {
                     while let Some(host) = hosts.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let result = start_host(host, &network, bases.of(host.spec.kind), user_key, authority);
+                        let result = start_host(host, &network, bases.of(&host.spec), user_key, authority);
                         match result {
                             Ok(child) => started.lock().expect("no thread panics").push((host.number, child)),
                             Err(error) => *first_error.lock().expect("no thread panics") = Some(error),
@@ -248,25 +248,38 @@ impl Drop for Bed {
     }
 }
 
-/// The base roots of the kinds that are asked for.
-struct Bases(Vec<(Kind, PathBuf)>);
+/// The base roots of the kinds that are asked for, and the layers with the packages.
+struct Bases {
+    roots: BTreeMap<Kind, PathBuf>,
+    extras: BTreeMap<Vec<String>, PathBuf>,
+}
 
 impl Bases {
     fn prepare(specs: &[Spec]) -> Result<Bases, Error> {
-        let kinds: BTreeSet<Kind> = specs.iter().map(|spec| spec.kind).collect();
-        kinds.into_iter().map(|kind| Ok((kind, base::prepare(kind)?))).collect::<Result<_, _>>().map(Bases)
+        let mut bases = Bases { roots: BTreeMap::new(), extras: BTreeMap::new() };
+        for spec in specs {
+            if let btree_map::Entry::Vacant(place) = bases.roots.entry(spec.kind) {
+                place.insert(base::prepare(spec.kind)?);
+            }
+            if !spec.packages.is_empty()
+                && let btree_map::Entry::Vacant(place) = bases.extras.entry(spec.packages.clone())
+            {
+                place.insert(base::prepare_extra(spec.kind, &spec.packages)?);
+            }
+        }
+        Ok(bases)
     }
 
-    fn of(&self, kind: Kind) -> &Path {
-        let found = self.0.iter().find(|(known, _)| *known == kind);
-        found.map(|(_, base)| base.as_path()).expect("prepared for every kind of the specs")
+    fn of(&self, spec: &Spec) -> (&Path, Option<&Path>) {
+        let root = self.roots.get(&spec.kind).expect("prepared for every kind of the specs");
+        (root, self.extras.get(&spec.packages).map(PathBuf::as_path))
     }
 }
 
 fn start_host(
     host: &Host,
     network: &Network<'_>,
-    base: &Path,
+    (base, extra): (&Path, Option<&Path>),
     user_key: &Key,
     authority: &Key,
 ) -> Result<Child, Error> {
@@ -283,6 +296,9 @@ fn start_host(
     let mut command = Command::new("sh");
     command.args(["-c", "if [ -n \"$CGROUP\" ]; then echo $$ >\"$CGROUP/cgroup.procs\"; fi; exec \"$@\"", "sh"]);
     command.args(["nsenter", &format!("--net=/run/netns/{}", network.of(host)), "--"]);
+    if host.spec.kind == Kind::Systemd {
+        command.args(["unshare", "--mount", "sh", "-c", POWER, "sh"]).arg(directory);
+    }
     command.args(["unshare", "--mount", "--uts", "--pid", "--ipc", "--fork", "--kill-child=KILL"]);
     command.env_remove("CGROUP");
     if host.spec.kind == Kind::Systemd {
@@ -290,7 +306,10 @@ fn start_host(
         fs::create_dir_all(&group).file("create", &group)?;
         command.arg("--cgroup").env("CGROUP", group);
     }
+    // The clock is the machine's: a host that sets it (also by its first time zone) would set it for everybody.
+    command.args(["setpriv", "--bounding-set", "-sys_time"]);
     command.args(["sh", "-c", INIT, "sh"]).arg(directory).arg(base).args([&id, &host.prefixed_addresses()]);
+    command.args(extra);
     // In a group of its own: a Ctrl-C at the terminal is for the command that runs there.
     command.stdin(Stdio::null()).stdout(log).stderr(error_log).process_group(0);
     let child = command.spawn().map_err(|source| Error::Start { program: "unshare".into(), source })?;

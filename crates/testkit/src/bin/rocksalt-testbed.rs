@@ -7,7 +7,10 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use clap::{Parser, Subcommand};
-use rocksalt_testkit::{Bed, Entry, Error, Kind, Loopback, Quirk, Spec, prepare_base, remove_stale, roster};
+use rocksalt_testkit::{
+    Bed, Entry, Error, Host, Kind, Loopback, Mount, Quirk, Repository, Spec, prepare_base, prepare_extra, remove_stale,
+    roster,
+};
 
 /// Hosts with real SSH servers on this machine, in namespaces of their own. Needs root.
 #[derive(Parser)]
@@ -32,6 +35,21 @@ enum Action {
     Cut { number: usize },
     /// Bring it back.
     Heal { number: usize },
+    /// Run shell lines on a host as root, without a login and without the network.
+    Sh {
+        number: usize,
+        /// Read from stdin if there are none.
+        lines: Option<String>,
+    },
+    /// Print the directory of an apt repository with these packages and what they need, made now if it isn't there.
+    Repository {
+        #[arg(required = true)]
+        packages: Vec<String>,
+    },
+    /// Print the process of each host whose end is the end of the host.
+    Pids,
+    /// Print where a host's root is seen from here.
+    Root { number: usize },
     /// Print a host's address.
     Ip { number: usize },
     /// Give a host a new host key.
@@ -76,6 +94,12 @@ struct Up {
     /// busybox, debian or systemd.
     #[arg(long, default_value = "debian")]
     kind: String,
+    /// A Debian package that their roots have beyond the base's; can be repeated.
+    #[arg(long = "package", value_name = "NAME")]
+    packages: Vec<String>,
+    /// A directory of this machine that they see, read-only: FROM:AT; can be repeated.
+    #[arg(long = "mount", value_name = "FROM:AT")]
+    mounts: Vec<String>,
     /// What is odd about them all (see `quirks`); can be repeated.
     #[arg(long = "quirk")]
     quirks: Vec<String>,
@@ -114,6 +138,28 @@ fn run(options: Options) -> Result<(), Error> {
             println!("{}", Bed::open(name)?.host(number)?.address);
             Ok(())
         }
+        Action::Sh { number, lines } => {
+            let lines = lines.map_or_else(read_stdin, Ok)?;
+            print!("{}", Bed::open(name)?.host(number)?.run(&lines)?);
+            Ok(())
+        }
+        Action::Repository { packages } => {
+            let names: Vec<&str> = packages.iter().map(String::as_str).collect();
+            println!("{}", Repository::of(&names)?.path().display());
+            Ok(())
+        }
+        Action::Pids => {
+            let bed = Bed::open(name)?;
+            bed.hosts().iter().filter_map(Host::pid).for_each(|pid| println!("{pid}"));
+            Ok(())
+        }
+        Action::Root { number } => {
+            let bed = Bed::open(name)?;
+            let host = bed.host(number)?;
+            let root = host.file("").ok_or_else(|| Error::Unsupported(format!("host {} has ended", host.id())))?;
+            println!("{}", root.display());
+            Ok(())
+        }
         Action::Logins => {
             let bed = Bed::open(name)?;
             bed.hosts().iter().for_each(|host| println!("{} {}", host.id(), host.logins()));
@@ -147,13 +193,29 @@ fn run(options: Options) -> Result<(), Error> {
     }
 }
 
+fn read_stdin() -> Result<String, Error> {
+    std::io::read_to_string(std::io::stdin()).map_err(|source| Error::File {
+        doing: "read",
+        path: "/dev/stdin".into(),
+        source,
+    })
+}
+
 fn start(name: &str, up: &Up) -> Result<(), Error> {
     let unknown = |what: &str, name: &str| Error::Unsupported(format!("there is no {what} named {name:?}"));
     let kind = Kind::named(&up.kind).ok_or_else(|| unknown("kind of host", &up.kind))?;
     let quirks = up.quirks.iter().map(|name| Quirk::named(name).ok_or_else(|| unknown("quirk", name)));
-    let spec = Spec { kind, quirks: quirks.collect::<Result<_, _>>()?, behind: None };
+    let mounts = up.mounts.iter().map(|text| {
+        let (from, at) = text.split_once(':').ok_or_else(|| Error::Unsupported(format!("{text:?} isn't FROM:AT")))?;
+        Ok(Mount { from: from.into(), at: at.into() })
+    });
+    let (quirks, mounts) = (quirks.collect::<Result<_, _>>()?, mounts.collect::<Result<_, Error>>()?);
+    let spec = Spec { kind, quirks, behind: None, packages: up.packages.clone(), mounts };
     // What takes a minute the first time is no part of the measurement.
     prepare_base(kind)?;
+    if !up.packages.is_empty() {
+        prepare_extra(kind, &up.packages)?;
+    }
     let started = Instant::now();
     let bed = Bed::start_lasting(name, &vec![spec; up.count])?;
     eprintln!("{} hosts up in {:.1} s", bed.hosts().len(), started.elapsed().as_secs_f64());

@@ -20,10 +20,16 @@ pub(crate) struct Layer<'a> {
     pub authority: &'a Key,
 }
 
-/// Units that have nothing to do in a namespace, or would fail there.
+/// Units that have nothing to do in a namespace, or would fail there; and what runs by the clock, which would hold
+/// apt's lock or change files in the middle of somebody's test.
 const MASKED_UNITS: &[&str] = &[
+    "apt-daily-upgrade.timer",
+    "apt-daily.timer",
     "console-getty.service",
     "dev-hugepages.mount",
+    "dpkg-db-backup.timer",
+    "e2scrub_all.timer",
+    "fstrim.timer",
     "getty.target",
     "sys-kernel-debug.mount",
     "sys-kernel-tracing.mount",
@@ -53,6 +59,8 @@ pub(crate) fn write(layer: &Layer<'_>, root: &Path) -> Result<(), Error> {
             )?;
         }
         Kind::Debian | Kind::Systemd => {
+            // Nothing of them can be reached: a test that wants a repository brings one.
+            put(root, "etc/apt/sources.list", "", 0o644)?;
             put(root, "etc/ssh/sshd_config", &server::sshd_config(spec), 0o644)?;
             for user in ["root", "deploy", "ops", "nosudo"] {
                 put(root, &format!("etc/ssh/authorized_keys/{user}"), &format!("{authorised}\n"), 0o644)?;
@@ -76,9 +84,21 @@ pub(crate) fn write(layer: &Layer<'_>, root: &Path) -> Result<(), Error> {
         }
     }
     let directory = root.parent().unwrap_or(root);
-    let setup: Vec<&str> = spec.quirks.iter().map(|quirk| quirk.setup()).collect();
+    let mut setup: Vec<String> = spec.quirks.iter().map(|quirk| quirk.setup().to_owned()).collect();
+    for mount in &spec.mounts {
+        setup.push(format!(
+            "show {} {}",
+            quoted(&mount.from.to_string_lossy()),
+            quoted(mount.at.trim_start_matches('/'))
+        ));
+    }
     put(directory, "setup", &setup.join("\n"), 0o644)?;
     put(directory, "start", server::start(spec), 0o644)
+}
+
+/// One word for the shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 fn put_host_key(layer: &Layer<'_>, root: &Path) -> Result<(), Error> {

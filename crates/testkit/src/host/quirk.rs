@@ -12,6 +12,7 @@ pub enum Quirk {
     NoexecEverywhere,
     NoexecTmp,
     NoisyShell,
+    OneSession,
     PasswordOnly,
     RequireTty,
     Silent,
@@ -19,7 +20,7 @@ pub enum Quirk {
 }
 
 impl Quirk {
-    pub const ALL: [Quirk; 13] = [
+    pub const ALL: [Quirk; 14] = [
         Quirk::FewStartups,
         Quirk::FullDisk,
         Quirk::HostCertificate,
@@ -29,6 +30,7 @@ impl Quirk {
         Quirk::NoexecEverywhere,
         Quirk::NoexecTmp,
         Quirk::NoisyShell,
+        Quirk::OneSession,
         Quirk::PasswordOnly,
         Quirk::RequireTty,
         Quirk::Silent,
@@ -62,6 +64,7 @@ impl Quirk {
             Quirk::NoexecEverywhere => ("noexec-everywhere", "nothing writable can be executed from, not even /run"),
             Quirk::NoexecTmp => ("noexec-tmp", "/tmp and /var/tmp are mounted noexec"),
             Quirk::NoisyShell => ("noisy-shell", "every .bashrc prints to stdout and stderr, for any command"),
+            Quirk::OneSession => ("one-session", "sshd allows one command at a time for each login"),
             Quirk::PasswordOnly => ("password-only", "sshd takes passwords and no keys"),
             Quirk::RequireTty => ("requiretty", "sudo works only on a terminal"),
             Quirk::Silent => ("silent", "something accepts connections on port 22 and never says a word"),
@@ -78,6 +81,7 @@ impl Quirk {
             Quirk::KeyboardInteractive => {
                 "UsePAM yes\nKbdInteractiveAuthentication yes\nPasswordAuthentication no\nPubkeyAuthentication no\n"
             }
+            Quirk::OneSession => "MaxSessions 1\n",
             Quirk::PasswordOnly => "PubkeyAuthentication no\n",
             Quirk::UserCertificate => "TrustedUserCAKeys /etc/ssh/authority.pub\nPasswordAuthentication no\n",
             _ => "",

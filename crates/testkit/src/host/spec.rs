@@ -1,5 +1,7 @@
 //! [`Spec`]: the host that a test asks for.
 
+use std::path::PathBuf;
+
 use crate::host::Quirk;
 
 /// One host: its kind and what is odd about it.
@@ -9,6 +11,19 @@ pub struct Spec {
     pub quirks: Vec<Quirk>,
     /// The number of the host through which alone it can be reached.
     pub behind: Option<usize>,
+    /// Debian packages that its root has beyond the base's.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    /// Directories of this machine that it sees, read-only.
+    #[serde(default)]
+    pub mounts: Vec<Mount>,
+}
+
+/// A directory of this machine, and where a host sees it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Mount {
+    pub from: PathBuf,
+    pub at: String,
 }
 
 impl Spec {
@@ -33,6 +48,20 @@ impl Spec {
     #[must_use]
     pub fn behind(mut self, jump: usize) -> Spec {
         self.behind = Some(jump);
+        self
+    }
+
+    /// With further packages in its root, installed once and kept for all later hosts with the same ones.
+    #[must_use]
+    pub fn with_packages<I: Into<String>>(mut self, packages: impl IntoIterator<Item = I>) -> Spec {
+        self.packages.extend(packages.into_iter().map(Into::into));
+        self
+    }
+
+    /// With a directory of this machine at a place of its own, read-only.
+    #[must_use]
+    pub fn with_mount(mut self, from: impl Into<PathBuf>, at: impl Into<String>) -> Spec {
+        self.mounts.push(Mount { from: from.into(), at: at.into() });
         self
     }
 

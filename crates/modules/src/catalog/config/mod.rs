@@ -2,6 +2,8 @@
 
 mod look;
 
+pub(super) use look::option;
+
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 

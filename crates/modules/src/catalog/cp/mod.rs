@@ -9,11 +9,14 @@ mod template;
 mod transfer;
 mod url;
 
-pub use cache::{destination, directory};
+pub use cache::{cached, destination, directory};
 pub use list::Listing;
 pub use url::content as url_content;
 
 use super::{Entry, Function, entry};
+
+/// Those of the small agent.
+pub const SMALL: &[Entry] = &[entry::<transfer::Receive>(), entry::<transfer::Send>()];
 
 pub const FUNCTIONS: &[Entry] = &[
     entry::<cache::CacheDest>(),

@@ -1,12 +1,13 @@
 //! `grains`: what is known of a target, and what somebody wrote down about it.
 
 pub(super) mod filter;
+mod states;
 mod write;
 
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
-use super::{Entry, Function, entry};
+use super::{Entry, Function, StateEntry, entry, state};
 use crate::Result;
 use crate::machine::{Probe, System};
 
@@ -25,6 +26,15 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<write::Set>(),
     entry::<write::Setval>(),
     entry::<write::Setvals>(),
+];
+
+pub const STATES: &[StateEntry] = &[
+    state::<states::Absent>(),
+    state::<states::Append>(),
+    state::<states::Exists>(),
+    state::<states::ListAbsent>(),
+    state::<states::ListPresent>(),
+    state::<states::Present>(),
 ];
 
 /// The value at a path such as `ip_interfaces:eth0:0`.

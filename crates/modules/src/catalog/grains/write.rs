@@ -7,7 +7,7 @@ use super::{colon, empty, lookup};
 use crate::Result;
 use crate::catalog::Function;
 use crate::grains::own;
-use crate::machine::System;
+use crate::machine::{Probe, System};
 
 /// Writes values down; a null of a destructive call removes its key.
 fn write(machine: &dyn System, grains: &Map, destructive: bool) -> Result<()> {
@@ -84,7 +84,15 @@ impl Function for Setvals {
 }
 
 /// Puts a changed list back where it was, and writes down the grain it is in.
-fn put_back(machine: &dyn System, mut key: &str, mut value: Value, delimiter: &str) -> Result<Value> {
+pub fn put_back(machine: &dyn System, key: &str, value: Value, delimiter: &str) -> Result<Value> {
+    let (key, value) = whole(machine, key, value, delimiter);
+    let grains: Map = [(key.into(), value)].into_iter().collect();
+    write(machine, &grains, false)?;
+    Ok(Value::Map(grains))
+}
+
+/// The grain that a changed value lies in, and all of it.
+pub fn whole<'a>(machine: &dyn Probe, mut key: &'a str, mut value: Value, delimiter: &str) -> (&'a str, Value) {
     while let Some((above, rest)) = key.rsplit_once(delimiter).filter(|_| !delimiter.is_empty()) {
         let mut whole = lookup(machine, above, delimiter).unwrap_or_else(|| Value::Map(Map::new()));
         if let Value::Map(map) = &mut whole {
@@ -92,9 +100,7 @@ fn put_back(machine: &dyn System, mut key: &str, mut value: Value, delimiter: &s
         }
         (key, value) = (above, whole);
     }
-    let grains: Map = [(key.into(), value)].into_iter().collect();
-    write(machine, &grains, false)?;
-    Ok(Value::Map(grains))
+    (key, value)
 }
 
 /// Adds a value to a list, which is made if it isn't there.
@@ -218,37 +224,56 @@ impl Function for Set {
     type Output = Change;
 
     fn call(self, machine: &dyn System) -> Result<Change> {
-        let Set { key, val, force, destructive, delimiter } = self;
-        let existing = lookup(machine, &key, &delimiter);
-        if existing.as_ref() == Some(&val) && !(val.is_null() && destructive) {
+        if self.is_set(machine) {
             let comment = "Grain is already set".to_owned();
             return Ok(Change { comment, changes: Value::Map(Map::new()), result: true });
         }
+        match self.foreseen(machine) {
+            Ok(grains) => {
+                write(machine, &grains, self.destructive)?;
+                Ok(Change { comment: String::new(), changes: Value::Map(grains), result: true })
+            }
+            Err(text) => Change::refused(text),
+        }
+    }
+}
+
+impl Set {
+    pub fn wish(key: String, val: Value, force: bool, destructive: bool) -> Set {
+        Set { key, val, force, destructive, delimiter: colon() }
+    }
+
+    fn is_set(&self, machine: &dyn Probe) -> bool {
+        let existing = lookup(machine, &self.key, &self.delimiter);
+        existing.as_ref() == Some(&self.val) && !(self.val.is_null() && self.destructive)
+    }
+
+    /// What is written down; or why it can't be.
+    pub fn foreseen(&self, machine: &dyn Probe) -> Result<Map, String> {
+        let Set { key, val, force, destructive, delimiter } = self;
+        let existing = lookup(machine, key, delimiter);
         if let Some(existing) = existing.filter(|existing| !existing.is_null() && !force) {
             if !existing.is_scalar() {
-                let text = format!("The key '{key}' exists but is a dict or a list. Use 'force=True' to overwrite.");
-                return Change::refused(text);
+                return Err(format!("The key '{key}' exists but is a dict or a list. Use 'force=True' to overwrite."));
             }
             if !val.is_scalar() {
-                return Change::refused(format!(
+                return Err(format!(
                     "The key '{key}' exists and the given value is a dict or a list. Use 'force=True' to overwrite."
                 ));
             }
         }
-        let (mut key, mut value) = (key.as_str(), val);
+        let (mut key, mut value) = (key.as_str(), val.clone());
         while let Some((above, rest)) = key.rsplit_once(delimiter.as_str()).filter(|_| !delimiter.is_empty()) {
-            let mut whole = lookup(machine, above, &delimiter).unwrap_or_else(|| Value::Map(Map::new()));
-            if !set_below(&mut whole, rest, value, force, destructive) {
-                return Change::refused(format!(
+            let mut whole = lookup(machine, above, delimiter).unwrap_or_else(|| Value::Map(Map::new()));
+            if !set_below(&mut whole, rest, value, *force, *destructive) {
+                return Err(format!(
                     "The key '{above}' value is '{whole}', which is different from the provided key '{rest}'. \
                      Use 'force=True' to overwrite."
                 ));
             }
             (key, value) = (above, whole);
         }
-        let grains: Map = [(key.into(), value)].into_iter().collect();
-        write(machine, &grains, destructive)?;
-        Ok(Change { comment: String::new(), changes: Value::Map(grains), result: true })
+        Ok([(key.into(), value)].into_iter().collect())
     }
 }
 

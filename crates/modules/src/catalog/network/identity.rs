@@ -95,13 +95,7 @@ impl Function for ModHostname {
 
 /// Sets the kernel's name, the file that is read at boot, and the old name's entries in the hosts file.
 pub fn set_hostname(machine: &dyn System, name: &str) -> Result<bool> {
-    let sound = |part: &str| {
-        !part.is_empty() && !part.starts_with('-') && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
-    };
-    if name.len() > 253 || !name.split('.').all(sound) {
-        return Err(Error::arguments(format!("'{name}' is no host name"))
-            .hint("letters, digits and dashes, in parts separated by dots"));
-    }
+    sound_hostname(name)?;
     let old = hostname(machine);
     let hostnamectl = look::program(machine, "hostnamectl").filter(|_| look::exists(machine, "/run/systemd/system"));
     let words = match hostnamectl {
@@ -133,6 +127,18 @@ pub fn set_hostname(machine: &dyn System, name: &str) -> Result<bool> {
     }
     machine.refresh_grains();
     Ok(true)
+}
+
+/// It becomes part of a command line and of files.
+pub fn sound_hostname(name: &str) -> Result<()> {
+    let sound = |part: &str| {
+        !part.is_empty() && !part.starts_with('-') && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    };
+    match name.len() <= 253 && name.split('.').all(sound) {
+        true => Ok(()),
+        false => Err(Error::arguments(format!("'{name}' is no host name"))
+            .hint("letters, digits and dashes, in parts separated by dots")),
+    }
 }
 
 /// Replaces a whole word, and leaves the blanks between words as they are.

@@ -4,12 +4,15 @@ mod addresses;
 mod arithmetic;
 mod identity;
 mod reach;
+mod settings;
 mod sockets;
 mod tables;
 
-use super::{Entry, entry};
+use super::{Entry, StateEntry, entry, state};
 
 pub(super) use identity::set_hostname;
+
+pub const STATES: &[StateEntry] = &[state::<settings::System>()];
 
 pub const FUNCTIONS: &[Entry] = &[
     entry::<sockets::ActiveTcp>(),

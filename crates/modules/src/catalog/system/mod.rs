@@ -3,13 +3,15 @@
 mod clock;
 mod name;
 mod power;
+mod reboot;
 
 use std::time::Duration;
 
-use super::{Entry, entry};
+use super::{Entry, StateEntry, entry, state};
 use crate::Error;
 
 pub(super) use clock::date;
+pub use power::restart;
 
 pub const FUNCTIONS: &[Entry] = &[
     entry::<name::GetComputerDesc>(),
@@ -31,6 +33,8 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<clock::SetSystemTime>(),
     entry::<power::Shutdown>(),
 ];
+
+pub const STATES: &[StateEntry] = &[state::<reboot::Reboot>()];
 
 /// How long a program may take for what should take no time.
 const PATIENCE: Duration = Duration::from_secs(10);

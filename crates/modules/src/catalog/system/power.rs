@@ -5,10 +5,10 @@ use std::path::Path;
 use rocksalt_core::Value;
 use serde::Deserialize;
 
-use super::{PATIENCE, failure};
+use super::{PATIENCE, failure, reboot};
 use crate::catalog::Function;
 use crate::grains::look;
-use crate::machine::{Command, System};
+use crate::machine::{Command, Probe, RebootWish, System};
 use crate::{Error, Result};
 
 /// Where a wish for a reboot is noted until the next boot; the first is ours, the others the distributions'.
@@ -28,8 +28,13 @@ impl Function for GetRebootRequiredWitnessed {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        Ok(WITNESSES.iter().any(|path| look::exists(machine, path)))
+        Ok(is_pending(machine))
     }
+}
+
+/// Whether something has asked for a restart.
+pub fn is_pending(machine: &dyn Probe) -> bool {
+    WITNESSES.iter().any(|path| look::exists(machine, path))
 }
 
 /// Notes that the target should be rebooted; the note is gone after the next boot.
@@ -141,7 +146,15 @@ impl Function for Poweroff {
     }
 }
 
-/// Restarts the target.
+/// Restarts the target at once.
+pub fn restart(machine: &dyn System, message: Option<&str>) -> Result<String> {
+    match (look::program(machine, "shutdown"), message) {
+        (Some(shutdown), Some(message)) => run(machine, "reboot", &[&shutdown, "-r", "now", message]),
+        _ => go_down(machine, "reboot", "-r", "reboot", &Value::Null),
+    }
+}
+
+/// Restarts the target. In a run of states, by `module.run`, the run goes on afterwards.
 ///
 /// ```text
 /// rocksalt '*' system.reboot
@@ -160,6 +173,9 @@ impl Function for Reboot {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
+        if !self.at_time.truth() && reboot::wish(machine, RebootWish { message: None, wait: reboot::PATIENCE }) {
+            return Ok("The system is rebooted, then the run goes on".to_owned());
+        }
         go_down(machine, "reboot", "-r", "reboot", &self.at_time)
     }
 }

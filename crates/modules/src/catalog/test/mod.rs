@@ -16,6 +16,19 @@ use crate::{Error, Result};
 
 pub use states::STATES;
 
+/// Those of the small agent.
+pub const SMALL: &[Entry] = &[
+    entry::<Arg>().also(&["test.arg_clean"]),
+    entry::<Echo>().also(&["test.outputter"]),
+    entry::<Exception>(),
+    entry::<False>().also(&["test.false_"]),
+    entry::<Ping>(),
+    entry::<Retcode>(),
+    entry::<Sleep>(),
+    entry::<True>().also(&["test.true_"]),
+    entry::<Version>(),
+];
+
 pub const FUNCTIONS: &[Entry] = &[
     entry::<Arg>().also(&["test.arg_clean"]),
     entry::<arguments::ArgRepr>(),

@@ -42,6 +42,7 @@ mod pruned;
 mod recurse;
 mod rename;
 mod replace;
+mod retention_schedule;
 mod selinux;
 mod serialize;
 mod source;
@@ -54,8 +55,12 @@ mod uncomment;
 mod walk;
 mod work;
 
+pub use contents::{render, variables};
+pub use difference::of as difference;
 pub use flag::Flag;
-pub use work::{Action, Plan};
+pub use hashes::read as read_hash;
+pub use source::{Proof, choose, fetch, redacted};
+pub use work::{Action, Plan, missing_directories};
 
 use rocksalt_core::Value;
 
@@ -85,6 +90,7 @@ pub const STATES: &[StateEntry] = &[
     state::<recurse::Recurse>(),
     state::<rename::Rename>(),
     state::<replace::Replace>(),
+    state::<retention_schedule::RetentionSchedule>(),
     state::<serialize::Serialize>(),
     state::<symlink::Symlink>(),
     state::<tidied::Tidied>(),

@@ -1,0 +1,49 @@
+//! What the small agent has instead of the state language: nothing. The controller asks the whole one for it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rocksalt_core::call::Return;
+use rocksalt_core::link::Extent;
+use rocksalt_core::{Map, Value};
+use rocksalt_modules::machine::{Host, Probe};
+use rocksalt_modules::{Error, Result};
+
+pub const EXTENT: Extent = Extent::Small;
+
+/// Hears how far a run is.
+pub type Progress = Box<dyn Fn(&Map) + Send + Sync>;
+
+/// No function of the small agent looks at the controller's files or the pillar.
+pub fn give(_: &Arc<Host>, _: Option<Progress>, _: Option<Map>) {}
+
+/// Nor at grains.
+pub fn grains(_: &dyn Probe) -> Map {
+    Map::new()
+}
+
+pub fn pillar(_: &Arc<Host>, _: &Map) -> Result<Map> {
+    Err(none())
+}
+
+pub fn outputs(_: &Arc<Host>, _: &[Value]) -> Result<Map> {
+    Err(none())
+}
+
+/// Nothing here restarts a machine.
+pub fn reboot(_: &Host, _: &Return) -> Option<Map> {
+    None
+}
+
+pub fn restart(_: &Arc<Host>, _: Option<&str>) {}
+
+pub fn resume(_: &Arc<Host>, _: &Map) -> Return {
+    none().problem().into()
+}
+
+/// Nor is there a journal of runs.
+pub fn settle(_: Option<&Path>) {}
+
+fn none() -> Error {
+    Error::failed("the small agent knows no states")
+}

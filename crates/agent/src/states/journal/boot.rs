@@ -1,0 +1,32 @@
+//! Which start of the machine this is.
+
+use rocksalt_modules::machine::Probe;
+
+/// Differs after every restart; of a container too, whose kernel goes on: the kernel's name for its own start, and when
+/// the first process began.
+pub fn identity(machine: &dyn Probe) -> String {
+    let read = |path: &str| machine.read(std::path::Path::new(path)).unwrap_or_default();
+    let kernel = String::from_utf8_lossy(&read("/proc/sys/kernel/random/boot_id")).trim().to_owned();
+    let stat = String::from_utf8_lossy(&read("/proc/1/stat")).into_owned();
+    // The name in parentheses may have anything in it; the 22nd word of all is the 20th behind it.
+    let began = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19).map(str::to_owned));
+    format!("{kernel}/{}", began.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use rocksalt_modules::machine::Fake;
+
+    use super::*;
+
+    #[test]
+    fn a_restart_of_either_is_another_start() {
+        let machine = |id: &str, began: u64| {
+            let stat = format!("1 (a ) b) S 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 {began} 1 2");
+            identity(&Fake::new().file("/proc/sys/kernel/random/boot_id", format!("{id}\n")).file("/proc/1/stat", stat))
+        };
+        assert_eq!(machine("abc", 17), "abc/17");
+        assert_ne!(machine("abc", 17), machine("abc", 18));
+        assert_ne!(machine("abc", 17), machine("abd", 17));
+    }
+}

@@ -1,0 +1,143 @@
+//! Where runs leave what must outlive their process: a directory that nobody else can write to, on a disk.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Where the agent lives; nobody said so where it is part of another program.
+static HOME: OnceLock<PathBuf> = OnceLock::new();
+
+/// As all names in an agent's directory, so that `--wipe` takes it away too.
+pub const PREFIX: &str = "rocksalt-agent-";
+
+/// A journal is small; whatever is larger is none.
+const MOST: u64 = 256 << 20;
+
+pub fn settle(home: Option<&Path>) {
+    if let Some(home) = home {
+        let _ = HOME.set(home.to_owned());
+    }
+}
+
+/// The agent's own directory, if it has one.
+pub fn home() -> Option<&'static Path> {
+    HOME.get().map(PathBuf::as_path).filter(|home| is_safe(home))
+}
+
+/// Where a file would be found again after a restart of the machine, best first.
+pub fn lasting() -> Vec<PathBuf> {
+    let user =
+        std::env::var_os("HOME").filter(|home| !home.is_empty()).map(|home| PathBuf::from(home).join(".rocksalt"));
+    let shared = format!("/var/tmp/.rocksalt-{}", rustix::process::geteuid().as_raw());
+    [HOME.get().cloned(), user, Some(shared.into())].into_iter().flatten().collect()
+}
+
+/// Makes it if it isn't there; whether it can be used.
+pub fn prepare(directory: &Path) -> bool {
+    if !directory.exists() {
+        let _ = fs::DirBuilder::new().mode(0o700).create(directory);
+    }
+    is_safe(directory) && is_on_disk(directory)
+}
+
+/// Ours, a real directory, and nobody else's to write to.
+fn is_safe(directory: &Path) -> bool {
+    fs::symlink_metadata(directory).is_ok_and(|is| is.is_dir() && is.uid() == own() && is.mode() & 0o022 == 0)
+}
+
+/// What is in memory is gone after a restart.
+fn is_on_disk(directory: &Path) -> bool {
+    const MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+    rustix::fs::statfs(directory).is_ok_and(|is| !MEMORY.contains(&(is.f_type as u64 & 0xffff_ffff)))
+}
+
+fn own() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Writes a file that only its owner can read, and comes back when it is on the disk.
+pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let temporary = path.with_extension("new");
+    let _ = fs::remove_file(&temporary);
+    let mut file = create(&temporary)?;
+    file.write_all(content).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&temporary, path)).inspect_err(
+        |_| {
+            let _ = fs::remove_file(&temporary);
+        },
+    )?;
+    File::open(directory)?.sync_all()
+}
+
+/// A new file that only its owner can read.
+pub fn create(path: &Path) -> io::Result<File> {
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// A file's content, if it is one that [`write`] has made and nobody has touched since.
+pub fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let refuse = |why: &str| format!("{}: {why}", path.display());
+    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::CLOEXEC).bits();
+    let opened = fs::OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path);
+    let file = opened.map_err(|error| refuse(&rocksalt_modules::reason(&error)))?;
+    let is = file.metadata().map_err(|error| refuse(&rocksalt_modules::reason(&error)))?;
+    if !is.is_file() || is.nlink() != 1 {
+        return Err(refuse("it is no file of our own"));
+    }
+    if is.uid() != own() {
+        return Err(refuse(&format!("it belongs to user {}, not to {}", is.uid(), own())));
+    }
+    if is.mode() & 0o077 != 0 {
+        return Err(refuse(&format!("others may touch it (mode {:04o})", is.mode() & 0o7777)));
+    }
+    if is.len() > MOST {
+        return Err(refuse("it is too large"));
+    }
+    let mut content = Vec::new();
+    io::Read::read_to_end(&mut io::Read::take(file, MOST), &mut content)
+        .map_err(|error| refuse(&rocksalt_modules::reason(&error)))?;
+    Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn only_a_file_of_our_own_is_read() {
+        let place = tempfile::tempdir().expect("a directory");
+        let path = place.path().join("rocksalt-agent-journal-1");
+        write(&path, b"abc").expect("written");
+        assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+        assert_eq!(read(&path).expect("ours"), b"abc");
+        write(&path, b"abcd").expect("written again");
+        assert_eq!(read(&path).expect("ours"), b"abcd");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("a mode");
+        assert!(read(&path).is_err_and(|why| why.contains("mode 0640")));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("a mode");
+        let link = place.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).expect("a link");
+        assert!(read(&link).is_err(), "a link is not followed");
+        fs::hard_link(&path, place.path().join("other")).expect("a second name");
+        assert!(read(&path).is_err_and(|why| why.contains("no file of our own")));
+        if rustix::process::geteuid().is_root() {
+            let foreign = place.path().join("foreign");
+            write(&foreign, b"x").expect("written");
+            std::os::unix::fs::chown(&foreign, Some(65534), None).expect("chown");
+            assert!(read(&foreign).is_err_and(|why| why.contains("belongs to user 65534")));
+        }
+    }
+
+    #[test]
+    fn only_a_directory_of_our_own_is_used() {
+        let place = tempfile::tempdir().expect("a directory");
+        assert!(is_safe(place.path()));
+        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o777)).expect("a mode");
+        assert!(!is_safe(place.path()));
+        assert!(!is_on_disk(Path::new("/dev/shm")) || !Path::new("/dev/shm").exists());
+    }
+}

@@ -1,0 +1,151 @@
+//! A target that restarts in the middle of its run: waits for it, and has the rest done.
+
+use std::time::Duration;
+
+use rocksalt_core::call::{Problem, ProblemKind, RESUME, Return};
+use rocksalt_core::frame::Stream;
+use rocksalt_core::roster::Entry;
+use rocksalt_core::{Call, Map, Value, json};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::Controller;
+use crate::job::{How, Outcome, Update, Work};
+
+/// How often it is looked whether the target is there again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How long one look may take.
+const LOOK: Duration = Duration::from_secs(20);
+
+/// No target makes a command wait for longer than a day.
+const MOST: f64 = 86_400.0;
+
+impl Controller {
+    /// A call on a target, through all restarts that it announces.
+    pub(crate) async fn through_reboots(&self, entry: &Entry, work: Work<'_>) -> Outcome {
+        let (call, how, answers, updates, stopper) =
+            (work.call.clone(), work.how, work.answers.clone(), work.updates, work.stopper);
+        let mut outcome = self.call(entry, work).await;
+        while let Some(announced) = announced(&outcome) {
+            let again = |kwargs: Map| {
+                let call = Call { function: RESUME.into(), args: Vec::new(), kwargs, ..call.clone() };
+                Work { call, how, answers: answers.clone(), updates, stopper }
+            };
+            let waiting = self.wait_for_reboot(entry, &announced, &again);
+            let ready = tokio::select! {
+                ready = waiting => ready,
+                () = stopper.stopped() => Err(Outcome::Skipped("the job was stopped while this target rebooted")),
+            };
+            outcome = match ready {
+                Ok(()) => self.call(entry, again(kwargs(&announced, false))).await,
+                Err(outcome) => return outcome,
+            };
+        }
+        outcome
+    }
+
+    /// Comes back when the target is up again and has found its journal; an `Err` is how it ends otherwise.
+    async fn wait_for_reboot<'w>(
+        &self,
+        entry: &Entry,
+        announced: &Announced,
+        again: &impl Fn(Map) -> Work<'w>,
+    ) -> Result<(), Outcome> {
+        let until = Instant::now() + announced.wait;
+        let limit = announced.wait.as_secs();
+        loop {
+            let work = again(kwargs(announced, true));
+            let left = until.saturating_duration_since(Instant::now()).as_secs();
+            let _ = work.updates.send(Update::Output {
+                id: entry.id.clone(),
+                stream: Stream::Progress,
+                bytes: announced.progress(left),
+            });
+            sleep(PAUSE).await;
+            let how = How { timeout: Some(LOOK), ..work.how.clone() };
+            let outcome = timeout(LOOK + PAUSE, self.call(entry, Work { how: &how, ..work })).await;
+            match outcome {
+                Ok(Outcome::Returned(result)) if result.success() => return Ok(()),
+                Ok(Outcome::Returned(Return { problem: Some(problem), .. }))
+                    if !matches!(problem.kind, ProblemKind::Rebooting | ProblemKind::TimedOut) =>
+                {
+                    let text = format!("the run was not gone on with after a reboot: {}", problem.text);
+                    let hint = problem.hint.unwrap_or_else(|| announced.said());
+                    return Err(Outcome::Returned(Problem::new(problem.kind, text).hint(hint).into()));
+                }
+                // Not down yet: the link still stands.
+                Ok(Outcome::Returned(_)) => {}
+                // What is left of the old link must not stand in the way of a new one.
+                _ => drop(self.links.close(std::slice::from_ref(&entry.id), false).await),
+            }
+            if Instant::now() >= until {
+                let text = format!("it was not up again within {limit} seconds of its reboot");
+                let problem = Problem::new(ProblemKind::TimedOut, text).hint(announced.said());
+                return Err(Outcome::Returned(problem.into()));
+            }
+        }
+    }
+}
+
+/// What a target says before it goes down.
+struct Announced {
+    wait: Duration,
+    journal: String,
+    done: i64,
+    total: i64,
+}
+
+impl Announced {
+    /// In the form in which agents tell how far they are.
+    fn progress(&self, left: u64) -> Vec<u8> {
+        let mut map = Map::new();
+        map.insert("done", self.done);
+        map.insert("total", self.total);
+        let text = format!("reboot (waits {left} s of {} s)", self.wait.as_secs());
+        map.insert("running", vec![Value::from(text)]);
+        json::compact(&map.into()).into_bytes()
+    }
+
+    fn said(&self) -> String {
+        format!("{} of {} steps had been done before it; the next run does the rest", self.done, self.total)
+    }
+}
+
+fn kwargs(announced: &Announced, probe: bool) -> Map {
+    Map::from_iter([("journal".into(), announced.journal.as_str().into()), ("probe".into(), probe.into())])
+}
+
+/// The announcement, if it is one. Nothing in it is trusted further than that the same target is asked again.
+fn announced(outcome: &Outcome) -> Option<Announced> {
+    let Outcome::Returned(result) = outcome else { return None };
+    result.problem.as_ref().filter(|problem| problem.kind == ProblemKind::Rebooting)?;
+    let map = result.value.as_map()?;
+    let number = |key: &str| map.get(key).and_then(Value::as_i64).unwrap_or_default();
+    let wait = match map.get("wait")? {
+        Value::Float(wait) => *wait,
+        other => other.as_i64()? as f64,
+    };
+    let wait = Duration::from_secs_f64(if wait.is_finite() { wait.clamp(1.0, MOST) } else { MOST });
+    let journal = map.get("journal")?.as_str()?.to_owned();
+    Some(Announced { wait, journal, done: number("done"), total: number("total") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_announcement_makes_it_wait() {
+        let with = |kind, value: Value| Outcome::Returned(Return { value, ..Problem::new(kind, "x").into() });
+        let map =
+            |wait: f64| Value::Map(Map::from_iter([("wait".into(), wait.into()), ("journal".into(), "abc".into())]));
+        let found = announced(&with(ProblemKind::Rebooting, map(5.0))).expect("an announcement");
+        assert_eq!((found.wait, found.journal.as_str()), (Duration::from_secs(5), "abc"));
+        let endless = announced(&with(ProblemKind::Rebooting, map(f64::INFINITY))).expect("an announcement");
+        assert_eq!(endless.wait, Duration::from_secs(86_400));
+        assert!(announced(&with(ProblemKind::Failed, map(5.0))).is_none());
+        assert!(announced(&with(ProblemKind::Rebooting, Value::Null)).is_none());
+        let shown = String::from_utf8(found.progress(3)).expect("text");
+        assert!(shown.contains("waits 3 s of 5 s"), "{shown}");
+    }
+}

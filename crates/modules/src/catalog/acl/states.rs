@@ -1,0 +1,339 @@
+//! `acl`'s states: who has an entry in the access list of a path, and who hasn't.
+
+use std::path::Path;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::list::{self, Acl, Entry, Wanted};
+use crate::Result;
+use crate::catalog::file::Flag;
+use crate::catalog::user::tool;
+use crate::catalog::{Decision, State, Step, Thing, Touches, Verdict};
+use crate::machine::{Kind, Probe, System};
+
+/// Makes sure that somebody has an entry in the access list of a path.
+///
+/// ```yaml
+/// /srv/data:
+///   acl.present:
+///     - acl_type: user
+///     - acl_name: alice
+///     - perms: rwx
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Present {
+    /// The path.
+    name: String,
+    /// `user`, `group`, `mask`, `other`; with `default:` before it what new files get.
+    acl_type: String,
+    /// Whose entry it is; else the owner's.
+    #[serde(default)]
+    acl_name: String,
+    /// What may be done: `rwx`.
+    #[serde(default)]
+    perms: String,
+    /// Everything below it, too.
+    #[serde(default)]
+    recurse: Flag,
+    /// Remove all other entries before.
+    #[serde(default)]
+    force: Flag,
+}
+
+/// Makes sure that several have entries in the access list of a path.
+///
+/// ```yaml
+/// /srv/data:
+///   acl.list_present:
+///     - acl_type: user
+///     - acl_names:
+///       - alice
+///       - bob
+///     - perms: rx
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListPresent {
+    /// The path.
+    name: String,
+    /// `user` or `group`; with `default:` before it what new files get.
+    acl_type: String,
+    /// Whose entries they are.
+    #[serde(default)]
+    acl_names: Vec<String>,
+    /// What may be done: `rwx`.
+    #[serde(default)]
+    perms: String,
+    /// Everything below it, too.
+    #[serde(default)]
+    recurse: Flag,
+    /// Remove all other entries before.
+    #[serde(default)]
+    force: Flag,
+}
+
+/// Makes sure that somebody has no entry in the access list of a path.
+///
+/// ```yaml
+/// /srv/data:
+///   acl.absent:
+///     - acl_type: user
+///     - acl_name: bob
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Absent {
+    /// The path.
+    name: String,
+    /// `user`, `group` …; with `default:` before it what new files get.
+    acl_type: String,
+    /// Whose entry it is.
+    #[serde(default)]
+    acl_name: String,
+    /// Taken and ignored, as in Salt.
+    #[serde(default)]
+    #[allow(dead_code, reason = "an entry goes as a whole")]
+    perms: Option<String>,
+    /// Everything below it, too.
+    #[serde(default)]
+    recurse: Flag,
+}
+
+/// Makes sure that several have no entries in the access list of a path.
+///
+/// ```yaml
+/// /srv/data:
+///   acl.list_absent:
+///     - acl_type: user
+///     - acl_names:
+///       - bob
+///       - eve
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListAbsent {
+    /// The path.
+    name: String,
+    /// `user` or `group`; with `default:` before it what new files get.
+    acl_type: String,
+    /// Whose entries they are.
+    #[serde(default)]
+    acl_names: Vec<String>,
+    /// Everything below it, too.
+    #[serde(default)]
+    recurse: Flag,
+}
+
+/// What to do to a path's list.
+pub struct Plan {
+    wanted: Wanted,
+    names: Vec<String>,
+    /// What they may do; `None`: their entries go.
+    perms: Option<String>,
+    wipe: bool,
+    done: Verdict,
+    failure: String,
+}
+
+/// What all four have in common.
+struct Wish<'a> {
+    path: &'a str,
+    acl_type: &'a str,
+    names: &'a [String],
+    recurse: bool,
+}
+
+impl Wish<'_> {
+    /// The lists that are meant; a verdict if there is nothing to look at.
+    fn look(&self, machine: &dyn Probe, test: bool) -> Result<Result<(Wanted, Vec<Acl>), Verdict>> {
+        self.names.iter().try_for_each(|name| list::check_word("acl_name", name))?;
+        let path = Path::new(self.path);
+        if !matches!(machine.stat(path, true), Ok(Some(_))) {
+            let text = format!("{} does not exist", self.path);
+            // A step before may make it.
+            return Ok(Err(if test { Verdict::would(text) } else { Verdict::bad(text) }));
+        }
+        let Some(wanted) = Wanted::parse(self.acl_type) else {
+            return Ok(Err(Verdict::bad("ACL Type does not exist")));
+        };
+        if test && !tool::is_there(machine, "getfacl") {
+            return Ok(Err(Verdict::would("Command 'getfacl' cannot be found")));
+        }
+        let lists = Acl::read(machine, &[self.path.to_owned()], self.recurse)?;
+        let exists = lists.first().is_some_and(|list| wanted.default || list.of(&wanted).next().is_some());
+        Ok(if exists { Ok((wanted, lists)) } else { Err(Verdict::bad("ACL Type does not exist")) })
+    }
+
+    /// Who is meant: an empty name is the owner's.
+    fn entry<'a>(&self, list: &'a Acl, wanted: &Wanted, name: &str) -> Option<&'a Entry> {
+        let owner = match wanted.kind.as_str() {
+            "user" => list.remark("owner"),
+            "group" => list.remark("group"),
+            _ => "",
+        };
+        let name = if name.is_empty() { owner } else { name };
+        let found = list.of(wanted).filter(|entry| entry.name == name);
+        // The owner's own entry comes first, and somebody of that name may have a further one.
+        found.last()
+    }
+
+    fn present(
+        &self,
+        machine: &dyn Probe,
+        test: bool,
+        perms: &str,
+        force: bool,
+        single: bool,
+    ) -> Result<Decision<Plan>> {
+        list::check_word("perms", perms)?;
+        let Some(octal) = list::octal(perms) else {
+            return Err(crate::Error::arguments(format!("perms: '{perms}' has other letters than r, w and x")));
+        };
+        let (wanted, lists) = match self.look(machine, test)? {
+            Ok(found) => found,
+            Err(verdict) => return Ok(Decision::Settled(verdict)),
+        };
+        let fits = |list: &Acl, name: &str| {
+            let Some(entry) = self.entry(list, &wanted, name) else { return false };
+            entry.octal == octal || perms.ends_with('X') && entry.octal == octal & !1
+        };
+        // Only directories hand something on.
+        let counts = |list: &&Acl| !wanted.default || is_directory(machine, &list.path);
+        let good = |name: &String| lists.iter().filter(counts).all(|list| fits(list, name));
+        if self.names.iter().all(good) {
+            return Ok(Decision::Settled(Verdict::good("Permissions are in the desired state")));
+        }
+        let old: Vec<Option<&Entry>> =
+            self.names.iter().map(|name| lists.first().and_then(|list| self.entry(list, &wanted, name))).collect();
+        let shown = list_of(self.names);
+        let joined = self.names.join(", ");
+        let whom = if single { &joined } else { &shown };
+        let fields = |perms: Value| {
+            Value::Map(Map::from_iter([
+                ("acl_name".into(), joined.as_str().into()),
+                ("acl_type".into(), self.acl_type.into()),
+                ("perms".into(), perms),
+            ]))
+        };
+        let different = old.iter().flatten().find(|entry| entry.octal != octal).or_else(|| old.iter().flatten().next());
+        let (would, done, changes) = match different.filter(|_| old.iter().all(Option::is_some)) {
+            Some(entry) => {
+                // One name is told in letters, several in numbers.
+                let was = if single { list::letters(entry.octal) } else { entry.octal.to_string() };
+                let new = if single { perms.into() } else { octal.into() };
+                (
+                    format!("Updated permissions will be applied for {whom}: {was} -> {perms}"),
+                    format!("Updated permissions for {whom}"),
+                    Map::from_iter([("new".into(), fields(new)), ("old".into(), fields(was.into()))]),
+                )
+            }
+            None => (
+                format!("New permissions will be applied for {whom}: {perms}"),
+                format!("Applied new permissions for {joined}"),
+                Map::from_iter([("new".into(), fields(perms.into()))]),
+            ),
+        };
+        let plan = Plan {
+            wanted,
+            names: self.names.to_vec(),
+            perms: Some(perms.to_owned()),
+            wipe: force,
+            done: Verdict::good(done).changes(changes.clone()),
+            failure: format!("Error updating permissions for {whom}: "),
+        };
+        Ok(Decision::Change(plan, Verdict::would(would).changes(changes)))
+    }
+
+    fn absent(&self, machine: &dyn Probe, test: bool) -> Result<Decision<Plan>> {
+        let (wanted, lists) = match self.look(machine, test)? {
+            Ok(found) => found,
+            Err(verdict) => return Ok(Decision::Settled(verdict)),
+        };
+        let has = |name: &&String| lists.iter().any(|list| self.entry(list, &wanted, name).is_some());
+        let names: Vec<String> = self.names.iter().filter(has).cloned().collect();
+        if names.is_empty() {
+            return Ok(Decision::Settled(Verdict::good("Permissions are in the desired state")));
+        }
+        let perms = names.iter().find_map(|name| lists.iter().find_map(|list| self.entry(list, &wanted, name)));
+        let old = Map::from_iter([
+            ("acl_name".into(), names.join(", ").into()),
+            ("acl_type".into(), self.acl_type.into()),
+            ("perms".into(), perms.map(|entry| list::letters(entry.octal)).into()),
+        ]);
+        let changes = Map::from_iter([("old".into(), Value::Map(old))]);
+        let done = Verdict::good("Removing permissions").changes(changes.clone());
+        let failure = format!("Error removing permissions for {}: ", names.join(", "));
+        let plan = Plan { wanted, names, perms: None, wipe: false, done, failure };
+        Ok(Decision::Change(plan, Verdict::would("Removing permissions").changes(changes)))
+    }
+}
+
+impl Plan {
+    fn perform(self, machine: &dyn System, path: &str, recurse: bool) -> Verdict {
+        let paths = [path.to_owned()];
+        let wiped = if self.wipe { list::wipe(machine, &paths, recurse) } else { Ok(()) };
+        let done = wiped.and_then(|()| {
+            self.names.iter().try_for_each(|name| match &self.perms {
+                Some(perms) => list::set(machine, &self.wanted, name, perms, &paths, recurse),
+                None => list::remove(machine, &self.wanted, name, &paths, recurse),
+            })
+        });
+        match done {
+            Ok(()) => self.done,
+            Err(text) => Verdict::bad(format!("{}{text}", self.failure)),
+        }
+    }
+}
+
+macro_rules! states {
+    ($($state:ident = $name:literal, $required:expr, $names:expr, |$this:ident, $wish:ident, $machine:ident, $test:ident| $plan:expr;)+) => {
+        $(impl State for $state {
+            const NAME: &'static str = $name;
+            const REQUIRED: &'static [&'static str] = $required;
+            const STRICT: bool = true;
+            type Plan = Plan;
+
+            fn plan(&self, $machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+                let ($this, $test) = (self, step.test);
+                let names: fn(&$state) -> &[String] = $names;
+                let $wish = Wish {
+                    path: &self.name,
+                    acl_type: &self.acl_type,
+                    names: names(self),
+                    recurse: self.recurse.0,
+                };
+                $plan
+            }
+
+            fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+                Ok(plan.perform(machine, &self.name, self.recurse.0))
+            }
+
+            fn touches(&self) -> Touches {
+                Touches::nothing().writes(Thing::Path(self.name.clone())).reads(Thing::Path("/etc/passwd".into()))
+            }
+        })+
+    };
+}
+
+states! {
+    Present = "acl.present", &["acl_type"], |state| std::slice::from_ref(&state.acl_name),
+        |state, wish, machine, test| wish.present(machine, test, &state.perms, state.force.0, true);
+    ListPresent = "acl.list_present", &["acl_type"], |state| &state.acl_names,
+        |state, wish, machine, test| wish.present(machine, test, &state.perms, state.force.0, false);
+    Absent = "acl.absent", &["acl_type"], |state| std::slice::from_ref(&state.acl_name),
+        |_state, wish, machine, test| wish.absent(machine, test);
+    ListAbsent = "acl.list_absent", &["acl_type"], |state| &state.acl_names,
+        |_state, wish, machine, test| wish.absent(machine, test);
+}
+
+/// A list as Salt shows it.
+fn list_of(names: &[String]) -> String {
+    Value::List(names.iter().map(|name| Value::from(name.as_str())).collect()).to_string()
+}
+
+fn is_directory(machine: &dyn Probe, path: &str) -> bool {
+    matches!(machine.stat(Path::new(path), false), Ok(Some(stat)) if stat.kind == Kind::Directory)
+}

@@ -1,0 +1,127 @@
+//! The functions on mail aliases, which Salt calls `aliases`.
+
+use rocksalt_core::Map;
+use serde::Deserialize;
+
+use super::text;
+use crate::catalog::Function;
+use crate::machine::System;
+use crate::{Error, Result};
+
+/// All aliases and where their mail goes.
+///
+/// ```text
+/// rocksalt '*' aliases.list_aliases
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListAliases {}
+
+impl Function for ListAliases {
+    const NAME: &'static str = "aliases.list_aliases";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        Ok(text::all(&text::read(machine)?).map(|(name, target)| (name.into(), target.into())).collect())
+    }
+}
+
+/// Where the mail of an alias goes; an empty text if there is none such.
+///
+/// ```text
+/// rocksalt '*' aliases.get_target postmaster
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetTarget {
+    /// The alias.
+    alias: String,
+}
+
+impl Function for GetTarget {
+    const NAME: &'static str = "aliases.get_target";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        Ok(text::target(&text::read(machine)?, &self.alias).unwrap_or_default().to_owned())
+    }
+}
+
+/// Whether the mail of an alias goes there.
+///
+/// ```text
+/// rocksalt '*' aliases.has_target postmaster ops@example.com
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct HasTarget {
+    /// The alias.
+    alias: String,
+    /// One target, or a list of them.
+    target: Vec<String>,
+}
+
+impl Function for HasTarget {
+    const NAME: &'static str = "aliases.has_target";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let target = self.target.join(", ");
+        text::check(&self.alias, &target)?;
+        Ok(text::target(&text::read(machine)?, &self.alias) == Some(&target))
+    }
+}
+
+/// Lets the mail of an alias go somewhere.
+///
+/// ```text
+/// rocksalt '*' aliases.set_target postmaster ops@example.com
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SetTarget {
+    /// The alias.
+    alias: String,
+    /// One target, or a list of them.
+    target: Vec<String>,
+}
+
+impl Function for SetTarget {
+    const NAME: &'static str = "aliases.set_target";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let target = self.target.join(", ");
+        text::check(&self.alias, &target)?;
+        let old = text::read(machine)?;
+        if text::target(&old, &self.alias) != Some(&target) {
+            text::write(machine, &text::changed(&old, &self.alias, Some(&target))).map_err(Error::failed)?;
+        }
+        Ok(true)
+    }
+}
+
+/// Removes an alias.
+///
+/// ```text
+/// rocksalt '*' aliases.rm_alias old-list
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RmAlias {
+    /// The alias.
+    alias: String,
+}
+
+impl Function for RmAlias {
+    const NAME: &'static str = "aliases.rm_alias";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let old = text::read(machine)?;
+        if text::target(&old, &self.alias).is_some() {
+            text::write(machine, &text::changed(&old, &self.alias, None)).map_err(Error::failed)?;
+        }
+        Ok(true)
+    }
+}

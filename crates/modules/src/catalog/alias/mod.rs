@@ -1,0 +1,17 @@
+//! `alias` and `aliases`: where mail for names that are no users goes.
+
+mod functions;
+mod states;
+mod text;
+
+use super::{Entry, StateEntry, entry, state};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<functions::GetTarget>(),
+    entry::<functions::HasTarget>(),
+    entry::<functions::ListAliases>(),
+    entry::<functions::RmAlias>(),
+    entry::<functions::SetTarget>(),
+];
+
+pub const STATES: &[StateEntry] = &[state::<states::Absent>(), state::<states::Present>()];

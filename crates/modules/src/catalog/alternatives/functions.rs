@@ -1,0 +1,232 @@
+//! `alternatives`'s functions.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::super::{Function, tool};
+use super::group::{self, Group, current, displayed};
+use crate::grains::look;
+use crate::machine::System;
+use crate::{Error, Result};
+
+/// The path that a name stands for now; `False` if there is no such name.
+///
+/// ```text
+/// rocksalt '*' alternatives.show_current editor
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ShowCurrent {
+    /// The name.
+    name: String,
+}
+
+impl Function for ShowCurrent {
+    const NAME: &'static str = "alternatives.show_current";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        Ok(current(machine, &self.name)?.map_or(Value::Bool(false), Value::from))
+    }
+}
+
+/// Whether a name stands for a path now.
+///
+/// ```text
+/// rocksalt '*' alternatives.check_installed editor /usr/bin/vim.basic
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CheckInstalled {
+    /// The name.
+    name: String,
+    /// The path.
+    path: String,
+}
+
+impl Function for CheckInstalled {
+    const NAME: &'static str = "alternatives.check_installed";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        Ok(current(machine, &self.name)?.as_ref() == Some(&self.path))
+    }
+}
+
+/// Whether a name can stand for a path.
+///
+/// ```text
+/// rocksalt '*' alternatives.check_exists editor /usr/bin/vim.basic
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CheckExists {
+    /// The name.
+    name: String,
+    /// The path.
+    path: String,
+}
+
+impl Function for CheckExists {
+    const NAME: &'static str = "alternatives.check_exists";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        Ok(Group::look(machine, &self.name)?.is_some_and(|group| group.has(&self.path)))
+    }
+}
+
+/// Everything that the system's own program says of a name.
+///
+/// ```text
+/// rocksalt '*' alternatives.display editor
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Display {
+    /// The name.
+    name: String,
+}
+
+impl Function for Display {
+    const NAME: &'static str = "alternatives.display";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        Ok(displayed(machine, &self.name)?.1)
+    }
+}
+
+/// The link that leads to what a name stands for; `False` if there is no such name.
+///
+/// ```text
+/// rocksalt '*' alternatives.show_link editor
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ShowLink {
+    /// The name.
+    name: String,
+}
+
+impl Function for ShowLink {
+    const NAME: &'static str = "alternatives.show_link";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        group::sound(&self.name)?;
+        // The link stands in the second line of the file that the system keeps for the name, whatever the system.
+        let folders = ["/var/lib/dpkg/alternatives", "/var/lib/alternatives", "/var/lib/rpm/alternatives"];
+        let text = folders.iter().find_map(|folder| look::text(machine, &format!("{folder}/{}", self.name)));
+        let link = text.as_deref().and_then(|text| text.lines().nth(1));
+        Ok(link.map_or(Value::Bool(false), Value::from))
+    }
+}
+
+/// Registers a path that a name can stand for; the answer is what the system's own program says.
+///
+/// ```text
+/// rocksalt '*' alternatives.install editor /usr/bin/editor /usr/bin/emacs 50
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Install {
+    /// The name.
+    name: String,
+    /// The link that leads to what the name stands for.
+    link: String,
+    /// The path.
+    path: String,
+    /// The path with the highest one is taken, unless somebody chose another.
+    priority: i64,
+}
+
+impl Function for Install {
+    const NAME: &'static str = "alternatives.install";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        group::sound(&self.name)?;
+        let priority = self.priority.to_string();
+        said(machine, &["--install", &self.link, &self.name, &self.path, &priority])
+    }
+}
+
+/// Takes a path away from those that a name can stand for.
+///
+/// ```text
+/// rocksalt '*' alternatives.remove editor /usr/bin/emacs
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Remove {
+    /// The name.
+    name: String,
+    /// The path.
+    path: String,
+}
+
+impl Function for Remove {
+    const NAME: &'static str = "alternatives.remove";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        group::sound(&self.name)?;
+        said(machine, &["--remove", &self.name, &self.path])
+    }
+}
+
+/// Lets a name stand for the path with the highest priority.
+///
+/// ```text
+/// rocksalt '*' alternatives.auto editor
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Auto {
+    /// The name.
+    name: String,
+}
+
+impl Function for Auto {
+    const NAME: &'static str = "alternatives.auto";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        group::sound(&self.name)?;
+        said(machine, &["--auto", &self.name])
+    }
+}
+
+/// Lets a name stand for a path, whatever the priorities.
+///
+/// ```text
+/// rocksalt '*' alternatives.set editor /usr/bin/vim.basic
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Set {
+    /// The name.
+    name: String,
+    /// The path.
+    path: String,
+}
+
+impl Function for Set {
+    const NAME: &'static str = "alternatives.set";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        group::sound(&self.name)?;
+        said(machine, &["--set", &self.name, &self.path])
+    }
+}
+
+/// Runs the system's own program, and gives what it says.
+fn said(machine: &dyn System, words: &[&str]) -> Result<String> {
+    if let Some(path) = words.iter().find(|word| word.contains('\0')) {
+        return Err(Error::arguments(format!("'{path}' is no path")));
+    }
+    let argv: Vec<&str> = std::iter::once(group::program(machine)).chain(words.iter().copied()).collect();
+    Ok(tool::done(machine, &argv)?.trim_end().to_owned())
+}

@@ -1,0 +1,241 @@
+//! `alternatives`'s states.
+
+use rocksalt_core::Map;
+use serde::Deserialize;
+
+use super::super::tool::Work;
+use super::super::{Decision, State, Step, Thing, Touches, Verdict};
+use super::group::{Group, current, program};
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+/// Registers a path that a name can stand for.
+///
+/// ```yaml
+/// editor:
+///   alternatives.install:
+///     - link: /usr/bin/editor
+///     - path: /usr/local/bin/vim
+///     - priority: 60
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Install {
+    /// The name.
+    name: String,
+    /// The link that leads to what the name stands for.
+    link: String,
+    /// The path.
+    path: String,
+    /// The path with the highest one is taken, unless somebody chose another.
+    priority: i64,
+}
+
+impl State for Install {
+    const NAME: &'static str = "alternatives.install";
+    const REQUIRED: &'static [&'static str] = &["link", "path", "priority"];
+    const STRICT: bool = true;
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        let Install { name, link, path, priority } = self;
+        for path in [link, path] {
+            absolute(path)?;
+        }
+        if Group::look(machine, name)?.is_some_and(|group| group.has(path)) {
+            let text = format!("Alternative {path} for {name} is already registered");
+            return Ok(Decision::Settled(Verdict::good(text)));
+        }
+        let changes: Map = [
+            ("name".into(), name.as_str().into()),
+            ("link".into(), link.as_str().into()),
+            ("path".into(), path.as_str().into()),
+            ("priority".into(), (*priority).into()),
+        ]
+        .into_iter()
+        .collect();
+        let work = Work::new(Verdict::default().changes(changes))
+            .run(&[program(machine), "--install", link, name, path, &priority.to_string()])
+            .or(format!("Alternative for {name} not installed:"));
+        Ok(work.announced(format!("Alternative will be set for {name} to {path} with priority {priority}")))
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let verdict = plan.perform(machine)?;
+        if verdict.result == Some(false) {
+            return Ok(verdict);
+        }
+        let Install { name, path, priority, .. } = self;
+        let comment = match current(machine, name)?.as_ref() == Some(path) {
+            true => format!("Alternative for {name} set to path {path} with priority {priority}"),
+            false => {
+                format!("Alternative {path} for {name} registered with priority {priority} and not set to default")
+            }
+        };
+        Ok(Verdict { changes: verdict.changes, ..Verdict::good(comment) })
+    }
+
+    fn touches(&self) -> Touches {
+        touches().writes(Thing::Path(self.link.clone())).reads(Thing::Path(self.path.clone()))
+    }
+}
+
+/// Takes a path away from those that a name can stand for.
+///
+/// ```yaml
+/// editor:
+///   alternatives.remove:
+///     - path: /usr/local/bin/vim
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Remove {
+    /// The name.
+    name: String,
+    /// The path.
+    path: String,
+}
+
+impl State for Remove {
+    const NAME: &'static str = "alternatives.remove";
+    const REQUIRED: &'static [&'static str] = &["path"];
+    const STRICT: bool = true;
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        let Remove { name, path } = self;
+        absolute(path)?;
+        let now = current(machine, name)?;
+        let Some(group) = Group::look(machine, name)?.filter(|group| group.has(path)) else {
+            return Ok(Decision::Settled(match now {
+                Some(now) => Verdict::good(format!("Alternative for {name} is set to it's default path {now}")),
+                None => Verdict::bad(format!("Alternative for {name} doesn't exist")),
+            }));
+        };
+        let falls = match now {
+            Some(now) if now != *path => Some(now),
+            _ => group.best_without(Some(path)).map(str::to_owned),
+        };
+        let done = match &falls {
+            Some(now) => Verdict::good(format!("Alternative for {name} removed. Falling back to path {now}")),
+            None => Verdict::good(format!("Alternative for {name} removed")),
+        };
+        // With the last path the name goes; Salt reports no change then.
+        let work = Work::new(done.change("path", falls.unwrap_or_default()))
+            .run(&[program(machine), "--remove", name, path])
+            .or(format!("Alternative for {name} not removed:"));
+        Ok(work.announced(format!("Alternative for {name} will be removed")))
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        // The link may be anywhere.
+        Touches::everything()
+    }
+}
+
+/// Lets a name stand for the path with the highest priority.
+///
+/// ```yaml
+/// editor:
+///   alternatives.auto
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Auto {
+    /// The name.
+    name: String,
+}
+
+impl State for Auto {
+    const NAME: &'static str = "alternatives.auto";
+    const STRICT: bool = true;
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        let name = &self.name;
+        let Some(group) = Group::look(machine, name)? else {
+            return Ok(Decision::Settled(Verdict::bad(format!("Alternative for {name} doesn't exist"))));
+        };
+        if group.automatic {
+            return Ok(Decision::Settled(Verdict::good(format!("{name} already in auto mode"))));
+        }
+        // Salt's change is what the program prints, which is nothing if the best was chosen by hand.
+        let best = group.best_without(None).unwrap_or_default();
+        let work = Work::new(Verdict::good(format!("{name} put in auto mode")).change("result", best))
+            .run(&[program(machine), "--auto", name])
+            .or(format!("{name} was not put in auto mode:"));
+        Ok(work.announced(format!("{name} will be put in auto mode")))
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+/// Lets a name stand for a path, whatever the priorities.
+///
+/// ```yaml
+/// editor:
+///   alternatives.set:
+///     - path: /usr/bin/vim.basic
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Set {
+    /// The name.
+    name: String,
+    /// The path.
+    path: String,
+}
+
+impl State for Set {
+    const NAME: &'static str = "alternatives.set";
+    const REQUIRED: &'static [&'static str] = &["path"];
+    const STRICT: bool = true;
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        let Set { name, path } = self;
+        absolute(path)?;
+        if current(machine, name)?.as_ref() == Some(path) {
+            return Ok(Decision::Settled(Verdict::good(format!("Alternative for {name} already set to {path}"))));
+        }
+        if !Group::look(machine, name)?.is_some_and(|group| group.has(path)) {
+            return Ok(Decision::Settled(Verdict::bad(format!("Alternative {path} for {name} doesn't exist"))));
+        }
+        let done = Verdict::good(format!("Alternative for {name} set to path {path}")).change("path", path.as_str());
+        let work = Work::new(done)
+            .run(&[program(machine), "--set", name, path])
+            .or(format!("Alternative for {name} not updated:"));
+        Ok(work.announced(format!("Alternative for {name} will be set to path {path}")))
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+fn absolute(path: &str) -> Result<()> {
+    match path.starts_with('/') && !path.contains(['\0', '\n']) {
+        true => Ok(()),
+        false => Err(Error::arguments(format!("'{path}' is no absolute path"))),
+    }
+}
+
+fn touches() -> Touches {
+    ["/etc/alternatives", "/var/lib/dpkg/alternatives", "/var/lib/alternatives", "/var/lib/rpm/alternatives"]
+        .into_iter()
+        .fold(Touches::nothing(), |touches, path| touches.writes(Thing::Path(path.into())))
+}

@@ -1,0 +1,176 @@
+//! [`Contents`]: what is in an archive, sorted as Salt sorts it, and whether it stays where it belongs.
+
+use rocksalt_core::{Map, Value};
+
+/// A thing in an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// As the archive has it, directories without the slash at the end.
+    pub path: String,
+    pub kind: Kind,
+    /// Name or number of its owner and group, where the archive's listing has them.
+    pub owner: Option<(String, String)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    File,
+    Directory,
+    /// What it leads to.
+    Link(String),
+    /// The member that it is another name of.
+    HardLink(String),
+}
+
+#[derive(Default)]
+pub struct Contents {
+    pub members: Vec<Member>,
+    /// Sorted; directories with a slash at the end.
+    pub dirs: Vec<String>,
+    pub files: Vec<String>,
+    pub links: Vec<String>,
+    pub top_level_dirs: Vec<String>,
+    pub top_level_files: Vec<String>,
+    pub top_level_links: Vec<String>,
+}
+
+impl Contents {
+    /// `strip`: so many leading parts of each path are left out.
+    pub fn new(members: Vec<Member>, strip: usize) -> Contents {
+        let mut contents = Contents::default();
+        for member in &members {
+            let directory = member.kind == Kind::Directory;
+            let path = if directory { format!("{}/", member.path) } else { member.path.clone() };
+            let path = path.splitn(strip + 1, '/').nth(strip).unwrap_or_default().to_owned();
+            if path.is_empty() {
+                continue;
+            }
+            match member.kind {
+                Kind::Directory => contents.dirs.push(path),
+                Kind::Link(_) => contents.links.push(path),
+                Kind::File | Kind::HardLink(_) => contents.files.push(path),
+            }
+        }
+        contents.members = members;
+        for list in [&mut contents.dirs, &mut contents.files, &mut contents.links] {
+            list.sort();
+        }
+        contents.dirs.dedup();
+        let slashes = |path: &str| path.matches('/').count();
+        let top = |list: &[String], count| list.iter().filter(|path| slashes(path) == count).cloned().collect();
+        contents.top_level_dirs = top(&contents.dirs, 1);
+        contents.top_level_files = top(&contents.files, 0);
+        contents.top_level_links = top(&contents.links, 0);
+        if let Some(first) = common_directory([&contents.dirs, &contents.files, &contents.links])
+            && !contents.top_level_dirs.contains(&first)
+        {
+            contents.top_level_dirs.push(first);
+        }
+        contents
+    }
+
+    /// As `archive.list` gives it with `verbose`.
+    pub fn sorted(&self) -> Map {
+        let list = |list: &[String]| Value::List(list.iter().map(|path| path.as_str().into()).collect());
+        Map::from_iter([
+            ("dirs".into(), list(&self.dirs)),
+            ("files".into(), list(&self.files)),
+            ("links".into(), list(&self.links)),
+            ("top_level_dirs".into(), list(&self.top_level_dirs)),
+            ("top_level_files".into(), list(&self.top_level_files)),
+            ("top_level_links".into(), list(&self.top_level_links)),
+        ])
+    }
+
+    /// The first member that would end up outside of the directory, or lead there.
+    pub fn escape(&self) -> Option<String> {
+        self.members.iter().find_map(|member| {
+            let path = &member.path;
+            if path.starts_with('/') || path.split('/').any(|part| part == "..") {
+                return Some(format!("'{path}' would be extracted outside of the directory"));
+            }
+            match &member.kind {
+                Kind::Link(target) => {
+                    let above = path.rsplit_once('/').map_or("", |(above, _)| above);
+                    leaves(above, target).then(|| format!("'{path}' is a link to '{target}', outside of the directory"))
+                }
+                Kind::HardLink(target) => {
+                    leaves("", target).then(|| format!("'{path}' is a link to '{target}', outside of the directory"))
+                }
+                Kind::File | Kind::Directory => None,
+            }
+        })
+    }
+}
+
+/// Whether a link in a directory of the archive leads out of it.
+fn leaves(above: &str, target: &str) -> bool {
+    let mut depth = above.split('/').filter(|part| !part.is_empty() && *part != ".").count() as i64;
+    target.starts_with('/')
+        || target.split('/').any(|part| {
+            depth += match part {
+                "" | "." => 0,
+                ".." => -1,
+                _ => 1,
+            };
+            depth < 0
+        })
+}
+
+/// The first directory of a path that all paths begin with.
+fn common_directory(lists: [&Vec<String>; 3]) -> Option<String> {
+    let mut all = lists.into_iter().flatten();
+    let mut common = all.next()?.clone();
+    for path in all {
+        let length = common.bytes().zip(path.bytes()).take_while(|(a, b)| a == b).count();
+        let length = (0..=length).rev().find(|end| common.is_char_boundary(*end)).unwrap_or(0);
+        common.truncate(length);
+    }
+    common.split_once('/').map(|(first, _)| format!("{first}/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(path: &str, kind: Kind) -> Member {
+        Member { path: path.into(), kind, owner: None }
+    }
+
+    #[test]
+    fn members_are_sorted_as_in_salt() {
+        let contents = Contents::new(
+            vec![member("a/x/f", Kind::File), member("a", Kind::Directory), member("a/l", Kind::Link("x".into()))],
+            0,
+        );
+        assert_eq!(
+            (contents.dirs, contents.files, contents.links),
+            (vec!["a/".into()], vec!["a/x/f".into()], vec!["a/l".into()])
+        );
+        assert_eq!(contents.top_level_dirs, ["a/"]);
+        let stripped = Contents::new(vec![member("a", Kind::Directory), member("a/f", Kind::File)], 1);
+        assert!(stripped.dirs.is_empty() && stripped.top_level_files == ["f"]);
+        let implied = Contents::new(vec![member("a/f", Kind::File), member("a/g", Kind::File)], 0);
+        assert_eq!(implied.top_level_dirs, ["a/"]);
+        let two = Contents::new(vec![member("f", Kind::File), member("b/g", Kind::File)], 0);
+        assert!(two.top_level_dirs.is_empty() && two.top_level_files == ["f"]);
+    }
+
+    #[test]
+    fn nothing_leaves_the_directory() {
+        let refused = [
+            member("/etc/passwd", Kind::File),
+            member("a/../../b", Kind::File),
+            member("..", Kind::Directory),
+            member("l", Kind::Link("/etc".into())),
+            member("a/l", Kind::Link("../../etc".into())),
+            member("a/l", Kind::Link("x/../../../etc".into())),
+            member("h", Kind::HardLink("../x".into())),
+        ];
+        for member in refused {
+            assert!(Contents::new(vec![member.clone()], 0).escape().is_some(), "{member:?}");
+        }
+        let fine = [member("./a/f", Kind::File), member("a/l", Kind::Link("../b".into())), member("..a", Kind::File)];
+        assert_eq!(Contents::new(fine.to_vec(), 0).escape(), None);
+    }
+}

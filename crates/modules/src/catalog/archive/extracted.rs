@@ -1,0 +1,538 @@
+//! `archive.extracted`: what is in an archive is in a directory.
+
+use std::path::Path;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::cp;
+use super::super::cp::source::Source as Place;
+use super::super::file::{self, Flag};
+use super::super::{Decision, State, Step, Thing, Touches, Verdict};
+use super::Format;
+use super::contents::Contents;
+use super::place::Archive;
+use crate::Result;
+use crate::machine::{Kind, Probe, System};
+use crate::text::digest;
+
+/// Makes sure that an archive has been extracted: every path in it is there, of the right kind.
+///
+/// ```yaml
+/// /opt:
+///   archive.extracted:
+///     - source: https://example.com/tool-1.2.tar.gz
+///     - source_hash: sha256=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+/// ```
+///
+/// An archive with a member that would end up outside of the directory, or a link that leads there, is refused.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+pub struct Extracted {
+    /// The directory, absolute.
+    pub(super) name: String,
+    /// `salt://…`, `http(s)://…` or a path; of a list, the first that there is.
+    #[serde(default)]
+    source: Value,
+    /// The hash that it must have: a hash, `sha256=…`, or the address of a list of hashes.
+    #[serde(default)]
+    source_hash: Value,
+    /// The name to look for in a list of hashes.
+    #[serde(default)]
+    source_hash_name: Option<String>,
+    /// Extract again when the archive has changed.
+    #[serde(default)]
+    source_hash_update: Flag,
+    /// Don't look at single files as long as the archive is the same as last time.
+    #[serde(default)]
+    skip_files_list_verify: Flag,
+    /// Take what is from elsewhere without a hash.
+    #[serde(default)]
+    skip_verify: Flag,
+    /// The password of a zip archive.
+    #[serde(default)]
+    pub(super) password: Option<String>,
+    /// Options for tar or unzip.
+    #[serde(default)]
+    pub(super) options: Option<String>,
+    /// A command that decompresses the archive, where tar can't by itself.
+    #[serde(default)]
+    list_options: Option<String>,
+    /// Remove what is in the way and of another kind.
+    #[serde(default)]
+    force: Flag,
+    /// Extract even if all is there.
+    #[serde(default)]
+    overwrite: Flag,
+    /// Remove what the archive has at its top before it is extracted.
+    #[serde(default)]
+    pub(super) clean: Flag,
+    /// Remove the directory before the archive is extracted.
+    #[serde(default)]
+    pub(super) clean_parent: Flag,
+    /// Whom all of it shall belong to.
+    #[serde(default)]
+    pub(super) user: Value,
+    /// The group that all of it shall belong to.
+    #[serde(default)]
+    pub(super) group: Value,
+    /// Do nothing if this path is there.
+    #[serde(default)]
+    if_missing: Option<String>,
+    /// Show only so many files; `True`: 100.
+    #[serde(default)]
+    trim_output: Value,
+    /// Use the target's `unzip`; needed for `options`.
+    #[serde(default)]
+    pub(super) use_cmd_unzip: Option<bool>,
+    /// With the permissions that a zip archive has.
+    #[serde(default = "Flag::yes")]
+    pub(super) extract_perms: Flag,
+    /// Refuse an archive that has more than one thing at its top.
+    #[serde(default = "Flag::yes")]
+    enforce_toplevel: Flag,
+    /// Give only this path to `user` and `group`.
+    #[serde(default)]
+    pub(super) enforce_ownership_on: Option<String>,
+    /// `tar`, `zip` or `rar`; else by the source's name.
+    #[serde(default)]
+    archive_format: Option<String>,
+    /// As `skip_verify`: only a hash says that a copy is good.
+    #[serde(default)]
+    use_etag: Flag,
+    /// Keep the copy of an archive from elsewhere.
+    #[serde(default)]
+    keep_source: Option<bool>,
+    /// As `keep_source`.
+    #[serde(default)]
+    keep: Option<bool>,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+}
+
+/// What is known before the archive has been looked at.
+pub struct Plan {
+    pub(super) source: String,
+    pub(super) format: Format,
+    pub(super) trim: Option<usize>,
+    wished: Option<(digest::Kind, String)>,
+    saltenv: String,
+    /// Not at hand yet: it must be fetched first.
+    fetch: bool,
+    archive: Archive,
+    found: Option<Found>,
+}
+
+/// What a look at archive and directory has shown.
+pub struct Found {
+    pub(super) contents: Contents,
+    pub(super) extract: bool,
+    pub(super) missing: bool,
+    pub(super) trigger: bool,
+    pub(super) in_the_way: Vec<String>,
+    /// Paths that don't belong to whom they should.
+    pub(super) foreign: bool,
+}
+
+impl Plan {
+    pub(super) fn archive(&self) -> &Archive {
+        &self.archive
+    }
+}
+
+impl State for Extracted {
+    const NAME: &'static str = "archive.extracted";
+    const REQUIRED: &'static [&'static str] = &["source"];
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        let mut plan = match self.check(machine, step)? {
+            Ok(plan) => plan,
+            Err(verdict) => return Ok(Decision::Settled(verdict)),
+        };
+        if plan.fetch && !step.test {
+            // The run fetches into the cache; looking can't.
+            return Ok(Decision::Change(plan, Verdict::default()));
+        }
+        if plan.fetch {
+            let found = match self.fetch_to_look(machine, &plan) {
+                Ok(bytes) => bytes,
+                Err(text) => return Ok(Decision::Settled(Verdict::bad(text))),
+            };
+            plan.archive = Archive::Bytes(found);
+        }
+        let found = match self.look(machine, &plan) {
+            Ok(found) => found,
+            Err(verdict) => return Ok(Decision::Settled(verdict)),
+        };
+        let done = self.predicted(machine, &plan, &found);
+        let nothing = !found.extract && !found.foreign;
+        let remembers = self.remembers() && self.stored(machine, &plan) != self.sum(machine, &plan);
+        plan.found = Some(found);
+        Ok(match nothing && !remembers {
+            true => Decision::Settled(done),
+            false => Decision::Change(plan, done),
+        })
+    }
+
+    fn apply(&self, mut plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        if plan.fetch {
+            if let Err(text) = self.fetch(machine, &mut plan) {
+                return Ok(Verdict::bad(text));
+            }
+            plan.found = match self.look(machine, &plan) {
+                Ok(found) => Some(found),
+                Err(verdict) => return Ok(verdict),
+            };
+        }
+        let Some(found) = plan.found.take() else { return Ok(Verdict::bad("the archive was not looked at")) };
+        let Archive::File(archive) = &plan.archive else { return Ok(Verdict::bad("the archive is not at hand")) };
+        let sum = self.remembers().then(|| self.sum(machine, &plan)).flatten();
+        let verdict = self.perform(machine, &plan, &found, archive)?;
+        if let Some(sum) = sum.filter(|_| verdict.result == Some(true)) {
+            let path = self.sum_file(machine, &plan);
+            file::make_all(machine, path.parent().unwrap_or(Path::new("/")), Some(0o700))?;
+            machine
+                .write(&path, format!("sha256:{sum}\n").as_bytes(), Some(0o600))
+                .map_err(|error| crate::Error::io("write", &path, &error))?;
+        }
+        if plan.fetch && !self.keep_source.or(self.keep).unwrap_or(true) {
+            let _ = machine.remove(archive);
+        }
+        Ok(verdict)
+    }
+
+    fn touches(&self) -> Touches {
+        let touches = Touches::nothing().writes(Thing::Path(self.name.clone()));
+        let paths = match &self.source {
+            Value::List(sources) => sources.iter().map(ToString::to_string).collect(),
+            source => vec![source.to_string()],
+        };
+        let paths = paths.into_iter().chain(self.if_missing.clone()).filter(|path| path.starts_with('/'));
+        let touches = paths.fold(touches, |touches, path| touches.reads(Thing::Path(path)));
+        let touches = if self.user.truth() { touches.reads(Thing::User(self.user.to_string())) } else { touches };
+        if self.group.truth() { touches.reads(Thing::Group(self.group.to_string())) } else { touches }
+    }
+}
+
+impl Extracted {
+    /// The directory, with a slash at the end, as Salt shows it.
+    pub(super) fn directory(&self) -> String {
+        format!("{}/", self.name.trim_end_matches('/'))
+    }
+
+    fn check(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Result<Plan, Verdict>> {
+        let fail = |text: String| Ok(Err(Verdict::bad(text)));
+        if self.skip_files_list_verify.0 && self.skip_verify.0 {
+            return fail("Only one of \"skip_files_list_verify\" and \"skip_verify\" can be set to True".into());
+        }
+        let name = &self.name;
+        if !name.starts_with('/') {
+            return fail(format!("{name} is not an absolute path"));
+        }
+        let kind = |path: &str| machine.stat(Path::new(path), true).ok().flatten().map(|stat| stat.kind);
+        if kind(name.trim_end_matches('/')) == Some(Kind::File) {
+            return fail(format!("{} exists and is not a directory", name.trim_end_matches('/')));
+        }
+        if self.if_missing.as_ref().is_some_and(|path| !path.starts_with('/')) {
+            return fail("Value for 'if_missing' is not an absolute path".into());
+        }
+        if let Some(path) = &self.enforce_ownership_on {
+            if !path.starts_with('/') {
+                return fail("Value for 'enforce_ownership_on' is not an absolute path".into());
+            }
+            if !format!("{path}/").starts_with(&self.directory()) || path.split('/').any(|part| part == "..") {
+                return fail(format!("Value for 'enforce_ownership_on' must be within {}", self.directory()));
+            }
+        }
+        if let Some(path) = self.if_missing.as_ref().filter(|path| kind(path).is_some()) {
+            return Ok(Err(Verdict::good(format!("Path {path} exists"))));
+        }
+        if self.user.truth() && file::uid(machine, &self.user).is_none() {
+            return fail(format!("User {} does not exist", self.user));
+        }
+        if self.group.truth() && file::gid(machine, &self.group).is_none() {
+            return fail(format!("Group {} does not exist", self.group));
+        }
+        let saltenv = self.saltenv.as_deref().unwrap_or(step.saltenv).to_owned();
+        let hash = if self.source_hash.truth() { self.source_hash.to_string() } else { String::new() };
+        if !self.source.truth() {
+            return fail(format!("Invalid source \"{}\"", self.source));
+        }
+        let (source, hash) = match file::choose(machine, &self.source, &hash, &saltenv) {
+            Ok(found) => found,
+            Err(text) => return fail(text),
+        };
+        let place = Place::parse(machine, &source, Some(&saltenv))?;
+        let shown = file::redacted(&source);
+        if let Place::Local(path) = &place
+            && kind(&path.to_string_lossy()) != Some(Kind::File)
+        {
+            return fail(format!("Source file '{}' does not exist", path.display()));
+        }
+        let format = match &self.archive_format {
+            Some(name) => Format::named(name).ok_or_else(|| {
+                format!(
+                    "Invalid archive_format '{}'. Either set it to a supported value (tar, rar, zip) or remove this \
+                     argument and the archive format will be guessed based on file extension.",
+                    name.to_lowercase()
+                )
+            }),
+            None => Format::of(&place.name()).ok_or_else(|| {
+                "Could not guess archive_format from the value of the 'source' argument. Please set this \
+                 archive_format to one of the following: tar, rar, zip"
+                    .to_owned()
+            }),
+        };
+        let format = match format {
+            Ok(format) => format,
+            Err(text) => return fail(text),
+        };
+        if let Some(text) = self.misfit(format) {
+            return fail(text.into());
+        }
+        let trim = match &self.trim_output {
+            Value::Null | Value::Bool(false) => None,
+            Value::Bool(true) => Some(100),
+            other => match other.to_string().parse::<usize>() {
+                Ok(0) => None,
+                Ok(count) => Some(count),
+                Err(_) => return fail("Invalid value for trim_output, must be True/False or an integer".into()),
+            },
+        };
+        let wished = match hash.is_empty() {
+            true => None,
+            false => match file::read_hash(machine, &hash, "", &source, self.source_hash_name.as_deref(), &saltenv) {
+                Ok(wished) => Some(wished),
+                Err(text) => return fail(text),
+            },
+        };
+        let copy = match &place {
+            Place::Local(path) => path.clone(),
+            other => cp::destination(machine, other)?,
+        };
+        let fetch = match &place {
+            Place::Local(_) => false,
+            Place::Tree { path, saltenv } => {
+                // A copy that is still right need not be fetched to look into it.
+                let sum = machine.tree().hash(saltenv, path)?;
+                let Some(sum) = sum else {
+                    return fail(format!("Source file {shown} not found in saltenv '{saltenv}'"));
+                };
+                kind(&copy.to_string_lossy()) != Some(Kind::File)
+                    || file::sum_of(machine, &copy, digest::Kind::Sha256)? != sum
+            }
+            _ => {
+                if hash.is_empty() && !self.skip_verify && !self.use_etag {
+                    return fail(format!(
+                        "Unable to verify upstream hash of source file {shown}, please set source_hash or set \
+                         skip_verify or use_etag to True"
+                    ));
+                }
+                match &wished {
+                    Some((sort, sum)) if kind(&copy.to_string_lossy()) == Some(Kind::File) && !self.skip_verify => {
+                        file::sum_of(machine, &copy, *sort)? != *sum
+                    }
+                    _ => true,
+                }
+            }
+        };
+        let plan = Plan { source, format, trim, wished, saltenv, fetch, archive: Archive::File(copy), found: None };
+        if self.skip_files_list_verify.0
+            && let Some((_, wish)) = &plan.wished
+            && self.stored(machine, &plan).as_ref() == Some(wish)
+        {
+            return Ok(Err(Verdict::good(format!(
+                "Archive {shown} existing source sum is the same as the expected one and skip_files_list_verify \
+                 argument was set to True. Extraction is not needed"
+            ))));
+        }
+        Ok(Ok(plan))
+    }
+
+    /// Arguments that don't go with the kind of archive.
+    fn misfit(&self, format: Format) -> Option<&'static str> {
+        match format {
+            Format::Zip if self.options.is_some() && self.use_cmd_unzip == Some(false) => Some(
+                "'use_cmd_unzip' cannot be set to False if CLI options are being specified (via the 'options' \
+                 argument). Either remove 'use_cmd_unzip', or set it to True.",
+            ),
+            Format::Tar | Format::Rar if self.password.is_some() => {
+                Some("The 'password' argument is only supported for zip archives")
+            }
+            Format::Rar => Some("archive.unrar function not available, rar/unrar might not be installed on minion"),
+            _ if self.clean.0 && self.clean_parent.0 => {
+                Some("Only one of 'clean' and 'clean_parent' can be set to True")
+            }
+            _ => None,
+        }
+    }
+
+    fn proof<'a>(&'a self, hash: &'a str) -> file::Proof<'a> {
+        let name = self.source_hash_name.as_deref();
+        let skip_verify = hash.is_empty();
+        file::Proof { source_hash: hash, source_hash_name: name, skip_verify, dry: false, name: "" }
+    }
+
+    /// For a dry run, which may not write: into memory.
+    fn fetch_to_look(&self, machine: &dyn Probe, plan: &Plan) -> std::result::Result<std::sync::Arc<[u8]>, String> {
+        let hash = plan.wished.as_ref().map(|(_, sum)| sum.clone()).filter(|_| !self.skip_verify).unwrap_or_default();
+        let found = file::fetch(machine, &plan.source, &plan.saltenv, &self.proof(&hash));
+        found.map(|content| content.bytes).map_err(|unfit| unfit.text)
+    }
+
+    fn fetch(&self, machine: &dyn System, plan: &mut Plan) -> std::result::Result<(), String> {
+        let shown = file::redacted(&plan.source);
+        let place = Place::parse(machine, &plan.source, Some(&plan.saltenv)).map_err(|error| error.to_string())?;
+        let wished = plan.wished.as_ref().filter(|_| !self.skip_verify);
+        let wished = wished.map(|(kind, sum)| format!("{}={sum}", kind.name()));
+        match cp::cached(machine, &place, wished.as_deref()) {
+            Ok(Some(path)) => {
+                plan.archive = Archive::File(path);
+                Ok(())
+            }
+            Ok(None) => Err(format!("Failed to cache {shown}, check minion log for more information")),
+            Err(error) => Err(format!("Failed to cache {shown}: {error}")),
+        }
+    }
+
+    fn look(&self, machine: &dyn Probe, plan: &Plan) -> std::result::Result<Found, Verdict> {
+        let shown = file::redacted(&plan.source);
+        let name = self.directory();
+        if plan.format == Format::Zip
+            && self.password.is_none()
+            && super::zip::is_encrypted(machine, &plan.archive).unwrap_or(false)
+        {
+            return Err(Verdict::bad(format!(
+                "Archive {shown} is password-protected, but no password was specified. Please set the 'password' \
+                 argument."
+            )));
+        }
+        let contents = match plan.format {
+            Format::Zip => super::zip::list(machine, &plan.archive, self.password.as_deref()),
+            _ => super::tar::list(machine, &plan.archive, self.list_options.as_deref(), strip(self.options.as_deref())),
+        };
+        let contents = contents.map_err(|error| Verdict::bad(format!("{shown}: {error}")))?;
+        if let Some(text) = contents.escape() {
+            return Err(Verdict::bad(format!("{shown} is refused: {text}; nothing was extracted")));
+        }
+        if self.enforce_toplevel.0 && (contents.top_level_dirs.len() > 1 || !contents.top_level_files.is_empty()) {
+            return Err(Verdict::bad(format!(
+                "Archive does not have a single top-level directory. To allow this archive to be extracted, set \
+                 'enforce_toplevel' to False. To avoid a '{}-bomb' it may also be advisable to set a top-level \
+                 directory by adding it to the 'name' value (for example, setting 'name' to {name}some_dir instead of \
+                 {name}).",
+                plan.format.name()
+            )));
+        }
+        let (missing, in_the_way) = compare(machine, &name, &contents);
+        if !in_the_way.is_empty() && !self.clean && !self.clean_parent && !self.force {
+            let paths: Vec<String> = in_the_way.iter().map(|path| format!("- {path}")).collect();
+            return Err(Verdict::bad(format!(
+                "The below paths (relative to {name}) exist, but are the incorrect type (file instead of directory, \
+                 symlink instead of file, etc.). To proceed with extraction, set 'force' to True. Note that this will \
+                 remove these paths before extracting.\n\n{}",
+                paths.join("\n")
+            )));
+        }
+        let mut extract = self.overwrite.0 || missing || !in_the_way.is_empty();
+        let stored = self.stored(machine, plan);
+        let trigger = !extract && self.source_hash_update.0 && stored.is_some() && stored != self.sum(machine, plan);
+        extract = extract || trigger;
+        if let (true, Some((kind, sum)), Archive::File(path)) =
+            (extract && !self.skip_verify, &plan.wished, &plan.archive)
+            && !plan.fetch
+            && file::sum_of(machine, path, *kind).ok().as_ref() != Some(sum)
+        {
+            return Err(Verdict::bad(format!("{shown} does not match the desired source_hash {sum}")));
+        }
+        let foreign = !extract && self.foreign(machine, &contents);
+        Ok(Found { contents, extract, missing, trigger, in_the_way, foreign })
+    }
+
+    fn remembers(&self) -> bool {
+        self.source_hash_update.0 && self.source_hash.truth() && !self.skip_verify
+    }
+
+    fn sum_file(&self, machine: &dyn Probe, plan: &Plan) -> std::path::PathBuf {
+        // An archive may be extracted in several places, each at its own time.
+        let key = digest::of(digest::Kind::Sha256, format!("{}\n{}", self.directory(), plan.source).as_bytes());
+        cp::directory(machine).join("archive_hash").join(key)
+    }
+
+    fn stored(&self, machine: &dyn Probe, plan: &Plan) -> Option<String> {
+        let text = machine.read(&self.sum_file(machine, plan)).ok()?;
+        String::from_utf8_lossy(&text).trim().strip_prefix("sha256:").map(str::to_owned)
+    }
+
+    fn sum(&self, machine: &dyn Probe, plan: &Plan) -> Option<String> {
+        match &plan.archive {
+            Archive::Bytes(bytes) => Some(digest::of(digest::Kind::Sha256, bytes)),
+            Archive::File(path) => file::sum_of(machine, path, digest::Kind::Sha256).ok(),
+        }
+    }
+}
+
+/// How many leading parts of paths tar is told to leave out.
+pub fn strip(options: Option<&str>) -> usize {
+    let options = options.unwrap_or_default();
+    let Some(at) = options.find("--strip") else { return 0 };
+    let rest = options[at + "--strip".len()..].trim_start_matches("-components");
+    let rest = rest.trim_start_matches([' ', '=', '"', '\'']);
+    rest[..rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len())].parse().unwrap_or(0)
+}
+
+/// Whether something is missing, and what is there of another kind.
+fn compare(machine: &dyn Probe, name: &str, contents: &Contents) -> (bool, Vec<String>) {
+    let (mut missing, mut in_the_way) = (false, Vec::new());
+    type Fits = fn(Kind) -> bool;
+    let lists: [(&[String], Fits); 3] = [
+        (&contents.dirs, |kind| kind == Kind::Directory),
+        (&contents.files, |kind| kind != Kind::Link && kind != Kind::Directory),
+        (&contents.links, |kind| kind == Kind::Link),
+    ];
+    for (paths, fits) in lists {
+        for path in paths {
+            match machine.stat(Path::new(format!("{name}{path}").trim_end_matches('/')), false) {
+                Ok(Some(stat)) if fits(stat.kind) => {}
+                Ok(Some(_)) => in_the_way.push(path.clone()),
+                Ok(None) => missing = true,
+                Err(_) => {}
+            }
+        }
+    }
+    (missing, in_the_way)
+}
+
+/// Changes that the run will report, in Salt's order.
+pub fn changes(removed: Option<Value>, created: Option<&str>, files: &[String], owned: bool) -> Map {
+    let list = |paths: &[String]| Value::List(paths.iter().map(|path| path.as_str().into()).collect());
+    let mut changes = Map::new();
+    if let Some(removed) = removed {
+        changes.insert("removed", removed);
+    }
+    if owned {
+        changes.insert("updated ownership", true);
+    }
+    if let Some(created) = created {
+        changes.insert("directories_created", list(&[created.to_owned()]));
+    }
+    if !files.is_empty() {
+        changes.insert("extracted_files", list(files));
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stripped_parts_are_found_in_the_options() {
+        assert_eq!(strip(Some("z --strip-components=1")), 1);
+        assert_eq!(strip(Some("--strip '2'")), 2);
+        assert_eq!((strip(Some("zx")), strip(None), strip(Some("--strip"))), (0, 0, 0));
+    }
+}

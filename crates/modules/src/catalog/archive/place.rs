@@ -1,0 +1,41 @@
+//! [`Archive`]: where an archive's bytes are.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::machine::{Kind, Probe};
+use crate::{Error, Result};
+
+/// An archive that can be read.
+pub enum Archive {
+    /// A file of this machine.
+    File(PathBuf),
+    /// What a dry run has fetched: it may not write.
+    Bytes(Arc<[u8]>),
+}
+
+impl Archive {
+    pub fn length(&self, machine: &dyn Probe) -> Result<u64> {
+        match self {
+            Archive::Bytes(bytes) => Ok(bytes.len() as u64),
+            Archive::File(path) => match machine.stat(path, true) {
+                Ok(Some(stat)) if stat.kind == Kind::File => Ok(stat.size),
+                Ok(_) => Err(Error::failed(format!("there is no file {}", path.display()))),
+                Err(error) => Err(Error::io("look at", path, &error)),
+            },
+        }
+    }
+
+    /// Fewer bytes only at the end.
+    pub fn read(&self, machine: &dyn Probe, offset: u64, length: usize) -> Result<Vec<u8>> {
+        match self {
+            Archive::Bytes(bytes) => {
+                let start = bytes.len().min(usize::try_from(offset).unwrap_or(usize::MAX));
+                Ok(bytes[start..bytes.len().min(start.saturating_add(length))].to_vec())
+            }
+            Archive::File(path) => {
+                machine.read_at(path, offset, length).map_err(|error| Error::io("read", path, &error))
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! `at.present`, `at.absent` and `at.watch`.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::queue::{self, Filter, Job};
+use crate::Result;
+use crate::catalog::file::Flag;
+use crate::catalog::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
+use crate::machine::accounts;
+use crate::machine::{Probe, System};
+
+pub const STATES: &[StateEntry] = &[state::<Absent>(), state::<Present>(), state::<Watch>()];
+
+/// A command that is to run once, later.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Wish {
+    /// The command, unless `job` names one.
+    name: String,
+    /// When, as at(1) has it.
+    timespec: String,
+    /// A name by which it is found again.
+    #[serde(default)]
+    tag: Option<String>,
+    /// As this user.
+    #[serde(default)]
+    user: Option<String>,
+    /// The command.
+    #[serde(default)]
+    job: Option<String>,
+    /// Only if there is none with this tag.
+    #[serde(default)]
+    unique_tag: Flag,
+}
+
+/// Adds a command that runs once, later. Each run adds one, unless `unique_tag` says otherwise.
+///
+/// ```yaml
+/// echo hello > /tmp/hello:
+///   at.present:
+///     - timespec: now + 1 hour
+///     - tag: hello
+///     - unique_tag: true
+/// ```
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Present(Wish);
+
+/// As `at.present`, but only if something that it watches has changed.
+///
+/// ```yaml
+/// systemctl restart app:
+///   at.watch:
+///     - timespec: now + 1 min
+///     - tag: restart
+///     - unique_tag: true
+///     - watch:
+///       - file: /etc/app.conf
+/// ```
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Watch(Wish);
+
+/// Removes commands that are to run later: all of them, or those that fit all that is said.
+///
+/// ```yaml
+/// old jobs:
+///   at.absent:
+///     - tag: hello
+///     - year: 26
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Absent {
+    /// Anything.
+    #[allow(dead_code, reason = "every state has a name")]
+    name: String,
+    /// The job of this number, and no other.
+    #[serde(default)]
+    jobid: Value,
+    /// `tag`, `runas`, `year`, `month`, `day`, `hour`, `minute`.
+    #[serde(default)]
+    kwargs: Map,
+}
+
+impl Wish {
+    fn command(&self) -> &str {
+        self.job.as_deref().filter(|job| !job.is_empty()).unwrap_or(&self.name)
+    }
+
+    fn user(&self) -> Option<&str> {
+        self.user.as_deref().filter(|user| !user.is_empty())
+    }
+
+    fn told(&self) -> String {
+        let user = self.user().map(|user| format!(" as {user}")).unwrap_or_default();
+        format!("job {} added and will run{user} on {}", self.command(), self.timespec)
+    }
+
+    fn plan(&self, machine: &dyn Probe) -> Result<Decision<()>> {
+        if self.unique_tag.0 {
+            let Some(tag) = self.tag.as_deref().filter(|tag| !tag.is_empty()) else {
+                return Ok(Decision::Settled(Verdict::bad("no tag provided and unique_tag is set to True")));
+            };
+            if queue::all(machine)?.iter().any(|job| job.tag == tag) {
+                return Ok(Decision::Settled(Verdict::good(format!("atleast one job with tag {tag} exists."))));
+            }
+        }
+        if let Some(user) = self.user().filter(|user| accounts::user(machine, user).is_none()) {
+            return Ok(Decision::Settled(Verdict::bad(format!("user {user} does not exists"))));
+        }
+        Ok(Decision::Change(
+            (),
+            Verdict::would(format!("job {} added and will run on {}", self.command(), self.timespec)),
+        ))
+    }
+
+    fn apply(&self, machine: &dyn System) -> Result<Verdict> {
+        let tag = self.tag.as_deref().filter(|tag| !tag.is_empty());
+        Ok(match queue::add(machine, &self.timespec, self.command(), tag, self.user())? {
+            Some(job) => Verdict::good(self.told()).changes(job.to_map()),
+            None => Verdict::bad(queue::INVALID),
+        })
+    }
+
+    fn touches(&self) -> Touches {
+        let touches = Touches::nothing().writes(Thing::Path("/var/spool/cron/atjobs".into()));
+        let touches = touches.reads(Thing::Path("/etc/passwd".into()));
+        self.user().map_or(touches.clone(), |user| touches.reads(Thing::User(user.to_owned())))
+    }
+}
+
+impl State for Present {
+    const NAME: &'static str = "at.present";
+    const REQUIRED: &'static [&'static str] = &["timespec"];
+    const STRICT: bool = true;
+    type Plan = ();
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+        self.0.plan(machine)
+    }
+
+    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        self.0.apply(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        self.0.touches()
+    }
+}
+
+impl State for Watch {
+    const NAME: &'static str = "at.watch";
+    const REQUIRED: &'static [&'static str] = &["timespec"];
+    const STRICT: bool = true;
+    const WATCHES: bool = true;
+    type Plan = ();
+
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+        Ok(Decision::Settled(Verdict::good("")))
+    }
+
+    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        self.0.apply(machine)
+    }
+
+    fn watched(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+        self.0.plan(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        self.0.touches()
+    }
+}
+
+impl State for Absent {
+    const NAME: &'static str = "at.absent";
+    type Plan = Vec<String>;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Vec<String>>> {
+        if self.kwargs.contains_key("limit") {
+            return Ok(Decision::Settled(Verdict::bad(format!("limit parameter not supported {}", step.name))));
+        }
+        let filter = Filter::of(&self.kwargs);
+        let id = self.jobid.to_string();
+        let meant = |job: &Job| if self.jobid.truth() { job.id == id } else { filter.fits(job) };
+        let ids: Vec<String> = queue::all(machine)?.into_iter().filter(meant).map(|job| job.id).collect();
+        if ids.is_empty() {
+            let comment = match self.jobid.truth() {
+                true => format!("job with id {id} not present"),
+                false => "removed 0 job(s)".to_owned(),
+            };
+            return Ok(Decision::Settled(Verdict::good(comment)));
+        }
+        let would = Verdict::would(format!("removed {} job(s)", ids.len())).changes(removed(&ids));
+        Ok(Decision::Change(ids, would))
+    }
+
+    fn apply(&self, ids: Vec<String>, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        queue::remove(machine, &ids)?;
+        let comment = match self.jobid.truth() {
+            true => format!("job with id {} was removed", self.jobid),
+            false => format!("removed {} job(s)", ids.len()),
+        };
+        Ok(Verdict::good(comment).changes(removed(&ids)))
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::nothing().writes(Thing::Path("/var/spool/cron/atjobs".into()))
+    }
+}
+
+fn removed(ids: &[String]) -> Map {
+    let list: Vec<Value> = ids.iter().map(|id| id.as_str().into()).collect();
+    Map::from_iter([("removed".into(), list.into())])
+}

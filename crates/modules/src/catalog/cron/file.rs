@@ -1,0 +1,129 @@
+//! `cron.file`: makes sure that a user's crontab is a file of the tree.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::crontab::{read, write};
+use super::states::touches;
+use crate::Result;
+use crate::catalog::file::{Flag, Proof, choose, difference, fetch, render, variables};
+use crate::catalog::{Decision, State, Step, Touches, Verdict};
+use crate::machine::{Probe, System, accounts};
+
+/// Makes sure that a user's crontab is a file of the tree, and nothing else.
+///
+/// ```yaml
+/// salt://cron/root.tab:
+///   cron.file:
+///     - user: root
+///     - template: jinja
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct File {
+    /// Where it comes from.
+    name: Value,
+    /// Its checksum, if it comes from elsewhere than the tree.
+    #[serde(default)]
+    source_hash: String,
+    /// The name by which the checksum is found in a list of checksums.
+    #[serde(default)]
+    source_hash_name: Option<String>,
+    /// Whose crontab it is.
+    #[serde(default = "root")]
+    user: String,
+    /// `jinja`, if it is a template.
+    #[serde(default)]
+    template: Option<String>,
+    /// Variables for the template.
+    #[serde(default)]
+    context: Value,
+    /// Replace a crontab that there is.
+    #[serde(default = "Flag::yes")]
+    replace: Flag,
+    /// Variables for the template that the others stand over.
+    #[serde(default)]
+    defaults: Value,
+    /// Taken and ignored: a crontab has no file to keep a copy of.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    backup: Value,
+    /// Further arguments are ignored, as in Salt.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+fn root() -> String {
+    "root".into()
+}
+
+impl State for File {
+    const NAME: &'static str = "cron.file";
+    type Plan = (String, Verdict);
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {
+        let user = &self.user;
+        if accounts::user(machine, user).is_none_or(|found| found.name != *user) && !step.test {
+            let text = format!("Could not identify group for user {user}");
+            return Ok(Decision::Settled(Verdict::bad(text)));
+        }
+        let mut old = match read(machine, user) {
+            Ok(text) => text,
+            Err(_) if step.test => String::new(),
+            Err(error) => return Ok(Decision::Settled(Verdict::bad(error.to_string()))),
+        };
+        if !self.replace && !old.trim().is_empty() {
+            let text = format!("User {user} already has a crontab. No changes made");
+            return Ok(Decision::Settled(Verdict::good(text)));
+        }
+        if !old.is_empty() && !old.ends_with('\n') {
+            old.push('\n');
+        }
+        let new = match self.content(machine, step) {
+            Ok(new) => new,
+            Err(text) => return Ok(Decision::Settled(Verdict::bad(text))),
+        };
+        if new == old {
+            let text = format!("Crontab for user {user} is in the correct state");
+            return Ok(Decision::Settled(Verdict::good(text)));
+        }
+        let diff = difference(old.as_bytes(), new.as_bytes());
+        let done = Verdict::good(format!("Crontab for user {user} was updated")).change("diff", diff.as_str());
+        let would = format!("The following values are set to be changed:\ndiff: {diff}\n");
+        Ok(Decision::Change((new, done), Verdict::would(would).change("diff", diff)))
+    }
+
+    fn apply(&self, (text, done): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        Ok(match write(machine, &self.user, &text) {
+            Ok(()) => done,
+            Err(text) => Verdict::bad(format!("Unable to update user {} crontab. Error: {text}", self.user)),
+        })
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.user)
+    }
+}
+
+impl File {
+    fn content(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<String, String> {
+        let (source, hash) = choose(machine, &self.name, &self.source_hash, step.saltenv)?;
+        let proof = Proof {
+            source_hash: &hash,
+            source_hash_name: self.source_hash_name.as_deref(),
+            skip_verify: false,
+            dry: step.test,
+            name: "crontab",
+        };
+        let content = fetch(machine, &source, step.saltenv, &proof).map_err(|unfit| unfit.text)?;
+        let text = String::from_utf8_lossy(&content.bytes).into_owned();
+        match &self.template {
+            None => Ok(text),
+            Some(renderer) => {
+                let context = variables(&self.defaults, &self.context);
+                render(machine, renderer, &text, &source, step.saltenv, context)
+                    .map_err(|error| format!("Unable to manage file: {error}"))
+            }
+        }
+    }
+}

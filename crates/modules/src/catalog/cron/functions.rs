@@ -1,0 +1,400 @@
+//! The functions on crontabs.
+
+use std::path::Path;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::crontab::{read, write};
+use super::tab::{Job, Tab, When};
+use super::wish::{Outcome, Wish, time};
+use crate::catalog::Function;
+use crate::catalog::file::Flag;
+use crate::machine::System;
+use crate::{Error, Result};
+
+/// A user's crontab as it is.
+///
+/// ```text
+/// rocksalt '*' cron.raw_cron root
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RawCron {
+    /// Whose it is.
+    user: String,
+}
+
+impl Function for RawCron {
+    const NAME: &'static str = "cron.raw_cron";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        read(machine, &self.user)
+    }
+}
+
+/// A user's crontab taken apart: `crons`, `special`, `env`, and what isn't managed in `pre`.
+///
+/// ```text
+/// rocksalt '*' cron.list_tab root
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListTab {
+    /// Whose it is.
+    user: String,
+}
+
+impl Function for ListTab {
+    const NAME: &'static str = "cron.list_tab";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        Ok(Tab::parse(&read(machine, &self.user)?).shown())
+    }
+}
+
+/// A job of a user's crontab; False if there is none such.
+///
+/// ```text
+/// rocksalt '*' cron.get_entry root identifier=backup
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetEntry {
+    /// Whose it is.
+    user: String,
+    /// Its identifier.
+    #[serde(default)]
+    identifier: Option<String>,
+    /// Or its command.
+    #[serde(default)]
+    cmd: Option<String>,
+}
+
+impl Function for GetEntry {
+    const NAME: &'static str = "cron.get_entry";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let tab = Tab::parse(&read(machine, &self.user)?);
+        let meant = |job: &Job| match (&self.identifier, &self.cmd) {
+            (Some(identifier), _) => job.identifier.as_ref() == Some(identifier),
+            (None, Some(cmd)) => job.cmd == *cmd,
+            (None, None) => false,
+        };
+        Ok(tab.jobs().find(|(_, job)| meant(job)).map_or(Value::Bool(false), |(_, job)| Value::Map(job.shown())))
+    }
+}
+
+/// Puts a job into a user's crontab: `new`, `updated` or `present`.
+///
+/// ```text
+/// rocksalt '*' cron.set_job root '*/5' '*' '*' '*' '*' /usr/local/bin/check identifier=check
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SetJob {
+    /// Whose it is.
+    user: String,
+    /// The minute, or `random`.
+    minute: Value,
+    /// The hour, or `random`.
+    hour: Value,
+    /// The day of the month, or `random`.
+    daymonth: Value,
+    /// The month, or `random`.
+    month: Value,
+    /// The day of the week, or `random`.
+    dayweek: Value,
+    /// What is run.
+    cmd: String,
+    /// Keep it from running.
+    #[serde(default)]
+    commented: Flag,
+    /// A remark above it.
+    #[serde(default)]
+    comment: Option<String>,
+    /// What it is known by, whatever its command.
+    #[serde(default)]
+    identifier: Option<String>,
+}
+
+impl Function for SetJob {
+    const NAME: &'static str = "cron.set_job";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        let times = [&self.minute, &self.hour, &self.daymonth, &self.month, &self.dayweek].map(time);
+        let wish = Wish {
+            when: When::Times(times),
+            cmd: self.cmd,
+            identifier: self.identifier,
+            comment: self.comment,
+            commented: self.commented.0,
+        };
+        set(machine, &self.user, &wish)
+    }
+}
+
+/// Puts a job with a special time into a user's crontab: `new`, `updated` or `present`.
+///
+/// ```text
+/// rocksalt '*' cron.set_special root @hourly 'echo foobar'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SetSpecial {
+    /// Whose it is.
+    user: String,
+    /// `@reboot`, `@daily` …
+    special: String,
+    /// What is run.
+    cmd: String,
+    /// Keep it from running.
+    #[serde(default)]
+    commented: Flag,
+    /// A remark above it.
+    #[serde(default)]
+    comment: Option<String>,
+    /// What it is known by, whatever its command.
+    #[serde(default)]
+    identifier: Option<String>,
+}
+
+impl Function for SetSpecial {
+    const NAME: &'static str = "cron.set_special";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        let wish = Wish {
+            when: When::Special(self.special),
+            cmd: self.cmd,
+            identifier: self.identifier,
+            comment: self.comment,
+            commented: self.commented.0,
+        };
+        set(machine, &self.user, &wish)
+    }
+}
+
+/// Removes a job from a user's crontab: `removed` or `absent`.
+///
+/// ```text
+/// rocksalt '*' cron.rm_job root /usr/local/bin/check
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RmJob {
+    /// Whose it is.
+    user: String,
+    /// What is run.
+    cmd: String,
+    /// Only if it is at this minute.
+    #[serde(default)]
+    minute: Value,
+    /// Only if it is at this hour.
+    #[serde(default)]
+    hour: Value,
+    /// Only if it is on this day of the month.
+    #[serde(default)]
+    daymonth: Value,
+    /// Only if it is in this month.
+    #[serde(default)]
+    month: Value,
+    /// Only if it is on this day of the week.
+    #[serde(default)]
+    dayweek: Value,
+    /// What it is known by, whatever its command.
+    #[serde(default)]
+    identifier: Option<String>,
+}
+
+impl Function for RmJob {
+    const NAME: &'static str = "cron.rm_job";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        let wished = [&self.minute, &self.hour, &self.daymonth, &self.month, &self.dayweek];
+        let at = |found: &String, wished: &Value| {
+            wished.is_null() || time(wished) == *found || time(wished) == "random" && found != "*"
+        };
+        remove(machine, &self.user, &|job| match &job.when {
+            When::Times(times) => {
+                times.iter().zip(wished).all(|(found, wished)| at(found, wished))
+                    && job.is_meant(&self.cmd, self.identifier.as_deref())
+            }
+            When::Special(_) => false,
+        })
+    }
+}
+
+/// Removes a job with a special time from a user's crontab: `removed` or `absent`.
+///
+/// ```text
+/// rocksalt '*' cron.rm_special root 'echo foobar' special=@hourly
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RmSpecial {
+    /// Whose it is.
+    user: String,
+    /// What is run.
+    cmd: String,
+    /// Only if it is at this time.
+    #[serde(default)]
+    special: Option<String>,
+    /// What it is known by, whatever its command.
+    #[serde(default)]
+    identifier: Option<String>,
+}
+
+impl Function for RmSpecial {
+    const NAME: &'static str = "cron.rm_special";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        remove(machine, &self.user, &|job| match &job.when {
+            When::Special(spec) => {
+                self.special.as_ref().is_none_or(|wished| wished == spec)
+                    && job.is_meant(&self.cmd, self.identifier.as_deref())
+            }
+            When::Times(_) => false,
+        })
+    }
+}
+
+/// Sets a variable in a user's crontab: `new`, `updated` or `present`.
+///
+/// ```text
+/// rocksalt '*' cron.set_env root MAILTO user@example.com
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SetEnv {
+    /// Whose it is.
+    user: String,
+    /// The variable's name.
+    name: String,
+    /// Its value.
+    #[serde(default)]
+    value: Option<String>,
+}
+
+impl Function for SetEnv {
+    const NAME: &'static str = "cron.set_env";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        let mut tab = Tab::parse(&read(machine, &self.user)?);
+        let outcome = set_variable(&mut tab, &self.name, self.value.as_deref())?;
+        if outcome != Outcome::Present {
+            write(machine, &self.user, &tab.text()).map_err(Error::failed)?;
+        }
+        Ok(outcome.name())
+    }
+}
+
+/// Removes a variable from a user's crontab: `removed` or `absent`.
+///
+/// ```text
+/// rocksalt '*' cron.rm_env root MAILTO
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RmEnv {
+    /// Whose it is.
+    user: String,
+    /// The variable's name.
+    name: String,
+}
+
+impl Function for RmEnv {
+    const NAME: &'static str = "cron.rm_env";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        let mut tab = Tab::parse(&read(machine, &self.user)?);
+        let found = tab.variables().find(|(_, name, _)| *name == self.name).map(|(index, ..)| index);
+        let Some(index) = found else { return Ok("absent") };
+        tab.remove(index);
+        write(machine, &self.user, &tab.text()).map_err(Error::failed)?;
+        Ok("removed")
+    }
+}
+
+/// Makes a file of this machine a user's crontab.
+///
+/// ```text
+/// rocksalt '*' cron.write_cron_file root /tmp/new_cron
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct WriteCronFile {
+    /// Whose it is.
+    user: String,
+    /// The file's path.
+    path: String,
+}
+
+impl Function for WriteCronFile {
+    const NAME: &'static str = "cron.write_cron_file";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let path = Path::new(&self.path);
+        let content = machine.read(path).map_err(|error| Error::io("read", path, &error))?;
+        write(machine, &self.user, &String::from_utf8_lossy(&content)).map_err(Error::failed)?;
+        Ok(true)
+    }
+}
+
+fn set(machine: &dyn System, user: &str, wish: &Wish) -> Result<&'static str> {
+    wish.check()?;
+    let mut tab = Tab::parse(&read(machine, user)?);
+    let outcome = wish.set(machine, &mut tab)?;
+    if outcome != Outcome::Present {
+        write(machine, user, &tab.text()).map_err(Error::failed)?;
+    }
+    Ok(outcome.name())
+}
+
+fn remove(machine: &dyn System, user: &str, meant: &dyn Fn(&Job) -> bool) -> Result<&'static str> {
+    let mut tab = Tab::parse(&read(machine, user)?);
+    let Some(index) = tab.jobs().find(|(_, job)| meant(job)).map(|(index, _)| index) else { return Ok("absent") };
+    tab.remove(index);
+    write(machine, user, &tab.text()).map_err(Error::failed)?;
+    Ok("removed")
+}
+
+/// Puts a variable into a crontab. Nothing is written as two quotes.
+pub fn set_variable(tab: &mut Tab, name: &str, value: Option<&str>) -> Result<Outcome> {
+    let value = value.filter(|value| !value.is_empty()).unwrap_or("\"\"");
+    if name.is_empty() || name.contains([' ', '=', '#', '\n']) || value.contains(['\n', '\r', '\0']) {
+        return Err(Error::arguments(format!("'{}' can't be a variable of a crontab", name.escape_debug())));
+    }
+    let found = tab.variables().find(|(_, known, _)| *known == name).map(|(index, _, old)| (index, old.to_owned()));
+    let outcome = match &found {
+        Some((_, old)) if old == value => return Ok(Outcome::Present),
+        Some(_) => Outcome::Updated,
+        None => Outcome::New,
+    };
+    tab.put_variable(found.map(|(index, _)| index), name, value);
+    Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_variable_is_written_once() {
+        let mut tab = Tab::parse("");
+        assert_eq!(set_variable(&mut tab, "MAILTO", None).expect("it can be"), Outcome::New);
+        assert_eq!(set_variable(&mut tab, "MAILTO", Some("")).expect("it can be"), Outcome::Present);
+        assert_eq!(set_variable(&mut tab, "MAILTO", Some("me")).expect("it can be"), Outcome::Updated);
+        assert!(tab.text().ends_with("edit\nMAILTO=me\n"));
+        assert!(set_variable(&mut tab, "A", Some("x\n* * * * * evil")).is_err());
+    }
+}

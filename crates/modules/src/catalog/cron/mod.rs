@@ -1,0 +1,31 @@
+//! `cron`: what is run for users at their times.
+
+mod crontab;
+mod file;
+mod functions;
+mod states;
+mod tab;
+mod wish;
+
+use super::{Entry, StateEntry, entry, state};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<functions::GetEntry>(),
+    entry::<functions::ListTab>().also(&["cron.ls"]),
+    entry::<functions::RawCron>(),
+    entry::<functions::RmEnv>(),
+    entry::<functions::RmJob>().also(&["cron.rm"]),
+    entry::<functions::RmSpecial>(),
+    entry::<functions::SetEnv>(),
+    entry::<functions::SetJob>(),
+    entry::<functions::SetSpecial>(),
+    entry::<functions::WriteCronFile>(),
+];
+
+pub const STATES: &[StateEntry] = &[
+    state::<states::Absent>(),
+    state::<states::EnvAbsent>(),
+    state::<states::EnvPresent>(),
+    state::<file::File>(),
+    state::<states::Present>(),
+];

@@ -1,0 +1,305 @@
+//! `cron`'s states on single jobs and variables.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::crontab::{look, write};
+use super::functions::set_variable;
+use super::tab::{Tab, When};
+use super::wish::{Outcome, Wish, identifier, time};
+use crate::Result;
+use crate::catalog::file::Flag;
+use crate::catalog::{Decision, State, Step, Thing, Touches, Verdict};
+use crate::machine::{Probe, System};
+
+/// What a state is to write, and what it then says.
+pub struct Plan {
+    text: String,
+    done: Verdict,
+    /// What stands before the reason if it can't be written.
+    failure: String,
+}
+
+impl Plan {
+    fn perform(self, machine: &dyn System, user: &str) -> Verdict {
+        match write(machine, user, &self.text) {
+            Ok(()) => self.done,
+            Err(text) => Verdict::bad(format!("{}{text}", self.failure)),
+        }
+    }
+}
+
+/// Makes sure that a user's crontab has a job.
+///
+/// ```yaml
+/// /usr/local/bin/backup --all:
+///   cron.present:
+///     - identifier: backup
+///     - user: root
+///     - minute: random
+///     - hour: 2
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Present {
+    /// What is run.
+    name: String,
+    /// Whose job it is.
+    #[serde(default = "root")]
+    user: String,
+    /// The minute, or `random`.
+    #[serde(default = "any")]
+    minute: Value,
+    /// The hour, or `random`.
+    #[serde(default = "any")]
+    hour: Value,
+    /// The day of the month, or `random`.
+    #[serde(default = "any")]
+    daymonth: Value,
+    /// The month, or `random`.
+    #[serde(default = "any")]
+    month: Value,
+    /// The day of the week, or `random`.
+    #[serde(default = "any")]
+    dayweek: Value,
+    /// A remark above it.
+    #[serde(default)]
+    comment: Option<String>,
+    /// Keep it from running.
+    #[serde(default)]
+    commented: Flag,
+    /// What it is known by, whatever its command; else the command itself.
+    #[serde(default = "no")]
+    identifier: Value,
+    /// `@reboot`, `@daily` … instead of times.
+    #[serde(default)]
+    special: Option<String>,
+}
+
+fn root() -> String {
+    "root".into()
+}
+
+fn any() -> Value {
+    "*".into()
+}
+
+fn no() -> Value {
+    Value::Bool(false)
+}
+
+impl State for Present {
+    const NAME: &'static str = "cron.present";
+    const STRICT: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        let (name, user) = (self.name.trim(), &self.user);
+        let times = [&self.minute, &self.hour, &self.daymonth, &self.month, &self.dayweek].map(time);
+        let wish = Wish {
+            when: self.special.clone().map_or(When::Times(times), When::Special),
+            cmd: name.to_owned(),
+            identifier: identifier(&self.identifier, name),
+            comment: self.comment.clone(),
+            commented: self.commented.0,
+        };
+        wish.check()?;
+        let failure = format!("Cron {name} for user {user} failed to commit with error \n");
+        let mut tab = match look(machine, user, step.test) {
+            Ok(tab) => tab,
+            Err(error) => return Ok(Decision::Settled(Verdict::bad(format!("{failure}{error}")))),
+        };
+        let outcome = wish.set(machine, &mut tab)?;
+        Ok(decided(outcome, &tab, failure, "Cron", name, user))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        Ok(plan.perform(machine, &self.user))
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.user)
+    }
+}
+
+/// Makes sure that a user's crontab does not have a job.
+///
+/// ```yaml
+/// /usr/local/bin/backup --all:
+///   cron.absent:
+///     - identifier: backup
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Absent {
+    /// What is run.
+    name: String,
+    /// Whose job it is.
+    #[serde(default = "root")]
+    user: String,
+    /// What it is known by, whatever its command; else the command itself.
+    #[serde(default = "no")]
+    identifier: Value,
+    /// `@reboot`, `@daily` …, for a job that has such a time.
+    #[serde(default)]
+    special: Option<String>,
+    /// Further arguments are ignored, as in Salt.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl State for Absent {
+    const NAME: &'static str = "cron.absent";
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        let (name, user) = (self.name.trim(), &self.user);
+        let failure = format!("Cron {name} for user {user} failed to commit with error ");
+        let mut tab = match look(machine, user, step.test) {
+            Ok(tab) => tab,
+            Err(error) => return Ok(Decision::Settled(Verdict::bad(format!("{failure}{error}")))),
+        };
+        let identifier = identifier(&self.identifier, name);
+        let of_kind = |when: &When| match (when, &self.special) {
+            (When::Times(_), None) => true,
+            (When::Special(spec), Some(wished)) => spec == wished,
+            _ => false,
+        };
+        let mut jobs = tab.jobs();
+        let found = jobs.find(|(_, job)| of_kind(&job.when) && job.is_meant(name, identifier.as_deref()));
+        let found = found.map(|(index, _)| index);
+        drop(jobs);
+        Ok(removed(step, found, &mut tab, failure, "Cron", name, user))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        Ok(plan.perform(machine, &self.user))
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.user)
+    }
+}
+
+/// Makes sure that a user's crontab sets a variable.
+///
+/// ```yaml
+/// MAILTO:
+///   cron.env_present:
+///     - value: ops@example.com
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct EnvPresent {
+    /// The variable's name.
+    name: String,
+    /// Its value.
+    #[serde(default)]
+    value: Option<String>,
+    /// Whose crontab it is.
+    #[serde(default = "root")]
+    user: String,
+}
+
+impl State for EnvPresent {
+    const NAME: &'static str = "cron.env_present";
+    const STRICT: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        let (name, user) = (&self.name, &self.user);
+        let failure = format!("Cron env {name} for user {user} failed to commit with error \n");
+        let mut tab = match look(machine, user, step.test) {
+            Ok(tab) => tab,
+            Err(error) => return Ok(Decision::Settled(Verdict::bad(format!("{failure}{error}")))),
+        };
+        let outcome = set_variable(&mut tab, name, self.value.as_deref())?;
+        Ok(decided(outcome, &tab, failure, "Cron env", name, user))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        Ok(plan.perform(machine, &self.user))
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.user)
+    }
+}
+
+/// Makes sure that a user's crontab does not set a variable.
+///
+/// ```yaml
+/// MAILTO:
+///   cron.env_absent:
+///     - user: alice
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct EnvAbsent {
+    /// The variable's name.
+    name: String,
+    /// Whose crontab it is.
+    #[serde(default = "root")]
+    user: String,
+}
+
+impl State for EnvAbsent {
+    const NAME: &'static str = "cron.env_absent";
+    const STRICT: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        let (name, user) = (self.name.trim(), &self.user);
+        let failure = format!("Cron env {name} for user {user} failed to commit with error ");
+        let mut tab = match look(machine, user, step.test) {
+            Ok(tab) => tab,
+            Err(error) => return Ok(Decision::Settled(Verdict::bad(format!("{failure}{error}")))),
+        };
+        let found = tab.variables().find(|(_, known, _)| *known == name).map(|(index, ..)| index);
+        Ok(removed(step, found, &mut tab, failure, "Cron env", name, user))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        Ok(plan.perform(machine, &self.user))
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.user)
+    }
+}
+
+fn decided(outcome: Outcome, tab: &Tab, failure: String, what: &str, name: &str, user: &str) -> Decision<Plan> {
+    let (would, done) = match outcome {
+        Outcome::Present => return Decision::Settled(Verdict::good(format!("{what} {name} already present"))),
+        Outcome::New => {
+            (format!("{what} {name} is set to be added"), format!("{what} {name} added to {user}'s crontab"))
+        }
+        Outcome::Updated => (format!("{what} {name} is set to be updated"), format!("{what} {name} updated")),
+    };
+    let plan = Plan { text: tab.text(), done: Verdict::good(done).change(user, name), failure };
+    Decision::Change(plan, Verdict::would(would).change(user, name))
+}
+
+fn removed(
+    step: &Step<'_>,
+    found: Option<usize>,
+    tab: &mut Tab,
+    failure: String,
+    what: &str,
+    name: &str,
+    user: &str,
+) -> Decision<Plan> {
+    let Some(index) = found else {
+        let text = if step.test { "is absent" } else { "already absent" };
+        return Decision::Settled(Verdict::good(format!("{what} {name} {text}")));
+    };
+    tab.remove(index);
+    let done = Verdict::good(format!("{what} {name} removed from {user}'s crontab")).change(user, name);
+    let would = Verdict::would(format!("{what} {name} is set to be removed")).change(user, name);
+    Decision::Change(Plan { text: tab.text(), done, failure }, would)
+}
+
+pub fn touches(user: &str) -> Touches {
+    let crontab = Thing::Path(format!("/var/spool/cron/crontabs/{user}"));
+    Touches::nothing().writes(crontab).reads(Thing::User(user.to_owned())).reads(Thing::Path("/etc/passwd".into()))
+}

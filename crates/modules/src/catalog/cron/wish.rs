@@ -1,0 +1,188 @@
+//! [`Wish`]: a job as somebody wants it, and what that means for a crontab.
+
+use rocksalt_core::Value;
+
+use super::tab::{Job, Tab, When};
+use crate::machine::Probe;
+use crate::{Error, Result};
+
+pub struct Wish {
+    pub when: When,
+    pub cmd: String,
+    pub identifier: Option<String>,
+    /// `None` leaves the one that there is.
+    pub comment: Option<String>,
+    pub commented: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Present,
+    New,
+    Updated,
+}
+
+impl Outcome {
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Present => "present",
+            Outcome::New => "new",
+            Outcome::Updated => "updated",
+        }
+    }
+}
+
+impl Wish {
+    /// One line is one job: what has more lines would be more.
+    pub fn check(&self) -> Result<()> {
+        let texts = [Some(&self.cmd), self.identifier.as_ref()].into_iter().flatten();
+        let when: Vec<&String> = match &self.when {
+            When::Times(times) => times.iter().collect(),
+            When::Special(spec) => vec![spec],
+        };
+        if let When::Special(spec) = &self.when
+            && (!spec.starts_with('@') || spec.contains(char::is_whitespace))
+        {
+            return Err(Error::arguments(format!("special: '{spec}' is none; those begin with '@'")));
+        }
+        if let Some(time) = when.iter().find(|time| time.is_empty() || time.contains(char::is_whitespace)) {
+            return Err(Error::arguments(format!("'{time}' is no time of a job")));
+        }
+        if let Some(text) = texts.chain(when).find(|text| text.contains(['\n', '\r', '\0'])) {
+            return Err(Error::arguments(format!("a job is one line, and '{}' has more", text.escape_debug())));
+        }
+        if self.cmd.is_empty() {
+            return Err(Error::arguments("there is no command"));
+        }
+        Ok(())
+    }
+
+    /// Puts it into a crontab.
+    pub fn set(&self, machine: &dyn Probe, tab: &mut Tab) -> Result<Outcome> {
+        let found = tab.jobs().find(|(_, job)| job.is_meant(&self.cmd, self.identifier.as_deref()));
+        let found = found.map(|(index, job)| (index, job.clone()));
+        let Some((index, old)) = found else {
+            let when = self.settled(machine, None)?;
+            let Wish { cmd, identifier, comment, commented, .. } = self;
+            let job = Job {
+                when,
+                cmd: cmd.clone(),
+                identifier: identifier.clone(),
+                comment: comment.clone(),
+                commented: *commented,
+            };
+            tab.put(None, job);
+            return Ok(Outcome::New);
+        };
+        let new = Job {
+            when: self.settled(machine, Some(&old.when))?,
+            cmd: self.cmd.clone(),
+            identifier: self.identifier.clone().or_else(|| old.identifier.clone()),
+            comment: self.comment.clone().or_else(|| old.comment.clone()),
+            commented: self.commented,
+        };
+        // A remark that isn't there and an empty one are the same.
+        let bare = |job: &Job| Job { comment: job.comment.clone().filter(|text| !text.is_empty()), ..job.clone() };
+        if bare(&new) == bare(&old) {
+            return Ok(Outcome::Present);
+        }
+        let same_kind =
+            matches!((&new.when, &old.when), (When::Times(_), When::Times(_)) | (When::Special(_), When::Special(_)));
+        if !same_kind {
+            tab.remove(index);
+        }
+        tab.put(same_kind.then_some(index), new);
+        Ok(Outcome::Updated)
+    }
+
+    /// With chance decided; what was decided once stays.
+    fn settled(&self, machine: &dyn Probe, old: Option<&When>) -> Result<When> {
+        let When::Times(wished) = &self.when else { return Ok(self.when.clone()) };
+        let old = match old {
+            Some(When::Times(times)) => Some(times),
+            _ => None,
+        };
+        let mut times = wished.clone();
+        // The month first: it says how many days there are.
+        for index in [0, 1, 3, 4, 2] {
+            let Some((least, most)) = choice(index, &wished[index], &times[3]) else { continue };
+            let kept = old.map(|old| &old[index]).filter(|old| {
+                let within = old.parse::<u64>().is_ok_and(|number| (least..=most).contains(&number));
+                within || wished[index] == "random" && *old != "*"
+            });
+            times[index] = match kept {
+                Some(kept) => kept.clone(),
+                None => (least + random(machine)? % (most - least + 1)).to_string(),
+            };
+        }
+        Ok(When::Times(times))
+    }
+}
+
+/// From where to where somebody leaves it to chance: `random`, or `10:20`.
+fn choice(index: usize, wished: &str, month: &str) -> Option<(u64, u64)> {
+    const RANGES: [(u64, u64); 5] = [(0, 59), (0, 23), (1, 28), (1, 12), (0, 6)];
+    if wished == "random" {
+        let days = match month {
+            "1" | "3" | "5" | "7" | "8" | "10" | "12" => 31,
+            "4" | "6" | "9" | "11" => 30,
+            _ => 28,
+        };
+        return Some(if index == 2 { (1, days) } else { RANGES[index] });
+    }
+    let (a, b) = wished.split_once(':').filter(|_| index != 2)?;
+    let (a, b) = (a.parse().ok()?, b.parse().ok()?);
+    Some((u64::min(a, b), u64::max(a, b)))
+}
+
+fn random(machine: &dyn Probe) -> Result<u64> {
+    let path = std::path::Path::new("/dev/urandom");
+    let bytes = machine.read_at(path, 0, 8).map_err(|error| Error::io("read", path, &error))?;
+    Ok(bytes.into_iter().fold(0, |number, byte| number << 8 | u64::from(byte)) >> 1)
+}
+
+/// A time as users write it.
+pub fn time(value: &Value) -> String {
+    value.to_string().trim().to_lowercase()
+}
+
+/// An identifier as users write it; false stands for the command itself.
+pub fn identifier(value: &Value, cmd: &str) -> Option<String> {
+    match value {
+        Value::Bool(false) => Some(cmd.to_owned()),
+        Value::Null => None,
+        other => Some(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Fake;
+
+    fn wish(minute: &str, cmd: &str) -> Wish {
+        let mut times = ["*"; 5].map(str::to_owned);
+        times[0] = minute.to_owned();
+        let identifier = Some("id".to_owned());
+        Wish { when: When::Times(times), cmd: cmd.into(), identifier, comment: None, commented: false }
+    }
+
+    #[test]
+    fn chance_is_decided_once() {
+        let machine = Fake::new().file("/dev/urandom", [7; 64]);
+        let mut tab = Tab::parse("");
+        assert_eq!(wish("random", "x").set(&machine, &mut tab).expect("it can be set"), Outcome::New);
+        let text = tab.text();
+        assert_eq!(wish("random", "x").set(&machine, &mut tab).expect("it can be set"), Outcome::Present);
+        assert_eq!(wish("0:59", "x").set(&machine, &mut tab).expect("it can be set"), Outcome::Present);
+        assert_eq!(wish("random", "y").set(&machine, &mut tab).expect("it can be set"), Outcome::Updated);
+        assert_eq!(tab.text(), text.replace(" x\n", " y\n"));
+    }
+
+    #[test]
+    fn a_job_is_one_line() {
+        assert!(wish("*", "a\n* * * * * b").check().is_err());
+        assert!(wish("* *", "a").check().is_err());
+        assert!(wish("*/5", "a % b").check().is_ok());
+    }
+}

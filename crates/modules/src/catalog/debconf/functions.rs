@@ -1,0 +1,133 @@
+//! `debconf`'s functions.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::cp;
+use super::{Entry, Flag, Function, answers, entry};
+use crate::machine::System;
+use crate::{Error, Result};
+
+pub const FUNCTIONS: &[Entry] = &[entry::<GetSelections>(), entry::<Set>(), entry::<SetFile>(), entry::<Show>()];
+
+/// Every answer, by package: lists of question, type and value. Passwords are not shown.
+///
+/// ```text
+/// rocksalt '*' debconf.get_selections
+/// rocksalt '*' debconf.get_selections fetchempty=False
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetSelections {
+    /// Also those that are empty.
+    #[serde(default = "Flag::yes")]
+    fetchempty: Flag,
+}
+
+impl Function for GetSelections {
+    const NAME: &'static str = "debconf.get_selections";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let mut found = Map::new();
+        for mut answer in answers::all(machine)? {
+            if answer.value.is_empty() && !self.fetchempty {
+                continue;
+            }
+            answer.value = answer.shown().to_owned();
+            match found.get_mut(&answer.package) {
+                Some(Value::List(known)) => known.push(answer.to_value()),
+                _ => drop(found.insert(answer.package.as_str(), vec![answer.to_value()])),
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The answers to a package's questions: lists of question, type and value. Passwords are not shown.
+///
+/// ```text
+/// rocksalt '*' debconf.show tzdata
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Show {
+    /// The package.
+    name: String,
+}
+
+impl Function for Show {
+    const NAME: &'static str = "debconf.show";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let own = answers::all(machine)?.into_iter().filter(|answer| answer.package == self.name);
+        let own = own.map(|answer| answers::Answer { value: answer.shown().to_owned(), ..answer });
+        let found: Vec<Value> = own.map(|answer| answer.to_value()).collect();
+        Ok(if found.is_empty() { Value::Null } else { Value::List(found) })
+    }
+}
+
+/// Answers a question.
+///
+/// ```text
+/// rocksalt '*' debconf.set tzdata tzdata/Areas select Europe
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Set {
+    /// The package.
+    package: String,
+    /// The question.
+    question: String,
+    /// Its type: `string`, `boolean`, `select`, `multiselect`, `password`, `note`.
+    r#type: String,
+    /// The answer.
+    value: String,
+    /// Further words of the answer.
+    extra: Vec<String>,
+}
+
+impl Function for Set {
+    const NAME: &'static str = "debconf.set";
+    const REST: &'static str = "extra";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let value = std::iter::once(self.value).chain(self.extra).collect::<Vec<_>>().join(" ");
+        answers::set(machine, &answers::line(&self.package, &self.question, &self.r#type, &value)?)?;
+        Ok(true)
+    }
+}
+
+/// Gives the answers of a file, as `debconf-set-selections` takes them.
+///
+/// ```text
+/// rocksalt '*' debconf.set_file salt://answers
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SetFile {
+    /// `salt://…`, `http(s)://…` or a path on the target.
+    path: String,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+    /// Taken and ignored.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl Function for SetFile {
+    const NAME: &'static str = "debconf.set_file";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let Some(content) = cp::source::content(machine, &self.path, self.saltenv.as_deref())? else {
+            return Ok(false);
+        };
+        let text = String::from_utf8(content).map_err(|_| Error::failed(format!("{} is no text", self.path)))?;
+        answers::set(machine, &text)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,355 @@
+//! The arguments of a container as users write them, and the words of the command that makes it so.
+
+use rocksalt_core::{Map, Value, json, nearest};
+
+use crate::text::digest::{Kind as Sum, raw};
+use crate::text::words;
+use crate::{Error, Result};
+
+/// How a value becomes words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// `--flag` if it is true.
+    Flag,
+    /// `--option=value`.
+    Text,
+    /// `--option=value` for each of a list, or of a text with commas.
+    List,
+    /// `--option=key=value` for each of a map, or of a list of such texts.
+    Pairs,
+    /// As `Pairs`, with a colon between.
+    Colons,
+    /// Variables: the names among the words, the values in the environment, where only root reads them.
+    Variables,
+    /// Nothing: it means nothing here.
+    Ignored,
+}
+
+/// Salt's name, other names of the same, the option, and how its value is written. Alphabetical.
+const OPTIONS: &[(&str, &[&str], &str, Form)] = &[
+    ("auto_remove", &["rm"], "rm", Form::Flag),
+    ("binds", &[], "volume", Form::List),
+    ("blkio_weight", &[], "blkio-weight", Form::Text),
+    ("cap_add", &[], "cap-add", Form::List),
+    ("cap_drop", &[], "cap-drop", Form::List),
+    ("client_timeout", &[], "", Form::Ignored),
+    ("cpu_period", &[], "cpu-period", Form::Text),
+    ("cpu_quota", &[], "cpu-quota", Form::Text),
+    ("cpu_shares", &[], "cpu-shares", Form::Text),
+    ("cpuset_cpus", &["cpuset"], "cpuset-cpus", Form::Text),
+    ("cpuset_mems", &[], "cpuset-mems", Form::Text),
+    ("detach", &[], "", Form::Ignored),
+    ("devices", &["device"], "device", Form::List),
+    ("dns", &[], "dns", Form::List),
+    ("dns_opt", &["dns_option"], "dns-option", Form::List),
+    ("dns_search", &[], "dns-search", Form::List),
+    ("entrypoint", &[], "entrypoint", Form::Text),
+    ("environment", &["env"], "env", Form::Variables),
+    ("extra_hosts", &["add_host"], "add-host", Form::Colons),
+    ("group_add", &[], "group-add", Form::List),
+    ("hostname", &[], "hostname", Form::Text),
+    ("ignore_collisions", &[], "", Form::Ignored),
+    ("ipc_mode", &["ipc"], "ipc", Form::Text),
+    ("labels", &["label"], "label", Form::Pairs),
+    ("links", &["link"], "link", Form::Colons),
+    ("log_driver", &[], "log-driver", Form::Text),
+    ("log_opt", &[], "log-opt", Form::Pairs),
+    ("mac_address", &[], "mac-address", Form::Text),
+    ("mem_limit", &["memory"], "memory", Form::Text),
+    ("mem_swappiness", &["memory_swappiness"], "memory-swappiness", Form::Text),
+    ("memswap_limit", &["memory_swap"], "memory-swap", Form::Text),
+    ("network_mode", &["net"], "network", Form::Text),
+    ("oom_kill_disable", &[], "oom-kill-disable", Form::Flag),
+    ("oom_score_adj", &[], "oom-score-adj", Form::Text),
+    ("pid_mode", &["pid"], "pid", Form::Text),
+    ("pids_limit", &[], "pids-limit", Form::Text),
+    ("port_bindings", &["publish"], "publish", Form::List),
+    ("ports", &["expose"], "expose", Form::List),
+    ("privileged", &[], "privileged", Form::Flag),
+    ("publish_all_ports", &["publish_all"], "publish-all", Form::Flag),
+    ("read_only", &[], "read-only", Form::Flag),
+    ("restart_policy", &["restart"], "restart", Form::Text),
+    ("security_opt", &[], "security-opt", Form::List),
+    ("shm_size", &[], "shm-size", Form::Text),
+    ("skip_translate", &[], "", Form::Ignored),
+    ("stdin_open", &["interactive"], "interactive", Form::Flag),
+    ("stop_signal", &[], "stop-signal", Form::Text),
+    ("stop_timeout", &[], "stop-timeout", Form::Text),
+    ("sysctls", &["sysctl"], "sysctl", Form::Pairs),
+    ("tmpfs", &[], "tmpfs", Form::Colons),
+    ("tty", &[], "tty", Form::Flag),
+    ("ulimits", &["ulimit"], "ulimit", Form::List),
+    ("user", &[], "user", Form::Text),
+    ("userns_mode", &["userns"], "userns", Form::Text),
+    ("uts_mode", &["uts"], "uts", Form::Text),
+    ("validate_ip_addrs", &[], "", Form::Ignored),
+    ("volume_driver", &[], "volume-driver", Form::Text),
+    ("volumes", &["volume"], "volume", Form::List),
+    ("volumes_from", &[], "volumes-from", Form::List),
+    ("working_dir", &["workdir"], "workdir", Form::Text),
+];
+
+/// How a container shall be.
+#[derive(Debug, Default)]
+pub struct Wish {
+    /// The options of the command.
+    pub options: Vec<String>,
+    /// What the container runs; nothing: what its image says.
+    pub command: Vec<String>,
+    pub variables: Vec<(String, String)>,
+    /// The arguments by Salt's own names.
+    pub given: Map,
+    /// Networks besides the first, each with its own options.
+    pub networks: Vec<(String, Vec<String>)>,
+}
+
+/// The label that says what a container was made of.
+pub const LABEL: &str = "rocksalt.config";
+
+impl Wish {
+    pub fn new(kwargs: &Map, networks: &Value) -> Result<Wish> {
+        let mut wish = Wish::default();
+        for (key, value) in kwargs.iter() {
+            let key = key.to_string();
+            if key == "command" || key == "cmd" {
+                wish.command = command(value)?;
+                wish.given.insert("command", value.clone());
+                continue;
+            }
+            let known = OPTIONS.iter().find(|(name, other, ..)| *name == key || other.contains(&key.as_str()));
+            let Some((name, _, option, form)) = known else {
+                let names = OPTIONS.iter().map(|(name, ..)| *name).chain(["command", "image", "networks", "force"]);
+                return Err(Error::arguments(format!("there is no argument '{key}'{}", nearest::hint(&key, names))));
+            };
+            if wish.given.contains_key(name) {
+                return Err(Error::arguments(format!("'{name}' is given twice, under two names")));
+            }
+            wish.given.insert(*name, value.clone());
+            wish.add(name, option, *form, value)?;
+        }
+        wish.connect(networks)?;
+        Ok(wish)
+    }
+
+    fn add(&mut self, name: &str, option: &str, form: Form, value: &Value) -> Result<()> {
+        match form {
+            Form::Ignored => {}
+            Form::Flag => self.options.extend(value.truth().then(|| format!("--{option}"))),
+            Form::Text => self.options.extend((!value.is_null()).then(|| format!("--{option}={value}"))),
+            Form::List => self.options.extend(items(value).iter().map(|item| format!("--{option}={item}"))),
+            Form::Pairs | Form::Colons => {
+                let between = if form == Form::Pairs { "=" } else { ":" };
+                let pair = |(key, value): &(String, Option<String>)| match value {
+                    Some(value) => format!("--{option}={key}{between}{value}"),
+                    None => format!("--{option}={key}"),
+                };
+                self.options.extend(pairs(name, value, between)?.iter().map(pair));
+            }
+            Form::Variables => {
+                self.variables =
+                    pairs(name, value, "=")?.into_iter().map(|(key, value)| (key, value.unwrap_or_default())).collect();
+            }
+        }
+        Ok(())
+    }
+
+    /// The first network comes with the container, the others are connected to it.
+    fn connect(&mut self, networks: &Value) -> Result<()> {
+        let odd = || Error::arguments("Invalid network configuration").hint("write a list of names, or of maps");
+        let mut all: Vec<(String, Vec<String>)> = Vec::new();
+        let entries: Vec<(Value, Value)> = match networks {
+            Value::Null => Vec::new(),
+            Value::Map(map) => map.clone().into_iter().collect(),
+            other => {
+                let mut entries = Vec::new();
+                for item in items_of(other) {
+                    match item {
+                        Value::Map(map) => entries.extend(map),
+                        name => entries.push((name, Value::Null)),
+                    }
+                }
+                entries
+            }
+        };
+        for (name, settings) in entries {
+            let mut options = Vec::new();
+            for (key, value) in pairs("networks", &settings, "=").map_err(|_| odd())? {
+                let value = value.unwrap_or_default();
+                match key.as_str() {
+                    "ipv4_address" => options.push(format!("--ip={value}")),
+                    "ipv6_address" => options.push(format!("--ip6={value}")),
+                    "aliases" => options.extend(list_text(&value).into_iter().map(|name| format!("--alias={name}"))),
+                    "links" => options.extend(list_text(&value).into_iter().map(|name| format!("--link={name}"))),
+                    other => return Err(Error::arguments(format!("networks: there is no setting '{other}'"))),
+                }
+            }
+            all.push((name.to_string(), options));
+        }
+        let mut all = all.into_iter();
+        if let Some((name, options)) = all.next() {
+            self.options.push(format!("--network={name}"));
+            self.options.extend(options.into_iter().map(|option| option.replacen("--alias=", "--network-alias=", 1)));
+        }
+        self.networks = all.collect();
+        Ok(())
+    }
+
+    /// What tells one configuration from another. Whoever can see the label can see all that it is made of.
+    pub fn fingerprint(&self) -> String {
+        let texts = |texts: &[String]| Value::List(texts.iter().map(|text| text.as_str().into()).collect());
+        let pair = |(key, value): &(String, String)| Value::from(format!("{key}={value}"));
+        let whole = Value::List(vec![
+            texts(&self.options),
+            texts(&self.command),
+            Value::List(self.variables.iter().map(pair).collect()),
+            Value::List(
+                self.networks
+                    .iter()
+                    .map(|(name, options)| Value::List(vec![name.as_str().into(), texts(options)]))
+                    .collect(),
+            ),
+        ]);
+        raw(Sum::Sha256, json::compact(&whole).as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The whole command that makes the container, and the variables that it needs beside it.
+    pub fn create(&self, name: &str, image: &str) -> (Vec<String>, Vec<(String, Option<String>)>) {
+        let mut words = vec!["container".into(), "create".into(), format!("--name={name}")];
+        words.push(format!("--label={LABEL}={}", self.fingerprint()));
+        words.extend(self.options.iter().cloned());
+        let mut environment = Vec::new();
+        for (key, value) in &self.variables {
+            if is_clients_own(key) {
+                words.push(format!("--env={key}={value}"));
+            } else {
+                words.push(format!("--env={key}"));
+                environment.push((key.clone(), Some(value.clone())));
+            }
+        }
+        words.push(image.to_owned());
+        words.extend(self.command.iter().cloned());
+        (words, environment)
+    }
+}
+
+/// Variables that would change how the client itself works.
+fn is_clients_own(name: &str) -> bool {
+    let prefixes = ["DOCKER_", "CONTAINER", "XDG_", "LD_", "LC_", "PODMAN_", "BUILDAH_", "REGISTRY_"];
+    let names = [
+        "PATH",
+        "HOME",
+        "USER",
+        "LANG",
+        "TMPDIR",
+        "http_proxy",
+        "https_proxy",
+        "no_proxy",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "NO_PROXY",
+    ];
+    names.contains(&name) || prefixes.iter().any(|prefix| name.starts_with(prefix))
+}
+
+fn command(value: &Value) -> Result<Vec<String>> {
+    match value {
+        Value::Null => Ok(Vec::new()),
+        Value::List(words) => Ok(words.iter().map(ToString::to_string).collect()),
+        text => words::split(&text.to_string())
+            .map_err(|reason| Error::arguments(format!("command: '{text}' can't be split into words: {reason}"))),
+    }
+}
+
+fn items_of(value: &Value) -> Vec<Value> {
+    match value {
+        Value::List(items) => items.clone(),
+        Value::String(text) => list_text(text).into_iter().map(Value::from).collect(),
+        Value::Null => Vec::new(),
+        other => vec![other.clone()],
+    }
+}
+
+fn items(value: &Value) -> Vec<String> {
+    items_of(value).iter().map(ToString::to_string).collect()
+}
+
+fn list_text(text: &str) -> Vec<String> {
+    let inner = text.trim_start_matches('[').trim_end_matches(']');
+    inner.split(',').map(|item| item.trim().trim_matches('\'').to_owned()).filter(|item| !item.is_empty()).collect()
+}
+
+/// A map, a list of maps with one entry, or a list of texts.
+fn pairs(name: &str, value: &Value, between: &str) -> Result<Vec<(String, Option<String>)>> {
+    let mut found = Vec::new();
+    let shown = |value: &Value| if value.is_null() { None } else { Some(value.to_string()) };
+    match value {
+        Value::Null => {}
+        Value::Map(map) => found.extend(map.iter().map(|(key, value)| (key.to_string(), shown(value)))),
+        other => {
+            for item in items_of(other) {
+                match item {
+                    Value::Map(map) => found.extend(map.iter().map(|(key, value)| (key.to_string(), shown(value)))),
+                    Value::List(_) => {
+                        return Err(Error::arguments(format!("{name}: a map or a list of texts is needed")));
+                    }
+                    text => {
+                        let text = text.to_string();
+                        let (key, value) =
+                            text.split_once(between).map_or((text.as_str(), None), |(key, value)| (key, Some(value)));
+                        found.push((key.to_owned(), value.map(str::to_owned)));
+                    }
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use rocksalt_core::yaml;
+
+    use super::*;
+
+    fn wish(text: &str, networks: &str) -> Result<Wish> {
+        let arguments = yaml::parse(text).expect("it is YAML").as_map().expect("it is a map").clone();
+        Wish::new(&arguments, &yaml::parse(networks).expect("it is YAML"))
+    }
+
+    #[test]
+    fn arguments_become_words() {
+        let made = wish(
+            "{environment: [SECRET: s3cr3t, PATH: /x, EMPTY: ''], port_bindings: '80:8080,443:8443', binds: ['/a:/b:ro'], \
+             restart: 'on-failure:3', privileged: true, labels: {a: b}, extra_hosts: {db: 10.0.0.1}, \
+             command: 'sh -c \"echo hi\"', detach: true, read_only: false}",
+            "[front, {back: [{ipv4_address: 10.1.0.5}, {aliases: [one, two]}]}]",
+        )
+        .expect("the arguments are fine");
+        let (words, environment) = made.create("web", "nginx:1");
+        let text = words.join(" ");
+        assert!(!text.contains("s3cr3t") && environment.contains(&("SECRET".into(), Some("s3cr3t".into()))), "{text}");
+        assert!(text.starts_with(&format!("container create --name=web --label={LABEL}=")), "{text}");
+        let rest = "--publish=80:8080 --publish=443:8443 --volume=/a:/b:ro --restart=on-failure:3 --privileged --label=a=b \
+                    --add-host=db:10.0.0.1 --network=front --env=SECRET --env=PATH=/x --env=EMPTY nginx:1 sh -c echo hi";
+        assert!(text.ends_with(rest), "{text}");
+        let back = vec!["--ip=10.1.0.5".to_owned(), "--alias=one".into(), "--alias=two".into()];
+        assert_eq!(made.networks, [("back".to_owned(), back)]);
+    }
+
+    #[test]
+    fn odd_arguments_are_named() {
+        let error = |text| wish(text, "null").expect_err("it is odd").to_string();
+        assert_eq!(error("{port_binding: 80}"), "there is no argument 'port_binding'; did you mean 'port_bindings'?");
+        assert_eq!(error("{restart: no, restart_policy: always}"), "'restart_policy' is given twice, under two names");
+        assert!(wish("{}", "{a: {mtu: 4}}").is_err());
+    }
+
+    #[test]
+    fn other_configurations_have_other_fingerprints() {
+        let print = |text| wish(text, "null").expect("it is fine").fingerprint();
+        assert_eq!(print("{user: a}"), print("{user: a}"));
+        assert_ne!(print("{user: a}"), print("{user: b}"));
+        assert_ne!(print("{env: {A: 1}}"), print("{env: {A: 2}}"));
+        assert_eq!(print("{env: {A: 1}, skip_translate: true}"), print("{environment: {A: 1}}"));
+    }
+}

@@ -1,0 +1,530 @@
+//! The functions of `docker`.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::engine::{Engine, sound};
+use super::states::condition;
+use super::{Entry, Function, entry};
+use crate::catalog::file::Flag;
+use crate::machine::System;
+use crate::text::words;
+use crate::{Error, Result};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<Exists>(),
+    entry::<InspectContainer>(),
+    entry::<InspectImage>(),
+    entry::<InspectNetwork>(),
+    entry::<InspectVolume>(),
+    entry::<Kill>(),
+    entry::<ListContainers>(),
+    entry::<ListTags>(),
+    entry::<Logs>(),
+    entry::<Pause>(),
+    entry::<Pull>(),
+    entry::<Restart>(),
+    entry::<Rm>(),
+    entry::<Rmi>(),
+    entry::<Run>(),
+    entry::<Start>(),
+    entry::<StateOf>(),
+    entry::<Stop>(),
+    entry::<Unpause>(),
+    entry::<Version>(),
+];
+
+/// Whether there is such a container.
+///
+/// ```text
+/// rocksalt '*' docker.exists web
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Exists {
+    /// The container's name.
+    name: String,
+}
+
+impl Function for Exists {
+    const NAME: &'static str = "docker.exists";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let engine = Engine::find(machine)?;
+        Ok(engine.inspect(machine, "container", sound(&self.name)?)?.is_some())
+    }
+}
+
+/// What there is to know of a container.
+///
+/// ```text
+/// rocksalt '*' docker.inspect_container web
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct InspectContainer {
+    /// Its name.
+    name: String,
+}
+
+impl Function for InspectContainer {
+    const NAME: &'static str = "docker.inspect_container";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let engine = Engine::find(machine)?;
+        found(&engine, machine, "container", &self.name)
+    }
+}
+
+/// What there is to know of an image.
+///
+/// ```text
+/// rocksalt '*' docker.inspect_image nginx:1.25
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct InspectImage {
+    /// Its name.
+    name: String,
+}
+
+impl Function for InspectImage {
+    const NAME: &'static str = "docker.inspect_image";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let engine = Engine::find(machine)?;
+        found(&engine, machine, "image", &self.name)
+    }
+}
+
+/// What there is to know of a network.
+///
+/// ```text
+/// rocksalt '*' docker.inspect_network back
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct InspectNetwork {
+    /// Its name.
+    name: String,
+}
+
+impl Function for InspectNetwork {
+    const NAME: &'static str = "docker.inspect_network";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let engine = Engine::find(machine)?;
+        found(&engine, machine, "network", &self.name)
+    }
+}
+
+/// What there is to know of a volume.
+///
+/// ```text
+/// rocksalt '*' docker.inspect_volume back
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct InspectVolume {
+    /// Its name.
+    name: String,
+}
+
+impl Function for InspectVolume {
+    const NAME: &'static str = "docker.inspect_volume";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let engine = Engine::find(machine)?;
+        found(&engine, machine, "volume", &self.name)
+    }
+}
+
+/// Ends a container at once.
+///
+/// ```text
+/// rocksalt '*' docker.kill web
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Kill {
+    /// The container's name.
+    name: String,
+}
+
+impl Function for Kill {
+    const NAME: &'static str = "docker.kill";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let engine = Engine::find(machine)?;
+        act(&engine, machine, &["kill"], &self.name)
+    }
+}
+
+/// The names of the containers that run, or of all.
+///
+/// ```text
+/// rocksalt '*' docker.list_containers
+/// rocksalt '*' docker.list_containers all=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListContainers {
+    /// Those that do not run, too.
+    #[serde(default)]
+    all: Flag,
+}
+
+impl Function for ListContainers {
+    const NAME: &'static str = "docker.list_containers";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        let engine = Engine::find(machine)?;
+        let words: &[&str] =
+            if self.all.0 { &["ps", "--all", "--format={{.Names}}"] } else { &["ps", "--format={{.Names}}"] };
+        Ok(lines(&engine.ask(machine, words)?))
+    }
+}
+
+/// The names and tags of all images.
+///
+/// ```text
+/// rocksalt '*' docker.list_tags
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListTags {}
+
+impl Function for ListTags {
+    const NAME: &'static str = "docker.list_tags";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        let engine = Engine::find(machine)?;
+        let printed = engine.ask(machine, &["images", "--format={{.Repository}}:{{.Tag}}"])?;
+        Ok(lines(&printed).into_iter().filter(|name| !name.contains("<none>")).collect())
+    }
+}
+
+/// What a container has printed.
+///
+/// ```text
+/// rocksalt '*' docker.logs web
+/// rocksalt '*' docker.logs web tail=20
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Logs {
+    /// The container's name.
+    name: String,
+    /// Only the last lines.
+    #[serde(default)]
+    tail: Option<u64>,
+}
+
+impl Function for Logs {
+    const NAME: &'static str = "docker.logs";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let engine = Engine::find(machine)?;
+        let tail = self.tail.map(|count| format!("--tail={count}"));
+        let words: Vec<&str> = ["logs"].into_iter().chain(tail.as_deref()).chain([sound(&self.name)?]).collect();
+        engine.ask(machine, &words)
+    }
+}
+
+/// Lets a container stand still.
+///
+/// ```text
+/// rocksalt '*' docker.pause web
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Pause {
+    /// The container's name.
+    name: String,
+}
+
+impl Function for Pause {
+    const NAME: &'static str = "docker.pause";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let engine = Engine::find(machine)?;
+        act(&engine, machine, &["pause"], &self.name)
+    }
+}
+
+/// Fetches an image; gives what there is to know of it.
+///
+/// ```text
+/// rocksalt '*' docker.pull nginx:1.25
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Pull {
+    /// Its name and tag.
+    image: String,
+}
+
+impl Function for Pull {
+    const NAME: &'static str = "docker.pull";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let engine = Engine::find(machine)?;
+        engine.tell(machine, &["pull", sound(&self.image)?])?;
+        found(&engine, machine, "image", &self.image)
+    }
+}
+
+/// Stops a container and starts it again.
+///
+/// ```text
+/// rocksalt '*' docker.restart web
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Restart {
+    /// The container's name.
+    name: String,
+}
+
+impl Function for Restart {
+    const NAME: &'static str = "docker.restart";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let engine = Engine::find(machine)?;
+        act(&engine, machine, &["restart"], &self.name)
+    }
+}
+
+/// Removes a container.
+///
+/// ```text
+/// rocksalt '*' docker.rm web
+/// rocksalt '*' docker.rm web force=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Rm {
+    /// The container's name.
+    name: String,
+    /// Even if it runs.
+    #[serde(default)]
+    force: Flag,
+}
+
+impl Function for Rm {
+    const NAME: &'static str = "docker.rm";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let engine = Engine::find(machine)?;
+        let words: &[&str] = if self.force.0 { &["rm", "--force"] } else { &["rm"] };
+        let words: Vec<&str> = words.iter().copied().chain([sound(&self.name)?]).collect();
+        engine.tell(machine, &words)?;
+        Ok(true)
+    }
+}
+
+/// Removes images.
+///
+/// ```text
+/// rocksalt '*' docker.rmi nginx:1.24
+/// rocksalt '*' docker.rmi nginx:1.24 force=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Rmi {
+    /// Their names.
+    names: Vec<String>,
+    /// Even if containers use them.
+    #[serde(default)]
+    force: Flag,
+}
+
+impl Function for Rmi {
+    const NAME: &'static str = "docker.rmi";
+    const REST: &'static str = "names";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let engine = Engine::find(machine)?;
+        for name in &self.names {
+            let words: &[&str] = if self.force.0 { &["rmi", "--force"] } else { &["rmi"] };
+            let words: Vec<&str> = words.iter().copied().chain([sound(name)?]).collect();
+            engine.tell(machine, &words)?;
+        }
+        Ok(true)
+    }
+}
+
+/// Runs a command in a container; gives what it prints.
+///
+/// ```text
+/// rocksalt '*' docker.run web 'ls -l /'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Run {
+    /// The container's name.
+    name: String,
+    /// The command.
+    cmd: String,
+}
+
+impl Function for Run {
+    const NAME: &'static str = "docker.run";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let engine = Engine::find(machine)?;
+        let words = words::split(&self.cmd)
+            .map_err(|reason| Error::arguments(format!("cmd: '{}' can't be split into words: {reason}", self.cmd)))?;
+        let words: Vec<&str> =
+            ["exec", sound(&self.name)?].into_iter().chain(words.iter().map(String::as_str)).collect();
+        engine.tell(machine, &words)
+    }
+}
+
+/// Starts a container.
+///
+/// ```text
+/// rocksalt '*' docker.start web
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Start {
+    /// The container's name.
+    name: String,
+}
+
+impl Function for Start {
+    const NAME: &'static str = "docker.start";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let engine = Engine::find(machine)?;
+        act(&engine, machine, &["start"], &self.name)
+    }
+}
+
+/// Whether a container is `running`, `paused` or `stopped`.
+///
+/// ```text
+/// rocksalt '*' docker.state web
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct StateOf {
+    /// The container's name.
+    name: String,
+}
+
+impl Function for StateOf {
+    const NAME: &'static str = "docker.state";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let engine = Engine::find(machine)?;
+        Ok(condition(&found(&engine, machine, "container", &self.name)?).to_owned())
+    }
+}
+
+/// Stops a container.
+///
+/// ```text
+/// rocksalt '*' docker.stop web
+/// rocksalt '*' docker.stop web timeout=30
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Stop {
+    /// The container's name.
+    name: String,
+    /// Seconds that it has to end by itself.
+    #[serde(default)]
+    timeout: Option<u64>,
+}
+
+impl Function for Stop {
+    const NAME: &'static str = "docker.stop";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let engine = Engine::find(machine)?;
+        let time = self.timeout.map(|seconds| format!("--time={seconds}"));
+        let words: Vec<&str> = ["stop"].into_iter().chain(time.as_deref()).collect();
+        act(&engine, machine, &words, &self.name)
+    }
+}
+
+/// Lets a container go on.
+///
+/// ```text
+/// rocksalt '*' docker.unpause web
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Unpause {
+    /// The container's name.
+    name: String,
+}
+
+impl Function for Unpause {
+    const NAME: &'static str = "docker.unpause";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let engine = Engine::find(machine)?;
+        act(&engine, machine, &["unpause"], &self.name)
+    }
+}
+
+/// The version of the program that keeps containers.
+///
+/// ```text
+/// rocksalt '*' docker.version
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Version {}
+
+impl Function for Version {
+    const NAME: &'static str = "docker.version";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let engine = Engine::find(machine)?;
+        Ok(engine.ask(machine, &["version", "--format={{.Client.Version}}"])?.trim().to_owned())
+    }
+}
+
+/// What there is to know of something that must be there.
+fn found(engine: &Engine, machine: &dyn System, kind: &str, name: &str) -> Result<Value> {
+    let found = engine.inspect(machine, kind, sound(name)?)?;
+    found.ok_or_else(|| Error::failed(format!("there is no {kind} '{name}'")))
+}
+
+/// Does something to a container, and tells how it was and is.
+fn act(engine: &Engine, machine: &dyn System, words: &[&str], name: &str) -> Result<Map> {
+    let before = condition(&found(engine, machine, "container", name)?);
+    let words: Vec<&str> = words.iter().copied().chain([sound(name)?]).collect();
+    engine.tell(machine, &words)?;
+    let after = condition(&found(engine, machine, "container", name)?);
+    let state = Map::from_iter([("old".into(), before.into()), ("new".into(), after.into())]);
+    Ok(Map::from_iter([("result".into(), Value::Bool(true)), ("state".into(), state.into())]))
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}

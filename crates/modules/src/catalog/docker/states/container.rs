@@ -1,0 +1,296 @@
+//! `docker_container.running`: a container as it shall be.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::arguments::Wish;
+use super::super::difference;
+use super::super::engine::{Engine, sound};
+use super::{Decision, State, Step, Verdict, sql};
+use crate::Result;
+use crate::catalog::file::Flag;
+use crate::machine::{Probe, System};
+
+/// Makes sure that a container runs, with these settings.
+///
+/// ```yaml
+/// web:
+///   docker_container.running:
+///     - image: nginx:1.25
+///     - port_bindings: ['80:80']
+///     - binds: ['/srv/www:/usr/share/nginx/html:ro']
+///     - environment: {TZ: Europe/Berlin}
+///     - restart_policy: always
+/// ```
+///
+/// Takes what `docker create` takes, under Salt's names: `command`, `environment`, `port_bindings`, `ports`, `binds`,
+/// `volumes`, `restart_policy`, `network_mode`, `privileged`, `user`, `hostname`, `labels`, `cap_add` … A container
+/// whose image or settings differ is replaced; the new one is made before the old one is removed.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Running {
+    /// The container's name.
+    name: String,
+    /// The image, which is pulled if it is not there.
+    #[serde(default)]
+    image: Option<String>,
+    /// Networks that it is in and no others: names, or maps with `ipv4_address`, `ipv6_address`, `aliases`, `links`.
+    #[serde(default)]
+    networks: Value,
+    /// Replace it even if nothing differs.
+    #[serde(default)]
+    force: Flag,
+    /// What a change of something that it watches does: `force` replaces it, else the signal to send.
+    #[serde(default = "replace")]
+    watch_action: String,
+    /// Start it if it doesn't run.
+    #[serde(default = "Flag::yes")]
+    start: Flag,
+    /// Seconds that it has to end by itself before it is killed.
+    #[serde(default)]
+    shutdown_timeout: Option<u64>,
+    /// All other settings.
+    kwargs: Map,
+}
+
+fn replace() -> String {
+    "force".into()
+}
+
+/// What is to be done.
+pub struct Work {
+    engine: Engine,
+    wish: Wish,
+    image: String,
+    /// The image must be fetched first.
+    pull: bool,
+    exists: bool,
+    /// Make a new one.
+    make: bool,
+    signal: Option<String>,
+    before: Option<&'static str>,
+    old_image: Option<String>,
+    changes: Map,
+    comments: Vec<String>,
+}
+
+impl State for Running {
+    const NAME: &'static str = "docker_container.running";
+    const WATCHES: bool = true;
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+        sql::or_bad(self.look(machine, step, self.force.0, false))
+    }
+
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+        let force = self.watch_action == "force";
+        sql::or_bad(self.look(machine, step, force, !force))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let mut verdict = Verdict::good("");
+        let mut comments = work.comments.clone();
+        let done = self.perform(work, machine, &mut verdict.changes, &mut comments);
+        if let Err(error) = done {
+            verdict.result = Some(false);
+            comments.push(error.to_string());
+        }
+        verdict.comment = told(&comments);
+        Ok(verdict)
+    }
+}
+
+impl Running {
+    /// A container that was not there is started in any case, as in Salt.
+    fn starts(&self, make: bool, exists: bool, before: Option<&str>) -> bool {
+        match make {
+            true => !exists || self.start.0,
+            false => self.start.0 && before != Some("running"),
+        }
+    }
+
+    fn look(&self, machine: &dyn Probe, _: &Step<'_>, force: bool, signal: bool) -> Result<Decision<Work>> {
+        let name = sound(&self.name)?;
+        let Some(image) = self.image.as_deref().filter(|image| !image.is_empty()) else {
+            return sql::settled(Verdict::bad("The 'image' argument is required"));
+        };
+        let wish = Wish::new(&self.kwargs, &self.networks)?;
+        let engine = Engine::find(machine)?;
+        let id = |thing: &Value, key: &str| thing.walk(key, "/").map(|id| bare(&id.to_string()));
+        let image_id = engine.inspect(machine, "image", sound(image)?)?.and_then(|found| id(&found, "Id"));
+        let container = engine.inspect(machine, "container", name)?;
+        let old_image = container.as_ref().and_then(|container| id(container, "Image"));
+        let before = container.as_ref().map(condition);
+        let mut changes = Map::new();
+        let other_image = container.is_some() && old_image != image_id;
+        if let Some(container) = container.as_ref().filter(|_| !force && !other_image) {
+            let differences = difference::of(container, &wish);
+            if !differences.is_empty() {
+                changes.insert("container", differences);
+            }
+        }
+        let make = container.is_none() || force || other_image || !changes.is_empty();
+        let signal = (signal && !make).then(|| self.watch_action.clone());
+        let mut comments = Vec::new();
+        if let Some(signal) = &signal {
+            changes.insert("signal", signal.as_str());
+        } else if !make {
+            comments.push(format!("Container '{name}' is already configured as specified"));
+        }
+        let start = self.starts(make, container.is_some(), before);
+        if !make && !start && signal.is_none() {
+            return sql::settled(Verdict::good(told(&comments)));
+        }
+        let after = if start {
+            "running"
+        } else if make {
+            "stopped"
+        } else {
+            before.unwrap_or("stopped")
+        };
+        let mut foretold = changes.clone();
+        if before != Some(after) {
+            foretold.insert("state", state(before, after));
+        }
+        if other_image {
+            foretold.insert("image", changed(old_image.clone().into(), image_id.clone().into()));
+        }
+        if force && container.is_some() {
+            foretold.insert("forced_update", true);
+        }
+        let mut would = comments.clone();
+        match (&signal, make) {
+            (Some(signal), _) => would.push(format!("Signal {signal} would be sent to container")),
+            (None, true) => {
+                would.push(format!(
+                    "Container '{name}' would be {}",
+                    if container.is_some() { "replaced" } else { "created" }
+                ));
+            }
+            (None, false) => would.push("Container would be started".into()),
+        }
+        let verdict = Verdict::would(told(&would)).changes(foretold);
+        let work = Work {
+            engine,
+            wish,
+            image: image.to_owned(),
+            pull: image_id.is_none(),
+            exists: container.is_some(),
+            make,
+            signal,
+            before,
+            old_image,
+            changes,
+            comments,
+        };
+        Ok(Decision::Change(work, verdict))
+    }
+
+    fn perform(&self, work: Work, machine: &dyn System, changes: &mut Map, comments: &mut Vec<String>) -> Result<()> {
+        let (engine, name) = (&work.engine, self.name.as_str());
+        if work.pull {
+            engine.tell(machine, &["pull", &work.image])?;
+        }
+        changes.extend(work.changes);
+        if let Some(signal) = &work.signal {
+            engine.tell(machine, &["kill", &format!("--signal={signal}"), name])?;
+            comments.push(format!("Sent signal {signal} to container"));
+        }
+        if work.make {
+            let place = if work.exists { format!("{name}-rocksalt-new") } else { name.to_owned() };
+            if work.exists && engine.inspect(machine, "container", &place)?.is_some() {
+                // A run before this one was ended in the middle.
+                engine.tell(machine, &["rm", "--force", &place])?;
+            }
+            let added = self.make(engine, machine, &work.wish, &place, &work.image)?;
+            let mut ids = Map::new();
+            if work.exists {
+                let removed = engine.inspect(machine, "container", name)?;
+                let id = removed.and_then(|container| container.walk("Id", "/").cloned()).unwrap_or_default();
+                let wait = self.shutdown_timeout.map(|seconds| format!("--time={seconds}"));
+                let stop: Vec<&str> = ["stop"].into_iter().chain(wait.as_deref()).chain([name]).collect();
+                engine.tell(machine, &stop)?;
+                engine.tell(machine, &["rm", name])?;
+                engine.tell(machine, &["rename", &place, name])?;
+                ids.insert("removed", Value::List(vec![id]));
+                comments.push(format!("Replaced container '{name}'"));
+            } else {
+                comments.push(format!("Created container '{name}'"));
+            }
+            ids.insert("added", added);
+            changes.insert("container_id", ids);
+        }
+        if self.starts(work.make, work.exists, work.before) {
+            engine.tell(machine, &["start", name])?;
+        }
+        let now = engine.inspect(machine, "container", name)?;
+        let after = now.as_ref().map_or("absent", condition);
+        if work.before != Some(after) {
+            changes.insert("state", state(work.before, after));
+            if let Some(before) = work.before {
+                comments.push(format!("State changed from '{before}' to '{after}'"));
+            }
+        }
+        let image = now.and_then(|container| container.walk("Image", "/").map(|id| bare(&id.to_string())));
+        if work.exists && image != work.old_image {
+            comments.push("Container has a new image".into());
+            changes.insert("image", changed(work.old_image.into(), image.into()));
+        }
+        match after == "running" || !self.start {
+            true => Ok(()),
+            false => Err(crate::Error::failed(match engine.ask(machine, &["logs", "--tail=20", name]) {
+                Ok(log) if !log.trim().is_empty() => format!("Container is not running; it last said:\n{}", log.trim()),
+                _ => "Container is not running".to_owned(),
+            })),
+        }
+    }
+
+    /// Makes the container and puts it into its networks; what is half done is removed.
+    fn make(&self, engine: &Engine, machine: &dyn System, wish: &Wish, name: &str, image: &str) -> Result<String> {
+        let (words, environment) = wish.create(name, image);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let id = engine.tell_with(machine, &words, &environment)?.trim().to_owned();
+        for (network, options) in &wish.networks {
+            let mut words = vec!["network", "connect"];
+            words.extend(options.iter().map(String::as_str));
+            words.extend([network.as_str(), name]);
+            if let Err(error) = engine.tell(machine, &words) {
+                let _ = engine.tell(machine, &["rm", "--force", name]);
+                return Err(error);
+            }
+        }
+        // Podman prints nothing else; docker may warn in lines before it.
+        Ok(id.lines().last().unwrap_or_default().to_owned())
+    }
+}
+
+/// `running`, `paused` or `stopped`, as Salt has it.
+pub fn condition(container: &Value) -> &'static str {
+    let is = |key: &str| container.walk(&format!("State/{key}"), "/").is_some_and(Value::truth);
+    match () {
+        () if is("Paused") => "paused",
+        () if is("Running") => "running",
+        () => "stopped",
+    }
+}
+
+fn state(before: Option<&str>, after: &str) -> Map {
+    changed(before.into(), after.into())
+}
+
+fn changed(old: Value, new: Value) -> Map {
+    Map::from_iter([("old".into(), old), ("new".into(), new)])
+}
+
+/// Docker writes the kind of hash before an id, podman doesn't.
+fn bare(id: &str) -> String {
+    id.trim_start_matches("sha256:").to_owned()
+}
+
+fn told(comments: &[String]) -> String {
+    match comments.len() {
+        0 | 1 => comments.concat(),
+        _ => comments.join(". ") + ".",
+    }
+}

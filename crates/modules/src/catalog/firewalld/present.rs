@@ -1,0 +1,248 @@
+//! `firewalld.present`: a zone with what belongs to it.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::file::Flag;
+use super::super::tool::Work;
+use super::super::{Decision, State, Step, Thing, Touches, Verdict, iptables};
+use super::ask::{Forward, ask, lines, plain, program, rich, words};
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+/// Makes sure that there is a zone, with ports, services, addresses and rules. Settings are permanent, and loaded at
+/// once.
+///
+/// ```yaml
+/// public:
+///   firewalld.present:
+///     - services: [http, https]
+///     - ports: [8080/tcp]
+///     - prune_services: True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Present {
+    /// The zone.
+    name: String,
+    /// Kinds of ICMP that are blocked.
+    #[serde(default)]
+    block_icmp: Vec<String>,
+    /// Let pass those that are not named.
+    #[serde(default)]
+    prune_block_icmp: Flag,
+    /// Make it the default zone.
+    #[serde(default)]
+    default: Flag,
+    /// Hide the addresses behind it, or don't.
+    #[serde(default)]
+    masquerade: Value,
+    /// Ports that are open: `80/tcp`.
+    #[serde(default)]
+    ports: Vec<String>,
+    /// Close those that are not named.
+    #[serde(default)]
+    prune_ports: Flag,
+    /// Ports that are sent elsewhere: `80:8080:tcp`, `22:22:tcp:192.0.2.1`.
+    #[serde(default)]
+    port_fwd: Vec<String>,
+    /// Stop sending those that are not named.
+    #[serde(default)]
+    prune_port_fwd: Flag,
+    /// Services that are open.
+    #[serde(default)]
+    services: Vec<String>,
+    /// Close those that are not named.
+    #[serde(default)]
+    prune_services: Flag,
+    /// Interfaces that belong to it.
+    #[serde(default)]
+    interfaces: Vec<String>,
+    /// Take away those that are not named.
+    #[serde(default)]
+    prune_interfaces: Flag,
+    /// Addresses that belong to it.
+    #[serde(default)]
+    sources: Vec<String>,
+    /// Take away those that are not named.
+    #[serde(default)]
+    prune_sources: Flag,
+    /// Rules in the daemon's own language.
+    #[serde(default)]
+    rich_rules: Vec<String>,
+    /// Take away those that are not given.
+    #[serde(default)]
+    prune_rich_rules: Flag,
+}
+
+/// Something that a zone has several of.
+struct Kind<'a> {
+    key: &'a str,
+    /// `--list-…`, and the rest of `--add-…` and `--remove-…`.
+    list: &'a str,
+    option: &'a str,
+    wished: Vec<String>,
+    prune: bool,
+    /// One in a line, with blanks in it.
+    whole_lines: bool,
+}
+
+impl State for Present {
+    const NAME: &'static str = "firewalld.present";
+    const STRICT: bool = true;
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        plain(&self.name)?;
+        let kinds = self.kinds()?;
+        match self.look(machine, &kinds) {
+            Ok(decision) => Ok(decision),
+            Err(error) => Ok(Decision::Settled(Verdict::bad(format!("Error: {error}")))),
+        }
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        iptables::touches().writes(Thing::Path("/etc/firewalld".into())).writes(Thing::Service("firewalld".into()))
+    }
+}
+
+impl Present {
+    fn kinds(&self) -> Result<Vec<Kind<'_>>> {
+        let kind = |key, list, option, wished: &[String], prune: Flag| Kind {
+            key,
+            list,
+            option,
+            wished: wished.to_vec(),
+            prune: prune.0,
+            whole_lines: false,
+        };
+        let forwards: Result<Vec<String>> =
+            self.port_fwd.iter().map(|text| Ok(Forward::parse(text)?.option())).collect();
+        let rules: Vec<String> = self.rich_rules.iter().map(|rule| rich(rule)).collect();
+        Ok(vec![
+            kind("icmp_types", "icmp-blocks", "icmp-block", &self.block_icmp, self.prune_block_icmp),
+            kind("ports", "ports", "port", &self.ports, self.prune_ports),
+            Kind {
+                whole_lines: true,
+                ..kind("port_fwd", "forward-ports", "forward-port", &forwards?, self.prune_port_fwd)
+            },
+            kind("services", "services", "service", &self.services, self.prune_services),
+            kind("interfaces", "interfaces", "interface", &self.interfaces, self.prune_interfaces),
+            kind("sources", "sources", "source", &self.sources, self.prune_sources),
+            Kind { whole_lines: true, ..kind("rich_rules", "rich-rules", "rich-rule", &rules, self.prune_rich_rules) },
+        ])
+    }
+
+    fn look(&self, machine: &dyn Probe, kinds: &[Kind<'_>]) -> Result<Decision<Work>> {
+        let name = &self.name;
+        let program = program(machine)?;
+        let zone = format!("--zone={name}");
+        let zones = words(&ask(machine, &["--permanent", "--get-zones"])?);
+        let is_new = !zones.contains(name);
+        let mut changes = Map::new();
+        let mut work = Work::new(Verdict::good(format!("'{name}' was configured.")));
+        if is_new {
+            changes.insert(
+                name.as_str(),
+                change(Value::List(zones.into_iter().map(Value::from).collect()), name.as_str()),
+            );
+            work = work.run(&[&*program, "--permanent", &format!("--new-zone={name}")]);
+        }
+        for (index, kind) in kinds.iter().enumerate() {
+            // The order of the changes is Salt's: blocks, default zone, masquerading, and all else.
+            if index == 1 {
+                work = self.single(machine, work, &mut changes, is_new, &program)?;
+            }
+            if kind.wished.is_empty() && !kind.prune {
+                continue;
+            }
+            if kind.key == "icmp_types" {
+                let known = words(&ask(machine, &["--permanent", "--get-icmptypes"])?);
+                if let Some(wrong) = kind.wished.iter().find(|wished| !known.contains(wished)) {
+                    return Err(Error::failed(format!("{wrong} is an invalid ICMP type")));
+                }
+            }
+            let now = match is_new {
+                true => Vec::new(),
+                false => {
+                    let text = ask(machine, &["--permanent", &zone, &format!("--list-{}", kind.list)])?;
+                    if kind.whole_lines { lines(&text) } else { words(&text) }
+                }
+            };
+            let add: Vec<&String> = kind.wished.iter().filter(|one| !now.contains(one)).collect();
+            let remove: Vec<&String> = now.iter().filter(|one| kind.prune && !kind.wished.contains(one)).collect();
+            for (verb, list) in [("add", &add), ("remove", &remove)] {
+                for one in list {
+                    work = work.run(&[&*program, "--permanent", &zone, &format!("--{verb}-{}={one}", kind.option)]);
+                }
+            }
+            if !add.is_empty() || !remove.is_empty() {
+                let new: Vec<&String> = match kind.prune {
+                    true => kind.wished.iter().collect(),
+                    false => now.iter().chain(add).collect(),
+                };
+                changes.insert(kind.key, change(shown(kind.key, now.iter()), shown(kind.key, new.into_iter())));
+            }
+        }
+        if changes.is_empty() {
+            return Ok(Decision::Settled(Verdict::good(format!("'{name}' is already in the desired state."))));
+        }
+        work.done.changes = changes;
+        let work = work.run(&[&*program, "--reload"]).or(format!("'{name}' could not be configured:"));
+        Ok(work.announced(format!("Configuration for '{name}' will change:")))
+    }
+
+    /// The default zone, and masquerading.
+    fn single(
+        &self,
+        machine: &dyn Probe,
+        mut work: Work,
+        changes: &mut Map,
+        is_new: bool,
+        program: &str,
+    ) -> Result<Work> {
+        let name = &self.name;
+        let zone = format!("--zone={name}");
+        if self.default.0 {
+            let now = ask(machine, &["--get-default-zone"])?;
+            if now != *name {
+                changes.insert("default", change(now, name.as_str()));
+                if is_new {
+                    // The daemon does not know it yet.
+                    work = work.run(&[program, "--reload"]);
+                }
+                work = work.run(&[program, &format!("--set-default-zone={name}")]);
+            }
+        }
+        if !self.masquerade.is_null() {
+            let query = [program, "--permanent", &zone, "--query-masquerade"];
+            let now = !is_new && machine.query(&super::super::tool::command(&query))?.success();
+            let wished = self.masquerade.truth();
+            if now != wished {
+                let (verb, text) = match wished {
+                    true => ("--add-masquerade", "Masquerading successfully set."),
+                    false => ("--remove-masquerade", "Masquerading successfully disabled."),
+                };
+                changes.insert("masquerade", change(now, text));
+                work = work.run(&[program, "--permanent", &zone, verb]);
+            }
+        }
+        Ok(work)
+    }
+}
+
+fn change(old: impl Into<Value>, new: impl Into<Value>) -> Map {
+    [("old".into(), old.into()), ("new".into(), new.into())].into_iter().collect()
+}
+
+fn shown<'a>(key: &str, list: impl Iterator<Item = &'a String>) -> Value {
+    let one = |text: &String| match Forward::read(text).filter(|_| key == "port_fwd") {
+        Some(forward) => forward.data(),
+        None => text.as_str().into(),
+    };
+    Value::List(list.map(one).collect())
+}

@@ -1,0 +1,89 @@
+//! `firewalld.service`: what a service's name stands for.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::tool::Work;
+use super::super::{Decision, State, Step, Thing, Touches, Verdict, iptables};
+use super::ask::{ask, plain, program, words};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Makes sure that there is a service, with exactly these ports and protocols.
+///
+/// ```yaml
+/// app:
+///   firewalld.service:
+///     - ports: [8080/tcp, 8443/tcp]
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Service {
+    /// The service.
+    name: String,
+    /// Its ports: `80/tcp`.
+    #[serde(default)]
+    ports: Vec<String>,
+    /// Its protocols.
+    #[serde(default)]
+    protocols: Vec<String>,
+}
+
+impl State for Service {
+    const NAME: &'static str = "firewalld.service";
+    const STRICT: bool = true;
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        plain(&self.name)?;
+        match self.look(machine) {
+            Ok(decision) => Ok(decision),
+            Err(error) => Ok(Decision::Settled(Verdict::bad(format!("Error: {error}")))),
+        }
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        iptables::touches().writes(Thing::Path("/etc/firewalld".into())).writes(Thing::Service("firewalld".into()))
+    }
+}
+
+impl Service {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+        let name = &self.name;
+        let program = program(machine)?;
+        let service = format!("--service={name}");
+        let is_new = !words(&ask(machine, &["--permanent", "--get-services"])?).contains(name);
+        let mut work = Work::new(Verdict::good(format!("'{name}' was configured.")));
+        if is_new {
+            work.done.changes.insert("service", name.as_str());
+            work = work.run(&[&*program, "--permanent", &format!("--new-service={name}")]);
+        }
+        for (key, option, wished) in [("ports", "port", &self.ports), ("protocols", "protocol", &self.protocols)] {
+            let now = match is_new {
+                true => Vec::new(),
+                false => words(&ask(machine, &["--permanent", &service, &format!("--get-{key}")])?),
+            };
+            let add = wished.iter().filter(|one| !now.contains(one)).map(|one| ("add", one));
+            let remove = now.iter().filter(|one| !wished.contains(one)).map(|one| ("remove", one));
+            let all: Vec<(&str, &String)> = add.chain(remove).collect();
+            if all.is_empty() {
+                continue;
+            }
+            for (verb, one) in &all {
+                work = work.run(&[&*program, "--permanent", &service, &format!("--{verb}-{option}={one}")]);
+            }
+            let list = |all: &[String]| Value::List(all.iter().map(|one| one.as_str().into()).collect());
+            let change: Map = [("old".into(), list(&now)), ("new".into(), list(wished))].into_iter().collect();
+            work.done.changes.insert(key, change);
+        }
+        if work.done.changes.is_empty() {
+            return Ok(Decision::Settled(Verdict::good(format!("'{name}' is already in the desired state."))));
+        }
+        let work = work.run(&[&*program, "--reload"]).or(format!("'{name}' could not be configured:"));
+        Ok(work.announced(format!("Configuration for '{name}' will change.")))
+    }
+}

@@ -1,0 +1,211 @@
+//! `gem`'s functions.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::program::list;
+use super::{Function, Wish, listed, sound, sources, tool};
+use crate::Result;
+use crate::machine::System;
+
+/// Installs gems, and gives what gem prints.
+///
+/// ```text
+/// rocksalt '*' gem.install rake version=13.0.6
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Install {
+    /// The gems, or files with gems: a list, or with commas between them.
+    gems: Value,
+    /// The gem program.
+    #[serde(default)]
+    gem_bin: Option<String>,
+    /// The user to run as.
+    #[serde(default)]
+    runas: Option<String>,
+    /// The version.
+    #[serde(default)]
+    version: Option<String>,
+    /// With documentation.
+    #[serde(default)]
+    rdoc: bool,
+    /// Also early versions.
+    #[serde(default)]
+    pre_releases: bool,
+    /// The proxy.
+    #[serde(default)]
+    proxy: Option<String>,
+    /// Where to get them from.
+    #[serde(default)]
+    source: Option<String>,
+}
+
+impl Function for Install {
+    const NAME: &'static str = "gem.install";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let names = list(&self.gems);
+        names.iter().try_for_each(|name| sound(name).map(drop))?;
+        let wish = Wish {
+            names,
+            version: self.version.as_deref(),
+            rdoc: self.rdoc,
+            pre_releases: self.pre_releases,
+            proxy: self.proxy.as_deref(),
+            source: self.source.as_deref(),
+        };
+        act(machine, self.gem_bin.as_deref(), self.runas.as_deref(), &wish.words())
+    }
+}
+
+/// Removes gems, and gives what gem prints.
+///
+/// ```text
+/// rocksalt '*' gem.uninstall rake
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Uninstall {
+    /// The gems: a list, or with commas between them.
+    gems: Value,
+    /// The gem program.
+    #[serde(default)]
+    gem_bin: Option<String>,
+    /// The user to run as.
+    #[serde(default)]
+    runas: Option<String>,
+}
+
+impl Function for Uninstall {
+    const NAME: &'static str = "gem.uninstall";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let names = list(&self.gems);
+        names.iter().try_for_each(|name| sound(name).map(drop))?;
+        let words = [
+            vec!["uninstall".to_owned(), "--all".into(), "--executables".into(), "--ignore-dependencies".into()],
+            names,
+        ];
+        act(machine, self.gem_bin.as_deref(), self.runas.as_deref(), &words.concat())
+    }
+}
+
+/// The gems that are installed, with their versions.
+///
+/// ```text
+/// rocksalt '*' gem.list ra
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct List {
+    /// Only those whose names begin so.
+    #[serde(default)]
+    prefix: String,
+    /// The gem program.
+    #[serde(default)]
+    gem_bin: Option<String>,
+    /// The user to run as.
+    #[serde(default)]
+    runas: Option<String>,
+}
+
+impl Function for List {
+    const NAME: &'static str = "gem.list";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let all = listed(machine, &tool(self.gem_bin.as_deref(), self.runas.as_deref()))?;
+        let fits = |name: &Value| name.as_str().is_some_and(|name| name.starts_with(&self.prefix));
+        Ok(all.iter().filter(|(name, _)| fits(name)).map(|(name, versions)| (name.clone(), versions.clone())).collect())
+    }
+}
+
+/// Adds an address that gems come from.
+///
+/// ```text
+/// rocksalt '*' gem.sources_add https://gems.example.com/
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SourcesAdd {
+    /// The address.
+    source_uri: String,
+    /// The gem program.
+    #[serde(default)]
+    gem_bin: Option<String>,
+    /// The user to run as.
+    #[serde(default)]
+    runas: Option<String>,
+}
+
+impl Function for SourcesAdd {
+    const NAME: &'static str = "gem.sources_add";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let words = ["sources", "--add", sound(&self.source_uri)?].map(str::to_owned);
+        act(machine, self.gem_bin.as_deref(), self.runas.as_deref(), &words)
+    }
+}
+
+/// Removes an address that gems come from.
+///
+/// ```text
+/// rocksalt '*' gem.sources_remove https://gems.example.com/
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SourcesRemove {
+    /// The address.
+    source_uri: String,
+    /// The gem program.
+    #[serde(default)]
+    gem_bin: Option<String>,
+    /// The user to run as.
+    #[serde(default)]
+    runas: Option<String>,
+}
+
+impl Function for SourcesRemove {
+    const NAME: &'static str = "gem.sources_remove";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let words = ["sources", "--remove", sound(&self.source_uri)?].map(str::to_owned);
+        act(machine, self.gem_bin.as_deref(), self.runas.as_deref(), &words)
+    }
+}
+
+/// The addresses that gems come from.
+///
+/// ```text
+/// rocksalt '*' gem.sources_list
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SourcesList {
+    /// The gem program.
+    #[serde(default)]
+    gem_bin: Option<String>,
+    /// The user to run as.
+    #[serde(default)]
+    runas: Option<String>,
+}
+
+impl Function for SourcesList {
+    const NAME: &'static str = "gem.sources_list";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        sources(machine, &tool(self.gem_bin.as_deref(), self.runas.as_deref()))
+    }
+}
+
+fn act(machine: &dyn System, gem_bin: Option<&str>, user: Option<&str>, words: &[String]) -> Result<String> {
+    let tool = tool(gem_bin, user);
+    let output = tool.act(machine, words)?;
+    if output.success() { Ok(output.text().trim_end().to_owned()) } else { Err(tool.failed(words, &output)) }
+}

@@ -1,0 +1,292 @@
+//! `gem`'s states.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::super::file::Flag;
+use super::super::{Decision, State, Step, Thing, Touches, Verdict};
+use super::{Wish, listed, sound, sources, tool};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// What is run, and how it ends.
+pub struct Plan {
+    words: Vec<String>,
+    done: Verdict,
+    failure: &'static str,
+}
+
+/// Makes sure that a gem is installed.
+///
+/// ```yaml
+/// rake:
+///   gem.installed:
+///     - version: 13.0.6
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+pub struct Installed {
+    /// The gem.
+    name: String,
+    /// Refused: name the gem program with `gem_bin`.
+    #[serde(default)]
+    ruby: Option<String>,
+    /// The gem program.
+    #[serde(default)]
+    gem_bin: Option<String>,
+    /// The user to run as.
+    #[serde(default)]
+    user: Option<String>,
+    /// The version, or `>= 1.0`.
+    #[serde(default)]
+    version: Option<String>,
+    /// With documentation.
+    #[serde(default)]
+    rdoc: Flag,
+    /// As `rdoc`.
+    #[serde(default)]
+    ri: Flag,
+    /// Also early versions.
+    #[serde(default)]
+    pre_releases: Flag,
+    /// The proxy.
+    #[serde(default)]
+    proxy: Option<String>,
+    /// Where to get it from.
+    #[serde(default)]
+    source: Option<String>,
+}
+
+impl State for Installed {
+    const NAME: &'static str = "gem.installed";
+    const STRICT: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let name = sound(&self.name)?;
+        if self.ruby.is_some() {
+            let text = "ruby: there is no support for rvm and rbenv; name the gem program with gem_bin";
+            return Ok(Decision::Settled(Verdict::bad(text)));
+        }
+        let known = listed(machine, &tool(self.gem_bin.as_deref(), self.user.as_deref()))?;
+        let versions: Vec<String> =
+            known.get(name).and_then(Value::as_list).unwrap_or_default().iter().map(ToString::to_string).collect();
+        let good = |text: &str| Ok(Decision::Settled(Verdict::good(text)));
+        match self.version.as_deref() {
+            None if !versions.is_empty() => return good("Gem is already installed."),
+            Some(version) if versions.iter().any(|known| known == version) => return good("Gem is already installed."),
+            Some(version) if versions.iter().any(|known| meets(known, version)) => {
+                return good("Installed Gem meets version requirements.");
+            }
+            _ => {}
+        }
+        let wish = Wish {
+            names: vec![name.to_owned()],
+            version: self.version.as_deref(),
+            rdoc: self.rdoc.0 || self.ri.0,
+            pre_releases: self.pre_releases.0,
+            proxy: self.proxy.as_deref(),
+            source: self.source.as_deref(),
+        };
+        let done = Verdict::good("Gem was successfully installed").change(name, "Installed");
+        let dry = Verdict::would(format!("The gem {name} would have been installed")).change(name, "Installed");
+        Ok(Decision::Change(Plan { words: wish.words(), done, failure: "Could not install gem." }, dry))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        perform(machine, self.gem_bin.as_deref(), self.user.as_deref(), plan)
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::everything()
+    }
+}
+
+/// Makes sure that a gem is not installed.
+///
+/// ```yaml
+/// rake:
+///   gem.removed: []
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Removed {
+    /// The gem.
+    name: String,
+    /// The gem program.
+    #[serde(default)]
+    gem_bin: Option<String>,
+    /// The user to run as.
+    #[serde(default)]
+    user: Option<String>,
+}
+
+impl State for Removed {
+    const NAME: &'static str = "gem.removed";
+    const STRICT: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let name = sound(&self.name)?;
+        let known = listed(machine, &tool(self.gem_bin.as_deref(), self.user.as_deref()))?;
+        if !known.contains_key(name) {
+            return Ok(Decision::Settled(Verdict::good("Gem is not installed.")));
+        }
+        let words = ["uninstall", "--all", "--executables", "--ignore-dependencies", name].map(str::to_owned).to_vec();
+        let done = Verdict::good("Gem was successfully removed.").change(name, "Removed");
+        let dry = Verdict::would(format!("The gem {name} would have been removed")).change(name, "Removed");
+        Ok(Decision::Change(Plan { words, done, failure: "Could not remove gem." }, dry))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        perform(machine, self.gem_bin.as_deref(), self.user.as_deref(), plan)
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::everything()
+    }
+}
+
+/// Makes sure that gems come from an address too.
+///
+/// ```yaml
+/// https://gems.example.com/:
+///   gem.sources_add: []
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SourcesAdd {
+    /// The address.
+    name: String,
+    /// The gem program.
+    #[serde(default)]
+    gem_bin: Option<String>,
+    /// The user to run as.
+    #[serde(default)]
+    user: Option<String>,
+}
+
+impl State for SourcesAdd {
+    const NAME: &'static str = "gem.sources_add";
+    const STRICT: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let name = sound(&self.name)?;
+        if sources(machine, &tool(self.gem_bin.as_deref(), self.user.as_deref()))?.iter().any(|known| known == name) {
+            return Ok(Decision::Settled(Verdict::good("Gem source is already added.")));
+        }
+        let words = ["sources", "--add", name].map(str::to_owned).to_vec();
+        let done = Verdict::good("Gem source was successfully added.").change(name, "Installed");
+        let dry = Verdict::would(format!("The gem source {name} would have been added.")).change(name, "Installed");
+        Ok(Decision::Change(Plan { words, done, failure: "Could not add gem source." }, dry))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        perform(machine, self.gem_bin.as_deref(), self.user.as_deref(), plan)
+    }
+
+    fn touches(&self) -> Touches {
+        settings(self.user.as_deref())
+    }
+}
+
+/// Makes sure that gems don't come from an address.
+///
+/// ```yaml
+/// https://gems.example.com/:
+///   gem.sources_remove: []
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SourcesRemove {
+    /// The address.
+    name: String,
+    /// The gem program.
+    #[serde(default)]
+    gem_bin: Option<String>,
+    /// The user to run as.
+    #[serde(default)]
+    user: Option<String>,
+}
+
+impl State for SourcesRemove {
+    const NAME: &'static str = "gem.sources_remove";
+    const STRICT: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let name = sound(&self.name)?;
+        if !sources(machine, &tool(self.gem_bin.as_deref(), self.user.as_deref()))?.iter().any(|known| known == name) {
+            return Ok(Decision::Settled(Verdict::good("Gem source is already removed.")));
+        }
+        let words = ["sources", "--remove", name].map(str::to_owned).to_vec();
+        let done = Verdict::good("Gem source was successfully removed.").change(name, "Removed");
+        let dry = Verdict::would("The gem source would have been removed.").change(name, "Removed");
+        Ok(Decision::Change(Plan { words, done, failure: "Could not remove gem source." }, dry))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        perform(machine, self.gem_bin.as_deref(), self.user.as_deref(), plan)
+    }
+
+    fn touches(&self) -> Touches {
+        settings(self.user.as_deref())
+    }
+}
+
+fn settings(user: Option<&str>) -> Touches {
+    let home = user.filter(|user| *user != "root").map_or("/root".into(), |user| format!("/home/{user}"));
+    Touches::nothing().writes(Thing::Path(format!("{home}/.gemrc")))
+}
+
+fn perform(machine: &dyn System, gem_bin: Option<&str>, user: Option<&str>, plan: Plan) -> Result<Verdict> {
+    let tool = tool(gem_bin, user);
+    let output = tool.act(machine, &plan.words)?;
+    Ok(match output.success() {
+        true => plan.done,
+        false => Verdict::bad(format!("{} {}", plan.failure, tool.failed(&plan.words, &output))),
+    })
+}
+
+/// Whether a version is what `>= 1.0` asks for.
+fn meets(version: &str, wish: &str) -> bool {
+    let end = wish.find(|sign: char| !"<>=!~".contains(sign)).unwrap_or(wish.len());
+    let (operator, wish) = (&wish[..end], wish[end..].trim());
+    let parts = |text: &str| -> Vec<u64> { text.split('.').map(|part| part.parse().unwrap_or(0)).collect() };
+    let (mut known, mut wished) = (parts(version), parts(wish));
+    let length = known.len().max(wished.len());
+    known.resize(length, 0);
+    wished.resize(length, 0);
+    match operator {
+        ">=" => known >= wished,
+        ">" => known > wished,
+        "<=" => known <= wished,
+        "<" => known < wished,
+        "=" => known == wished,
+        "!=" => known != wished,
+        "~>" => {
+            let fixed = wish.split('.').count().saturating_sub(1).max(1);
+            known >= wished && known[..fixed] == wished[..fixed]
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::meets;
+
+    #[test]
+    fn wishes_are_understood() {
+        for (version, wish) in
+            [("1.2", ">= 1.0"), ("1.10", "> 1.9"), ("1.4.5", "~> 1.4.2"), ("1.9", "~> 1.4"), ("2.0", "!= 1.0")]
+        {
+            assert!(meets(version, wish), "{version} {wish}");
+        }
+        for (version, wish) in [("1.0", "> 1.0"), ("1.5.0", "~> 1.4.2"), ("2.0", "~> 1.4"), ("2.0", "1.0")] {
+            assert!(!meets(version, wish), "{version} {wish}");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! `git.detached`: a repository that has one commit checked out and no branch.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::file::Flag;
+use super::super::{Decision, State, Step, Touches, Verdict};
+use super::access::Access;
+use super::run::Git;
+use super::{comments, latest, look, read, sound};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Makes sure that a repository is cloned and has the commit of `rev` checked out, on no branch.
+///
+/// ```yaml
+/// https://git.example.com/site.git:
+///   git.detached:
+///     - target: /srv/site
+///     - rev: v2.1
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Detached {
+    /// The address of the remote repository.
+    name: String,
+    /// The branch, tag or commit.
+    #[serde(default)]
+    rev: Option<String>,
+    /// The directory, absolute.
+    #[serde(default)]
+    target: Option<String>,
+    /// The name of the remote repository.
+    #[serde(default = "origin")]
+    remote: String,
+    /// The user to run git as.
+    #[serde(default)]
+    user: Option<String>,
+    /// Only of use on Windows.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    password: Option<String>,
+    /// Empty a directory that is no repository, and clone into it.
+    #[serde(default)]
+    force_clone: Flag,
+    /// Throw changes away that are in the way.
+    #[serde(default)]
+    force_checkout: Flag,
+    /// Fetch what is new; else only what is here can be checked out.
+    #[serde(default = "Flag::yes")]
+    fetch_remote: Flag,
+    /// Throw changes away before anything is checked out.
+    #[serde(default)]
+    hard_reset: Flag,
+    /// Update submodules too.
+    #[serde(default)]
+    submodules: Flag,
+    /// The private key for ssh, or several: paths, or `salt://…`.
+    #[serde(default)]
+    identity: Value,
+    /// The user's name for https.
+    #[serde(default)]
+    https_user: Option<String>,
+    /// The password for https.
+    #[serde(default)]
+    https_pass: Option<String>,
+    /// Taken and ignored: output is read as UTF-8.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    output_encoding: Option<String>,
+}
+
+fn origin() -> String {
+    "origin".into()
+}
+
+pub struct Plan {
+    rev: String,
+    target: String,
+    url: String,
+    access: Access,
+    is_hash: bool,
+    /// The address that the remote repository has now; `None`: not there.
+    known_url: Option<String>,
+    clone: Option<bool>,
+    fetch: bool,
+    old: Option<String>,
+    /// What will be checked out, as far as the remote repository tells.
+    new: Option<String>,
+}
+
+impl State for Detached {
+    const NAME: &'static str = "git.detached";
+    const REQUIRED: &'static [&'static str] = &["rev", "target"];
+    const STRICT: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        let plan = match self.found(machine, step)? {
+            Ok(plan) => plan,
+            Err(text) => return Ok(Decision::Settled(Verdict::bad(text))),
+        };
+        let dry = self.dry(&plan);
+        Ok(Decision::Change(plan, dry))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let mut said = Vec::new();
+        let mut changes = Map::new();
+        Ok(match self.perform(machine, &plan, &mut said, &mut changes) {
+            Ok(()) => Verdict::good(comments(&said)).changes(changes),
+            Err(text) if said.is_empty() => Verdict::bad(text).changes(changes),
+            Err(text) => Verdict::bad(format!("{text}\n\nChanges already made: {}", comments(&said))).changes(changes),
+        })
+    }
+
+    fn touches(&self) -> Touches {
+        latest::touches(self.target.as_deref(), &self.name, self.user.as_deref(), &self.identity)
+    }
+}
+
+impl Detached {
+    fn found(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Result<Plan, String>> {
+        let Some(rev) = self.rev.clone().filter(|rev| !rev.is_empty()) else {
+            return Ok(Err("'' is not a valid value for the 'rev' argument".into()));
+        };
+        let Some(target) = self.target.clone().filter(|target| !target.is_empty()) else {
+            return Ok(Err(format!("'{rev}' is not a valid value for the 'target' argument")));
+        };
+        if !target.starts_with('/') {
+            return Ok(Err(format!("Target '{target}' is not an absolute path")));
+        }
+        sound::url(&self.name)?;
+        sound::name("rev", &rev)?;
+        sound::name("remote", &self.remote)?;
+        if look::is_file(machine, &target) {
+            return Ok(Err(format!("Target '{target}' exists and is a regular file, cannot proceed")));
+        }
+        let login = (self.https_user.as_deref(), self.https_pass.as_deref());
+        let (url, access) = match Access::new(machine, &self.name, &self.identity, login, step.saltenv) {
+            Ok(found) => found,
+            Err(text) => return Ok(Err(text)),
+        };
+        let is_hash = rev.len() <= 40 && rev.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let rev = if is_hash { rev.to_ascii_lowercase() } else { rev };
+        let user = self.user.as_deref();
+        let mut plan =
+            Plan { rev, target, url, access, is_hash, known_url: None, clone: None, fetch: true, old: None, new: None };
+        let target = &plan.target;
+        if look::is_directory(machine, &format!("{target}/.git")) || look::is_worktree(machine, target, user) {
+            let git = Git::looking(machine, target, user);
+            let commit =
+                |rev: &str| git.output(&["rev-parse", "--verify", "--quiet", &format!("{rev}^{{commit}}")]).ok();
+            plan.old = commit("HEAD");
+            match git.output(&["remote", "--verbose"]) {
+                Ok(text) => {
+                    let found = read::remotes(&text)
+                        .into_iter()
+                        .find(|(name, action, _)| *name == self.remote && action == "fetch");
+                    plan.known_url = found.map(|(_, _, url)| url);
+                }
+                Err(fault) => return Ok(Err(fault.reason())),
+            }
+            let here = if is_hash { commit(&plan.rev) } else { None };
+            plan.fetch = here.is_none() && self.fetch_remote.0;
+            plan.new = here;
+            if !plan.fetch && !is_hash {
+                let name = format!("refs/remotes/{}/{}", self.remote, plan.rev);
+                plan.new = commit(&name).or_else(|| commit(&format!("refs/tags/{}", plan.rev)));
+            }
+        } else {
+            let is_empty = machine.list(std::path::Path::new(target)).unwrap_or_default().is_empty();
+            if !is_empty && !self.force_clone {
+                return Ok(Err(format!(
+                    "Target '{target}' exists, is non-empty and is not a git repository. Set the 'force_clone' \
+                     option to True to remove this directory's contents and proceed with cloning the remote \
+                     repository"
+                )));
+            }
+            plan.clone = Some(look::is_directory(machine, target) && self.force_clone.0);
+        }
+        if plan.new.is_none() && (plan.fetch || plan.clone.is_some()) {
+            plan.new = self.remote_commit(machine, &plan);
+        }
+        Ok(Ok(plan))
+    }
+
+    /// Where the name is in the remote repository, to tell what would be checked out.
+    fn remote_commit(&self, machine: &dyn Probe, plan: &Plan) -> Option<String> {
+        if plan.is_hash {
+            return Some(plan.rev.clone());
+        }
+        let git = Git::looking(machine, "/", self.user.as_deref()).with(&plan.access);
+        let refs = read::refs(&git.output(&["ls-remote", "--", &plan.url]).ok()?);
+        let rev = &plan.rev;
+        let names = [format!("refs/heads/{rev}"), format!("refs/tags/{rev}^{{}}"), format!("refs/tags/{rev}")];
+        names.iter().find_map(|name| refs.iter().find(|(known, _)| known == name)).map(|(_, commit)| commit.clone())
+    }
+
+    fn dry(&self, plan: &Plan) -> Verdict {
+        let (target, url, remote) = (&plan.target, &plan.url, &self.remote);
+        let stays = plan.old.is_some() && plan.old == plan.new;
+        let mut steps = Vec::new();
+        match plan.clone {
+            Some(true) => steps.push(format!(
+                "Target directory {target} exists. Since force_clone=True, the contents of {target} would be deleted, \
+                 and {url} would be cloned into this directory."
+            )),
+            Some(false) => steps.push(format!("Repository {url} would be cloned to {target}")),
+            None if self.other_url(plan) => steps.push(format!("Remote {remote} would be set to {url}")),
+            None if stays && !self.hard_reset => {
+                return Verdict::good("Already checked out at correct revision");
+            }
+            None if plan.fetch && plan.new.is_none() => {
+                steps.push(format!("Repository remote {remote} would be fetched"))
+            }
+            None if self.hard_reset.0 => steps.push(format!("Hard reset to HEAD would be performed on {target}")),
+            None => steps.push(format!(
+                "Commit ID {} would be checked out at {target}",
+                plan.new.as_deref().unwrap_or(&plan.rev)
+            )),
+        }
+        let mut dry = Verdict::would(steps.join(""));
+        if plan.clone == Some(true) {
+            dry = dry.change("forced clone", true);
+        }
+        if stays {
+            // Nothing of it counts as a change, as in Salt.
+            return Verdict { result: Some(true), ..dry };
+        }
+        match &plan.new {
+            Some(new) => dry.change("HEAD", head(plan.old.as_deref(), Some(new))),
+            // Whether there is such a revision shows once it is fetched.
+            None => dry,
+        }
+    }
+
+    fn other_url(&self, plan: &Plan) -> bool {
+        !plan.is_hash && plan.known_url.as_deref() != Some(plan.url.as_str())
+    }
+
+    fn perform(
+        &self,
+        machine: &dyn System,
+        plan: &Plan,
+        said: &mut Vec<String>,
+        changes: &mut Map,
+    ) -> Result<(), String> {
+        let (target, url, remote) = (&plan.target, &plan.url, &self.remote);
+        let git = Git::acting(machine, target, self.user.as_deref()).with(&plan.access);
+        if let Some(forced) = plan.clone {
+            if forced {
+                latest::empty(machine, target)?;
+                changes.insert("forced clone", true);
+            }
+            let mut words = vec!["clone", "--no-checkout"];
+            if remote != "origin" {
+                words.extend(["--origin", remote]);
+            }
+            words.extend(["--", url, target]);
+            git.within("/").output(&words).map_err(|fault| fault.reason())?;
+            said.push(format!("{url} cloned to {target}"));
+        } else if self.other_url(plan) {
+            let verb = if plan.known_url.is_some() { "set-url" } else { "add" };
+            git.output(&["remote", verb, "--", remote, url]).map_err(|fault| fault.reason())?;
+            let old = plan.known_url.as_deref().map_or("None".into(), super::access::redacted);
+            said.push(format!("Remote {remote} updated from '{old}' to '{url}'"));
+        }
+        if plan.fetch && (self.fetch_remote.0 || plan.clone.is_none()) {
+            let heads = format!("refs/heads/*:refs/remotes/{remote}/*");
+            let words = ["fetch", "--force", "--", remote, &heads, "+refs/tags/*:refs/tags/*"];
+            let text = git.merged(&words).map_err(|fault| format!("Fetch failed:\n\n{fault}"))?;
+            if !read::fetched(&text).is_empty() {
+                said.push(format!("Remote {remote} was fetched, resulting in updated refs"));
+            }
+        }
+        let commit = |rev: &str| git.output(&["rev-parse", "--verify", "--quiet", &format!("{rev}^{{commit}}")]).ok();
+        let rev = &plan.rev;
+        let found = match plan.is_hash {
+            true => commit(rev),
+            false => commit(&format!("refs/remotes/{remote}/{rev}")).or_else(|| commit(&format!("refs/tags/{rev}"))),
+        };
+        let new = found.ok_or_else(|| format!("Revision '{rev}' does not exist"))?;
+        if self.hard_reset.0 && plan.clone.is_none() {
+            git.output(&["reset", "--hard", "HEAD"]).map_err(|fault| fault.reason())?;
+            said.push("Repository was reset to HEAD before checking out revision".into());
+        }
+        let moves = plan.old.as_ref() != Some(&new);
+        if moves {
+            let force = if self.force_checkout.0 { vec!["--force"] } else { Vec::new() };
+            let words = [vec!["checkout"], force, vec!["--detach", &new, "--"]].concat();
+            git.merged(&words).map_err(|fault| fault.reason())?;
+            said.push(format!("Commit ID {new} was checked out at {target}"));
+            changes.insert("HEAD", head(plan.old.as_deref(), Some(&new)));
+        }
+        if self.submodules.0 {
+            git.output(&["submodule", "update", "--init", "--recursive"]).map_err(|fault| fault.reason())?;
+            said.push("Submodules were updated".into());
+        }
+        if !moves {
+            said.push("Already checked out at correct revision".into());
+        }
+        Ok(())
+    }
+}
+
+fn head(old: Option<&str>, new: Option<&str>) -> Map {
+    Map::from_iter([("old".into(), old.into()), ("new".into(), new.into())])
+}

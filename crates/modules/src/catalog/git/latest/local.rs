@@ -1,0 +1,124 @@
+//! [`Local`]: what the repository on the target has.
+
+use std::collections::BTreeSet;
+
+use super::super::read;
+use super::super::run::Git;
+use super::remote::{Kind, Upstream, Wanted};
+
+/// The repository before anything is done.
+pub struct Local {
+    pub branches: Vec<String>,
+    pub tags: BTreeSet<String>,
+    pub rev: Option<String>,
+    /// `HEAD` if none is checked out.
+    pub branch: Option<String>,
+    /// What a merge or reset would start from: that of the wished branch, if it is another one and there.
+    pub base: Option<String>,
+    /// What the branch follows; none if it follows nothing.
+    pub upstream: Option<String>,
+    /// The address of the remote repository of that name.
+    pub url: Option<String>,
+    /// There are changes that are in no commit.
+    pub dirty: bool,
+    /// The wanted commit, in full, if it is here already.
+    pub commit: Option<String>,
+    /// It is here, and so is the name that it has on the remote side.
+    pub has: bool,
+    /// The commit of the local tag of the wanted name.
+    pub tag_commit: Option<String>,
+    /// Whether the wanted commit follows from the base; unknown if it is not here.
+    pub follows: Option<bool>,
+    /// All refs of the remote repository are mirrored, HEAD's branch among them.
+    pub mirror: bool,
+}
+
+impl Local {
+    pub fn look(
+        git: &Git<'_>,
+        wanted: &Wanted,
+        remote: &str,
+        branch: Option<&str>,
+        bare: bool,
+    ) -> Result<Local, String> {
+        let list = |below: &str| -> Result<Vec<String>, String> {
+            let words = ["for-each-ref", "--format", "%(refname:short)", below];
+            let text = git.output(&words).map_err(|fault| fault.reason())?;
+            Ok(text.lines().map(str::to_owned).collect())
+        };
+        let commit = |rev: &str| git.output(&["rev-parse", "--verify", "--quiet", &format!("{rev}^{{commit}}")]).ok();
+        let branches = list("refs/heads/")?;
+        let tags: BTreeSet<String> = list("refs/tags/")?.into_iter().collect();
+        let rev = commit("HEAD");
+        let current = git.output(&["rev-parse", "--abbrev-ref", "HEAD"]).ok();
+        if !bare && wanted.rev.is_none() && rev.is_some() {
+            return Err("Remote repository is empty, cannot update from a non-empty to an empty repository".into());
+        }
+        let (mut base, mut base_branch) = (rev.clone(), current.clone());
+        if let Some(branch) = branch.filter(|branch| Some(*branch) != current.as_deref()) {
+            if branches.iter().any(|known| known == branch) {
+                let words = ["rev-parse", &format!("refs/heads/{branch}^{{commit}}")];
+                let position = git.output(&words).map_err(|fault| {
+                    format!("Unable to get position of local branch '{branch}': {}", fault.reason())
+                })?;
+                (base, base_branch) = (Some(position), Some(branch.to_owned()));
+            } else {
+                base.clone_from(&wanted.rev);
+            }
+        }
+        let remotes = read::remotes(&git.output(&["remote", "--verbose"]).map_err(|fault| fault.reason())?);
+        let url = remotes.iter().find(|(name, action, _)| name == remote && action == "fetch");
+        let upstream = base_branch.as_ref().and_then(|branch| {
+            let words = ["rev-parse", "--abbrev-ref", &format!("{branch}@{{upstream}}")];
+            git.output(&words).ok().filter(|name| !name.is_empty())
+        });
+        // It ends with 1 if there are differences, with more if it can't tell.
+        let dirty = !bare && git.end(&["diff", "--quiet", "HEAD"]).is_ok_and(|output| output.code == 1);
+        let mut local = Local {
+            branches,
+            tags,
+            rev,
+            branch: current,
+            base,
+            upstream,
+            url: url.map(|(_, _, url)| url.clone()),
+            dirty,
+            commit: None,
+            has: false,
+            tag_commit: None,
+            follows: None,
+            mirror: bare
+                && git.output(&["config", "--get", &format!("remote.{remote}.mirror")]).is_ok_and(|it| it == "true"),
+        };
+        let Some(wish) = &wanted.rev else { return Ok(local) };
+        local.commit = commit(wish);
+        let at_base = local.base.as_ref().is_some_and(|base| base.starts_with(wish.as_str()));
+        local.has = (at_base && wanted.kind == Some(Kind::Commit))
+            || (local.commit.is_some()
+                && match (&wanted.kind, &wanted.upstream) {
+                    (Some(Kind::Branch), Upstream::Branch(name)) => {
+                        local.url.is_some() && commit(&format!("refs/remotes/{name}")).as_ref() == Some(wish)
+                    }
+                    (Some(Kind::Tag), _) => {
+                        let name = wanted.place.rsplit_once(" (").map_or("", |(name, _)| name);
+                        local.tag_commit =
+                            local.tags.contains(name).then(|| commit(&format!("refs/tags/{name}"))).flatten();
+                        local.tag_commit.as_ref() == Some(wish)
+                    }
+                    _ => true,
+                });
+        local.follows = match (&local.base, &local.commit) {
+            (None, Some(_)) => Some(true),
+            (Some(base), Some(commit)) => {
+                git.end(&["merge-base", "--is-ancestor", base, commit]).ok().map(|output| output.code == 0)
+            }
+            _ => None,
+        };
+        Ok(local)
+    }
+
+    /// Whether another branch must be checked out.
+    pub fn changes_branch(&self, branch: Option<&str>) -> bool {
+        branch.is_some() && branch != self.branch.as_deref()
+    }
+}

@@ -1,0 +1,352 @@
+//! `git.latest`: a repository on the target that is as the remote one is.
+
+mod clone;
+mod dry;
+mod local;
+mod remote;
+mod update;
+
+pub use clone::empty;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use self::local::Local;
+use self::remote::Wanted;
+use super::super::file::Flag;
+use super::super::{Decision, State, Step, Thing, Touches, Verdict};
+use super::access::Access;
+use super::run::Git;
+use super::{comments, look, sound};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Makes sure that a repository is cloned into a directory and up to date.
+///
+/// ```yaml
+/// https://git.example.com/site.git:
+///   git.latest:
+///     - target: /srv/site
+///     - rev: main
+/// ```
+///
+/// Passwords are given to git through its environment and are not stored in the repository.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Latest {
+    /// The address of the remote repository.
+    name: String,
+    /// The directory, absolute.
+    #[serde(default)]
+    target: Option<String>,
+    /// The branch, tag or commit of the remote repository.
+    #[serde(default = "head")]
+    rev: String,
+    /// The local branch to be on; else it is left as it is.
+    #[serde(default)]
+    branch: Option<String>,
+    /// The user to run git as.
+    #[serde(default)]
+    user: Option<String>,
+    /// Only of use on Windows.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    password: Option<String>,
+    /// Move the local branch; else only fetch.
+    #[serde(default = "Flag::yes")]
+    update_head: Flag,
+    /// Throw changes away that are in the way of another branch.
+    #[serde(default)]
+    force_checkout: Flag,
+    /// Empty a directory that is no repository, and clone into it.
+    #[serde(default)]
+    force_clone: Flag,
+    /// Fetch even what doesn't follow from what is there.
+    #[serde(default)]
+    force_fetch: Flag,
+    /// Throw changes away: `True`, or `remote-changes` for only if there is something new.
+    #[serde(default)]
+    force_reset: Value,
+    /// Update submodules too.
+    #[serde(default)]
+    submodules: Flag,
+    /// A repository without a working tree.
+    #[serde(default)]
+    bare: Flag,
+    /// As `bare`, with all refs as they are.
+    #[serde(default)]
+    mirror: Flag,
+    /// The name of the remote repository.
+    #[serde(default = "origin")]
+    remote: String,
+    /// Fetch all tags, also those that no branch leads to.
+    #[serde(default = "Flag::yes")]
+    fetch_tags: Flag,
+    /// Remove tags that the remote repository hasn't.
+    #[serde(default = "Flag::yes")]
+    sync_tags: Flag,
+    /// Clone only so many commits.
+    #[serde(default)]
+    depth: Option<u64>,
+    /// The private key for ssh, or several: paths, or `salt://…`.
+    #[serde(default)]
+    identity: Value,
+    /// The user's name for https.
+    #[serde(default)]
+    https_user: Option<String>,
+    /// The password for https.
+    #[serde(default)]
+    https_pass: Option<String>,
+    /// Which branches to fetch.
+    #[serde(default = "all")]
+    refspec_branch: String,
+    /// Which tags to fetch.
+    #[serde(default = "all")]
+    refspec_tag: String,
+    /// Taken and ignored: output is read as UTF-8.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    output_encoding: Option<String>,
+}
+
+fn head() -> String {
+    "HEAD".into()
+}
+
+fn origin() -> String {
+    "origin".into()
+}
+
+fn all() -> String {
+    "*".into()
+}
+
+/// What `force_reset` says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reset {
+    Never,
+    Always,
+    RemoteChanges,
+}
+
+/// What was found, with what is needed to act on it.
+pub struct Plan {
+    target: String,
+    /// The address without a password.
+    url: String,
+    access: Access,
+    wanted: Wanted,
+    reset: Reset,
+    branch: Option<String>,
+    bare: bool,
+    here: Here,
+}
+
+enum Here {
+    Repository(Box<Local>),
+    /// Nothing, or an empty directory; `true`: one that must be emptied.
+    Nothing(bool),
+}
+
+impl State for Latest {
+    const NAME: &'static str = "git.latest";
+    const REQUIRED: &'static [&'static str] = &["target"];
+    const STRICT: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        let plan = match self.found(machine, step)? {
+            Ok(plan) => plan,
+            Err(verdict) => return Ok(Decision::Settled(verdict)),
+        };
+        let dry = match &plan.here {
+            Here::Nothing(forced) => Ok(self.would_clone(&plan, *forced)),
+            Here::Repository(local) if plan.bare => Ok(self.would_fetch(&plan, local)),
+            Here::Repository(local) => self.would_update(&plan, local),
+        };
+        Ok(match dry {
+            Ok(verdict) => Decision::Change(plan, verdict),
+            Err(verdict) => Decision::Settled(verdict),
+        })
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let git = Git::acting(machine, &plan.target, self.user.as_deref()).with(&plan.access);
+        let mut progress = Progress::default();
+        let done = match &plan.here {
+            Here::Nothing(forced) => self.clone_anew(machine, &git, &plan, *forced, &mut progress),
+            Here::Repository(local) if plan.bare => self.fetch_bare(&git, &plan, local, &mut progress),
+            Here::Repository(local) => self.update(&git, &plan, local, &mut progress),
+        };
+        Ok(done.unwrap_or_else(|text| progress.fail(text)))
+    }
+
+    fn touches(&self) -> Touches {
+        touches(self.target.as_deref(), &self.name, self.user.as_deref(), &self.identity)
+    }
+}
+
+impl Latest {
+    fn found(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Result<Plan, Verdict>> {
+        let fail = |text: String| Ok(Err(Verdict::bad(text)));
+        let reset = match &self.force_reset {
+            Value::Null | Value::Bool(false) => Reset::Never,
+            Value::Bool(true) => Reset::Always,
+            Value::String(text) if text == "remote-changes" => Reset::RemoteChanges,
+            _ => return fail("'force_reset' must be one of True, False, or 'remote-changes'".into()),
+        };
+        if self.remote.is_empty() {
+            return fail("'remote' argument is required".into());
+        }
+        let Some(target) = self.target.clone().filter(|target| !target.is_empty()) else {
+            return fail("'target' argument is required".into());
+        };
+        if self.rev.is_empty() {
+            return fail(format!("'{}' is not a valid value for the 'rev' argument", self.rev));
+        }
+        if !target.starts_with('/') {
+            return fail(format!("target '{target}' is not an absolute path"));
+        }
+        sound::url(&self.name)?;
+        sound::name("rev", &self.rev)?;
+        sound::name("remote", &self.remote)?;
+        for pattern in [&self.refspec_branch, &self.refspec_tag] {
+            sound::name("refspec", pattern)?;
+        }
+        let branch = self.branch.clone().filter(|branch| !branch.is_empty());
+        branch.as_deref().map_or(Ok(""), |branch| sound::name("branch", branch))?;
+        if look::is_file(machine, &target) {
+            return fail(format!("Target '{target}' exists and is a regular file, cannot proceed"));
+        }
+        let login = (self.https_user.as_deref(), self.https_pass.as_deref());
+        let (url, access) = match Access::new(machine, &self.name, &self.identity, login, step.saltenv) {
+            Ok(found) => found,
+            Err(text) => return fail(text),
+        };
+        let bare = self.bare.0 || self.mirror.0;
+        if self.rev != "HEAD" && bare {
+            return fail("'rev' is not compatible with the 'mirror' and 'bare' arguments".into());
+        }
+        let git = Git::looking(machine, "/", self.user.as_deref()).with(&access);
+        let refs = match git.output(&["ls-remote", "--", &url]) {
+            Ok(text) => super::read::refs(&text),
+            Err(fault) => return fail(format!("Failed to check remote refs: {}", fault.reason())),
+        };
+        let wanted = Wanted::new(refs, &self.rev, &self.remote, bare);
+        if self.depth.is_some() && !wanted.is_named() {
+            return fail(
+                "When 'depth' is used, 'rev' must be set to the name of a branch or tag on the remote repository"
+                    .into(),
+            );
+        }
+        if wanted.rev.is_none() && !bare && self.rev != "HEAD" {
+            return fail(format!("No revision matching '{}' exists in the remote repository", self.rev));
+        }
+        let there = look::is_directory(machine, &format!("{target}/{}", if bare { "refs" } else { ".git" }))
+            || look::is_worktree(machine, &target, self.user.as_deref());
+        let here = if there {
+            let git = Git::looking(machine, &target, self.user.as_deref());
+            match Local::look(&git, &wanted, &self.remote, branch.as_deref(), bare) {
+                Ok(local) => Here::Repository(Box::new(local)),
+                Err(text) => return fail(text),
+            }
+        } else {
+            let content = machine.list(std::path::Path::new(&target)).unwrap_or_default();
+            if !content.is_empty() && !self.force_clone {
+                return fail(format!(
+                    "Target '{target}' exists, is non-empty and is not a git repository. Set the 'force_clone' \
+                     option to True to remove this directory's contents and proceed with cloning the remote \
+                     repository"
+                ));
+            }
+            Here::Nothing(look::is_directory(machine, &target) && self.force_clone.0)
+        };
+        Ok(Ok(Plan { target, url, access, wanted, reset, branch, bare, here }))
+    }
+
+    /// The pairs of names that a fetch goes by.
+    fn refspecs(&self) -> Vec<String> {
+        let (branch, tag, remote) = (&self.refspec_branch, &self.refspec_tag, &self.remote);
+        match self.fetch_tags.0 {
+            true => vec![
+                format!("refs/heads/{branch}:refs/remotes/{remote}/{branch}"),
+                format!("+refs/tags/{tag}:refs/tags/{tag}"),
+            ],
+            false => Vec::new(),
+        }
+    }
+
+    fn fetch_words(&self) -> Vec<String> {
+        let mut words = vec!["fetch".to_owned()];
+        if self.force_fetch.0 {
+            words.push("--force".into());
+        }
+        words.extend(["--".into(), self.remote.clone()]);
+        words.extend(self.refspecs());
+        words
+    }
+}
+
+/// What has been done so far.
+#[derive(Default)]
+struct Progress {
+    changes: Map,
+    comments: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl Progress {
+    fn fail(self, text: String) -> Verdict {
+        let comment = match self.comments.is_empty() {
+            true => text,
+            false => format!("{text}\n\nChanges already made: {}", comments(&self.comments)),
+        };
+        Verdict { changes: self.changes, warnings: self.warnings, ..Verdict::bad(comment) }
+    }
+
+    fn up_to_date(self, target: &str) -> Verdict {
+        let mut comment = format!("Repository {target} is up-to-date");
+        if !self.comments.is_empty() {
+            comment += &format!("\n\nChanges made: {}", comments(&self.comments));
+        }
+        Verdict { changes: self.changes, warnings: self.warnings, ..Verdict::good(comment) }
+    }
+
+    fn done(self) -> Verdict {
+        let comment = comments(&self.comments);
+        Verdict { changes: self.changes, warnings: self.warnings, ..Verdict::good(comment) }
+    }
+
+    fn say(&mut self, text: impl Into<String>) {
+        self.comments.push(text.into());
+    }
+}
+
+fn short(commit: Option<&str>) -> &str {
+    commit.map_or("None", |commit| commit.get(..7).unwrap_or(commit))
+}
+
+fn revision(old: Option<&str>, new: Option<&str>) -> Map {
+    Map::from_iter([("old".into(), old.into()), ("new".into(), new.into())])
+}
+
+/// What a state touches that keeps a repository: the directory, and a repository of this machine that it is from.
+pub fn touches(target: Option<&str>, url: &str, user: Option<&str>, identity: &Value) -> Touches {
+    let Some(target) = target else { return Touches::everything() };
+    let mut touches = Touches::nothing().writes(Thing::Path(target.to_owned()));
+    let url = url.strip_prefix("file://").unwrap_or(url);
+    let identities = identity
+        .as_list()
+        .map_or_else(|| vec![identity.to_string()], |list| list.iter().map(ToString::to_string).collect());
+    for path in identities.iter().map(String::as_str).chain([url]).filter(|path| path.starts_with('/')) {
+        touches = touches.reads(Thing::Path(path.to_owned()));
+    }
+    // git itself, and the settings and known hosts of whoever runs it.
+    for path in ["/etc/gitconfig", "/etc/ssh", "/root/.gitconfig", "/root/.config/git", "/root/.ssh"] {
+        touches = touches.reads(Thing::Path(path.into()));
+    }
+    match user {
+        Some(user) => touches.reads(Thing::User(user.to_owned())).reads(Thing::Path(format!("/home/{user}"))),
+        None => touches,
+    }
+}

@@ -1,0 +1,113 @@
+//! [`Wanted`]: the commit of the remote repository that is asked for.
+
+use std::collections::BTreeSet;
+
+/// What the remote repository has, and what of it is wanted.
+pub struct Wanted {
+    pub refs: Vec<(String, String)>,
+    /// Where its HEAD is.
+    pub head: Option<String>,
+    pub default_branch: Option<String>,
+    /// The commit, perhaps in short; none of an empty repository.
+    pub rev: Option<String>,
+    pub kind: Option<Kind>,
+    pub upstream: Upstream,
+    /// For comments: `origin/main (1a2b3c4)`.
+    pub place: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Branch,
+    Tag,
+    /// A commit, perhaps in short.
+    Commit,
+}
+
+/// Which branch of the remote repository the local one shall follow.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Upstream {
+    AsItIs,
+    Nothing,
+    Branch(String),
+}
+
+impl Wanted {
+    pub fn new(refs: Vec<(String, String)>, rev: &str, remote: &str, bare: bool) -> Wanted {
+        let find = |name: &str| refs.iter().find(|(known, _)| known == name).map(|(_, commit)| commit.clone());
+        let head = find("HEAD");
+        let default_branch = head.as_ref().and_then(|head| {
+            let branch = |(name, commit): &(String, String)| {
+                name.strip_prefix("refs/heads/").filter(|_| commit == head).map(str::to_owned)
+            };
+            refs.iter().find_map(branch)
+        });
+        let (mut kind, mut upstream, mut place) = (None, Upstream::Nothing, String::new());
+        let mut found = None;
+        if bare {
+        } else if rev == "HEAD" {
+            if let Some(commit) = &head {
+                (found, kind, upstream) = (Some(commit.clone()), Some(Kind::Commit), Upstream::AsItIs);
+                place = format!("remote HEAD ({})", super::short(Some(commit)));
+            }
+        } else if let Some(commit) = find(&format!("refs/heads/{rev}")) {
+            let branch = format!("{remote}/{rev}");
+            place = format!("{branch} ({})", super::short(Some(&commit)));
+            (found, kind, upstream) = (Some(commit), Some(Kind::Branch), Upstream::Branch(branch));
+        } else if let Some(commit) =
+            find(&format!("refs/tags/{rev}^{{}}")).or_else(|| find(&format!("refs/tags/{rev}")))
+        {
+            place = format!("{rev} ({})", super::short(Some(&commit)));
+            (found, kind) = (Some(commit), Some(Kind::Tag));
+        } else if rev.len() <= 40 && rev.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            let commit = rev.to_ascii_lowercase();
+            place = super::short(Some(&commit)).to_owned();
+            (found, kind) = (Some(commit), Some(Kind::Commit));
+        }
+        Wanted { head, default_branch, rev: found, kind, upstream, place, refs }
+    }
+
+    /// Whether it has a name there: a branch or a tag.
+    pub fn is_named(&self) -> bool {
+        matches!(self.kind, Some(Kind::Branch | Kind::Tag))
+    }
+
+    /// Whether a commit is the wanted one.
+    pub fn is(&self, commit: Option<&str>) -> bool {
+        match (commit, &self.rev) {
+            (None, None) => true,
+            (Some(commit), Some(rev)) if self.kind == Some(Kind::Commit) => commit.starts_with(rev.as_str()),
+            (Some(commit), Some(rev)) => commit == rev,
+            _ => false,
+        }
+    }
+
+    pub fn tags(&self) -> BTreeSet<String> {
+        let tag = |(name, _): &(String, String)| name.strip_prefix("refs/tags/").map(str::to_owned);
+        self.refs.iter().filter_map(tag).filter(|name| !name.ends_with("^{}")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_in_salts_order() {
+        let (a, b) = ("a".repeat(40), "b".repeat(40));
+        let refs = || {
+            [("HEAD", &a), ("refs/heads/main", &a), ("refs/tags/v1", &a), ("refs/tags/v1^{}", &b)]
+                .map(|(name, commit)| (name.to_owned(), commit.clone()))
+                .to_vec()
+        };
+        let wanted = |rev: &str| Wanted::new(refs(), rev, "origin", false);
+        assert_eq!(wanted("HEAD").place, "remote HEAD (aaaaaaa)");
+        assert_eq!(wanted("main").place, "origin/main (aaaaaaa)");
+        assert_eq!((wanted("v1").place.as_str(), wanted("v1").rev), ("v1 (bbbbbbb)", Some(b.clone())));
+        assert!(wanted("AAAA").is(Some(&a)) && wanted("aaab").rev.is_some() && wanted("nothing").rev.is_none());
+        assert!(!wanted("main").is(Some("aaaa")) && wanted("HEAD").upstream == Upstream::AsItIs);
+        assert_eq!(wanted("main").default_branch.as_deref(), Some("main"));
+        assert_eq!(wanted("main").tags().into_iter().collect::<Vec<_>>(), ["v1"]);
+        assert!(Wanted::new(refs(), "HEAD", "origin", true).rev.is_none());
+    }
+}

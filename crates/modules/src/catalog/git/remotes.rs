@@ -1,0 +1,381 @@
+//! Functions that speak with remote repositories.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::access::{Access, redacted};
+use super::inspect::forgiven;
+use super::options::{function, line};
+use super::run::Git;
+use super::{Function, read, sound};
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+function! {
+    /// Clones a repository.
+    ///
+    /// ```text
+    /// rocksalt '*' git.clone /srv/app https://git.example.com/app.git
+    /// ```
+    Clone = "git.clone", remote(address), bool;
+    {
+        /// The directory.
+        cwd: Option<String>,
+        /// The address of the remote repository.
+        url: String,
+        /// The name of a directory in `cwd`, where that is meant.
+        #[serde(default)]
+        name: Option<String>,
+    }
+    |self, machine, git| {
+        let (git, url) = git;
+        sound::url(&self.url)?;
+        let cwd = self.cwd.as_deref().ok_or_else(|| Error::arguments("cwd: the directory is missing"))?;
+        let mut place = sound::directory(machine, cwd, self.user.as_deref());
+        if let Some(name) = &self.name {
+            place = place.join(name);
+        }
+        let words = line(&self.git_opts, &["clone"], &self.opts, &["--", &url, &place.to_string_lossy()])?;
+        forgiven(git.within("/").output(&words), self.ignore_retcode)?;
+        Ok(true)
+    }
+}
+
+impl Clone {
+    fn address(&self) -> String {
+        self.url.clone()
+    }
+}
+
+function! {
+    /// Fetches what is new in a remote repository, and tells what that was.
+    ///
+    /// ```text
+    /// rocksalt '*' git.fetch /srv/app origin
+    /// ```
+    Fetch = "git.fetch", remote(address), Map;
+    {
+        /// The repository.
+        cwd: Option<String>,
+        /// The name of the remote repository.
+        #[serde(default)]
+        remote: Option<String>,
+        /// Also what doesn't follow from what is there.
+        #[serde(default)]
+        force: bool,
+        /// Pairs of names: a list, or with commas between them.
+        #[serde(default)]
+        refspecs: Vec<String>,
+    }
+    |self, machine, git| {
+        let (git, _) = git;
+        let mut rest: Vec<&str> = Vec::new();
+        rest.extend(self.remote.as_deref().map(sound::url).transpose()?);
+        for pair in self.refspecs.iter().flat_map(|pairs| pairs.split(',')) {
+            rest.push(sound::name("refspecs", pair)?);
+        }
+        let command: &[&str] = if self.force { &["fetch", "--force"] } else { &["fetch"] };
+        let words = line(&self.git_opts, command, &self.opts, &rest)?;
+        Ok(read::fetched(&forgiven(git.merged(&words), self.ignore_retcode)?))
+    }
+}
+
+impl Fetch {
+    fn address(&self) -> String {
+        self.remote.clone().unwrap_or_default()
+    }
+}
+
+function! {
+    /// The refs of a remote repository, with their commits.
+    ///
+    /// ```text
+    /// rocksalt '*' git.ls_remote /srv/app origin main
+    /// ```
+    LsRemote = "git.ls_remote", remote(address), Map;
+    {
+        /// The repository that `remote` is a name in.
+        #[serde(default)]
+        cwd: Option<String>,
+        /// The name of the remote repository, or its address.
+        #[serde(default)]
+        remote: Option<String>,
+        /// Only refs that match.
+        #[serde(default, rename = "ref")]
+        reference: Option<String>,
+    }
+    |self, machine, git| {
+        let (git, url) = git;
+        let mut rest = vec![sound::url(&url)?];
+        rest.extend(self.reference.as_deref().map(|name| sound::name("ref", name)).transpose()?);
+        let words = line(&self.git_opts, &["ls-remote"], &self.opts, &rest)?;
+        Ok(map_of(&forgiven(git.output(&words), self.ignore_retcode)?))
+    }
+}
+
+impl LsRemote {
+    fn address(&self) -> String {
+        self.remote.clone().unwrap_or_else(|| "origin".into())
+    }
+}
+
+function! {
+    /// Fetches and merges.
+    ///
+    /// ```text
+    /// rocksalt '*' git.pull /srv/app opts='--rebase origin main'
+    /// ```
+    Pull = "git.pull", remote(address), String;
+    {
+        /// The repository.
+        cwd: Option<String>,
+    }
+    |self, machine, git| {
+        forgiven(git.0.output(&line(&self.git_opts, &["pull"], &self.opts, &[])?), self.ignore_retcode)
+    }
+}
+
+impl Pull {
+    fn address(&self) -> String {
+        String::new()
+    }
+}
+
+function! {
+    /// Sends commits to a remote repository.
+    ///
+    /// ```text
+    /// rocksalt '*' git.push /srv/app origin main
+    /// ```
+    Push = "git.push", remote(address), String;
+    {
+        /// The repository.
+        cwd: Option<String>,
+        /// The name of the remote repository, or its address.
+        remote: String,
+        /// The branch, tag or pair of names.
+        #[serde(rename = "ref")]
+        reference: String,
+    }
+    |self, machine, git| {
+        let (git, url) = git;
+        let rest = [sound::url(&url)?, sound::name("ref", &self.reference)?];
+        forgiven(git.output(&line(&self.git_opts, &["push"], &self.opts, &rest)?), self.ignore_retcode)
+    }
+}
+
+impl Push {
+    fn address(&self) -> String {
+        self.remote.clone()
+    }
+}
+
+function! {
+    /// Works on submodules.
+    ///
+    /// ```text
+    /// rocksalt '*' git.submodule /srv/app update opts='--init --recursive'
+    /// ```
+    Submodule = "git.submodule", remote(address), String;
+    {
+        /// The repository.
+        cwd: Option<String>,
+        /// `update`, `init`, `add`, `status` …
+        command: String,
+    }
+    |self, machine, git| {
+        let command = ["submodule", sound::name("command", &self.command)?];
+        forgiven(git.0.output(&line(&self.git_opts, &command, &self.opts, &[])?), self.ignore_retcode)
+    }
+}
+
+impl Submodule {
+    fn address(&self) -> String {
+        // Submodules may be anywhere; a password is only for whom it is meant.
+        String::new()
+    }
+}
+
+/// The refs of a remote repository by its address, with their commits.
+///
+/// ```text
+/// rocksalt '*' git.remote_refs https://git.example.com/app.git heads=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RemoteRefs {
+    /// The address.
+    url: String,
+    /// Only branches.
+    #[serde(default)]
+    heads: bool,
+    /// Only tags.
+    #[serde(default)]
+    tags: bool,
+    /// The user to run git as.
+    #[serde(default)]
+    user: Option<String>,
+    /// The private key for ssh, or several: paths, or `salt://…`.
+    #[serde(default)]
+    identity: Value,
+    /// The user's name for https.
+    #[serde(default)]
+    https_user: Option<String>,
+    /// The password for https. It is in no argument and no message.
+    #[serde(default)]
+    https_pass: Option<String>,
+    /// Give nothing instead of a failure.
+    #[serde(default)]
+    ignore_retcode: bool,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+    /// Only refs that match.
+    #[serde(default)]
+    filter: Option<String>,
+}
+
+impl Function for RemoteRefs {
+    const NAME: &'static str = "git.remote_refs";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        sound::url(&self.url)?;
+        let login = (self.https_user.as_deref(), self.https_pass.as_deref());
+        let saltenv = self.saltenv.as_deref().unwrap_or("base");
+        let (url, access) =
+            Access::new(machine, &self.url, &self.identity, login, saltenv).map_err(Error::arguments)?;
+        let mut words = vec!["ls-remote"];
+        words.extend(self.heads.then_some("--heads"));
+        words.extend(self.tags.then_some("--tags"));
+        words.extend(["--", &url]);
+        words.extend(self.filter.as_deref());
+        let git = Git::looking(machine, "/", self.user.as_deref()).with(&access);
+        Ok(map_of(&forgiven(git.output(&words), self.ignore_retcode)?))
+    }
+}
+
+/// The remote repositories of a repository, with their addresses.
+///
+/// ```text
+/// rocksalt '*' git.remotes /srv/app
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Remotes {
+    /// The repository.
+    cwd: String,
+    /// The user to run git as.
+    #[serde(default)]
+    user: Option<String>,
+    /// Show no passwords that addresses carry.
+    #[serde(default = "yes")]
+    redact_auth: bool,
+}
+
+impl Function for Remotes {
+    const NAME: &'static str = "git.remotes";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        remotes(machine, &self.cwd, self.user.as_deref(), self.redact_auth)
+    }
+}
+
+/// The addresses of one remote repository.
+///
+/// ```text
+/// rocksalt '*' git.remote_get /srv/app remote=origin
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RemoteGet {
+    /// The repository.
+    cwd: String,
+    /// The name of the remote repository.
+    #[serde(default)]
+    remote: Option<String>,
+    /// The user to run git as.
+    #[serde(default)]
+    user: Option<String>,
+    /// Show no passwords that addresses carry.
+    #[serde(default = "yes")]
+    redact_auth: bool,
+}
+
+impl Function for RemoteGet {
+    const NAME: &'static str = "git.remote_get";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let remote = self.remote.as_deref().unwrap_or("origin");
+        get(machine, &self.cwd, remote, self.user.as_deref(), self.redact_auth)
+    }
+}
+
+/// Sets the address of a remote repository.
+///
+/// ```text
+/// rocksalt '*' git.remote_set /srv/app https://git.example.com/app.git remote=upstream
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RemoteSet {
+    /// The repository.
+    cwd: String,
+    /// The address. A password in it is stored with it; better give it where it is used.
+    url: String,
+    /// The name of the remote repository.
+    #[serde(default)]
+    remote: Option<String>,
+    /// The user to run git as.
+    #[serde(default)]
+    user: Option<String>,
+    /// Another address to push to.
+    #[serde(default)]
+    push_url: Option<String>,
+}
+
+impl Function for RemoteSet {
+    const NAME: &'static str = "git.remote_set";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let remote = sound::name("remote", self.remote.as_deref().unwrap_or("origin"))?;
+        let (url, user) = (sound::url(&self.url)?, self.user.as_deref());
+        let push = self.push_url.as_deref().map(sound::url).transpose()?;
+        let known = remotes(machine, &self.cwd, user, true)?.contains_key(remote);
+        let git = Git::acting(machine, sound::directory(machine, &self.cwd, user), user);
+        git.output(&["remote", if known { "set-url" } else { "add" }, "--", remote, url])?;
+        if let Some(push) = push {
+            git.output(&["remote", "set-url", "--push", "--", remote, push])?;
+        }
+        get(machine, &self.cwd, remote, user, true)
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn get(machine: &dyn Probe, cwd: &str, remote: &str, user: Option<&str>, redact: bool) -> Result<Value> {
+    let all = remotes(machine, cwd, user, redact)?;
+    all.get(remote)
+        .cloned()
+        .ok_or_else(|| Error::failed(format!("Remote '{remote}' not present in git checkout located at {cwd}")))
+}
+
+fn remotes(machine: &dyn Probe, cwd: &str, user: Option<&str>, redact: bool) -> Result<Map> {
+    let git = Git::looking(machine, sound::directory(machine, cwd, user), user);
+    let mut found = Map::new();
+    for (name, action, url) in read::remotes(&git.output(&["remote", "--verbose"])?) {
+        let mut known = found.get(name.as_str()).and_then(Value::as_map).cloned().unwrap_or_default();
+        known.insert(action, if redact { redacted(&url) } else { url });
+        found.insert(name, known);
+    }
+    Ok(found)
+}
+
+fn map_of(text: &str) -> Map {
+    read::refs(text).into_iter().map(|(name, commit)| (name.into(), commit.into())).collect()
+}

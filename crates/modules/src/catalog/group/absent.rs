@@ -1,0 +1,54 @@
+//! `group.absent`: makes sure that there is no such group.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::work;
+use crate::Result;
+use crate::catalog::user::account_files;
+use crate::catalog::user::tool::{self, check_name};
+use crate::catalog::{Decision, State, Step, Thing, Touches, Verdict};
+use crate::machine::{Probe, System};
+
+/// Makes sure that there is no such group.
+///
+/// ```yaml
+/// deploy:
+///   group.absent
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Absent {
+    /// The name.
+    name: String,
+    /// Not supported: libuser's tools.
+    #[serde(default)]
+    local: Value,
+}
+
+impl State for Absent {
+    const NAME: &'static str = "group.absent";
+    const STRICT: bool = true;
+    type Plan = ();
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+        check_name("group", &self.name)?;
+        tool::refuse(&[("local", &self.local)])?;
+        if work::find(machine, &self.name).is_none() {
+            return Ok(Decision::Settled(Verdict::good("Group not present")));
+        }
+        let would = Verdict::would(format!("Group {} is set for removal", self.name));
+        Ok(Decision::Change((), would.change(self.name.as_str(), "")))
+    }
+
+    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        Ok(match work::delete(machine, &self.name) {
+            Ok(()) => Verdict::good(format!("Removed group {}", self.name)).change(self.name.as_str(), ""),
+            Err(text) => Verdict::bad(format!("Failed to remove group {}\n{text}", self.name)),
+        })
+    }
+
+    fn touches(&self) -> Touches {
+        account_files().writes(Thing::Group(self.name.clone()))
+    }
+}

@@ -1,0 +1,230 @@
+//! The functions on groups.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::work;
+use crate::catalog::Function;
+use crate::catalog::file::Flag;
+use crate::catalog::user::tool::{self, check_name};
+use crate::machine::{System, accounts};
+use crate::{Error, Result};
+
+/// What is known of a group; an empty map if there is none of that name.
+///
+/// ```text
+/// rocksalt '*' group.info www-data
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Info {
+    /// The name.
+    name: String,
+}
+
+impl Function for Info {
+    const NAME: &'static str = "group.info";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        Ok(work::find(machine, &self.name).map(|group| work::info(&group)).unwrap_or_default())
+    }
+}
+
+/// What is known of every group of `/etc/group`.
+///
+/// ```text
+/// rocksalt '*' group.getent
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Getent {
+    /// Accepted for Salt's sake: it always looks.
+    #[serde(default)]
+    #[expect(dead_code, reason = "an argument without a meaning here")]
+    refresh: Value,
+}
+
+impl Function for Getent {
+    const NAME: &'static str = "group.getent";
+    type Output = Vec<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
+        Ok(accounts::groups(machine).iter().map(work::info).collect())
+    }
+}
+
+/// Makes a group.
+///
+/// ```text
+/// rocksalt '*' group.add deploy 3456
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Add {
+    /// The name.
+    name: String,
+    /// Its number.
+    #[serde(default)]
+    gid: Option<u32>,
+    /// Take a number of those for the system's own groups.
+    #[serde(default)]
+    system: Flag,
+    /// Not supported: the system that runs is what is changed.
+    #[serde(default)]
+    root: Value,
+    /// Whether another group may have the number.
+    #[serde(default)]
+    non_unique: Flag,
+}
+
+impl Function for Add {
+    const NAME: &'static str = "group.add";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        check_name("group", &self.name)?;
+        tool::refuse(&[("root", &self.root)])?;
+        done(work::add(machine, &self.name, self.gid, self.system.0, self.non_unique.0))
+    }
+}
+
+/// Removes a group.
+///
+/// ```text
+/// rocksalt '*' group.delete deploy
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Delete {
+    /// The name.
+    name: String,
+}
+
+impl Function for Delete {
+    const NAME: &'static str = "group.delete";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        check_name("group", &self.name)?;
+        done(work::delete(machine, &self.name))
+    }
+}
+
+/// Gives a group another number. Files keep the old one.
+///
+/// ```text
+/// rocksalt '*' group.chgid deploy 4376
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Chgid {
+    /// The name.
+    name: String,
+    /// The new number.
+    gid: u32,
+    /// Not supported: the system that runs is what is changed.
+    #[serde(default)]
+    root: Value,
+    /// Whether another group may have the number.
+    #[serde(default)]
+    non_unique: Flag,
+}
+
+impl Function for Chgid {
+    const NAME: &'static str = "group.chgid";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        tool::refuse(&[("root", &self.root)])?;
+        match work::find(machine, &self.name) {
+            None => Err(Error::failed(format!("Group '{}' does not exist", self.name))),
+            Some(group) if group.gid == self.gid => Ok(true),
+            Some(_) => done(work::change_gid(machine, &self.name, self.gid, self.non_unique.0)),
+        }
+    }
+}
+
+/// Puts a user into a group.
+///
+/// ```text
+/// rocksalt '*' group.adduser deploy alice
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Adduser {
+    /// The group's name.
+    name: String,
+    /// The user's name.
+    username: String,
+}
+
+impl Function for Adduser {
+    const NAME: &'static str = "group.adduser";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        check_name("group", &self.name)?;
+        check_name("user", &self.username)?;
+        done(work::add_member(machine, &self.name, &self.username))
+    }
+}
+
+/// Takes a user out of a group; true as well if it isn't in it.
+///
+/// ```text
+/// rocksalt '*' group.deluser deploy alice
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Deluser {
+    /// The group's name.
+    name: String,
+    /// The user's name.
+    username: String,
+}
+
+impl Function for Deluser {
+    const NAME: &'static str = "group.deluser";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        match work::find(machine, &self.name) {
+            Some(group) if group.members.contains(&self.username) => {
+                done(work::remove_member(machine, &self.name, &self.username))
+            }
+            _ => Ok(true),
+        }
+    }
+}
+
+/// Sets all members of a group.
+///
+/// ```text
+/// rocksalt '*' group.members deploy 'alice,bob'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Members {
+    /// The group's name.
+    name: String,
+    /// The users' names, as a list or with commas between them.
+    members_list: Vec<String>,
+}
+
+impl Function for Members {
+    const NAME: &'static str = "group.members";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        check_name("group", &self.name)?;
+        let users = self.members_list.iter().flat_map(|users| users.split(',')).map(str::trim);
+        let users: Vec<String> = users.filter(|user| !user.is_empty()).map(str::to_owned).collect();
+        users.iter().try_for_each(|user| check_name("user", user))?;
+        done(work::set_members(machine, &self.name, &users))
+    }
+}
+
+fn done(outcome: Result<(), String>) -> Result<bool> {
+    outcome.map(|()| true).map_err(Error::failed)
+}

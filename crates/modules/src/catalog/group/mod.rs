@@ -1,0 +1,21 @@
+//! `group`: the groups of a target.
+
+mod absent;
+mod functions;
+mod present;
+mod work;
+
+use super::{Entry, StateEntry, entry, state};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<functions::Add>(),
+    entry::<functions::Adduser>(),
+    entry::<functions::Chgid>(),
+    entry::<functions::Delete>(),
+    entry::<functions::Deluser>(),
+    entry::<functions::Getent>(),
+    entry::<functions::Info>(),
+    entry::<functions::Members>(),
+];
+
+pub const STATES: &[StateEntry] = &[state::<absent::Absent>(), state::<present::Present>()];

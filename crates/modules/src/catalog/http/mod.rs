@@ -1,0 +1,12 @@
+//! `http`: asks a web server from the target, with its own curl or wget.
+
+mod answer;
+mod functions;
+mod request;
+mod states;
+
+use super::{Entry, Function, StateEntry, entry, state};
+
+pub const FUNCTIONS: &[Entry] = &[entry::<functions::Query>(), entry::<functions::WaitForSuccessfulQuery>()];
+
+pub const STATES: &[StateEntry] = &[state::<states::Query>(), state::<states::WaitForSuccessfulQuery>()];

@@ -1,0 +1,271 @@
+//! `http`'s states: an answer that must be right before anything goes on.
+
+use rocksalt_core::Value;
+use rocksalt_core::pattern::{Flags, Pattern};
+
+use super::super::{Decision, State, Step, Touches, Verdict};
+use super::answer::{Answer, Show};
+use super::functions::wait;
+use super::request::{Request, with_request};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+with_request! {
+    /// Asks a web server, and succeeds if its answer is right.
+    ///
+    /// ```yaml
+    /// http://localhost/health:
+    ///   http.query:
+    ///     - status: 200
+    ///     - wait_for: 60
+    /// ```
+    ///
+    /// A dry run asks nothing unless `test_url` names what to ask then.
+    Query {
+        /// The address.
+        name: String,
+        /// What must be in the answer.
+        #[serde(default, rename = "match")]
+        wanted: Value,
+        /// `string`, or `pcre` for a regular expression.
+        #[serde(default)]
+        match_type: Option<String>,
+        /// The code that the answer must have.
+        #[serde(default)]
+        status: Value,
+        /// `string`, `list` for one of several, or `pcre` for a regular expression.
+        #[serde(default)]
+        status_type: Option<String>,
+        /// Ask again for so many seconds, until there is a good answer.
+        #[serde(default)]
+        wait_for: Option<f64>,
+        /// Seconds between two questions; 1 unless told.
+        #[serde(default)]
+        request_interval: Option<f64>,
+        /// What a dry run asks.
+        #[serde(default)]
+        test_url: Option<String>,
+    }
+}
+
+impl State for Query {
+    const NAME: &'static str = "http.query";
+    type Plan = ();
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<()>> {
+        let wish = Wish::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
+        if let Some(text) = wish.fault() {
+            return Ok(Decision::Settled(Verdict::bad(text)));
+        }
+        self.request(machine, &self.name)?;
+        let answer = match &self.test_url {
+            Some(url) if step.test => self.request(machine, url)?.send(machine)?,
+            _ => Answer { error: Some(String::new()), ..Answer::default() },
+        };
+        let (_, mut comment) = wish.judge(&answer)?;
+        comment += " (TEST MODE";
+        if let Some(url) = &self.test_url {
+            comment += &format!(", TEST URL WAS: {url}");
+        }
+        Ok(Decision::Change((), Verdict::would(comment + ")")))
+    }
+
+    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let wish = Wish::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
+        let request = self.request(machine, &self.name)?;
+        let answer = match self.wait_for {
+            Some(seconds) => {
+                wait(machine, &request, Some(seconds), self.request_interval, &|answer| answer.error.is_none())?
+            }
+            None => request.send(machine)?,
+        };
+        verdict(&wish, &request, &answer)
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::everything()
+    }
+}
+
+with_request! {
+    /// Asks a web server until its answer is right.
+    ///
+    /// ```yaml
+    /// http://localhost/health:
+    ///   http.wait_for_successful_query:
+    ///     - status: 200
+    ///     - wait_for: 60
+    ///     - request_interval: 2
+    /// ```
+    WaitForSuccessfulQuery {
+        /// The address.
+        name: String,
+        /// For so many seconds at most.
+        #[serde(default)]
+        wait_for: Option<f64>,
+        /// Seconds between two questions; 1 unless told.
+        #[serde(default)]
+        request_interval: Option<f64>,
+        /// What must be in the answer.
+        #[serde(default, rename = "match")]
+        wanted: Value,
+        /// `string`, or `pcre` for a regular expression.
+        #[serde(default)]
+        match_type: Option<String>,
+        /// The code that the answer must have.
+        #[serde(default)]
+        status: Value,
+        /// `string`, `list` for one of several, or `pcre` for a regular expression.
+        #[serde(default)]
+        status_type: Option<String>,
+        /// What a dry run asks.
+        #[serde(default)]
+        test_url: Option<String>,
+    }
+}
+
+impl State for WaitForSuccessfulQuery {
+    const NAME: &'static str = "http.wait_for_successful_query";
+    type Plan = ();
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+        let wish = Wish::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
+        if let Some(text) = wish.fault() {
+            return Ok(Decision::Settled(Verdict::bad(text)));
+        }
+        self.request(machine, &self.name)?;
+        let (_, comment) = wish.judge(&Answer { error: Some(String::new()), ..Answer::default() })?;
+        Ok(Decision::Change((), Verdict::would(comment + " (TEST MODE)")))
+    }
+
+    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let wish = Wish::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
+        let request = self.request(machine, &self.name)?;
+        let good = |answer: &Answer| wish.judge(answer).is_ok_and(|(good, _)| good);
+        let answer = wait(machine, &request, self.wait_for, self.request_interval, &good)?;
+        verdict(&wish, &request, &answer)
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::everything()
+    }
+}
+
+fn verdict(wish: &Wish<'_>, request: &Request, answer: &Answer) -> Result<Verdict> {
+    let (good, mut comment) = wish.judge(answer)?;
+    // Salt says nothing of why.
+    if let Some(error) = answer.error.as_ref().filter(|_| !good && answer.status == 0) {
+        comment += &format!(" {error}");
+    }
+    let mut verdict = if good { Verdict::good(comment) } else { Verdict::bad(comment) };
+    if !request.verify {
+        verdict = verdict.warning(format!("The certificate of {} was not checked.", request.shown()));
+    }
+    let show = Show { status: true, headers: false, text: true, decode: request.decode.as_deref() };
+    verdict.further.insert("data", answer.shown(&show));
+    Ok(verdict)
+}
+
+/// What an answer must be like.
+struct Wish<'a> {
+    text: &'a Value,
+    text_kind: &'a str,
+    status: &'a Value,
+    status_kind: &'a str,
+}
+
+impl<'a> Wish<'a> {
+    fn new(
+        text: &'a Value,
+        text_kind: &'a Option<String>,
+        status: &'a Value,
+        status_kind: &'a Option<String>,
+    ) -> Wish<'a> {
+        let text_kind = text_kind.as_deref().unwrap_or("string");
+        // A list says itself what it is.
+        let own = if status.as_list().is_some() { "list" } else { "string" };
+        Wish { text, text_kind, status, status_kind: status_kind.as_deref().unwrap_or(own) }
+    }
+
+    fn fault(&self) -> Option<String> {
+        if self.text.is_null() && self.status.is_null() {
+            return Some("Either match text (match) or a status code (status) is required.".into());
+        }
+        if !matches!(self.text_kind, "string" | "pcre") {
+            return Some(format!("match_type: '{}' is neither string nor pcre", self.text_kind));
+        }
+        (!matches!(self.status_kind, "string" | "list" | "pcre"))
+            .then(|| format!("status_type: '{}' is neither string, list nor pcre", self.status_kind))
+    }
+
+    /// Whether it is right, and Salt's words.
+    fn judge(&self, answer: &Answer) -> Result<(bool, String)> {
+        let mut comments = Vec::new();
+        let mut good = true;
+        let text = if answer.error.is_some() { String::new() } else { answer.text() };
+        let status = if answer.status == 0 && answer.error.as_deref() == Some("") {
+            String::new()
+        } else {
+            answer.status.to_string()
+        };
+        let mut tell = |found: bool, what: String| {
+            good &= found;
+            comments.push(format!("{what} {} found.", if found { "was" } else { "was not" }));
+        };
+        let wanted = self.text.to_string();
+        match self.text_kind {
+            _ if self.text.is_null() => {}
+            "pcre" => {
+                tell(Pattern::new(&wanted, Flags::NONE)?.find(&text)?.is_some(), format!("Match pattern \"{wanted}\""))
+            }
+            _ => tell(text.contains(&wanted), format!("Match text \"{wanted}\"")),
+        }
+        let wanted = self.status.to_string();
+        match self.status_kind {
+            _ if self.status.is_null() => {}
+            "pcre" => tell(
+                Pattern::new(&wanted, Flags::NONE)?.find(&status)?.is_some(),
+                format!("Status pattern \"{wanted}\""),
+            ),
+            "list" => {
+                let known = self.status.as_list().map(<[Value]>::to_vec).unwrap_or_else(|| vec![self.status.clone()]);
+                match known.iter().find(|known| known.to_string() == status) {
+                    Some(found) => tell(true, format!("Status {found}")),
+                    None => {
+                        good = false;
+                        comments.push(format!("Statuses {wanted} were not found."));
+                    }
+                }
+            }
+            _ => tell(status == wanted, format!("Status {wanted}")),
+        }
+        Ok((good, comments.join(" ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rocksalt_core::yaml;
+
+    use super::*;
+
+    #[test]
+    fn answers_are_judged_as_in_salt() {
+        let cases = [
+            ("hello", "string", "null", "string", true, "Match text \"hello\" was found."),
+            ("h.l+o", "pcre", "200", "string", true, "Match pattern \"h.l+o\" was found. Status 200 was found."),
+            ("null", "string", "[200, 201]", "list", true, "Status 200 was found."),
+            ("null", "string", "[301]", "list", false, "Statuses [301] were not found."),
+            ("null", "string", "'4..'", "pcre", false, "Status pattern \"4..\" was not found."),
+            ("bye", "string", "404", "string", false, "Match text \"bye\" was not found. Status 404 was not found."),
+        ];
+        let answer = Answer::new(200, "HTTP/1.1 200 OK\r\n", b"hello".to_vec(), true);
+        for (text, text_kind, status, status_kind, good, comment) in cases {
+            let (text, status) = (yaml::parse(text).expect("YAML"), yaml::parse(status).expect("YAML"));
+            let wish = Wish { text: &text, text_kind, status: &status, status_kind };
+            assert_eq!(wish.judge(&answer).expect("patterns are right"), (good, comment.to_owned()));
+        }
+        let wish = Wish { text: &Value::Null, text_kind: "string", status: &Value::Null, status_kind: "string" };
+        assert!(wish.fault().is_some());
+    }
+}

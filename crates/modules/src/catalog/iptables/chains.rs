@@ -1,0 +1,240 @@
+//! `iptables`' states for whole chains.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::super::tool::Work;
+use super::super::{Decision, State, Step, Touches, Verdict};
+use super::rules::{Saving, known_family, plain_words, save_path, saving};
+use super::{filter, ipv4, program, tables};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Makes sure that there is a chain.
+///
+/// ```yaml
+/// LOGGING:
+///   iptables.chain_present:
+///     - table: filter
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ChainPresent {
+    /// The chain.
+    name: String,
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl State for ChainPresent {
+    const NAME: &'static str = "iptables.chain_present";
+    const STRICT: bool = true;
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        let ChainPresent { name, table, family } = self;
+        plain_words(&[name, table])?;
+        known_family(family)?;
+        let program = program(machine, family)?;
+        if tables::has_chain(&tables::of_table(machine, family, table)?, name) {
+            let comment = format!("iptables {name} chain is already exist in {table} table for {family}");
+            return Ok(Decision::Settled(Verdict::good(comment)));
+        }
+        let done = format!("iptables {name} chain in {table} table create success for {family}");
+        let work = Work::new(Verdict::good(done).change("locale", name.as_str()))
+            .run(&[&program, "--wait", "-t", table, "-N", name])
+            .or(format!("Failed to create {name} chain in {table} table for {family}:"));
+        Ok(work.announced(format!("iptables {name} chain in {table} table needs to be set for {family}")))
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        super::touches()
+    }
+}
+
+/// Makes sure that there is no such chain; its rules go with it.
+///
+/// ```yaml
+/// LOGGING:
+///   iptables.chain_absent
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ChainAbsent {
+    /// The chain.
+    name: String,
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl State for ChainAbsent {
+    const NAME: &'static str = "iptables.chain_absent";
+    const STRICT: bool = true;
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        let ChainAbsent { name, table, family } = self;
+        plain_words(&[name, table])?;
+        known_family(family)?;
+        let program = program(machine, family)?;
+        if !tables::has_chain(&tables::of_table(machine, family, table)?, name) {
+            let comment = format!("iptables {name} chain is already absent in {table} table for {family}");
+            return Ok(Decision::Settled(Verdict::good(comment)));
+        }
+        let done = format!("iptables {name} chain in {table} table delete success for {family}");
+        let work = Work::new(Verdict::good(done).change("locale", name.as_str()))
+            .run(&[&program, "--wait", "-t", table, "-F", name])
+            .run(&[&program, "--wait", "-t", table, "-X", name])
+            .or(format!("Failed to delete {name} chain in {table} table for {family}:"));
+        Ok(work.announced(format!("iptables {name} chain in {table} table needs to be removed {family}")))
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        super::touches()
+    }
+}
+
+/// Sets what happens to packets that no rule of a built-in chain has taken.
+///
+/// ```yaml
+/// default to reject:
+///   iptables.set_policy:
+///     - chain: INPUT
+///     - policy: DROP
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SetPolicy {
+    /// What to call it in other places.
+    name: String,
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+    /// The chain.
+    chain: String,
+    /// `ACCEPT` or `DROP`.
+    policy: String,
+    /// Save the rules afterwards: yes, or a file.
+    #[serde(default)]
+    save: Value,
+}
+
+impl State for SetPolicy {
+    const NAME: &'static str = "iptables.set_policy";
+    const REQUIRED: &'static [&'static str] = &["chain", "policy"];
+    type Plan = (Work, Option<Saving>);
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<(Work, Option<Saving>)>> {
+        let SetPolicy { name, table, family, chain, policy, save } = self;
+        plain_words(&[table, chain, policy])?;
+        known_family(family)?;
+        let program = program(machine, family)?;
+        let now = tables::policy(&tables::of_table(machine, family, table)?, chain);
+        if now.as_ref() == Some(policy) {
+            let comment = format!(
+                "iptables default policy for chain {chain} on table {table} for {family} already set to {policy}"
+            );
+            return Ok(Decision::Settled(Verdict::good(comment)));
+        }
+        let done = format!("Set default policy for {chain} to {policy} family {family}");
+        let work = Work::new(Verdict::good(done).change("locale", name.as_str()))
+            .run(&[&program, "--wait", "-t", table, "-P", chain, policy])
+            .or("Failed to set iptables default policy");
+        let saving = save_path(machine, Some(save), family)?.map(|path| Saving {
+            path,
+            comment: format!("Set and saved default policy for {chain} to {policy} family {family}"),
+        });
+        let would = format!(
+            "iptables default policy for chain {chain} on table {table} for {family} needs to be set to {policy}"
+        );
+        Ok(work.announced(would).map(|work| (work, saving)))
+    }
+
+    fn apply(&self, (work, saving): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let verdict = work.perform(machine)?;
+        let Some(saving) = saving.filter(|_| verdict.result == Some(true)) else { return Ok(verdict) };
+        let comment = saving.comment.clone();
+        let verdict = saving.perform(machine, &self.family, verdict)?;
+        // Salt doesn't say here where it wrote to.
+        Ok(if verdict.result == Some(true) { Verdict { comment, ..verdict } } else { verdict })
+    }
+
+    fn touches(&self) -> Touches {
+        saving(super::touches(), Some(&self.save))
+    }
+}
+
+/// Takes all rules out of a chain, or of all chains of a table.
+///
+/// ```yaml
+/// clean:
+///   iptables.flush:
+///     - chain: INPUT
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Flush {
+    /// What to call it in other places.
+    name: String,
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+    /// The chain; all of the table unless told.
+    #[serde(default)]
+    chain: String,
+}
+
+impl State for Flush {
+    const NAME: &'static str = "iptables.flush";
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        let Flush { name, table, family, chain } = self;
+        plain_words(&[table])?;
+        known_family(family)?;
+        let mut argv = vec![program(machine, family)?, "--wait".into(), "-t".into(), table.clone(), "-F".into()];
+        if !chain.is_empty() {
+            plain_words(&[chain])?;
+            argv.push(chain.clone());
+        }
+        if tables::rules_of(&tables::of_table(machine, family, table)?, chain).next().is_none() {
+            let comment = format!("iptables has no rules in {table} table {chain} chain {family} family");
+            return Ok(Decision::Settled(Verdict::good(comment)));
+        }
+        let done = format!("Flush iptables rules in {table} table {chain} chain {family} family");
+        let work = Work::new(Verdict::good(done).change("locale", name.as_str()))
+            .run(&argv)
+            .or("Failed to flush iptables rules");
+        Ok(work.announced(format!("iptables rules in {name} table {table} chain {family} family needs to be flushed")))
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        super::touches()
+    }
+}

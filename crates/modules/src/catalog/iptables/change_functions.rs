@@ -1,0 +1,283 @@
+//! `iptables`' functions that change something.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::super::{Function, tool};
+use super::rule::Rule;
+use super::rules::{self, known_family, plain_words};
+use super::{filter, ipv4, program, saved};
+use crate::machine::System;
+use crate::{Error, Result};
+
+/// Runs the program; silence is success.
+fn act(machine: &dyn System, family: &str, words: &[&str]) -> Result<()> {
+    known_family(family)?;
+    let program = program(machine, family)?;
+    let argv: Vec<&str> = [program.as_str(), "--wait"].into_iter().chain(words.iter().copied()).collect();
+    tool::done(machine, &argv).map(drop)
+}
+
+/// Sets what happens to packets that no rule of a chain has taken.
+///
+/// ```text
+/// rocksalt '*' iptables.set_policy filter INPUT ACCEPT
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SetPolicy {
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// The chain.
+    chain: String,
+    /// `ACCEPT` or `DROP`.
+    policy: String,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl Function for SetPolicy {
+    const NAME: &'static str = "iptables.set_policy";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        plain_words(&[&self.table, &self.chain, &self.policy])?;
+        act(machine, &self.family, &["-t", &self.table, "-P", &self.chain, &self.policy]).map(|()| "")
+    }
+}
+
+/// Writes the rules that are in force to the file that is loaded at boot.
+///
+/// ```text
+/// rocksalt '*' iptables.save /etc/sysconfig/iptables
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Save {
+    /// The file, if it is not the system's own.
+    #[serde(default)]
+    filename: Option<String>,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl Function for Save {
+    const NAME: &'static str = "iptables.save";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let path = saved::path(machine, self.filename.as_deref(), &self.family)?;
+        saved::save(machine, &path, &self.family)
+    }
+}
+
+/// Makes a chain.
+///
+/// ```text
+/// rocksalt '*' iptables.new_chain filter LOGGING
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct NewChain {
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// The chain.
+    chain: String,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl Function for NewChain {
+    const NAME: &'static str = "iptables.new_chain";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        plain_words(&[&self.table, &self.chain])?;
+        act(machine, &self.family, &["-t", &self.table, "-N", &self.chain]).map(|()| true)
+    }
+}
+
+/// Removes a chain that has no rules.
+///
+/// ```text
+/// rocksalt '*' iptables.delete_chain filter LOGGING
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DeleteChain {
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// The chain.
+    chain: String,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl Function for DeleteChain {
+    const NAME: &'static str = "iptables.delete_chain";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        plain_words(&[&self.table, &self.chain])?;
+        act(machine, &self.family, &["-t", &self.table, "-X", &self.chain]).map(|()| true)
+    }
+}
+
+/// Puts a rule at the end of a chain; `False` if it is in it already.
+///
+/// ```text
+/// rocksalt '*' iptables.append filter INPUT rule='-m state --state RELATED,ESTABLISHED -j ACCEPT'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Append {
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// The chain.
+    chain: String,
+    /// The rule, as for the program.
+    rule: String,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl Function for Append {
+    const NAME: &'static str = "iptables.append";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let Append { table, chain, rule, family } = self;
+        plain_words(&[&table, &chain])?;
+        let rule = Rule::parse(&rule)?;
+        if rules::check(machine, &program(machine, &family)?, &table, &chain, &rule)? {
+            return Ok(false);
+        }
+        let words: Vec<&str> =
+            ["-t", &table, "-A", &chain].into_iter().chain(rule.words.iter().map(String::as_str)).collect();
+        act(machine, &family, &words).map(|()| true)
+    }
+}
+
+/// Puts a rule at a place in a chain; `False` if it is in it already.
+///
+/// ```text
+/// rocksalt '*' iptables.insert filter INPUT position=3 rule='-m state --state RELATED,ESTABLISHED -j ACCEPT'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Insert {
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// The chain.
+    chain: String,
+    /// The place; negative ones count from the end.
+    position: i64,
+    /// The rule, as for the program.
+    rule: String,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl Function for Insert {
+    const NAME: &'static str = "iptables.insert";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let Insert { table, chain, position, rule, family } = self;
+        plain_words(&[&table, &chain])?;
+        if position == 0 {
+            return Err(Error::arguments("Error: Position needs to be specified or use append (-A)"));
+        }
+        let rule = Rule::parse(&rule)?;
+        if rules::check(machine, &program(machine, &family)?, &table, &chain, &rule)? {
+            return Ok(Value::Bool(false));
+        }
+        let place = if position < 0 { rules::from_end(machine, &family, &table, &chain, position)? } else { position };
+        let place = place.to_string();
+        let words: Vec<&str> =
+            ["-t", &table, "-I", &chain, &place].into_iter().chain(rule.words.iter().map(String::as_str)).collect();
+        act(machine, &family, &words).map(|()| "".into())
+    }
+}
+
+/// Takes a rule out of a chain, named by itself or by its place.
+///
+/// ```text
+/// rocksalt '*' iptables.delete filter INPUT position=3
+/// rocksalt '*' iptables.delete filter INPUT rule='-m state --state RELATED,ESTABLISHED -j ACCEPT'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Delete {
+    /// The table.
+    table: String,
+    /// The chain.
+    chain: String,
+    /// The place.
+    #[serde(default)]
+    position: Option<u32>,
+    /// The rule, as for the program.
+    #[serde(default)]
+    rule: Option<String>,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl Function for Delete {
+    const NAME: &'static str = "iptables.delete";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        plain_words(&[&self.table, &self.chain])?;
+        let rest = match (self.position, self.rule) {
+            (Some(position), None) => vec![position.to_string()],
+            (None, Some(rule)) => Rule::parse(&rule)?.words,
+            _ => return Err(Error::arguments("Error: Only specify a position or a rule, not both")),
+        };
+        let words: Vec<&str> =
+            ["-t", &self.table, "-D", &self.chain].into_iter().chain(rest.iter().map(String::as_str)).collect();
+        act(machine, &self.family, &words).map(|()| "")
+    }
+}
+
+/// Takes all rules out of a chain, or of all chains of a table.
+///
+/// ```text
+/// rocksalt '*' iptables.flush filter INPUT
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Flush {
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// The chain; all of them unless told.
+    #[serde(default)]
+    chain: String,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl Function for Flush {
+    const NAME: &'static str = "iptables.flush";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        plain_words(&[&self.table])?;
+        let words = ["-t", &self.table, "-F", &self.chain];
+        act(machine, &self.family, if self.chain.is_empty() { &words[..3] } else { &words }).map(|()| "")
+    }
+}

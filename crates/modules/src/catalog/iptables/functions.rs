@@ -1,0 +1,259 @@
+//! `iptables`' functions that only look.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::{Function, tool};
+use super::rule::Rule;
+use super::rules::{self, plain_words};
+use super::{filter, ipv4, program, saved, tables};
+use crate::grains::look;
+use crate::machine::System;
+use crate::{Error, Result};
+
+/// The version of the program.
+///
+/// ```text
+/// rocksalt '*' iptables.version
+/// rocksalt '*' iptables.version family=ipv6
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Version {
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl Function for Version {
+    const NAME: &'static str = "iptables.version";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let text = tool::told(machine, &[&program(machine, &self.family)?, "--version"])?;
+        Ok(text.split_whitespace().nth(1).unwrap_or_default().to_owned())
+    }
+}
+
+/// A rule as a text, built from the same arguments that the states take.
+///
+/// ```text
+/// rocksalt '*' iptables.build_rule match=state connstate=RELATED,ESTABLISHED jump=ACCEPT
+/// rocksalt '*' iptables.build_rule filter INPUT command=I position=3 full=True proto=tcp dport=22 jump=ACCEPT
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct BuildRule {
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// The chain.
+    #[serde(default)]
+    chain: Option<String>,
+    /// What to do with it: `A`, `I`, `D`.
+    #[serde(default)]
+    command: Option<String>,
+    /// The place in the chain.
+    #[serde(default)]
+    position: Value,
+    /// The whole command, not only the rule.
+    #[serde(default)]
+    full: Value,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+    /// The rule.
+    #[serde(default)]
+    kwargs: Map,
+}
+
+impl Function for BuildRule {
+    const NAME: &'static str = "iptables.build_rule";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let rule = Rule::build(&self.kwargs)?;
+        if !self.full.truth() {
+            return Ok(rule.text);
+        }
+        let needed = |value: Option<String>, name: &str| {
+            value
+                .filter(|value| !value.is_empty())
+                .ok_or_else(|| Error::arguments(format!("Error: {name} needs to be specified")))
+        };
+        let (chain, command) = (needed(self.chain, "Chain")?, needed(self.command, "Command")?);
+        let position = if self.position.is_null() { String::new() } else { self.position.to_string() };
+        Ok(rule.command(&program(machine, &self.family)?, &self.table, &command, &chain, &position))
+    }
+}
+
+/// The rules that are in force, by table and chain.
+///
+/// ```text
+/// rocksalt '*' iptables.get_rules
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetRules {
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl Function for GetRules {
+    const NAME: &'static str = "iptables.get_rules";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        tables::parse(&tables::now(machine, &self.family)?)
+    }
+}
+
+/// The rules of the file that is loaded at boot, by table and chain.
+///
+/// ```text
+/// rocksalt '*' iptables.get_saved_rules
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetSavedRules {
+    /// The file, if it is not the system's own.
+    #[serde(default)]
+    conf_file: Option<String>,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl Function for GetSavedRules {
+    const NAME: &'static str = "iptables.get_saved_rules";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        tables::parse(&saved_text(machine, self.conf_file.as_deref(), &self.family)?)
+    }
+}
+
+fn saved_text(machine: &dyn System, given: Option<&str>, family: &str) -> Result<String> {
+    let path = saved::path(machine, given, family)?;
+    look::text(machine, &path).ok_or_else(|| Error::failed(format!("there are no saved rules in {path}")))
+}
+
+/// What happens to packets that no rule of a chain has taken; nothing if there is no such chain.
+///
+/// ```text
+/// rocksalt '*' iptables.get_policy filter INPUT
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetPolicy {
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// The chain.
+    chain: String,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl Function for GetPolicy {
+    const NAME: &'static str = "iptables.get_policy";
+    type Output = Option<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Option<String>> {
+        plain_words(&[&self.table])?;
+        Ok(tables::policy(&tables::of_table(machine, &self.family, &self.table)?, &self.chain))
+    }
+}
+
+/// The policy of a chain in the file that is loaded at boot.
+///
+/// ```text
+/// rocksalt '*' iptables.get_saved_policy filter INPUT
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetSavedPolicy {
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// The chain.
+    chain: String,
+    /// The file, if it is not the system's own.
+    #[serde(default)]
+    conf_file: Option<String>,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl Function for GetSavedPolicy {
+    const NAME: &'static str = "iptables.get_saved_policy";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let all = tables::parse(&saved_text(machine, self.conf_file.as_deref(), &self.family)?)?;
+        let chain = all.get(&self.table).and_then(Value::as_map).and_then(|table| table.get(&self.chain));
+        Ok(chain.and_then(Value::as_map).and_then(|chain| chain.get("policy")).cloned().unwrap_or_default())
+    }
+}
+
+/// Whether a rule is in a chain.
+///
+/// ```text
+/// rocksalt '*' iptables.check filter INPUT rule='-m state --state RELATED,ESTABLISHED -j ACCEPT'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Check {
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// The chain.
+    chain: String,
+    /// The rule, as for the program.
+    rule: String,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl Function for Check {
+    const NAME: &'static str = "iptables.check";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        plain_words(&[&self.table, &self.chain])?;
+        let program = program(machine, &self.family)?;
+        rules::check(machine, &program, &self.table, &self.chain, &Rule::parse(&self.rule)?)
+    }
+}
+
+/// Whether there is a chain.
+///
+/// ```text
+/// rocksalt '*' iptables.check_chain filter INPUT
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CheckChain {
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// The chain.
+    chain: String,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+}
+
+impl Function for CheckChain {
+    const NAME: &'static str = "iptables.check_chain";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        plain_words(&[&self.table])?;
+        Ok(tables::has_chain(&tables::of_table(machine, &self.family, &self.table)?, &self.chain))
+    }
+}

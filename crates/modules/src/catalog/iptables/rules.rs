@@ -1,0 +1,371 @@
+//! `iptables.append`, `insert` and `delete`: single rules.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::tool::{self, Work};
+use super::super::{Decision, State, Step, Thing, Touches, Verdict};
+use super::rule::Rule;
+use super::{filter, ipv4, program, saved, tables};
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+/// Puts a rule at the end of a chain, if it is nowhere in it.
+///
+/// All further arguments are `iptables`' long options: `jump`, `match`, `proto`, `dport`, `source`, `to-ports`;
+/// `connstate` is `--state`, and `name_` is `--name`. A value that begins with `!` or `not` is inverted.
+///
+/// ```yaml
+/// httpd:
+///   iptables.append:
+///     - chain: INPUT
+///     - jump: ACCEPT
+///     - match: state
+///     - connstate: NEW
+///     - dport: 80
+///     - proto: tcp
+///     - save: True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Append {
+    /// What to call the rule in other places.
+    name: String,
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+    /// `chain`, `save` (yes, or a file), and the rule.
+    #[serde(default)]
+    kwargs: Map,
+}
+
+/// Puts a rule at a place in a chain, if it is nowhere in it.
+///
+/// ```yaml
+/// ssh first:
+///   iptables.insert:
+///     - position: 1
+///     - chain: INPUT
+///     - jump: ACCEPT
+///     - proto: tcp
+///     - dport: 22
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Insert {
+    /// What to call the rule in other places.
+    name: String,
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+    /// `chain`, `position` (negative ones count from the end), `save`, and the rule.
+    #[serde(default)]
+    kwargs: Map,
+}
+
+/// Takes a rule away.
+///
+/// ```yaml
+/// no telnet:
+///   iptables.delete:
+///     - chain: INPUT
+///     - jump: ACCEPT
+///     - proto: tcp
+///     - dport: 23
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Delete {
+    /// What to call the rule in other places.
+    name: String,
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// `ipv4` or `ipv6`.
+    #[serde(default = "ipv4")]
+    family: String,
+    /// `chain`, `position` (instead of a rule: whatever stands there), `save`, and the rule.
+    #[serde(default)]
+    kwargs: Map,
+}
+
+/// What the three have in common.
+struct Wish<'a> {
+    name: &'a str,
+    table: &'a str,
+    family: &'a str,
+    chain: String,
+    position: Option<i64>,
+    /// The command as Salt shows it.
+    shown: String,
+    program: String,
+    rule: Rule,
+    /// Where to save.
+    save: Option<String>,
+}
+
+/// The command, and where the rules are saved afterwards, with the comment that then stands before Salt's.
+pub struct Plan {
+    work: Work,
+    save: Option<Saving>,
+}
+
+pub struct Saving {
+    pub path: String,
+    pub comment: String,
+}
+
+impl<'a> Wish<'a> {
+    fn new(
+        machine: &dyn Probe,
+        (name, table, family): (&'a str, &'a str, &'a str),
+        verb: &str,
+        arguments: &Map,
+    ) -> Result<Wish<'a>> {
+        plain_words(&[table])?;
+        known_family(family)?;
+        let chain =
+            chain(arguments).ok_or_else(|| Error::arguments(format!("{name}: the argument 'chain' is missing")))?;
+        let position = match arguments.get("position") {
+            None | Some(Value::Null) => None,
+            Some(value) => Some(value.to_string().trim().parse().map_err(|_| {
+                Error::arguments(format!("{name}: the argument 'position' must be a number, not '{value}'"))
+            })?),
+        };
+        let rule = Rule::build(arguments)?;
+        let program = program(machine, family)?;
+        let shown_position = position.map(|position: i64| position.to_string()).unwrap_or_default();
+        let shown = rule.command(&program, table, verb, &chain, &shown_position);
+        let save = save_path(machine, arguments.get("save"), family)?;
+        Ok(Wish { name, table, family, chain, position, shown, program, rule, save })
+    }
+
+    fn is_there(&self, machine: &dyn Probe) -> Result<bool> {
+        check(machine, &self.program, self.table, &self.chain, &self.rule)
+    }
+
+    fn argv(&self, verb: &str, position: Option<i64>, rule: bool) -> Vec<String> {
+        let mut argv: Vec<String> =
+            [&self.program, "--wait", "-t", self.table, verb, &self.chain].map(str::to_owned).to_vec();
+        argv.extend(position.map(|position| position.to_string()));
+        if rule {
+            argv.extend(self.rule.words.iter().cloned());
+        }
+        argv
+    }
+
+    /// The rule is in force; what remains is the file.
+    fn already(&self, machine: &dyn Probe, comment: String) -> Result<Decision<Plan>> {
+        let Some(path) = &self.save else { return Ok(Decision::Settled(Verdict::good(comment))) };
+        if !saved::is_stale(machine, path, self.family)? {
+            return Ok(Decision::Settled(Verdict::good(comment)));
+        }
+        // Salt saves even in a dry run, and says nothing of a change.
+        let Wish { name, family, shown, .. } = self;
+        let would = format!("{comment}\nThe rules for {family} need to be saved to {path}");
+        let save = Saving {
+            path: path.clone(),
+            comment: format!("{comment}\nSaved iptables rule {name} for {family}\n{shown}"),
+        };
+        let work = Work::new(Verdict::good(comment).change("saved", path.as_str()));
+        Ok(work.announced(would).map(|work| Plan { work, save: Some(save) }))
+    }
+
+    fn change(&self, argv: Vec<String>, told: String, saved: &str, failure: String, would: String) -> Decision<Plan> {
+        let work = Work::new(Verdict::good(told).change("locale", self.name)).run(&argv).or(failure);
+        let save = self.save.clone().map(|path| Saving {
+            path,
+            comment: format!("{saved} and saved iptables rule {} for {}\n{}", self.name, self.family, self.shown),
+        });
+        work.announced(would).map(|work| Plan { work, save })
+    }
+}
+
+impl Plan {
+    fn perform(self, machine: &dyn System, family: &str) -> Result<Verdict> {
+        let verdict = self.work.perform(machine)?;
+        match self.save {
+            Some(save) if verdict.result == Some(true) => save.perform(machine, family, verdict),
+            _ => Ok(verdict),
+        }
+    }
+}
+
+impl Saving {
+    pub fn perform(self, machine: &dyn System, family: &str, verdict: Verdict) -> Result<Verdict> {
+        Ok(match saved::save(machine, &self.path, family) {
+            Ok(said) => Verdict { comment: format!("{}\n{said}", self.comment), ..verdict },
+            Err(error) => Verdict {
+                result: Some(false),
+                comment: format!("{}\nbut the rules could not be saved: {error}", verdict.comment),
+                ..verdict
+            },
+        })
+    }
+}
+
+impl State for Append {
+    const NAME: &'static str = "iptables.append";
+    const REQUIRED: &'static [&'static str] = &["chain"];
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let Append { name, table, family, kwargs } = self;
+        let wish = Wish::new(machine, (name, table, family), "A", kwargs)?;
+        let shown = &wish.shown;
+        if wish.is_there(machine)? {
+            return wish.already(machine, format!("iptables rule for {name} already set ({shown}) for {family}"));
+        }
+        Ok(wish.change(
+            wish.argv("-A", None, true),
+            format!("Set iptables rule for {name} to: {shown} for {family}"),
+            "Set",
+            format!("Failed to set iptables rule for {name}.\nAttempted rule was {shown} for {family}"),
+            format!("iptables rule for {name} needs to be set ({shown}) for {family}"),
+        ))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine, &self.family)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.kwargs)
+    }
+}
+
+impl State for Insert {
+    const NAME: &'static str = "iptables.insert";
+    const REQUIRED: &'static [&'static str] = &["chain", "position"];
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let Insert { name, table, family, kwargs } = self;
+        let wish = Wish::new(machine, (name, table, family), "I", kwargs)?;
+        let shown = &wish.shown;
+        if wish.is_there(machine)? {
+            return wish.already(machine, format!("iptables rule for {name} already set for {family} ({shown})"));
+        }
+        let position = match wish.position {
+            None | Some(0) => {
+                return Err(Error::arguments("iptables.insert: Position needs to be specified or use append (-A)"));
+            }
+            Some(position) if position < 0 => from_end(machine, family, table, &wish.chain, position)?,
+            Some(position) => position,
+        };
+        Ok(wish.change(
+            wish.argv("-I", Some(position), true),
+            format!("Set iptables rule for {name} to: {shown} for {family}"),
+            "Set",
+            format!("Failed to set iptables rule for {name}.\nAttempted rule was {shown}"),
+            format!("iptables rule for {name} needs to be set for {family} ({shown})"),
+        ))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine, &self.family)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.kwargs)
+    }
+}
+
+impl State for Delete {
+    const NAME: &'static str = "iptables.delete";
+    const REQUIRED: &'static [&'static str] = &["chain"];
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let Delete { name, table, family, kwargs } = self;
+        let wish = Wish::new(machine, (name, table, family), "D", kwargs)?;
+        let shown = &wish.shown;
+        if wish.position.is_none() && !wish.is_there(machine)? {
+            let comment = format!("iptables rule for {name} already absent for {family} ({shown})");
+            return Ok(Decision::Settled(Verdict::good(comment)));
+        }
+        Ok(wish.change(
+            wish.argv("-D", wish.position, wish.position.is_none()),
+            format!("Delete iptables rule for {name} {shown}"),
+            "Deleted",
+            format!("Failed to delete iptables rule for {name}.\nAttempted rule was {shown}"),
+            format!("iptables rule for {name} needs to be deleted for {family} ({shown})"),
+        ))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine, &self.family)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.kwargs)
+    }
+}
+
+/// Whether a rule is in a chain. A chain that isn't there has no rules.
+pub fn check(machine: &dyn Probe, program: &str, table: &str, chain: &str, rule: &Rule) -> Result<bool> {
+    let mut argv = vec![program, "--wait", "-t", table, "-C", chain];
+    argv.extend(rule.words.iter().map(String::as_str));
+    Ok(machine.query(&tool::command(&argv))?.success())
+}
+
+/// Minus one is the place before the last rule.
+pub fn from_end(machine: &dyn Probe, family: &str, table: &str, chain: &str, position: i64) -> Result<i64> {
+    let text = tables::of_table(machine, family, table)?;
+    let count = tables::rules_of(&text, chain).count() as i64;
+    Ok((count + position + 1).max(1))
+}
+
+/// The chain that arguments name.
+pub fn chain(arguments: &Map) -> Option<String> {
+    let chain = arguments.get("chain").filter(|chain| !chain.is_null())?.to_string();
+    plain_words(&[&chain]).is_ok().then_some(chain)
+}
+
+/// `save` is yes or no, or a file.
+pub fn save_path(machine: &dyn Probe, save: Option<&Value>, family: &str) -> Result<Option<String>> {
+    match save {
+        Some(Value::Bool(true)) => saved::path(machine, None, family).map(Some),
+        Some(save) if save.truth() => Ok(Some(save.to_string())),
+        _ => Ok(None),
+    }
+}
+
+/// Tables and chains are single words, and no options.
+pub fn plain_words(words: &[&str]) -> Result<()> {
+    let wrong = |word: &&&str| word.is_empty() || word.starts_with(['-', '!']) || word.contains(char::is_whitespace);
+    match words.iter().find(wrong) {
+        Some(word) => Err(Error::arguments(format!("'{word}' is no name of a table or chain"))),
+        None => Ok(()),
+    }
+}
+
+pub fn known_family(family: &str) -> Result<()> {
+    match family {
+        "ipv4" | "ipv6" => Ok(()),
+        other => Err(Error::arguments(format!("the family is ipv4 or ipv6, not '{other}'"))),
+    }
+}
+
+fn touches(arguments: &Map) -> Touches {
+    saving(super::touches(), arguments.get("save"))
+}
+
+/// With the file that rules are saved to.
+pub fn saving(touches: Touches, save: Option<&Value>) -> Touches {
+    match save {
+        Some(Value::Bool(true)) => touches
+            .writes(Thing::Path("/etc/iptables".into()))
+            .writes(Thing::Path("/etc/sysconfig".into()))
+            .writes(Thing::Path("/var/lib/iptables".into()))
+            .writes(Thing::Path("/var/lib/ip6tables".into())),
+        Some(save) if save.truth() => touches.writes(Thing::Path(save.to_string())),
+        _ => touches,
+    }
+}

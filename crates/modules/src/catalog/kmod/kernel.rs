@@ -1,0 +1,96 @@
+//! Which modules the kernel has, and which it could have.
+
+use std::collections::BTreeMap;
+
+use crate::grains::look;
+use crate::machine::{Command, Probe, System};
+use crate::{Error, Result};
+
+/// A line of `/proc/modules`.
+pub struct Module {
+    pub name: String,
+    pub size: String,
+    pub users: String,
+    pub used_by: Vec<String>,
+}
+
+/// As the kernel has them, the last loaded first.
+pub fn modules(machine: &dyn Probe) -> Vec<Module> {
+    let text = look::text(machine, "/proc/modules").unwrap_or_default();
+    let module = |line: &str| {
+        let mut words = line.split_whitespace().map(str::to_owned);
+        let (name, size, users, by) = (words.next()?, words.next()?, words.next()?, words.next()?);
+        let used_by = by.split(',').filter(|name| !matches!(*name, "" | "-")).map(str::to_owned).collect();
+        Some(Module { name, size, users, used_by })
+    };
+    text.lines().filter_map(module).collect()
+}
+
+pub fn loaded(machine: &dyn Probe) -> Vec<String> {
+    modules(machine).into_iter().map(|module| module.name).collect()
+}
+
+/// Where the running kernel's modules are.
+fn folder(machine: &dyn Probe) -> Option<String> {
+    Some(format!("/lib/modules/{}", look::line(machine, "/proc/sys/kernel/osrelease")?))
+}
+
+/// By module, those that it needs; without those that are part of the kernel itself.
+pub fn available(machine: &dyn Probe) -> BTreeMap<String, Vec<String>> {
+    let text = folder(machine).and_then(|folder| look::text(machine, &format!("{folder}/modules.dep")));
+    let text = text.unwrap_or_default();
+    let lines = text.lines().filter_map(|line| line.split_once(':'));
+    lines.map(|(path, needs)| (of_path(path), needs.split_whitespace().map(of_path).collect())).collect()
+}
+
+/// Those that are part of the kernel itself.
+pub fn built_in(machine: &dyn Probe) -> Vec<String> {
+    let text = folder(machine).and_then(|folder| look::text(machine, &format!("{folder}/modules.builtin")));
+    text.unwrap_or_default().lines().map(of_path).collect()
+}
+
+/// `kernel/net/nf-x.ko.xz` is `nf_x`.
+fn of_path(path: &str) -> String {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    file.split(".ko").next().unwrap_or(file).replace('-', "_")
+}
+
+/// The module's own name: without parameters, and as the kernel writes it.
+pub fn name(module: &str) -> Result<String> {
+    let name = module.split_whitespace().next().unwrap_or_default();
+    if name.is_empty()
+        || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
+        || name.starts_with('-')
+    {
+        return Err(Error::arguments(format!("'{module}' is no name of a kernel module")));
+    }
+    Ok(name.replace('-', "_"))
+}
+
+/// Runs a tool; its error is what it said behind `failed`.
+pub fn run<'w>(machine: &dyn System, words: impl Iterator<Item = &'w str>, failed: &str) -> Result<()> {
+    let mut words = words.map(str::to_owned);
+    let tool = words.next().unwrap_or_default();
+    let Some(program) = look::program(machine, &tool) else {
+        return Err(Error::failed(format!("Command '{tool}' cannot be found")).hint("the package kmod has it"));
+    };
+    let output = machine.run(&Command::new(std::iter::once(program).chain(words)))?;
+    if output.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &output.text();
+    Err(Error::failed(format!("{failed}: {}", said.trim())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_modules() {
+        assert_eq!(of_path("kernel/net/nf-x.ko.xz"), "nf_x");
+        assert_eq!(name("bonding mode=4").expect("a name"), "bonding");
+        assert_eq!(name("nf-conntrack").expect("a name"), "nf_conntrack");
+        assert!(name("").is_err() && name("-r").is_err() && name("../x").is_err());
+    }
+}

@@ -1,0 +1,225 @@
+//! `kmod`: the kernel's modules.
+
+mod kernel;
+mod lasting;
+mod states;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+pub use states::STATES;
+
+use super::file::Flag;
+use super::{Entry, Function, entry};
+use crate::machine::System;
+use crate::{Error, Result};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<Available>(),
+    entry::<CheckAvailable>(),
+    entry::<IsLoaded>(),
+    entry::<Load>(),
+    entry::<Lsmod>(),
+    entry::<ModList>(),
+    entry::<Remove>(),
+];
+
+/// All modules that there are for the running kernel.
+///
+/// ```text
+/// rocksalt '*' kmod.available
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Available {}
+
+impl Function for Available {
+    const NAME: &'static str = "kmod.available";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        let mut all: Vec<String> = kernel::available(machine).into_keys().chain(kernel::built_in(machine)).collect();
+        all.sort();
+        all.dedup();
+        Ok(all)
+    }
+}
+
+/// Whether there is a module of that name for the running kernel.
+///
+/// ```text
+/// rocksalt '*' kmod.check_available kvm
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CheckAvailable {
+    /// The module.
+    r#mod: String,
+}
+
+impl Function for CheckAvailable {
+    const NAME: &'static str = "kmod.check_available";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let name = kernel::name(&self.r#mod)?;
+        Ok(kernel::available(machine).contains_key(&name) || kernel::built_in(machine).contains(&name))
+    }
+}
+
+/// Whether a module is loaded.
+///
+/// ```text
+/// rocksalt '*' kmod.is_loaded kvm
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct IsLoaded {
+    /// The module.
+    r#mod: String,
+}
+
+impl Function for IsLoaded {
+    const NAME: &'static str = "kmod.is_loaded";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        Ok(kernel::loaded(machine).contains(&kernel::name(&self.r#mod)?))
+    }
+}
+
+/// Loads a module, with those that it needs; which were not loaded before.
+///
+/// ```text
+/// rocksalt '*' kmod.load kvm
+/// rocksalt '*' kmod.load 'bonding mode=4' persist=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Load {
+    /// The module, and its parameters behind it if it has any.
+    r#mod: String,
+    /// At each start of the system too.
+    #[serde(default)]
+    persist: Flag,
+}
+
+impl Function for Load {
+    const NAME: &'static str = "kmod.load";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        load(machine, &self.r#mod, self.persist.0)
+    }
+}
+
+/// The modules that are loaded, with their sizes and who uses them.
+///
+/// ```text
+/// rocksalt '*' kmod.lsmod
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Lsmod {}
+
+impl Function for Lsmod {
+    const NAME: &'static str = "kmod.lsmod";
+    type Output = Vec<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
+        let shown = |module: kernel::Module| {
+            let mut map = Map::new();
+            map.insert("size", module.size);
+            map.insert("module", module.name);
+            map.insert("depcount", module.users);
+            map.insert("deps", module.used_by.into_iter().map(Value::String).collect::<Vec<_>>());
+            map
+        };
+        Ok(kernel::modules(machine).into_iter().map(shown).collect())
+    }
+}
+
+/// The names of the modules that are loaded.
+///
+/// ```text
+/// rocksalt '*' kmod.mod_list
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ModList {
+    /// Those that are loaded at each start of the system, instead.
+    #[serde(default)]
+    only_persist: Flag,
+}
+
+impl Function for ModList {
+    const NAME: &'static str = "kmod.mod_list";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        let mut names = if self.only_persist.0 { lasting::names(machine) } else { kernel::loaded(machine) };
+        names.sort();
+        Ok(names)
+    }
+}
+
+/// Unloads a module; which are no longer loaded.
+///
+/// ```text
+/// rocksalt '*' kmod.remove kvm
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Remove {
+    /// The module.
+    r#mod: String,
+    /// At each start of the system too.
+    #[serde(default)]
+    persist: Flag,
+    /// With `persist`: leave its line there as a comment.
+    #[serde(default = "Flag::yes")]
+    comment: Flag,
+}
+
+impl Function for Remove {
+    const NAME: &'static str = "kmod.remove";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        remove(machine, &self.r#mod, self.persist.0, self.comment.0)
+    }
+}
+
+fn load(machine: &dyn System, module: &str, persist: bool) -> Result<Vec<String>> {
+    let name = kernel::name(module)?;
+    let before = kernel::loaded(machine);
+    let words = std::iter::once("modprobe").chain(module.split_whitespace());
+    kernel::run(machine, words, &format!("Error loading module {module}"))?;
+    let mut new = kernel::loaded(machine);
+    new.retain(|name| !before.contains(name));
+    if persist && lasting::add(machine, module)? {
+        new.push(name);
+    }
+    new.sort();
+    new.dedup();
+    Ok(new)
+}
+
+fn remove(machine: &dyn System, module: &str, persist: bool, comment: bool) -> Result<Vec<String>> {
+    let name = kernel::name(module)?;
+    let mut gone = kernel::loaded(machine);
+    // What is only in the file needs no unloading.
+    if gone.contains(&name) {
+        kernel::run(machine, ["rmmod", &name].into_iter(), &format!("Error removing module {module}"))?;
+    } else if !persist {
+        return Err(Error::failed(format!("Error removing module {module}: it is not loaded")));
+    }
+    let after = kernel::loaded(machine);
+    gone.retain(|name| !after.contains(name));
+    if persist && lasting::remove(machine, &name, comment)? {
+        gone.push(name);
+    }
+    gone.sort();
+    gone.dedup();
+    Ok(gone)
+}

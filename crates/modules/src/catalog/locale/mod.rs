@@ -1,0 +1,17 @@
+//! `locale`: the target's language, and the languages it can speak.
+
+mod available;
+mod states;
+mod system;
+
+use super::{Entry, StateEntry, entry, state};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<available::Avail>(),
+    entry::<available::GenLocale>(),
+    entry::<system::GetLocale>(),
+    entry::<available::ListAvail>(),
+    entry::<system::SetLocale>(),
+];
+
+pub const STATES: &[StateEntry] = &[state::<states::Present>(), state::<states::System>()];

@@ -1,0 +1,104 @@
+//! `locale`'s states.
+
+use serde::Deserialize;
+
+use super::super::tool::Work;
+use super::super::{Decision, State, Step, Thing, Touches, Verdict};
+use super::{available, system};
+use crate::Result;
+use crate::machine::{self, Probe};
+
+/// Makes sure that there is a locale.
+///
+/// ```yaml
+/// en_US.UTF-8:
+///   locale.present
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Present {
+    /// The locale.
+    name: String,
+}
+
+impl State for Present {
+    const NAME: &'static str = "locale.present";
+    const STRICT: bool = true;
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+        let name = &self.name;
+        if available::is_there(machine, name)? {
+            return Ok(Decision::Settled(Verdict::good(format!("Locale {name} is already present"))));
+        }
+        let failure = format!("Failed to generate locale {name}");
+        let work = Work::new(Verdict::good(format!("Generated locale {name}")).change("locale", name.as_str()));
+        let work = match available::generation(machine, name)? {
+            Ok(deeds) => deeds.into_iter().fold(work, Work::then),
+            // An earlier step may install what is missing.
+            Err(_) if step.test => work,
+            Err(text) => return Ok(Decision::Settled(Verdict::bad(format!("{failure}: {text}")))),
+        };
+        Ok(work.or(failure).announced(format!("Locale {name} needs to be generated")))
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn machine::System, _: &Step<'_>) -> Result<Verdict> {
+        let verdict = plan.perform(machine)?;
+        // The program succeeds even if it made nothing.
+        if verdict.result == Some(true) && !available::is_there(machine, &self.name)? {
+            let text = format!("Failed to generate locale {0}: the program succeeded, but there is no {0}", self.name);
+            return Ok(Verdict::bad(text));
+        }
+        Ok(verdict)
+    }
+
+    fn touches(&self) -> Touches {
+        ["/etc/locale.gen", "/usr/lib/locale", "/var/lib/locales"]
+            .into_iter()
+            .fold(Touches::nothing().reads(Thing::Path("/usr/share/i18n".into())), |touches, path| {
+                touches.writes(Thing::Path(path.into()))
+            })
+    }
+}
+
+/// Sets the locale that programs of the system start with.
+///
+/// ```yaml
+/// en_US.UTF-8:
+///   locale.system
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct System {
+    /// The locale.
+    name: String,
+}
+
+impl State for System {
+    const NAME: &'static str = "locale.system";
+    const STRICT: bool = true;
+    type Plan = ();
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+        let name = &self.name;
+        system::sound(name)?;
+        if system::current(machine) == *name {
+            return Ok(Decision::Settled(Verdict::good(format!("System locale {name} already set"))));
+        }
+        let would = Verdict::would(format!("System locale {name} needs to be set")).change("locale", name.as_str());
+        Ok(Decision::Change((), would))
+    }
+
+    fn apply(&self, (): (), machine: &dyn machine::System, _: &Step<'_>) -> Result<Verdict> {
+        let name = &self.name;
+        Ok(match system::set(machine, name) {
+            Ok(()) => Verdict::good(format!("Set system locale {name}")).change("locale", name.as_str()),
+            Err(error) => Verdict::bad(format!("Failed to set system locale: {error}")),
+        })
+    }
+
+    fn touches(&self) -> Touches {
+        let places = system::PLACES.iter().map(|(path, _)| Thing::Path((*path).into()));
+        places.fold(Touches::nothing().reads(Thing::Path("/usr/lib/locale".into())), Touches::writes)
+    }
+}

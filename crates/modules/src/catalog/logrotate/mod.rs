@@ -1,0 +1,211 @@
+//! `logrotate`: how logs are rotated.
+
+mod conf;
+
+use std::path::Path;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use self::conf::{Conf, number};
+use super::file::{Action, Plan, followed};
+use super::{Decision, Entry, Function, State, StateEntry, Step, Thing, Touches, Verdict, entry, state};
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+pub const FUNCTIONS: &[Entry] = &[entry::<Get>(), entry::<SetFunction>(), entry::<ShowConf>()];
+
+pub const STATES: &[StateEntry] = &[state::<Set>()];
+
+fn default_conf() -> String {
+    "/etc/logrotate.conf".into()
+}
+
+/// All settings, with those of files that are included.
+///
+/// ```text
+/// rocksalt '*' logrotate.show_conf
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ShowConf {
+    /// The file.
+    #[serde(default = "default_conf")]
+    conf_file: String,
+}
+
+impl Function for ShowConf {
+    const NAME: &'static str = "logrotate.show_conf";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        Ok(Conf::read(machine, &self.conf_file)?.shown())
+    }
+}
+
+/// The value of a setting, or of one for a log; False if there is none.
+///
+/// ```text
+/// rocksalt '*' logrotate.get rotate
+/// rocksalt '*' logrotate.get /var/log/wtmp rotate
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Get {
+    /// The setting, or the log.
+    key: String,
+    /// The log's setting.
+    #[serde(default)]
+    value: Option<String>,
+    /// The file.
+    #[serde(default = "default_conf")]
+    conf_file: String,
+}
+
+impl Function for Get {
+    const NAME: &'static str = "logrotate.get";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        Ok(Conf::read(machine, &self.conf_file)?.get(&self.key, self.value.as_deref()))
+    }
+}
+
+/// Sets a setting, or one for a log.
+///
+/// ```text
+/// rocksalt '*' logrotate.set rotate 2
+/// rocksalt '*' logrotate.set /var/log/wtmp rotate 2
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "docs", schemars(rename = "SetFunction"))]
+pub struct SetFunction {
+    /// The setting, or the log.
+    key: String,
+    /// The setting's value, or the log's setting.
+    value: Value,
+    /// The value of the log's setting; true for a word without one, false to remove it.
+    #[serde(default)]
+    setting: Value,
+    /// The file.
+    #[serde(default = "default_conf")]
+    conf_file: String,
+}
+
+impl Function for SetFunction {
+    const NAME: &'static str = "logrotate.set";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let wish = Wish { key: &self.key, value: &self.value, setting: &self.setting };
+        let conf = Conf::read(machine, &self.conf_file)?;
+        if wish.found(&conf) != wish.wished() {
+            let (path, text) = wish.text(&conf)?;
+            let real = followed(machine, Path::new(&path));
+            machine.write(&real, text.as_bytes(), None).map_err(|error| Error::io("write", &path, &error))?;
+        }
+        Ok(true)
+    }
+}
+
+/// Makes sure that a setting, or one for a log, has a value.
+///
+/// ```yaml
+/// keep four:
+///   logrotate.set:
+///     - key: /var/log/wtmp
+///     - value: rotate
+///     - setting: 4
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Set {
+    /// Whatever it shall be called.
+    #[allow(dead_code, reason = "it means nothing")]
+    name: String,
+    /// The setting, or the log.
+    key: String,
+    /// The setting's value, or the log's setting.
+    value: Value,
+    /// The value of the log's setting; true for a word without one, false to remove it.
+    #[serde(default)]
+    setting: Value,
+    /// The file.
+    #[serde(default = "default_conf")]
+    conf_file: String,
+}
+
+impl State for Set {
+    const NAME: &'static str = "logrotate.set";
+    const REQUIRED: &'static [&'static str] = &["key", "value"];
+    const STRICT: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        let wish = Wish { key: &self.key, value: &self.value, setting: &self.setting };
+        let conf = match Conf::read(machine, &self.conf_file) {
+            Ok(conf) => conf,
+            // A package may bring it until then.
+            Err(error) if step.test => return Ok(Decision::Settled(Verdict::would(error.to_string()))),
+            Err(error) => return Ok(Decision::Settled(Verdict::bad(error.to_string()))),
+        };
+        let (old, new) = (wish.found(&conf), wish.wished());
+        let (which, what) = match self.setting.is_null() {
+            true => (format!("Command '{}'", self.key), format!("command '{}'", self.key)),
+            false => (
+                format!("Block '{}' command '{}'", self.key, self.value),
+                format!("block '{}' command '{}'", self.key, self.value),
+            ),
+        };
+        if old == new {
+            return Ok(Decision::Settled(Verdict::good(format!("{which} already has value: {new}"))));
+        }
+        let changes = Map::from_iter([("old".into(), old), ("new".into(), new.clone())]);
+        let (path, text) = wish.text(&conf)?;
+        let path = followed(machine, Path::new(&path)).to_string_lossy().into_owned();
+        let done = Verdict::good(format!("Set {what} value: {new}")).changes(changes.clone());
+        let plan = Plan::new(done).then(Action::Write { path, content: text.into_bytes(), mode: None });
+        Ok(Decision::Change(plan, Verdict::would(format!("{which} will be set to value: {new}")).changes(changes)))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        let touches = Touches::nothing().writes(Thing::Path(self.conf_file.clone()));
+        touches.writes(Thing::Path("/etc/logrotate.d".into()))
+    }
+}
+
+/// A setting, or one of a log's, as both the function and the state are given it.
+struct Wish<'a> {
+    key: &'a str,
+    value: &'a Value,
+    setting: &'a Value,
+}
+
+impl Wish<'_> {
+    fn wished(&self) -> Value {
+        number(if self.setting.is_null() { self.value } else { self.setting })
+    }
+
+    fn found(&self, conf: &Conf) -> Value {
+        match self.setting.is_null() {
+            true => conf.get(self.key, None),
+            false => conf.get(self.key, Some(&self.value.to_string())),
+        }
+    }
+
+    fn text(&self, conf: &Conf) -> Result<(String, String)> {
+        let odd = |text: &str| text.is_empty() || text.contains(['\n', '\r', '{', '}']);
+        if [self.key, &self.value.to_string(), &self.wished().to_string()].into_iter().any(odd) {
+            return Err(Error::arguments("a setting of logrotate is one line, and not empty"));
+        }
+        match self.setting.is_null() {
+            true => conf.set(self.key, &self.wished()),
+            false => conf.set_in(self.key, &self.value.to_string(), &self.wished()),
+        }
+    }
+}

@@ -1,0 +1,516 @@
+//! `lvm`'s functions.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::file::Flag;
+use super::super::{Function, tool};
+use super::commands::{self, Volume, listed};
+use super::show;
+use crate::machine::System;
+use crate::{Error, Result};
+
+/// A map with one sentence in it.
+fn said(key: &str, text: String) -> Map {
+    [(key.into(), text.into())].into_iter().collect()
+}
+
+/// The version of LVM.
+///
+/// ```text
+/// rocksalt '*' lvm.version
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Version {}
+
+impl Function for Version {
+    const NAME: &'static str = "lvm.version";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let all = versions(&tool::told(machine, &["lvm", "version"])?);
+        Ok(all.get("LVM version").map(ToString::to_string).unwrap_or_default())
+    }
+}
+
+/// The versions of all parts of LVM.
+///
+/// ```text
+/// rocksalt '*' lvm.fullversion
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Fullversion {}
+
+impl Function for Fullversion {
+    const NAME: &'static str = "lvm.fullversion";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        Ok(versions(&tool::told(machine, &["lvm", "version"])?))
+    }
+}
+
+fn versions(text: &str) -> Map {
+    let pair = |line: &str| line.split_once(':').map(|(key, value)| (key.trim().into(), value.trim().into()));
+    text.lines().filter_map(pair).collect()
+}
+
+/// The physical volumes, by device.
+///
+/// ```text
+/// rocksalt '*' lvm.pvdisplay
+/// rocksalt '*' lvm.pvdisplay /dev/sdb
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Pvdisplay {
+    /// One device only.
+    #[serde(default)]
+    pvname: String,
+    /// By the device that it really is.
+    #[serde(default)]
+    real: Flag,
+    /// Taken for Salt's sake: what isn't there is no error.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    quiet: Flag,
+}
+
+impl Function for Pvdisplay {
+    const NAME: &'static str = "lvm.pvdisplay";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        show::physical(machine, &self.pvname, self.real.0)
+    }
+}
+
+/// The volume groups, by name.
+///
+/// ```text
+/// rocksalt '*' lvm.vgdisplay
+/// rocksalt '*' lvm.vgdisplay data
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Vgdisplay {
+    /// One group only.
+    #[serde(default)]
+    vgname: String,
+    /// Taken for Salt's sake: what isn't there is no error.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    quiet: Flag,
+}
+
+impl Function for Vgdisplay {
+    const NAME: &'static str = "lvm.vgdisplay";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        show::groups(machine, &self.vgname)
+    }
+}
+
+/// The logical volumes, by path.
+///
+/// ```text
+/// rocksalt '*' lvm.lvdisplay
+/// rocksalt '*' lvm.lvdisplay /dev/data/www
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Lvdisplay {
+    /// One volume only.
+    #[serde(default)]
+    lvname: String,
+    /// Taken for Salt's sake: what isn't there is no error.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    quiet: Flag,
+}
+
+impl Function for Lvdisplay {
+    const NAME: &'static str = "lvm.lvdisplay";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        show::logical(machine, &self.lvname)
+    }
+}
+
+/// Makes devices physical volumes. Whatever is on them is lost.
+///
+/// ```text
+/// rocksalt '*' lvm.pvcreate /dev/sdb1,/dev/sdb2
+/// rocksalt '*' lvm.pvcreate /dev/sdb1 dataalignment=7s
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Pvcreate {
+    /// The devices, as a list or with commas.
+    devices: Value,
+    /// Pass over devices that are right already; else it is an error.
+    #[serde(default = "Flag::yes")]
+    r#override: Flag,
+    /// Answer all questions with yes.
+    #[serde(default = "Flag::yes")]
+    force: Flag,
+    /// Further options of the tool.
+    #[serde(default)]
+    kwargs: Map,
+}
+
+impl Function for Pvcreate {
+    const NAME: &'static str = "lvm.pvcreate";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let devices = remaining(machine, &self.devices, self.r#override, false)?;
+        if !devices.is_empty() {
+            tool::done(machine, &commands::pvcreate(machine, &devices, self.force.0, &self.kwargs)?)?;
+        }
+        Ok(true)
+    }
+}
+
+/// Makes devices no physical volumes any more.
+///
+/// ```text
+/// rocksalt '*' lvm.pvremove /dev/sdb1,/dev/sdb2
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Pvremove {
+    /// The devices, as a list or with commas.
+    devices: Value,
+    /// Pass over devices that are right already; else it is an error.
+    #[serde(default = "Flag::yes")]
+    r#override: Flag,
+    /// Answer all questions with yes.
+    #[serde(default = "Flag::yes")]
+    force: Flag,
+}
+
+impl Function for Pvremove {
+    const NAME: &'static str = "lvm.pvremove";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let devices = remaining(machine, &self.devices, self.r#override, true)?;
+        if !devices.is_empty() {
+            tool::done(machine, &commands::pvremove(machine, &devices, self.force.0)?)?;
+        }
+        Ok(true)
+    }
+}
+
+/// Lets physical volumes have the size of their devices.
+///
+/// ```text
+/// rocksalt '*' lvm.pvresize /dev/sdb1,/dev/sdb2
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Pvresize {
+    /// The devices, as a list or with commas.
+    devices: Value,
+    /// Pass over devices that are right already; else it is an error.
+    #[serde(default = "Flag::yes")]
+    r#override: Flag,
+    /// Answer all questions with yes.
+    #[serde(default = "Flag::yes")]
+    force: Flag,
+}
+
+impl Function for Pvresize {
+    const NAME: &'static str = "lvm.pvresize";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let devices = remaining(machine, &self.devices, self.r#override, true)?;
+        if !devices.is_empty() {
+            tool::done(machine, &commands::pvresize(machine, &devices, self.force.0)?)?;
+        }
+        Ok(true)
+    }
+}
+
+/// Those of the devices that are physical volumes, or those that aren't.
+fn remaining(machine: &dyn System, devices: &Value, pass: Flag, present: bool) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    let devices = listed(devices);
+    if devices.is_empty() {
+        return Err(Error::arguments("Error: at least one device is required"));
+    }
+    for device in devices {
+        match (show::physical(machine, &device, false)?.is_empty() != present, pass.0) {
+            (true, _) => found.push(device),
+            (false, true) => {}
+            (false, false) if present => return Err(Error::failed(format!("{device} is not a physical volume"))),
+            (false, false) => {
+                return Err(Error::failed(format!("Device \"{device}\" is already an LVM physical volume.")));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Makes a volume group.
+///
+/// ```text
+/// rocksalt '*' lvm.vgcreate data /dev/sdb1,/dev/sdb2
+/// rocksalt '*' lvm.vgcreate data /dev/sdb1 physicalextentsize=16M
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Vgcreate {
+    /// The group.
+    vgname: String,
+    /// The devices, as a list or with commas.
+    devices: Value,
+    /// Answer all questions with yes.
+    #[serde(default)]
+    force: Flag,
+    /// Further options of the tool.
+    #[serde(default)]
+    kwargs: Map,
+}
+
+impl Function for Vgcreate {
+    const NAME: &'static str = "lvm.vgcreate";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let argv = commands::vgcreate(machine, &self.vgname, &listed(&self.devices), self.force.0, &self.kwargs)?;
+        tool::done(machine, &argv)?;
+        let mut data = show::groups(machine, &self.vgname)?;
+        data.insert("Output from vgcreate", format!("Volume group \"{}\" successfully created", self.vgname));
+        Ok(data)
+    }
+}
+
+/// Adds devices to a volume group.
+///
+/// ```text
+/// rocksalt '*' lvm.vgextend data /dev/sdb1,/dev/sdb2
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Vgextend {
+    /// The group.
+    vgname: String,
+    /// The devices, as a list or with commas.
+    devices: Value,
+    /// Answer all questions with yes.
+    #[serde(default)]
+    force: Flag,
+}
+
+impl Function for Vgextend {
+    const NAME: &'static str = "lvm.vgextend";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        tool::done(machine, &commands::vgextend(machine, &self.vgname, &listed(&self.devices), self.force.0)?)?;
+        Ok(said("Output from vgextend", format!("Volume group \"{}\" successfully extended", self.vgname)))
+    }
+}
+
+/// Removes a volume group.
+///
+/// ```text
+/// rocksalt '*' lvm.vgremove data
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Vgremove {
+    /// The group.
+    vgname: String,
+    /// Answer all questions with yes.
+    #[serde(default = "Flag::yes")]
+    force: Flag,
+}
+
+impl Function for Vgremove {
+    const NAME: &'static str = "lvm.vgremove";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        tool::done(machine, &commands::vgremove(machine, &self.vgname, self.force.0)?)?;
+        Ok(format!("Volume group \"{}\" successfully removed", self.vgname))
+    }
+}
+
+/// Makes a logical volume.
+///
+/// ```text
+/// rocksalt '*' lvm.lvcreate www data size=10G
+/// rocksalt '*' lvm.lvcreate www data extents=100%FREE
+/// rocksalt '*' lvm.lvcreate nightly data snapshot=www size=3G
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Lvcreate {
+    /// The volume.
+    lvname: String,
+    /// The group.
+    vgname: String,
+    /// Its size, with a unit.
+    #[serde(default)]
+    size: Value,
+    /// Its size in extents, or as a share.
+    #[serde(default)]
+    extents: Value,
+    /// The volume that it is a snapshot of.
+    #[serde(default)]
+    snapshot: Option<String>,
+    /// The device that it lies on.
+    #[serde(default)]
+    pv: Option<String>,
+    /// It takes its space from a pool, when it needs it.
+    #[serde(default)]
+    thinvolume: Flag,
+    /// It is such a pool.
+    #[serde(default)]
+    thinpool: Flag,
+    /// Answer all questions with yes.
+    #[serde(default)]
+    force: Flag,
+    /// Further options of the tool.
+    #[serde(default)]
+    kwargs: Map,
+}
+
+impl Function for Lvcreate {
+    const NAME: &'static str = "lvm.lvcreate";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let text = |value: &Value| value.truth().then(|| value.to_string());
+        let volume = Volume {
+            name: &self.lvname,
+            group: &self.vgname,
+            size: text(&self.size),
+            extents: text(&self.extents),
+            snapshot: self.snapshot.as_deref(),
+            device: self.pv.as_deref().unwrap_or_default(),
+            thin_volume: self.thinvolume.0,
+            thin_pool: self.thinpool.0,
+            force: self.force.0,
+        };
+        tool::done(machine, &commands::lvcreate(machine, &volume, &self.kwargs)?)?;
+        let mut data = show::logical(machine, &format!("/dev/{}/{}", self.vgname, self.lvname))?;
+        data.insert("Output from lvcreate", format!("Logical volume \"{}\" created.", self.lvname));
+        Ok(data)
+    }
+}
+
+/// Removes a logical volume.
+///
+/// ```text
+/// rocksalt '*' lvm.lvremove www data
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Lvremove {
+    /// The volume.
+    lvname: String,
+    /// The group.
+    vgname: String,
+    /// Answer all questions with yes.
+    #[serde(default = "Flag::yes")]
+    force: Flag,
+}
+
+impl Function for Lvremove {
+    const NAME: &'static str = "lvm.lvremove";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        tool::done(machine, &commands::lvremove(machine, &self.lvname, &self.vgname, self.force.0)?)?;
+        Ok(format!("Logical volume \"{}\" successfully removed", self.lvname))
+    }
+}
+
+/// Gives a logical volume another size.
+///
+/// ```text
+/// rocksalt '*' lvm.lvresize +12M /dev/data/www
+/// rocksalt '*' lvm.lvresize lvpath=/dev/data/www extents=+100%FREE
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Lvresize {
+    /// The size, with a unit.
+    #[serde(default)]
+    size: Value,
+    /// The volume's path.
+    lvpath: String,
+    /// The size in extents, or as a share.
+    #[serde(default)]
+    extents: Value,
+    /// Answer all questions with yes.
+    #[serde(default)]
+    force: Flag,
+    /// The file system in it gets the new size too.
+    #[serde(default)]
+    resizefs: Flag,
+}
+
+impl Function for Lvresize {
+    const NAME: &'static str = "lvm.lvresize";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let text = |value: &Value| value.truth().then(|| value.to_string());
+        let (size, extents) = (text(&self.size), text(&self.extents));
+        let (force, whole) = (self.force.0, self.resizefs.0);
+        let path = &self.lvpath;
+        let argv = commands::resize(machine, "lvresize", path, size.as_deref(), extents.as_deref(), force, whole)?;
+        tool::done(machine, &argv)?;
+        Ok(said("Output from lvresize", format!("Logical volume \"{path}\" successfully resized.")))
+    }
+}
+
+/// Makes a logical volume larger.
+///
+/// ```text
+/// rocksalt '*' lvm.lvextend +12M /dev/data/www
+/// rocksalt '*' lvm.lvextend lvpath=/dev/data/www extents=+100%FREE
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Lvextend {
+    /// The size, with a unit.
+    #[serde(default)]
+    size: Value,
+    /// The volume's path.
+    lvpath: String,
+    /// The size in extents, or as a share.
+    #[serde(default)]
+    extents: Value,
+    /// Answer all questions with yes.
+    #[serde(default)]
+    force: Flag,
+    /// The file system in it gets the new size too.
+    #[serde(default)]
+    resizefs: Flag,
+}
+
+impl Function for Lvextend {
+    const NAME: &'static str = "lvm.lvextend";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let text = |value: &Value| value.truth().then(|| value.to_string());
+        let (size, extents) = (text(&self.size), text(&self.extents));
+        let (force, whole) = (self.force.0, self.resizefs.0);
+        let path = &self.lvpath;
+        let argv = commands::resize(machine, "lvextend", path, size.as_deref(), extents.as_deref(), force, whole)?;
+        tool::done(machine, &argv)?;
+        Ok(said("Output from lvextend", format!("Logical volume \"{path}\" successfully extended.")))
+    }
+}

@@ -1,0 +1,93 @@
+//! `lvm.pv_present` and `pv_absent`.
+
+use rocksalt_core::Map;
+use serde::Deserialize;
+
+use super::super::tool::Work;
+use super::super::{Decision, State, Step, Touches, Verdict};
+use super::{commands, show};
+use crate::Result;
+use crate::grains::look;
+use crate::machine::{Probe, System};
+
+/// Makes a device a physical volume. Whatever is on it is lost.
+///
+/// ```yaml
+/// /dev/sdb:
+///   lvm.pv_present
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct PvPresent {
+    /// The device.
+    name: String,
+    /// Further options of `pvcreate`: `dataalignment`, `metadatasize` …
+    #[serde(default)]
+    kwargs: Map,
+}
+
+impl State for PvPresent {
+    const NAME: &'static str = "lvm.pv_present";
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+        let name = &self.name;
+        if !show::physical(machine, name, false)?.is_empty() {
+            return Ok(Decision::Settled(Verdict::good(format!("Physical Volume {name} already present"))));
+        }
+        let failure = format!("Failed to create Physical Volume {name}");
+        if !step.test && !look::exists(machine, name) {
+            return Ok(Decision::Settled(Verdict::bad(format!("{failure}\n{name} does not exist"))));
+        }
+        let done = Verdict::good(format!("Created Physical Volume {name}")).change("created", true);
+        let argv = commands::pvcreate(machine, std::slice::from_ref(name), true, &self.kwargs)?;
+        Ok(Work::new(done).run(&argv).or(failure).announced(format!("Physical Volume {name} is set to be created")))
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        super::touches()
+    }
+}
+
+/// Makes sure that a device is no physical volume.
+///
+/// ```yaml
+/// /dev/sdb:
+///   lvm.pv_absent
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct PvAbsent {
+    /// The device.
+    name: String,
+}
+
+impl State for PvAbsent {
+    const NAME: &'static str = "lvm.pv_absent";
+    const STRICT: bool = true;
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        let name = &self.name;
+        if show::physical(machine, name, false)?.is_empty() {
+            return Ok(Decision::Settled(Verdict::good(format!("Physical Volume {name} does not exist"))));
+        }
+        let done = Verdict::good(format!("Removed Physical Volume {name}")).change("removed", true);
+        let work = Work::new(done)
+            .run(&commands::pvremove(machine, std::slice::from_ref(name), true)?)
+            .or(format!("Failed to remove Physical Volume {name}"));
+        Ok(work.announced(format!("Physical Volume {name} is set to be removed")))
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        super::touches()
+    }
+}

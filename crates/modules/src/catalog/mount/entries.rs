@@ -1,0 +1,202 @@
+//! `mount.fstab_present` and `fstab_absent`: entries, whatever is mounted.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::super::file::Flag;
+use super::super::tool::{self, Deed, Work};
+use super::super::{Decision, State, Step, Touches, Verdict};
+use super::fstab::{Change, Line, MatchOn, Table};
+use super::work::Wish;
+use super::{defaults, fstab_path, listed, touches, trimmed};
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+/// Makes sure that there is an entry in `/etc/fstab`; a new one is mounted.
+///
+/// ```yaml
+/// /dev/sdb1:
+///   mount.fstab_present:
+///     - fs_file: /mnt/sdb
+///     - fs_vfstype: ext4
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct FstabPresent {
+    /// The device, in any form that an entry may have.
+    name: String,
+    /// Where.
+    fs_file: String,
+    /// The type of the file system.
+    fs_vfstype: String,
+    /// Options, as a list or with commas.
+    #[serde(default = "defaults")]
+    fs_mntops: Value,
+    /// The fifth field.
+    #[serde(default)]
+    fs_freq: i64,
+    /// The sixth field: in which turn it is checked.
+    #[serde(default)]
+    fs_passno: i64,
+    /// How the entry names the device: `device`, `label`, `uuid`, `partlabel`, `partuuid`; as given unless told.
+    #[serde(default)]
+    mount_by: Option<String>,
+    /// The file with the entries.
+    #[serde(default = "fstab_path")]
+    config: String,
+    /// Mount it, if the entry is new.
+    #[serde(default = "Flag::yes")]
+    mount: Flag,
+    /// Which fields tell that an entry is the one: `auto`, or a name or list.
+    #[serde(default)]
+    match_on: Value,
+    /// Leave an entry that is there as it is.
+    #[serde(default)]
+    not_change: Flag,
+    /// Taken for Salt's sake: it means something on AIX only.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    fs_mount: Value,
+}
+
+impl State for FstabPresent {
+    const NAME: &'static str = "mount.fstab_present";
+    const REQUIRED: &'static [&'static str] = &["fs_file", "fs_vfstype"];
+    const STRICT: bool = true;
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+        let (name, config, place) = (&self.name, &self.config, trimmed(&self.fs_file));
+        let on = MatchOn::new(&self.match_on, &self.fs_vfstype)?;
+        let Some(device) = named_by(machine, name, self.mount_by.as_deref())? else {
+            let by = self.mount_by.as_deref().unwrap_or_default();
+            return Ok(Decision::Settled(Verdict::bad(format!("Device {name} cannot be converted to {by}"))));
+        };
+        let table = match Table::read(machine, config) {
+            Ok(table) => table,
+            Err(error) => return Ok(Decision::Settled(Verdict::bad(error.to_string()))),
+        };
+        let options = listed(&self.fs_mntops);
+        let line = Line {
+            device,
+            name: place.to_owned(),
+            fstype: self.fs_vfstype.clone(),
+            options: options.join(","),
+            dump: self.fs_freq.to_string(),
+            pass: self.fs_passno.to_string(),
+        };
+        let (change, text) = table.with(&line, &on, self.not_change.0);
+        let (done, would) = match change {
+            Change::Present => {
+                let is = if step.test { "is" } else { "was" };
+                return Ok(Decision::Settled(Verdict::good(format!("{place} entry {is} already in {config}."))));
+            }
+            Change::New => {
+                (format!("{place} entry added in {config}."), format!("{place} entry will be written in {config}."))
+            }
+            Change::Update => {
+                (format!("{place} entry updated in {config}."), format!("{place} entry will be updated in {config}."))
+            }
+        };
+        let work = Work::new(Verdict::good(&done).change("persist", change.word())).write(config, text);
+        if change != Change::New || !self.mount.0 {
+            return Ok(work.announced(would));
+        }
+        let mut work = work
+            .then(Deed::Run(Wish { name: place, ..Wish::default() }.mount()))
+            .or(format!("{done}\nError while mounting:"));
+        work.done.comment = format!("{done}\nMounted {name} on {place}");
+        Ok(work.announced(format!("{would}\nWill mount {name} on {place}")))
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let changes = plan.done.changes.clone();
+        let verdict = plan.perform(machine)?;
+        // If only the mounting failed, the entry is there.
+        let written = verdict.result == Some(false) && verdict.comment.contains("steps were done before it");
+        Ok(if written { Verdict { changes, ..verdict } } else { verdict })
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.fs_file, &self.name, &self.config, true)
+    }
+}
+
+/// Makes sure that there is no entry in `/etc/fstab`.
+///
+/// ```yaml
+/// /dev/sdb1:
+///   mount.fstab_absent:
+///     - fs_file: /mnt/sdb
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct FstabAbsent {
+    /// The device, in any form that an entry may have.
+    name: String,
+    /// Where.
+    fs_file: String,
+    /// How the entry names the device: `device`, `label`, `uuid`, `partlabel`, `partuuid`; as given unless told.
+    #[serde(default)]
+    mount_by: Option<String>,
+    /// The file with the entries.
+    #[serde(default = "fstab_path")]
+    config: String,
+}
+
+impl State for FstabAbsent {
+    const NAME: &'static str = "mount.fstab_absent";
+    const REQUIRED: &'static [&'static str] = &["fs_file"];
+    const STRICT: bool = true;
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        let (config, place) = (&self.config, trimmed(&self.fs_file));
+        let device = named_by(machine, &self.name, self.mount_by.as_deref())?;
+        let table = Table::read(machine, config).ok();
+        match table.and_then(|table| table.without(place, device.as_deref())) {
+            None => Ok(Decision::Settled(Verdict::good(format!("{place} entry is already missing in {config}.")))),
+            Some(text) => {
+                let done = Verdict::good(format!("{place} entry removed from {config}.")).change("persist", "removed");
+                let work = Work::new(done)
+                    .write(config, text)
+                    .or(format!("{place} entry failed when removing from {config}."));
+                Ok(work.announced(format!("{place} entry will be removed from {config}.")))
+            }
+        }
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.fs_file, &self.name, &self.config, true)
+    }
+}
+
+/// A device under another kind of name, from `blkid`; `None` if there is none.
+fn named_by(machine: &dyn Probe, name: &str, by: Option<&str>) -> Result<Option<String>> {
+    let Some(by) = by else { return Ok(Some(name.to_owned())) };
+    if !["device", "label", "uuid", "partlabel", "partuuid"].contains(&by) {
+        return Err(Error::arguments(format!(
+            "mount_by is one of device, label, uuid, partlabel and partuuid, not '{by}'"
+        )));
+    }
+    let key = by.to_ascii_uppercase();
+    if (by == "device" && name.starts_with('/')) || name.starts_with(&format!("{key}=")) {
+        return Ok(Some(name.to_owned()));
+    }
+    let device = match name.starts_with('/') {
+        true => name.to_owned(),
+        false => match tool::told(machine, &["blkid", "-t", name, "-o", "device"]) {
+            Ok(found) if found.lines().count() == 1 => found.trim().to_owned(),
+            _ => return Ok(None),
+        },
+    };
+    if by == "device" {
+        return Ok(Some(device));
+    }
+    let value = tool::told(machine, &["blkid", "-o", "value", "-s", &key, "--", &device]).unwrap_or_default();
+    Ok(Some(value.trim()).filter(|value| !value.is_empty()).map(|value| format!("{key}={value}")))
+}

@@ -1,0 +1,242 @@
+//! `mount`'s functions that look, and those that change `/etc/fstab`.
+
+use std::path::Path;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::file::{Flag, canonical};
+use super::super::{Function, tool};
+use super::fstab::{Change, Line, MatchOn, Table};
+use super::{active, defaults, fstab_path, listed, trimmed};
+use crate::Result;
+use crate::grains::look;
+use crate::machine::{Probe, System};
+
+/// What is mounted, by place.
+///
+/// ```text
+/// rocksalt '*' mount.active
+/// rocksalt '*' mount.active extended=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Active {
+    /// With numbers, the part that is shown, and the file system's own options apart.
+    #[serde(default)]
+    extended: Flag,
+}
+
+impl Function for Active {
+    const NAME: &'static str = "mount.active";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let mounts = active::all(machine)?;
+        Ok(mounts.iter().map(|mount| (mount.point.as_str().into(), mount.data(self.extended.0).into())).collect())
+    }
+}
+
+/// The entries of `/etc/fstab`, by place.
+///
+/// ```text
+/// rocksalt '*' mount.fstab
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Fstab {
+    /// The file.
+    #[serde(default = "fstab_path")]
+    config: String,
+}
+
+impl Function for Fstab {
+    const NAME: &'static str = "mount.fstab";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        if !look::exists(machine, &self.config) {
+            return Ok(Map::new());
+        }
+        Ok(Table::read(machine, &self.config)?.data())
+    }
+}
+
+/// Puts an entry into `/etc/fstab`: `new`, `change` or `present`.
+///
+/// ```text
+/// rocksalt '*' mount.set_fstab /mnt/foo /dev/sdz1 ext4
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SetFstab {
+    /// Where.
+    name: String,
+    /// The device.
+    device: String,
+    /// The type of the file system.
+    fstype: String,
+    /// Options, as a list or with commas.
+    #[serde(default = "defaults")]
+    opts: Value,
+    /// The fifth field.
+    #[serde(default)]
+    dump: i64,
+    /// The sixth field: in which turn it is checked.
+    #[serde(default)]
+    pass_num: i64,
+    /// The file.
+    #[serde(default = "fstab_path")]
+    config: String,
+    /// Only say what would be done.
+    #[serde(default)]
+    test: Flag,
+    /// Which fields tell that an entry is the one: `auto`, or a name or list.
+    #[serde(default)]
+    match_on: Value,
+    /// Leave an entry that is there as it is.
+    #[serde(default)]
+    not_change: Flag,
+}
+
+impl Function for SetFstab {
+    const NAME: &'static str = "mount.set_fstab";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        let on = MatchOn::new(&self.match_on, &self.fstype)?;
+        let line = Line {
+            device: self.device,
+            name: trimmed(&self.name).to_owned(),
+            fstype: self.fstype,
+            options: listed(&self.opts).join(","),
+            dump: self.dump.to_string(),
+            pass: self.pass_num.to_string(),
+        };
+        let (change, text) = Table::read(machine, &self.config)?.with(&line, &on, self.not_change.0);
+        if change != Change::Present && !self.test.0 {
+            tool::write(machine, &self.config, text.as_bytes(), None)?;
+        }
+        Ok(change.word())
+    }
+}
+
+/// Removes the entry of a place from `/etc/fstab`.
+///
+/// ```text
+/// rocksalt '*' mount.rm_fstab /mnt/foo /dev/sdg
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RmFstab {
+    /// Where.
+    name: String,
+    /// The device.
+    #[serde(default)]
+    device: Option<String>,
+    /// The file.
+    #[serde(default = "fstab_path")]
+    config: String,
+}
+
+impl Function for RmFstab {
+    const NAME: &'static str = "mount.rm_fstab";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        if let Some(text) = Table::read(machine, &self.config)?.without(&self.name, self.device.as_deref()) {
+            tool::write(machine, &self.config, text.as_bytes(), None)?;
+        }
+        Ok(true)
+    }
+}
+
+/// Whether something is mounted at a place.
+///
+/// ```text
+/// rocksalt '*' mount.is_mounted /mnt/share
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct IsMounted {
+    /// Where.
+    name: String,
+}
+
+impl Function for IsMounted {
+    const NAME: &'static str = "mount.is_mounted";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        Ok(active::at(&active::all(machine)?, &self.name).is_some())
+    }
+}
+
+/// Whether a program mounts through FUSE.
+///
+/// ```text
+/// rocksalt '*' mount.is_fuse_exec sshfs
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct IsFuseExec {
+    /// The program.
+    cmd: String,
+}
+
+impl Function for IsFuseExec {
+    const NAME: &'static str = "mount.is_fuse_exec";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let Some(path) = look::program(machine, &self.cmd) else { return Ok(false) };
+        Ok(machine.query(&tool::command(&["ldd", &path]))?.text().contains("libfuse"))
+    }
+}
+
+/// The place of the mount that a path lies in.
+///
+/// ```text
+/// rocksalt '*' mount.get_mount_from_path /opt/some/nested/path
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetMountFromPath {
+    /// The path.
+    path: String,
+}
+
+impl Function for GetMountFromPath {
+    const NAME: &'static str = "mount.get_mount_from_path";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        Ok(around(machine, &self.path)?.map_or_else(|| "/".to_owned(), |mount| mount.point))
+    }
+}
+
+/// The device that a path lies on.
+///
+/// ```text
+/// rocksalt '*' mount.get_device_from_path /
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetDeviceFromPath {
+    /// The path.
+    path: String,
+}
+
+impl Function for GetDeviceFromPath {
+    const NAME: &'static str = "mount.get_device_from_path";
+    type Output = Option<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Option<String>> {
+        Ok(around(machine, &self.path)?.map(|mount| mount.device))
+    }
+}
+
+fn around(machine: &dyn Probe, path: &str) -> Result<Option<active::Mount>> {
+    let real = canonical(machine, Path::new(path)).to_string_lossy().into_owned();
+    Ok(active::above(&active::all(machine)?, &real).cloned())
+}

@@ -1,0 +1,75 @@
+//! `mount`: file systems and swap, as they are mounted now and as `/etc/fstab` has them.
+
+mod active;
+mod entries;
+mod fstab;
+mod functions;
+mod mounted;
+mod options;
+mod swap;
+mod unmounted;
+mod work;
+
+use rocksalt_core::Value;
+
+use super::{Entry, StateEntry, Thing, Touches, entry, state};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<functions::Active>(),
+    entry::<functions::Fstab>(),
+    entry::<functions::GetDeviceFromPath>(),
+    entry::<functions::GetMountFromPath>(),
+    entry::<functions::IsFuseExec>(),
+    entry::<functions::IsMounted>(),
+    entry::<work::Mount>(),
+    entry::<work::Remount>(),
+    entry::<functions::RmFstab>(),
+    entry::<functions::SetFstab>(),
+    entry::<swap::Swapoff>(),
+    entry::<swap::Swapon>(),
+    entry::<swap::Swaps>(),
+    entry::<work::Umount>(),
+];
+
+pub const STATES: &[StateEntry] = &[
+    state::<entries::FstabAbsent>(),
+    state::<entries::FstabPresent>(),
+    state::<mounted::Mounted>(),
+    state::<swap::Swap>(),
+    state::<unmounted::Unmounted>(),
+];
+
+const FSTAB: &str = "/etc/fstab";
+
+fn fstab_path() -> String {
+    FSTAB.to_owned()
+}
+
+fn defaults() -> Value {
+    "defaults".into()
+}
+
+/// Options as a list, or as a text with commas.
+fn listed(options: &Value) -> Vec<String> {
+    match options {
+        Value::Null => Vec::new(),
+        Value::List(options) => options.iter().map(ToString::to_string).collect(),
+        text => text.to_string().split(',').map(|option| option.trim().to_owned()).collect(),
+    }
+}
+
+/// A mount point without slashes at its end.
+fn trimmed(name: &str) -> &str {
+    let short = name.trim_end_matches('/');
+    if short.is_empty() && name.starts_with('/') { "/" } else { short }
+}
+
+/// What is mounted somewhere hides what was there, so all below the place is touched.
+fn touches(name: &str, device: &str, config: &str, persist: bool) -> Touches {
+    let mut touches = Touches::nothing().writes(Thing::Path(name.to_owned()));
+    if device.starts_with('/') {
+        touches = touches.reads(Thing::Path(device.to_owned()));
+    }
+    let config = Thing::Path(config.to_owned());
+    if persist { touches.writes(config) } else { touches }
+}

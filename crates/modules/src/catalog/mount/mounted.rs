@@ -1,0 +1,418 @@
+//! `mount.mounted`: a file system is mounted somewhere, now and after the next boot.
+
+use std::path::Path;
+
+use rocksalt_core::pattern::{Flags, Pattern};
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::file::{Flag, canonical};
+use super::super::{Decision, State, Step, Touches, Verdict, tool};
+use super::active::{self, Device, Mount};
+use super::fstab::{Change, Line, MatchOn, Table};
+use super::options::{self, Extra};
+use super::work::{self, Wish};
+use super::{defaults, fstab_path, listed, touches, trimmed};
+use crate::Result;
+use crate::grains::look;
+use crate::machine::{Probe, System};
+
+/// Mounts a file system, and writes it to `/etc/fstab`.
+///
+/// ```yaml
+/// /mnt/sdb:
+///   mount.mounted:
+///     - device: /dev/sdb1
+///     - fstype: ext4
+///     - mkmnt: True
+///     - opts:
+///       - noatime
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Mounted {
+    /// Where.
+    name: String,
+    /// The device: a path, `UUID=…`, `LABEL=…`, `host:/path`.
+    device: String,
+    /// The type of the file system.
+    fstype: String,
+    /// Make the directory if it isn't there.
+    #[serde(default)]
+    mkmnt: Flag,
+    /// Options, as a list or with commas.
+    #[serde(default = "defaults")]
+    opts: Value,
+    /// The fifth field of the entry.
+    #[serde(default)]
+    dump: i64,
+    /// The sixth field of the entry: in which turn it is checked.
+    #[serde(default)]
+    pass_num: i64,
+    /// The file with the entries.
+    #[serde(default = "fstab_path")]
+    config: String,
+    /// Write an entry.
+    #[serde(default = "Flag::yes")]
+    persist: Flag,
+    /// Mount it at once.
+    #[serde(default = "Flag::yes")]
+    mount: Flag,
+    /// Who mounts it.
+    #[serde(default)]
+    user: Option<String>,
+    /// Which fields of an entry tell that it is the one: `auto`, or a name or list of `device`, `name`, `fstype`,
+    /// `opts`.
+    #[serde(default)]
+    match_on: Value,
+    /// Patterns for devices that are as good as the one that is named.
+    #[serde(default)]
+    device_name_regex: Value,
+    /// More options that the kernel does not show.
+    #[serde(default)]
+    extra_mount_invisible_options: Value,
+    /// More options with a value that the kernel does not show.
+    #[serde(default)]
+    extra_mount_invisible_keys: Value,
+    /// For a type of file system, the options that don't matter.
+    #[serde(default)]
+    extra_mount_ignore_fs_keys: Value,
+    /// Options that the kernel shows otherwise.
+    #[serde(default)]
+    extra_mount_translate_options: Value,
+    /// Options that are never a reason to mount anew.
+    #[serde(default)]
+    hidden_opts: Value,
+    /// Taken for Salt's sake: the options of what a bind mount shows are not written to its entry here.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    bind_mount_copy_active_opts: Value,
+}
+
+/// What is to be done to the mount itself.
+#[derive(Clone, Copy, PartialEq)]
+enum Act {
+    Nothing,
+    Mount,
+    MakeDirectory,
+    Remount,
+    /// Some file systems can't take other options while they are mounted.
+    UnmountMount,
+    Replace,
+}
+
+pub struct Plan {
+    act: Act,
+    /// The new text of the file.
+    entry: Option<String>,
+    done: Verdict,
+}
+
+/// What looking at the mount has shown.
+struct Finding {
+    act: Act,
+    /// For the run, and for the dry run.
+    comment: String,
+    would: String,
+    /// A dry run says no word about the entry.
+    only: bool,
+    changes: Map,
+}
+
+impl State for Mounted {
+    const NAME: &'static str = "mount.mounted";
+    const REQUIRED: &'static [&'static str] = &["device", "fstype"];
+    const WATCHES: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        for (value, what) in [(&self.name, "name"), (&self.device, "device"), (&self.fstype, "fstype")] {
+            if value.is_empty() {
+                return Ok(Decision::Settled(Verdict::bad(format!("Must provide {what} to mount.mounted"))));
+            }
+        }
+        let name = trimmed(&self.name);
+        let on = MatchOn::new(&self.match_on, &self.fstype)?;
+        let table = match self.persist.0 {
+            true => match Table::read(machine, &self.config) {
+                Ok(table) => Some(table),
+                Err(error) => return Ok(Decision::Settled(Verdict::bad(error.to_string()))),
+            },
+            false => None,
+        };
+        let mut finding = match self.look(machine, name, table.as_ref())? {
+            Ok(finding) => finding,
+            Err(text) => return Ok(Decision::Settled(Verdict::bad(text))),
+        };
+        if finding.act == Act::Mount && !look::exists(machine, name) && !self.mkmnt.0 {
+            // In a dry run an earlier step may be the one that makes it.
+            let would = Verdict::would(finding.would);
+            let verdict = if step.test { would } else { Verdict::bad("Mount directory is not present") };
+            return Ok(Decision::Settled(verdict));
+        }
+        let mut entry = None;
+        if let Some(table) = table {
+            let (change, text) = table.with(&self.line(name), &on, false);
+            let (told, would) = self.told(change, name);
+            finding.comment += told;
+            match change {
+                Change::Present if !finding.only => finding.would += told,
+                Change::Present => {}
+                _ => {
+                    finding.changes.insert("persist", if change == Change::New { "new" } else { "update" });
+                    entry = Some(text);
+                    if !finding.only {
+                        finding.would = format!("{}. {would}", finding.would);
+                    }
+                }
+            }
+        }
+        let done = Verdict::good(finding.comment).changes(finding.changes);
+        if finding.act == Act::Nothing && entry.is_none() {
+            let comment = if step.test { finding.would } else { done.comment.clone() };
+            return Ok(Decision::Settled(Verdict { comment, ..done }));
+        }
+        let would = Verdict { result: None, comment: finding.would, ..done.clone() };
+        Ok(Decision::Change(Plan { act: finding.act, entry, done }, would))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let name = trimmed(&self.name);
+        let mut done = plan.done;
+        if let Err(error) = self.act(machine, name, plan.act, &mut done.changes) {
+            return Ok(Verdict::bad(error.to_string()));
+        }
+        if let Some(text) = plan.entry
+            && let Err(error) = tool::write(machine, &self.config, text.as_bytes(), None)
+        {
+            done.changes.remove("persist");
+            let comment = format!("the mount itself is as it should be, but {error}");
+            return Ok(Verdict { result: Some(false), comment, ..done });
+        }
+        Ok(done)
+    }
+
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        match self.plan(machine, step)? {
+            Decision::Settled(verdict) if verdict.result == Some(true) && self.mount.0 => {
+                let name = trimmed(&self.name);
+                let done = Verdict::good(format!("{name} remounted"));
+                let would = Verdict::would(format!("{name} would be remounted"));
+                Ok(Decision::Change(Plan { act: Act::Remount, entry: None, done }, would))
+            }
+            other => Ok(other),
+        }
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.name, &self.device, &self.config, self.persist.0)
+    }
+}
+
+impl Mounted {
+    /// What is to be done to the mount; as an inner error, the words of why that can't be known.
+    fn look(&self, machine: &dyn Probe, name: &str, table: Option<&Table>) -> Result<Result<Finding, String>> {
+        let mounts = active::all(machine)?;
+        let real = canonical(machine, Path::new(name)).to_string_lossy().into_owned();
+        let Some(current) = active::at(&mounts, &real) else { return Ok(Ok(self.absent(machine, name))) };
+        let finding = |act, comment: &str| Finding {
+            act,
+            comment: comment.to_owned(),
+            would: comment.to_owned(),
+            only: false,
+            changes: Map::new(),
+        };
+        if !self.mount.0 {
+            return Ok(Ok(finding(Act::Nothing, "")));
+        }
+        let wished = listed(&self.opts);
+        let device = match Device::find(machine, &self.device) {
+            Ok(device) => device,
+            Err(text) => return Ok(Err(text)),
+        };
+        let bind = wished.iter().any(|option| option == "bind" || option == "rbind");
+        let same = match bind && self.device.starts_with('/') {
+            true => shows(&mounts, current, &device.real),
+            false => current.is_of(machine, &device),
+        };
+        if !same {
+            let mut others = vec![current.device.clone()];
+            others.push(canonical(machine, Path::new(&current.device)).to_string_lossy().into_owned());
+            for pattern in listed(&self.device_name_regex) {
+                let pattern = Pattern::at_start(&pattern, Flags::default())?;
+                for other in &others {
+                    if pattern.matches(other)? {
+                        return Ok(Ok(finding(
+                            Act::Nothing,
+                            &format!("An umount will not be forced because device matched device_name_regex: {other}"),
+                        )));
+                    }
+                }
+            }
+            let mut text = format!("Forced unmount because devices don't match. Wanted: {}", device.given);
+            if device.real != device.given {
+                text += &format!(" ({})", device.real);
+            }
+            text += &format!(", current: {}", others.join(", "));
+            let mut found = finding(Act::Replace, "Target was successfully mounted");
+            found.would =
+                format!("An umount would have been forced because devices do not match.  Watched: {}", self.device);
+            found.changes.insert("umount", text);
+            found.changes.insert("mount", true);
+            return Ok(Ok(found));
+        }
+        let extra = Extra::new(
+            &self.extra_mount_invisible_options,
+            &self.hidden_opts,
+            &self.extra_mount_invisible_keys,
+            &self.extra_mount_ignore_fs_keys,
+            &self.extra_mount_translate_options,
+        );
+        let mut changed = options::missing(machine, current, &self.fstype, &wished, &extra);
+        if changed.is_empty() {
+            changed = self.given_up(machine, current, name, table, &wished, &extra);
+        }
+        let mut found = finding(Act::Nothing, "Target was already mounted");
+        if !changed.is_empty() {
+            let list = changed.join(",");
+            let anew = matches!(self.fstype.as_str(), "nfs" | "cvfs") || self.fstype.starts_with("fuse");
+            found.act = if anew { Act::UnmountMount } else { Act::Remount };
+            found.would = format!("Remount would be forced because options ({list}) changed");
+            found.only = true;
+            let how = if anew { "unmount and mount" } else { "remount" };
+            found.changes.insert("umount", format!("Forced {how} because options ({list}) changed"));
+        }
+        Ok(Ok(found))
+    }
+
+    /// Options that the entry had, and that are no longer wished, but still in force. Salt keeps a cache for this.
+    fn given_up(
+        &self,
+        machine: &dyn Probe,
+        current: &Mount,
+        name: &str,
+        table: Option<&Table>,
+        wished: &[String],
+        extra: &Extra,
+    ) -> Vec<String> {
+        let Some(old) = table.and_then(|table| table.lines().find(|line| line.name == name)) else { return Vec::new() };
+        let gone = old.options.split(',').filter(|option| !wished.iter().any(|wish| wish == option));
+        let shown = |option: &&str| current.options.iter().chain(&current.super_options).any(|known| known == option);
+        gone.filter(shown)
+            // What is there in any case is not given up: "rw", "relatime".
+            .filter(|option| !matches!(*option, "rw" | "relatime"))
+            .filter(|option| {
+                options::missing(machine, current, &self.fstype, &[(*option).to_owned()], extra).is_empty()
+            })
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Nothing is mounted there.
+    fn absent(&self, machine: &dyn Probe, name: &str) -> Finding {
+        let there = look::exists(machine, name);
+        let finding =
+            |act, comment: String, would: String, only| Finding { act, comment, would, only, changes: Map::new() };
+        if self.mount.0 {
+            let would = match (there, self.mkmnt.0) {
+                (true, _) => format!("{name} would be mounted"),
+                (false, true) => format!("{name} would be created and mounted"),
+                (false, false) => format!("{name} does not exist and would not be created"),
+            };
+            let mut found = finding(Act::Mount, "Target was successfully mounted".into(), would, true);
+            found.changes.insert("mount", true);
+            return found;
+        }
+        match (there, self.mkmnt.0) {
+            (true, _) => {
+                finding(Act::Nothing, format!("{name} not mounted"), format!("{name} would not be mounted"), false)
+            }
+            (false, true) => {
+                let would = format!("{name} would be created, but not mounted");
+                let mut found = finding(Act::MakeDirectory, format!("{name} was created, not mounted"), would, false);
+                found.changes.insert("mkmnt", name);
+                found
+            }
+            (false, false) => finding(
+                Act::Nothing,
+                format!("{name} not present and not mounted"),
+                format!("{name} does not exist and would neither be created nor mounted"),
+                false,
+            ),
+        }
+    }
+
+    fn line(&self, name: &str) -> Line {
+        Line {
+            device: self.device.clone(),
+            name: name.to_owned(),
+            fstype: self.fstype.clone(),
+            options: listed(&self.opts).join(","),
+            dump: self.dump.to_string(),
+            pass: self.pass_num.to_string(),
+        }
+    }
+
+    /// What is said of the entry, by the run and by the dry run.
+    fn told(&self, change: Change, name: &str) -> (&'static str, String) {
+        let persistent = "needs to be written to the fstab in order to be made persistent.";
+        match (change, self.mount.0) {
+            (Change::Present, _) => (". Entry already exists in the fstab.", String::new()),
+            (Change::New, true) => (". Added new entry to the fstab.", format!("{name} is mounted, but {persistent}")),
+            (Change::New, false) => (". Added new entry to the fstab.", format!("{name} {persistent}")),
+            (Change::Update, true) => (
+                ". Updated the entry in the fstab.",
+                format!("{name} is mounted, but its fstab entry must be updated."),
+            ),
+            (Change::Update, false) => {
+                (". Updated the entry in the fstab.", format!("The {name} fstab entry must be updated."))
+            }
+        }
+    }
+
+    fn act(&self, machine: &dyn System, name: &str, act: Act, changes: &mut Map) -> Result<()> {
+        let options = listed(&self.opts);
+        let user = self.user.as_deref();
+        let wish = Wish { name, device: Some(&self.device), fstype: &self.fstype, options: &options, user };
+        let make = || match look::exists(machine, name) {
+            true => Ok(()),
+            false => tool::make_directories(machine, name, 0o755),
+        };
+        match act {
+            Act::Nothing => Ok(()),
+            Act::MakeDirectory => make(),
+            Act::Mount => {
+                make()?;
+                work::run(machine, &wish.mount())
+            }
+            Act::Remount => work::run(machine, &wish.remount()),
+            Act::Replace => {
+                work::run(machine, &work::umount(name, false, user))?;
+                work::run(machine, &wish.mount())
+            }
+            Act::UnmountMount => {
+                if work::run(machine, &work::umount(name, false, None)).is_err() {
+                    work::run(machine, &work::umount(name, true, None))?;
+                    if let Some(Value::String(text)) = changes.get_mut("umount") {
+                        *text = text.replace(
+                            "Forced unmount and mount because ",
+                            "Forced a lazy unmount and mount because the previous unmount failed and because the ",
+                        );
+                    }
+                }
+                work::run(machine, &wish.mount())
+            }
+        }
+    }
+}
+
+/// Whether a mount shows a path of the file system that the path lies in.
+fn shows(mounts: &[Mount], current: &Mount, path: &str) -> bool {
+    // The path may lie below the mount itself, which then hides it; what counts is where it lay before.
+    let others: Vec<Mount> = mounts.iter().filter(|mount| mount.id != current.id).cloned().collect();
+    let Some(under) = active::above(&others, path) else { return false };
+    let below = path.strip_prefix(under.point.trim_end_matches('/')).unwrap_or(path);
+    let root = format!("{}{below}", under.root.trim_end_matches('/'));
+    let root = if root.is_empty() { "/" } else { &root };
+    under.number == current.number && current.root.trim_end_matches('/') == root.trim_end_matches('/')
+}

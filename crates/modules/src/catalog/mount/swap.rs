@@ -1,0 +1,210 @@
+//! Swap: `mount.swap`, and its functions.
+
+use std::path::Path;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::file::{Flag, canonical};
+use super::super::{Decision, Function, State, Step, Thing, Touches, Verdict, tool};
+use super::fstab::{Change, Line, MatchOn, Table};
+use super::{active, fstab_path};
+use crate::grains::look;
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+/// Uses a device or file for swap, and writes it to `/etc/fstab`.
+///
+/// ```yaml
+/// /swapfile:
+///   mount.swap
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Swap {
+    /// The device or file.
+    name: String,
+    /// Write an entry.
+    #[serde(default = "Flag::yes")]
+    persist: Flag,
+    /// The file with the entries.
+    #[serde(default = "fstab_path")]
+    config: String,
+}
+
+pub struct Plan {
+    real: String,
+    activate: bool,
+    entry: Option<String>,
+    done: Verdict,
+}
+
+impl State for Swap {
+    const NAME: &'static str = "mount.swap";
+    const STRICT: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let name = &self.name;
+        let real = canonical(machine, Path::new(name)).to_string_lossy().into_owned();
+        let is_on = swaps(machine).contains_key(&real);
+        let mut done = Verdict::good(match is_on {
+            true => format!("Swap {name} already active"),
+            false => format!("Swap {name} activated"),
+        });
+        let mut would = if is_on { done.comment.clone() } else { format!("Swap {name} is set to be activated") };
+        let mut entry = None;
+        if self.persist.0 {
+            let table = match Table::read(machine, &self.config) {
+                Ok(table) => table,
+                Err(error) => return Ok(Decision::Settled(Verdict::bad(error.to_string()))),
+            };
+            let line = Line {
+                device: name.clone(),
+                name: "none".into(),
+                fstype: "swap".into(),
+                options: "defaults".into(),
+                dump: "0".into(),
+                pass: "0".into(),
+            };
+            let (change, text) = table.with(&line, &MatchOn::new(&Value::Null, "swap")?, false);
+            let told = match change {
+                Change::Present => None,
+                Change::New => Some(("new", ". Added new entry to the fstab.")),
+                Change::Update => Some(("update", ". Updated the entry in the fstab.")),
+            };
+            if let Some((word, text)) = told {
+                done.changes.insert("persist", word);
+                done.comment += text;
+                if is_on {
+                    would = format!("Swap {name} is set to be added to the fstab and to be activated");
+                }
+            }
+            entry = (change != Change::Present).then_some(text);
+        }
+        if is_on && entry.is_none() {
+            return Ok(Decision::Settled(done));
+        }
+        let would = Verdict { result: None, comment: would, ..done.clone() };
+        Ok(Decision::Change(Plan { real, activate: !is_on, entry, done }, would))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let mut done = plan.done;
+        if plan.activate {
+            let ran = tool::done(machine, &["swapon", "--", &plan.real]);
+            let Some(Value::Map(stats)) = swaps(machine).get(&plan.real).cloned() else {
+                let why = ran.err().map(|error| format!("\n{error}")).unwrap_or_default();
+                return Ok(Verdict::bad(format!("Swap {} failed to activate{why}", self.name)));
+            };
+            let persist = std::mem::replace(&mut done.changes, stats);
+            done.changes.extend(persist);
+        }
+        if let Some(text) = plan.entry {
+            tool::write(machine, &self.config, text.as_bytes(), None)?;
+        }
+        Ok(done)
+    }
+
+    fn touches(&self) -> Touches {
+        let touches =
+            Touches::nothing().writes(Thing::Path("/proc/swaps".into())).reads(Thing::Path(self.name.clone()));
+        if self.persist.0 { touches.writes(Thing::Path(self.config.clone())) } else { touches }
+    }
+}
+
+/// What is in use, by path.
+fn swaps(machine: &dyn Probe) -> Map {
+    let text = look::text(machine, "/proc/swaps").unwrap_or_default();
+    let mut all = Map::new();
+    for line in text.lines().skip(1) {
+        let mut words = line.split_whitespace();
+        let Some(name) = words.next() else { continue };
+        let mut stats = Map::new();
+        for key in ["type", "size", "used", "priority"] {
+            stats.insert(key, words.next().unwrap_or_default());
+        }
+        all.insert(active::unescaped(name), stats);
+    }
+    all
+}
+
+/// The swap that is in use.
+///
+/// ```text
+/// rocksalt '*' mount.swaps
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Swaps {}
+
+impl Function for Swaps {
+    const NAME: &'static str = "mount.swaps";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        Ok(swaps(machine))
+    }
+}
+
+/// Uses a device or file for swap until the next boot.
+///
+/// ```text
+/// rocksalt '*' mount.swapon /swapfile
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Swapon {
+    /// The device or file.
+    name: String,
+    /// Those with the highest one are used first.
+    #[serde(default)]
+    priority: Option<i64>,
+}
+
+impl Function for Swapon {
+    const NAME: &'static str = "mount.swapon";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let answer = |stats: Value, new: bool| {
+            [("stats".into(), stats), ("new".into(), new.into())].into_iter().collect::<Map>()
+        };
+        if let Some(stats) = swaps(machine).get(&self.name) {
+            return Ok(answer(stats.clone(), false));
+        }
+        let mut argv = vec!["swapon".to_owned()];
+        argv.extend(self.priority.map(|priority| format!("--priority={priority}")));
+        argv.extend(["--".to_owned(), self.name.clone()]);
+        tool::done(machine, &argv)?;
+        let stats = swaps(machine).get(&self.name).cloned();
+        stats
+            .map(|stats| answer(stats, true))
+            .ok_or_else(|| Error::failed(format!("{} is not in use after swapon", self.name)))
+    }
+}
+
+/// Uses a device or file no longer for swap; nothing if it is not in use.
+///
+/// ```text
+/// rocksalt '*' mount.swapoff /swapfile
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Swapoff {
+    /// The device or file.
+    name: String,
+}
+
+impl Function for Swapoff {
+    const NAME: &'static str = "mount.swapoff";
+    type Output = Option<bool>;
+
+    fn call(self, machine: &dyn System) -> Result<Option<bool>> {
+        if !swaps(machine).contains_key(&self.name) {
+            return Ok(None);
+        }
+        tool::done(machine, &["swapoff", "--", &self.name])?;
+        Ok(Some(!swaps(machine).contains_key(&self.name)))
+    }
+}

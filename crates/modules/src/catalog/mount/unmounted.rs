@@ -1,0 +1,107 @@
+//! `mount.unmounted`: nothing is mounted at a place.
+
+use serde::Deserialize;
+
+use super::super::file::Flag;
+use super::super::tool::{Deed, Work};
+use super::super::{Decision, State, Step, Touches, Verdict};
+use super::active::{self, Device};
+use super::fstab::Table;
+use super::{fstab_path, touches, trimmed, work};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Unmounts whatever is mounted at a place.
+///
+/// ```yaml
+/// /mnt/sdb:
+///   mount.unmounted:
+///     - persist: True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Unmounted {
+    /// Where.
+    name: String,
+    /// Only if this device is mounted there.
+    #[serde(default)]
+    device: Option<String>,
+    /// The file with the entries.
+    #[serde(default = "fstab_path")]
+    config: String,
+    /// Remove the entry too.
+    #[serde(default)]
+    persist: Flag,
+    /// Who unmounts it.
+    #[serde(default)]
+    user: Option<String>,
+}
+
+impl State for Unmounted {
+    const NAME: &'static str = "mount.unmounted";
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        if self.name.is_empty() {
+            return Ok(Decision::Settled(Verdict::bad("Must provide name to mount.unmounted")));
+        }
+        let name = trimmed(&self.name);
+        let mounts = active::all(machine)?;
+        let mut there: Vec<_> = mounts.iter().filter(|mount| mount.point == name).collect();
+        if let Some(device) = &self.device {
+            match Device::find(machine, device) {
+                Ok(device) => there.retain(|mount| mount.is_of(machine, &device)),
+                Err(_) => there.clear(),
+            }
+        }
+        let mut would = None;
+        let mut comment = "Target was already unmounted".to_owned();
+        let mut work = Work::new(Verdict::good(""));
+        if !there.is_empty() {
+            would = Some(format!("Mount point {name} is mounted but should not be"));
+            comment = "Target was successfully unmounted".to_owned();
+            work.done.changes.insert("umount", true);
+            // One may lie over another.
+            for _ in &there {
+                work = work.then(Deed::Run(work::umount(name, false, self.user.as_deref())));
+            }
+        }
+        if self.persist.0 {
+            let table = match Table::read(machine, &self.config) {
+                Ok(table) => table,
+                Err(error) => return Ok(Decision::Settled(Verdict::bad(error.to_string()))),
+            };
+            match (table.lines().any(|line| line.name == name), table.without(name, self.device.as_deref())) {
+                (false, _) => comment += ". fstab entry not found",
+                (true, None) => {
+                    let device = self.device.as_deref().unwrap_or_default();
+                    comment += &format!(". fstab entry for device {device} not found");
+                }
+                (true, Some(text)) => {
+                    comment += ". Removed target from fstab";
+                    work.done.changes.insert("persist", "purged");
+                    work = work.write(&self.config, text);
+                    would.get_or_insert_with(|| {
+                        let config = &self.config;
+                        format!(
+                            "Mount point {name} is unmounted but needs to be purged from {config} to be made persistent"
+                        )
+                    });
+                }
+            }
+        }
+        work.done.comment = comment;
+        match would {
+            Some(would) => Ok(work.announced(would)),
+            None => Ok(Decision::Settled(work.done)),
+        }
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.name, "", &self.config, self.persist.0)
+    }
+}

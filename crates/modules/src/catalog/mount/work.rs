@@ -1,0 +1,185 @@
+//! Mounting and unmounting through the target's own `mount` and `umount`.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::super::file::Flag;
+use super::super::{Function, tool};
+use super::{active, defaults, listed, trimmed};
+use crate::grains::look;
+use crate::machine::{Command, System};
+use crate::{Error, Result};
+
+/// What to mount where. No device: what `/etc/fstab` says of the place.
+#[derive(Default)]
+pub struct Wish<'a> {
+    pub name: &'a str,
+    pub device: Option<&'a str>,
+    pub fstype: &'a str,
+    pub options: &'a [String],
+    pub user: Option<&'a str>,
+}
+
+impl Wish<'_> {
+    pub fn mount(&self) -> Command {
+        self.command(self.options.to_vec())
+    }
+
+    pub fn remount(&self) -> Command {
+        let mut options = self.options.to_vec();
+        if !options.iter().any(|option| option == "remount") {
+            options.push("remount".into());
+        }
+        self.command(options)
+    }
+
+    fn command(&self, options: Vec<String>) -> Command {
+        let mut argv = vec!["mount".to_owned()];
+        if let Some(device) = self.device {
+            if !options.is_empty() {
+                argv.extend(["-o".into(), options.join(",")]);
+            }
+            if !self.fstype.is_empty() {
+                argv.extend(["-t".into(), self.fstype.to_owned()]);
+            }
+            argv.extend(["--".into(), device.to_owned(), self.name.to_owned()]);
+        } else {
+            argv.extend(["--".into(), self.name.to_owned()]);
+        }
+        Command { user: self.user.map(str::to_owned), ..tool::command(&argv) }
+    }
+}
+
+pub fn umount(name: &str, lazy: bool, user: Option<&str>) -> Command {
+    let argv: &[&str] = if lazy { &["umount", "-l", "--", name] } else { &["umount", "--", name] };
+    Command { user: user.map(str::to_owned), ..tool::command(argv) }
+}
+
+/// Runs it; what went wrong is the error.
+pub fn run(machine: &dyn System, command: &Command) -> Result<()> {
+    let output = machine.run(command)?;
+    if output.success() { Ok(()) } else { Err(Error::failed(tool::fault(&command.argv, &output))) }
+}
+
+/// Mounts a device.
+///
+/// ```text
+/// rocksalt '*' mount.mount /mnt/foo /dev/sdz1 True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Mount {
+    /// Where.
+    name: String,
+    /// The device; without one, as `/etc/fstab` has it.
+    #[serde(default)]
+    device: Value,
+    /// Make the directory if it isn't there.
+    #[serde(default)]
+    mkmnt: Flag,
+    /// The type of the file system.
+    #[serde(default)]
+    fstype: String,
+    /// Options, as a list or with commas.
+    #[serde(default = "defaults")]
+    opts: Value,
+    /// Who mounts it.
+    #[serde(default)]
+    user: Option<String>,
+}
+
+impl Function for Mount {
+    const NAME: &'static str = "mount.mount";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let device = self.device.truth().then(|| self.device.to_string());
+        if self.mkmnt.0 && !look::exists(machine, &self.name) {
+            tool::make_directories(machine, &self.name, 0o755)?;
+        }
+        let wish = Wish {
+            name: &self.name,
+            device: device.as_deref(),
+            fstype: &self.fstype,
+            options: &listed(&self.opts),
+            user: self.user.as_deref(),
+        };
+        run(machine, &wish.mount()).map(|()| true)
+    }
+}
+
+/// Mounts what is mounted already with other options; mounts it if it isn't.
+///
+/// ```text
+/// rocksalt '*' mount.remount /mnt/foo /dev/sdz1 fstype=ext4 opts=ro
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Remount {
+    /// Where.
+    name: String,
+    /// The device.
+    device: String,
+    /// Make the directory if it isn't there.
+    #[serde(default)]
+    mkmnt: Flag,
+    /// The type of the file system.
+    #[serde(default)]
+    fstype: String,
+    /// Options, as a list or with commas.
+    #[serde(default = "defaults")]
+    opts: Value,
+    /// Who mounts it.
+    #[serde(default)]
+    user: Option<String>,
+}
+
+impl Function for Remount {
+    const NAME: &'static str = "mount.remount";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let Remount { name, device, mkmnt, fstype, opts, user } = self;
+        if active::at(&active::all(machine)?, trimmed(&name)).is_none() {
+            return Mount { name, device: device.into(), mkmnt, fstype, opts, user }.call(machine);
+        }
+        let options = listed(&opts);
+        let wish =
+            Wish { name: &name, device: Some(&device), fstype: &fstype, options: &options, user: user.as_deref() };
+        run(machine, &wish.remount()).map(|()| true)
+    }
+}
+
+/// Unmounts what is mounted at a place.
+///
+/// ```text
+/// rocksalt '*' mount.umount /mnt/foo
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Umount {
+    /// Where.
+    name: String,
+    /// The device, if it is to be unmounted by its own name.
+    #[serde(default)]
+    device: Option<String>,
+    /// Who does it.
+    #[serde(default)]
+    user: Option<String>,
+    /// Now for new users of it, and for good when nobody uses it any more.
+    #[serde(default)]
+    lazy: Flag,
+}
+
+impl Function for Umount {
+    const NAME: &'static str = "mount.umount";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        if active::at(&active::all(machine)?, trimmed(&self.name)).is_none() {
+            return Ok(format!("{} does not have anything mounted", self.name).into());
+        }
+        let what = self.device.as_deref().unwrap_or(&self.name);
+        run(machine, &umount(what, self.lazy.0, self.user.as_deref())).map(|()| Value::Bool(true))
+    }
+}

@@ -1,0 +1,332 @@
+//! Databases and their tables.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::client::Server;
+use super::super::sql::text;
+use super::super::states::{OWN, find, sound};
+use super::super::{Function, quote};
+use crate::Result;
+use crate::machine::System;
+
+/// Changes the character set or the collation of a database.
+///
+/// ```text
+/// rocksalt '*' mysql.alter_db shop character_set=latin1
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct AlterDb {
+    /// The database's name.
+    name: String,
+    /// The character set.
+    #[serde(default)]
+    character_set: Option<String>,
+    /// The collation.
+    #[serde(default)]
+    collate: Option<String>,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for AlterDb {
+    const NAME: &'static str = "mysql.alter_db";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        if self.character_set.is_none() && self.collate.is_none() {
+            return Ok(true);
+        }
+        let clauses = clauses(&self.character_set, &self.collate)?;
+        server.tell(machine, &format!("ALTER DATABASE {}{clauses}", quote::identifier(&self.name)), &[])?;
+        Ok(true)
+    }
+}
+
+/// Checks the tables of a database, or one of them.
+///
+/// ```text
+/// rocksalt '*' mysql.db_check shop
+/// rocksalt '*' mysql.db_check shop orders
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DbCheck {
+    /// The database's name.
+    name: String,
+    /// The table; all unless given.
+    #[serde(default)]
+    table: Option<String>,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for DbCheck {
+    const NAME: &'static str = "mysql.db_check";
+    type Output = Vec<Value>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        maintain(machine, &server, "CHECK", &self.name, self.table)
+    }
+}
+
+/// Optimizes the tables of a database, or one of them.
+///
+/// ```text
+/// rocksalt '*' mysql.db_optimize shop
+/// rocksalt '*' mysql.db_optimize shop orders
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DbOptimize {
+    /// The database's name.
+    name: String,
+    /// The table; all unless given.
+    #[serde(default)]
+    table: Option<String>,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for DbOptimize {
+    const NAME: &'static str = "mysql.db_optimize";
+    type Output = Vec<Value>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        maintain(machine, &server, "OPTIMIZE", &self.name, self.table)
+    }
+}
+
+/// Repairs the tables of a database, or one of them.
+///
+/// ```text
+/// rocksalt '*' mysql.db_repair shop
+/// rocksalt '*' mysql.db_repair shop orders
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DbRepair {
+    /// The database's name.
+    name: String,
+    /// The table; all unless given.
+    #[serde(default)]
+    table: Option<String>,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for DbRepair {
+    const NAME: &'static str = "mysql.db_repair";
+    type Output = Vec<Value>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        maintain(machine, &server, "REPAIR", &self.name, self.table)
+    }
+}
+
+/// Makes a database; false if it is there.
+///
+/// ```text
+/// rocksalt '*' mysql.db_create shop
+/// rocksalt '*' mysql.db_create shop utf8mb4 utf8mb4_unicode_ci
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DbCreate {
+    /// The database's name.
+    name: String,
+    /// The character set.
+    #[serde(default)]
+    character_set: Option<String>,
+    /// The collation.
+    #[serde(default)]
+    collate: Option<String>,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for DbCreate {
+    const NAME: &'static str = "mysql.db_create";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        let clauses = clauses(&self.character_set, &self.collate)?;
+        if find(machine, &server, &self.name)?.is_some() {
+            return Ok(false);
+        }
+        server.tell(machine, &format!("CREATE DATABASE {}{clauses}", quote::identifier(&self.name)), &[])?;
+        Ok(true)
+    }
+}
+
+/// Whether there is such a database.
+///
+/// ```text
+/// rocksalt '*' mysql.db_exists shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DbExists {
+    /// The database's name.
+    name: String,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for DbExists {
+    const NAME: &'static str = "mysql.db_exists";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        Ok(find(machine, &server, &self.name)?.is_some())
+    }
+}
+
+/// Character set and collation of a database; an empty map if it is not there.
+///
+/// ```text
+/// rocksalt '*' mysql.db_get shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DbGet {
+    /// The database's name.
+    name: String,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for DbGet {
+    const NAME: &'static str = "mysql.db_get";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        let found = find(machine, &server, &self.name)?;
+        Ok(match found {
+            Some((charset, collation)) => {
+                Map::from_iter([("character_set".into(), charset.into()), ("collate".into(), collation.into())])
+            }
+            None => Map::new(),
+        })
+    }
+}
+
+/// The names of all databases.
+///
+/// ```text
+/// rocksalt '*' mysql.db_list
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DbList {
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for DbList {
+    const NAME: &'static str = "mysql.db_list";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        let rows = server.tell(machine, "SHOW DATABASES", &[])?;
+        Ok(rows.iter().map(|row| text(row, "Database").to_owned()).collect())
+    }
+}
+
+/// Removes a database with all that is in it; false if it is not there.
+///
+/// ```text
+/// rocksalt '*' mysql.db_remove shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DbRemove {
+    /// The database's name.
+    name: String,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for DbRemove {
+    const NAME: &'static str = "mysql.db_remove";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        if OWN.contains(&self.name.as_str()) || find(machine, &server, &self.name)?.is_none() {
+            return Ok(false);
+        }
+        server.tell(machine, &format!("DROP DATABASE {}", quote::identifier(&self.name)), &[])?;
+        Ok(true)
+    }
+}
+
+/// The tables of a database; false if it is not there.
+///
+/// ```text
+/// rocksalt '*' mysql.db_tables shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DbTables {
+    /// The database's name.
+    name: String,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for DbTables {
+    const NAME: &'static str = "mysql.db_tables";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        if find(machine, &server, &self.name)?.is_none() {
+            return Ok(false.into());
+        }
+        Ok(Value::List(tables(machine, &server, &self.name)?.into_iter().map(Value::from).collect()))
+    }
+}
+
+fn tables(machine: &dyn System, server: &Server, database: &str) -> Result<Vec<String>> {
+    let rows = server.tell(machine, &format!("SHOW TABLES IN {}", quote::identifier(database)), &[])?;
+    Ok(rows.iter().filter_map(|row| row.values().next()).map(ToString::to_string).collect())
+}
+
+/// What the server says of each table.
+fn maintain(
+    machine: &dyn System,
+    server: &Server,
+    verb: &str,
+    database: &str,
+    table: Option<String>,
+) -> Result<Vec<Value>> {
+    let told = |table: &str| {
+        let statement = format!("{verb} TABLE {}.{}", quote::identifier(database), quote::identifier(table));
+        Ok::<_, crate::Error>(server.tell(machine, &statement, &[])?.into_iter().map(Value::Map).collect::<Vec<_>>())
+    };
+    match table {
+        Some(table) => told(&table),
+        None => tables(machine, server, database)?.iter().map(|table| told(table).map(Value::List)).collect(),
+    }
+}
+
+fn clauses(charset: &Option<String>, collation: &Option<String>) -> Result<String> {
+    let mut clauses = String::new();
+    for (keyword, name) in [("CHARACTER SET", charset), ("COLLATE", collation)] {
+        if let Some(name) = name {
+            sound(name)?;
+            clauses += &format!(" {keyword} {name}");
+        }
+    }
+    Ok(clauses)
+}

@@ -1,0 +1,234 @@
+//! What users may do.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::client::Server;
+use super::super::privileges::{self, Grant, Held, Object, Privilege};
+use super::super::states::{lines, list, localhost, required, revokes};
+use super::super::{Function, quote};
+use crate::catalog::file::Flag;
+use crate::machine::System;
+use crate::{Error, Result};
+
+/// Grants privileges to a user.
+///
+/// ```text
+/// rocksalt '*' mysql.grant_add 'SELECT,INSERT' 'shop.*' frank localhost
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GrantAdd {
+    /// The privileges, with commas between them.
+    grant: String,
+    /// What they are on: `db.*`, `db.table`, `*.*`.
+    database: String,
+    /// The user's name.
+    user: String,
+    /// Where the user comes from.
+    #[serde(default = "localhost")]
+    host: String,
+    /// With the right to pass them on.
+    #[serde(default)]
+    grant_option: Flag,
+    /// An underscore in the database's name is one.
+    #[serde(default = "Flag::yes")]
+    escape: Flag,
+    /// How the user must connect: a list of `SSL: true` and the like.
+    #[serde(default)]
+    ssl_option: Value,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for GrantAdd {
+    const NAME: &'static str = "mysql.grant_add";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        let wished = privileges::sql(&privileges::wished(&self.grant)?);
+        let object = Object::wished(&self.database, self.escape.0)?.sql();
+        let require = required(&self.ssl_option)?;
+        let option = if self.grant_option.0 { " WITH GRANT OPTION" } else { "" };
+        let account = quote::account(&self.user, &self.host);
+        server.tell(machine, &format!("GRANT {wished} ON {object} TO {account}{require}{option}"), &[])?;
+        Ok(true)
+    }
+}
+
+/// Whether a user has privileges.
+///
+/// ```text
+/// rocksalt '*' mysql.grant_exists 'SELECT,INSERT' 'shop.*' frank localhost
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GrantExists {
+    /// The privileges, with commas between them.
+    grant: String,
+    /// What they are on: `db.*`, `db.table`, `*.*`.
+    database: String,
+    /// The user's name.
+    user: String,
+    /// Where the user comes from.
+    #[serde(default = "localhost")]
+    host: String,
+    /// With the right to pass them on.
+    #[serde(default)]
+    grant_option: Flag,
+    /// An underscore in the database's name is one.
+    #[serde(default = "Flag::yes")]
+    escape: Flag,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for GrantExists {
+    const NAME: &'static str = "mysql.grant_exists";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        let wished = privileges::wished(&self.grant)?;
+        let object = Object::wished(&self.database, self.escape.0)?;
+        let Some(grants) = list(machine, &server, &self.user, &self.host)? else { return Ok(false) };
+        let held = Held::on(&object, &grants);
+        Ok(held.covers(&wished) && (held.grant_option || !self.grant_option))
+    }
+}
+
+/// Takes privileges from a user.
+///
+/// ```text
+/// rocksalt '*' mysql.grant_revoke 'SELECT,INSERT' 'shop.*' frank localhost
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GrantRevoke {
+    /// The privileges, with commas between them.
+    grant: String,
+    /// What they are on: `db.*`, `db.table`, `*.*`.
+    database: String,
+    /// The user's name.
+    user: String,
+    /// Where the user comes from.
+    #[serde(default = "localhost")]
+    host: String,
+    /// With the right to pass them on.
+    #[serde(default)]
+    grant_option: Flag,
+    /// An underscore in the database's name is one.
+    #[serde(default = "Flag::yes")]
+    escape: Flag,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for GrantRevoke {
+    const NAME: &'static str = "mysql.grant_revoke";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        let wished = privileges::sql(&privileges::wished(&self.grant)?);
+        let object = Object::wished(&self.database, self.escape.0)?.sql();
+        let account = quote::account(&self.user, &self.host);
+        for statement in revokes(&wished, self.grant_option.0, &object, &account) {
+            server.tell(machine, &statement, &[])?;
+        }
+        Ok(true)
+    }
+}
+
+/// A name as it stands in SQL.
+///
+/// ```text
+/// rocksalt '*' mysql.quote_identifier 'foo`bar'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct QuoteIdentifier {
+    /// The name.
+    identifier: String,
+    /// As it stands in a grant on a whole database.
+    #[serde(default)]
+    for_grants: Flag,
+}
+
+impl Function for QuoteIdentifier {
+    const NAME: &'static str = "mysql.quote_identifier";
+    type Output = String;
+
+    fn call(self, _: &dyn System) -> Result<String> {
+        Ok(if self.for_grants.0 { quote::pattern(&self.identifier) } else { quote::identifier(&self.identifier) })
+    }
+}
+
+/// The parts of a GRANT statement.
+///
+/// ```text
+/// rocksalt '*' mysql.tokenize_grant "GRANT SELECT, INSERT ON shop.* TO 'frank'@'localhost'"
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct TokenizeGrant {
+    /// The statement.
+    grant: String,
+}
+
+impl Function for TokenizeGrant {
+    const NAME: &'static str = "mysql.tokenize_grant";
+    type Output = Map;
+
+    fn call(self, _: &dyn System) -> Result<Map> {
+        let grant = Grant::parse(&self.grant)
+            .ok_or_else(|| Error::arguments(format!("'{}' is no grant of privileges", self.grant)))?;
+        let name = |privilege: &Privilege| match &privilege.column {
+            Some(column) => format!("{}.{column}", privilege.name).into(),
+            None => privilege.name.as_str().into(),
+        };
+        Ok(Map::from_iter([
+            ("user".into(), grant.user.into()),
+            ("host".into(), grant.host.into()),
+            ("grant".into(), Value::List(grant.privileges.iter().map(name).collect())),
+            ("database".into(), grant.object.sql().into()),
+        ]))
+    }
+}
+
+/// What a user has been granted, as the server prints it; false if there is no such user.
+///
+/// ```text
+/// rocksalt '*' mysql.user_grants frank localhost
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct UserGrants {
+    /// The user's name.
+    user: String,
+    /// Where the user comes from.
+    #[serde(default = "localhost")]
+    host: String,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for UserGrants {
+    const NAME: &'static str = "mysql.user_grants";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        let Some(lines) = lines(machine, &server, &self.user, &self.host)? else { return Ok(false.into()) };
+        // Hashes of passwords are nobody's business.
+        let shown = |line: &String| {
+            let (head, _) = line.split_once(" IDENTIFIED ").unwrap_or((line, ""));
+            match line.contains("WITH GRANT OPTION") && !head.contains("WITH GRANT OPTION") {
+                true => format!("{head} WITH GRANT OPTION").into(),
+                false => head.into(),
+            }
+        };
+        Ok(Value::List(lines.iter().map(shown).collect()))
+    }
+}

@@ -1,0 +1,70 @@
+//! Statements that users write.
+
+use rocksalt_core::Map;
+use serde::Deserialize;
+
+use super::super::client::Server;
+use super::super::{Function, answer};
+use crate::catalog::cp::source;
+use crate::machine::System;
+use crate::{Error, Result};
+
+/// Runs the statements of a file in a database.
+///
+/// ```text
+/// rocksalt '*' mysql.file_query shop file_name=/tmp/schema.sql
+/// rocksalt '*' mysql.file_query shop file_name=salt://shop/schema.sql
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct FileQuery {
+    /// The database's name.
+    database: String,
+    /// The file: `salt://…`, `http(s)://…` or a path on the target.
+    file_name: String,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for FileQuery {
+    const NAME: &'static str = "mysql.file_query";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        let content = source::content(machine, &self.file_name, None)?
+            .ok_or_else(|| Error::failed(format!("File {} does not exist", self.file_name)))?;
+        let start = machine.now();
+        let reply = server.run(machine, &self.database, &String::from_utf8_lossy(&content))?;
+        Ok(answer::of_file(&reply, machine.now() - start))
+    }
+}
+
+/// Runs statements in a database: the rows that they give, or how many they have changed.
+///
+/// ```text
+/// rocksalt '*' mysql.query shop "SELECT id, name FROM users LIMIT 3"
+/// rocksalt '*' mysql.query shop "DELETE FROM users WHERE id = 4"
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Query {
+    /// The database's name.
+    database: String,
+    /// The statements.
+    query: String,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for Query {
+    const NAME: &'static str = "mysql.query";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        let start = machine.now();
+        let reply = server.run(machine, &self.database, &self.query)?;
+        Ok(answer::of_query(&reply, machine.now() - start))
+    }
+}

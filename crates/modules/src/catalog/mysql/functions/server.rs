@@ -1,0 +1,323 @@
+//! About the server itself.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::client::Server;
+use super::super::sql::text;
+use super::super::{Function, account, quote};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// The state of a server that others replicate; an empty map if none do.
+///
+/// ```text
+/// rocksalt '*' mysql.get_master_status
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetMasterStatus {
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for GetMasterStatus {
+    const NAME: &'static str = "mysql.get_master_status";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        Ok(server.tell(machine, "SHOW MASTER STATUS", &[])?.into_iter().next().unwrap_or_default())
+    }
+}
+
+/// The state of a server that replicates another; an empty map if it does not.
+///
+/// ```text
+/// rocksalt '*' mysql.get_slave_status
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetSlaveStatus {
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for GetSlaveStatus {
+    const NAME: &'static str = "mysql.get_slave_status";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        Ok(server.tell(machine, "SHOW SLAVE STATUS", &[])?.into_iter().next().unwrap_or_default())
+    }
+}
+
+/// Installs a plugin of the server.
+///
+/// ```text
+/// rocksalt '*' mysql.plugin_add auth_socket
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct PluginAdd {
+    /// The plugin's name.
+    name: String,
+    /// The file of it; its name with `.so` unless given.
+    #[serde(default)]
+    soname: Option<String>,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for PluginAdd {
+    const NAME: &'static str = "mysql.plugin_add";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        if plugin(machine, &server, &self.name)?.is_some() {
+            return Ok(true);
+        }
+        let file = self.soname.unwrap_or_else(|| format!("{}.so", self.name));
+        let (name, file) = (quote::identifier(&self.name), quote::literal(&file));
+        server.tell(machine, &format!("INSTALL PLUGIN {name} SONAME {file}"), &[])?;
+        Ok(true)
+    }
+}
+
+/// Removes a plugin of the server.
+///
+/// ```text
+/// rocksalt '*' mysql.plugin_remove auth_socket
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct PluginRemove {
+    /// The plugin's name.
+    name: String,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for PluginRemove {
+    const NAME: &'static str = "mysql.plugin_remove";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        if plugin(machine, &server, &self.name)?.is_some() {
+            server.tell(machine, &format!("UNINSTALL PLUGIN {}", quote::identifier(&self.name)), &[])?;
+        }
+        Ok(true)
+    }
+}
+
+/// The state of a plugin: `ACTIVE`, or an empty text if there is no such plugin.
+///
+/// ```text
+/// rocksalt '*' mysql.plugin_status auth_socket
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct PluginStatus {
+    /// The plugin's name.
+    name: String,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for PluginStatus {
+    const NAME: &'static str = "mysql.plugin_status";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        Ok(plugin(machine, &server, &self.name)?.unwrap_or_default())
+    }
+}
+
+/// The plugins of the server, each with its state.
+///
+/// ```text
+/// rocksalt '*' mysql.plugins_list
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct PluginsList {
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for PluginsList {
+    const NAME: &'static str = "mysql.plugins_list";
+    type Output = Vec<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        let rows = server.tell(
+            machine,
+            "SELECT PLUGIN_NAME AS name, PLUGIN_STATUS AS status FROM information_schema.ALL_PLUGINS",
+            &[],
+        );
+        // MySQL has only the table of those that are loaded.
+        let rows = rows.or_else(|_| {
+            server.tell(
+                machine,
+                "SELECT PLUGIN_NAME AS name, PLUGIN_STATUS AS status FROM information_schema.PLUGINS",
+                &[],
+            )
+        });
+        Ok(rows?)
+    }
+}
+
+/// What the server does at this moment.
+///
+/// ```text
+/// rocksalt '*' mysql.processlist
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Processlist {
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for Processlist {
+    const NAME: &'static str = "mysql.processlist";
+    type Output = Vec<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        Ok(server.tell(machine, "SHOW FULL PROCESSLIST", &[])?)
+    }
+}
+
+/// The global variables of the server.
+///
+/// ```text
+/// rocksalt '*' mysql.showglobal
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Showglobal {
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for Showglobal {
+    const NAME: &'static str = "mysql.showglobal";
+    type Output = Vec<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        Ok(server.tell(machine, "SHOW GLOBAL VARIABLES", &[])?)
+    }
+}
+
+/// The variables of the server.
+///
+/// ```text
+/// rocksalt '*' mysql.showvariables
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Showvariables {
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for Showvariables {
+    const NAME: &'static str = "mysql.showvariables";
+    type Output = Vec<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        Ok(server.tell(machine, "SHOW VARIABLES", &[])?)
+    }
+}
+
+/// How many seconds a server is behind the one that it replicates: -1 if it replicates none, -2 if it has stopped.
+///
+/// ```text
+/// rocksalt '*' mysql.slave_lag
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SlaveLag {
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for SlaveLag {
+    const NAME: &'static str = "mysql.slave_lag";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        let rows = server.tell(machine, "SHOW SLAVE STATUS", &[])?;
+        let Some(row) = rows.first() else { return Ok((-1).into()) };
+        if text(row, "Slave_IO_Running") != "Yes" {
+            return Ok((-2).into());
+        }
+        let lag = row.get("Seconds_Behind_Master").cloned().unwrap_or_default();
+        Ok(lag.as_str().and_then(Value::integer).unwrap_or(lag))
+    }
+}
+
+/// The counters of the server.
+///
+/// ```text
+/// rocksalt '*' mysql.status
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Status {
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for Status {
+    const NAME: &'static str = "mysql.status";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        let rows = server.tell(machine, "SHOW STATUS", &[])?;
+        let pair = |row: &Map| (text(row, "Variable_name").into(), text(row, "Value").into());
+        Ok(rows.iter().map(pair).collect())
+    }
+}
+
+/// The version of the server.
+///
+/// ```text
+/// rocksalt '*' mysql.version
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Version {
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for Version {
+    const NAME: &'static str = "mysql.version";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        Ok(account::Version::ask(machine, &server)?.text)
+    }
+}
+
+/// The state of a plugin, if the server has it.
+fn plugin(machine: &dyn Probe, server: &Server, name: &str) -> Result<Option<String>> {
+    let name = quote::literal(name);
+    let rows = server.ask(
+        machine,
+        &format!("SELECT PLUGIN_STATUS AS status FROM information_schema.PLUGINS WHERE PLUGIN_NAME = {name}"),
+    )?;
+    Ok(rows.first().map(|row| text(row, "status").to_owned()))
+}

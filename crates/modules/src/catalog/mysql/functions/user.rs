@@ -1,0 +1,298 @@
+//! Users, and how they log in.
+
+use rocksalt_core::Map;
+use serde::Deserialize;
+
+use super::super::account::{self, Login, NATIVE, Version};
+use super::super::client::Server;
+use super::super::sql::text;
+use super::super::states::{localhost, native};
+use super::super::{Function, quote};
+use crate::catalog::file::Flag;
+use crate::machine::System;
+use crate::{Error, Result};
+
+/// Changes how a user logs in; false if there is no such user.
+///
+/// ```text
+/// rocksalt '*' mysql.user_chpass frank localhost password=secret
+/// rocksalt '*' mysql.user_chpass frank localhost password_hash='*6C8989366EAF75BB670AD8EA7A7FC1176A95CEF4'
+/// rocksalt '*' mysql.user_chpass frank localhost allow_passwordless=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct UserChpass {
+    /// The user's name.
+    user: String,
+    /// Where the user comes from.
+    #[serde(default = "localhost")]
+    host: String,
+    /// The password.
+    #[serde(default)]
+    password: Option<String>,
+    /// Its hash.
+    #[serde(default)]
+    password_hash: Option<String>,
+    /// Without a password if none is given.
+    #[serde(default)]
+    allow_passwordless: Flag,
+    /// Log in through the socket.
+    #[serde(default)]
+    unix_socket: Flag,
+    /// Accepted for Salt's sake: the server knows where it keeps the hash.
+    #[serde(default)]
+    #[expect(dead_code, reason = "an argument without a meaning here")]
+    password_column: Option<String>,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for UserChpass {
+    const NAME: &'static str = "mysql.user_chpass";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        let login = login(&self.password, &self.password_hash, self.allow_passwordless, self.unix_socket)?;
+        let version = Version::ask(machine, &server)?;
+        let Some(row) = account::find(machine, &server, &self.user, &self.host)? else { return Ok(false) };
+        let plugin = Some(text(&row, "plugin"))
+            .filter(|plugin| !plugin.is_empty() && *plugin != account::socket_plugin(&version));
+        let account = quote::account(&self.user, &self.host);
+        let statement = account::change(&account, &login, plugin.unwrap_or(NATIVE), &version)?;
+        server.tell(machine, &statement, &login.secrets())?;
+        Ok(true)
+    }
+}
+
+/// Makes a user; false if it is there.
+///
+/// ```text
+/// rocksalt '*' mysql.user_create frank localhost password=secret
+/// rocksalt '*' mysql.user_create frank localhost allow_passwordless=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct UserCreate {
+    /// The user's name.
+    user: String,
+    /// Where the user comes from.
+    #[serde(default = "localhost")]
+    host: String,
+    /// The password.
+    #[serde(default)]
+    password: Option<String>,
+    /// Its hash.
+    #[serde(default)]
+    password_hash: Option<String>,
+    /// Without a password if none is given.
+    #[serde(default)]
+    allow_passwordless: Flag,
+    /// Log in through the socket.
+    #[serde(default)]
+    unix_socket: Flag,
+    /// Accepted for Salt's sake: the server knows where it keeps the hash.
+    #[serde(default)]
+    #[expect(dead_code, reason = "an argument without a meaning here")]
+    password_column: Option<String>,
+    /// The plugin that checks the password.
+    #[serde(default = "native")]
+    auth_plugin: String,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for UserCreate {
+    const NAME: &'static str = "mysql.user_create";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        let login = login(&self.password, &self.password_hash, self.allow_passwordless, self.unix_socket)?;
+        let version = Version::ask(machine, &server)?;
+        if account::find(machine, &server, &self.user, &self.host)?.is_some() {
+            return Ok(false);
+        }
+        let account = quote::account(&self.user, &self.host);
+        let statement = account::create(&account, &login, &self.auth_plugin, &version)?;
+        server.tell(machine, &statement, &login.secrets())?;
+        Ok(true)
+    }
+}
+
+/// Whether there is such a user, and, if told how, whether it logs in so.
+///
+/// ```text
+/// rocksalt '*' mysql.user_exists frank localhost
+/// rocksalt '*' mysql.user_exists frank localhost password=secret
+/// rocksalt '*' mysql.user_exists frank passwordless=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct UserExists {
+    /// The user's name.
+    user: String,
+    /// Where the user comes from.
+    #[serde(default = "localhost")]
+    host: String,
+    /// The password.
+    #[serde(default)]
+    password: Option<String>,
+    /// Its hash.
+    #[serde(default)]
+    password_hash: Option<String>,
+    /// Without a password.
+    #[serde(default)]
+    passwordless: Flag,
+    /// Log in through the socket.
+    #[serde(default)]
+    unix_socket: Flag,
+    /// The column that has the hash.
+    #[serde(default)]
+    password_column: Option<String>,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for UserExists {
+    const NAME: &'static str = "mysql.user_exists";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        let version = Version::ask(machine, &server)?;
+        let Some(row) = account::find(machine, &server, &self.user, &self.host)? else { return Ok(false) };
+        let login = Login::wished(self.password.as_deref(), self.password_hash.as_deref(), self.unix_socket.0);
+        if matches!(login, Login::Nothing | Login::Socket) && !self.passwordless {
+            return Ok(true);
+        }
+        Ok(account::logs_in(&row, &login, &version, self.password_column.as_deref()).unwrap_or(true))
+    }
+}
+
+/// All that the server knows of a user; null if there is none.
+///
+/// ```text
+/// rocksalt '*' mysql.user_info frank localhost
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct UserInfo {
+    /// The user's name.
+    user: String,
+    /// Where the user comes from.
+    #[serde(default = "localhost")]
+    host: String,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for UserInfo {
+    const NAME: &'static str = "mysql.user_info";
+    type Output = Option<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Option<Map>> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        Ok(account::find(machine, &server, &self.user, &self.host)?)
+    }
+}
+
+/// All users, with where they come from.
+///
+/// ```text
+/// rocksalt '*' mysql.user_list
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct UserList {
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for UserList {
+    const NAME: &'static str = "mysql.user_list";
+    type Output = Vec<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        Ok(server.tell(machine, "SELECT User, Host FROM mysql.user", &[])?)
+    }
+}
+
+/// Removes a user; false if there is none.
+///
+/// ```text
+/// rocksalt '*' mysql.user_remove frank localhost
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct UserRemove {
+    /// The user's name.
+    user: String,
+    /// Where the user comes from.
+    #[serde(default = "localhost")]
+    host: String,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for UserRemove {
+    const NAME: &'static str = "mysql.user_remove";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        if account::find(machine, &server, &self.user, &self.host)?.is_none() {
+            return Ok(false);
+        }
+        server.tell(machine, &format!("DROP USER {}", quote::account(&self.user, &self.host)), &[])?;
+        Ok(true)
+    }
+}
+
+/// Whether one can log in with this name and password.
+///
+/// ```text
+/// rocksalt '*' mysql.verify_login frank secret
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct VerifyLogin {
+    /// The user's name.
+    user: String,
+    /// The password.
+    #[serde(default)]
+    password: Option<String>,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Function for VerifyLogin {
+    const NAME: &'static str = "mysql.verify_login";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::strict(machine, &self.kwargs)?;
+        let server = server.with_user(&self.user, self.password.as_deref());
+        match server.ask(machine, "SELECT 1") {
+            Ok(_) => Ok(true),
+            Err(failure) if failure.is_denied() => Ok(false),
+            Err(failure) => Err(failure.into()),
+        }
+    }
+}
+
+/// How the user shall log in; without a password only if that is said.
+fn login<'a>(
+    password: &'a Option<String>,
+    hash: &'a Option<String>,
+    passwordless: Flag,
+    socket: Flag,
+) -> Result<Login<'a>> {
+    match Login::wished(password.as_deref(), hash.as_deref(), socket.0) {
+        Login::Nothing if !passwordless => {
+            Err(Error::arguments("password or password_hash must be specified, unless allow_passwordless=True"))
+        }
+        login => Ok(login),
+    }
+}

@@ -1,0 +1,340 @@
+//! `mysql_query`: statements that are run each time.
+
+use std::path::Path;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::client::{Failure, Server};
+use super::super::reply::Reply;
+use super::super::{answer, sql};
+use super::{Decision, State, Step, Verdict, database};
+use crate::catalog::cp::source::{self, Source};
+use crate::catalog::file::Flag;
+use crate::grains::own;
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+/// Runs statements in a database, each time.
+///
+/// ```yaml
+/// count_orders:
+///   mysql_query.run:
+///     - database: shop
+///     - query: SELECT count(*) AS orders FROM orders
+///     - output: /var/tmp/orders
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Run {
+    /// A name for the query.
+    name: String,
+    /// The database.
+    #[serde(default)]
+    database: String,
+    /// The statements.
+    #[serde(default)]
+    query: String,
+    /// Where the result goes: `grain`, or a file; the comment unless given.
+    #[serde(default)]
+    output: Option<String>,
+    /// The grain that gets the result, with `output: grain`.
+    #[serde(default)]
+    grain: Option<String>,
+    /// The key of that grain.
+    #[serde(default)]
+    key: Option<String>,
+    /// Run even if the grain or the file is there.
+    #[serde(default = "Flag::yes")]
+    overwrite: Flag,
+    /// Look first whether there is such a database.
+    #[serde(default = "Flag::yes")]
+    check_db_exists: Flag,
+    /// Accepted for Salt's sake: the client takes several statements anyway.
+    #[serde(default)]
+    client_flags: Value,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl State for Run {
+    const NAME: &'static str = "mysql_query.run";
+    const REQUIRED: &'static [&'static str] = &["database", "query"];
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        sql::or_bad(self.look(machine))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine, &self.database)
+    }
+}
+
+impl Run {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+        let server = Server::of(machine, &self.kwargs)?;
+        let place = Place::of(&self.output, &self.grain, &self.key);
+        let asked = Asked {
+            missing: &self.name,
+            database: &self.database,
+            check: self.check_db_exists.0,
+            overwrite: self.overwrite.0,
+            client_flags: &self.client_flags,
+        };
+        asked.decide(machine, server, place, Statements::Text(self.query.clone()))
+    }
+}
+
+/// Runs the statements of a file in a database, each time.
+///
+/// ```yaml
+/// schema:
+///   mysql_query.run_file:
+///     - database: shop
+///     - query_file: salt://shop/schema.sql
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RunFile {
+    /// A name for the query.
+    #[allow(dead_code, reason = "every state has one")]
+    name: String,
+    /// The database.
+    #[serde(default)]
+    database: String,
+    /// The file: `salt://…`, `http(s)://…` or a path on the target.
+    #[serde(default)]
+    query_file: String,
+    /// Where the result goes: `grain`, or a file; the comment unless given.
+    #[serde(default)]
+    output: Option<String>,
+    /// The grain that gets the result, with `output: grain`.
+    #[serde(default)]
+    grain: Option<String>,
+    /// The key of that grain.
+    #[serde(default)]
+    key: Option<String>,
+    /// Run even if the grain or the file is there.
+    #[serde(default = "Flag::yes")]
+    overwrite: Flag,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+    /// Look first whether there is such a database.
+    #[serde(default = "Flag::yes")]
+    check_db_exists: Flag,
+    /// Accepted for Salt's sake: the client takes several statements anyway.
+    #[serde(default)]
+    client_flags: Value,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl State for RunFile {
+    const NAME: &'static str = "mysql_query.run_file";
+    const REQUIRED: &'static [&'static str] = &["database", "query_file"];
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+        sql::or_bad(self.look(machine, step))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine, &self.database)
+    }
+}
+
+impl RunFile {
+    fn look(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+        let saltenv = self.saltenv.as_deref().unwrap_or(step.saltenv);
+        let there = match Source::parse(machine, &self.query_file, Some(saltenv))? {
+            Source::Local(path) => {
+                machine.stat(&path, true).map_err(|error| Error::io("look at", &path, &error))?.is_some()
+            }
+            Source::Tree { path, saltenv } => machine.tree().hash(&saltenv, &path)?.is_some(),
+            Source::Url(_) | Source::Given(_) => true,
+        };
+        if !there {
+            return sql::settled(Verdict::bad(format!("File {} does not exist", self.query_file)));
+        }
+        let server = Server::of(machine, &self.kwargs)?;
+        let place = Place::of(&self.output, &self.grain, &self.key);
+        let asked = Asked {
+            missing: &self.database,
+            database: &self.database,
+            check: self.check_db_exists.0,
+            overwrite: self.overwrite.0,
+            client_flags: &self.client_flags,
+        };
+        let file = Statements::File { source: self.query_file.clone(), saltenv: saltenv.to_owned() };
+        asked.decide(machine, server, place, file)
+    }
+}
+
+/// Where the result goes.
+enum Place {
+    Comment,
+    Grain {
+        name: String,
+        key: Option<String>,
+    },
+    File(String),
+    /// `output: grain` without a grain.
+    Nowhere,
+}
+
+impl Place {
+    fn of(output: &Option<String>, grain: &Option<String>, key: &Option<String>) -> Place {
+        match (output.as_deref(), grain) {
+            (None, _) => Place::Comment,
+            (Some("grain"), Some(name)) => Place::Grain { name: name.clone(), key: key.clone() },
+            (Some("grain"), None) => Place::Nowhere,
+            (Some(path), _) => Place::File(path.to_owned()),
+        }
+    }
+
+    /// What it is called in comments, with and without what kind it is.
+    fn told(&self) -> Option<(String, String)> {
+        match self {
+            Place::Grain { name, key: None } => Some(("grain: ".into(), name.clone())),
+            Place::Grain { name, key: Some(key) } => Some(("grain: ".into(), format!("{name}:{key}"))),
+            Place::File(path) => Some(("file: ".into(), path.clone())),
+            Place::Comment | Place::Nowhere => None,
+        }
+    }
+
+    fn is_set(&self, machine: &dyn Probe) -> bool {
+        match self {
+            Place::Grain { name, key } => {
+                let grains = machine.grains();
+                match (grains.get(name), key) {
+                    (Some(_), None) => true,
+                    (Some(Value::Map(map)), Some(key)) => map.contains_key(key),
+                    _ => false,
+                }
+            }
+            Place::File(path) => matches!(machine.stat(Path::new(path), true), Ok(Some(_))),
+            Place::Comment | Place::Nowhere => false,
+        }
+    }
+}
+
+enum Statements {
+    Text(String),
+    File { source: String, saltenv: String },
+}
+
+pub struct Work {
+    server: Server,
+    statements: Statements,
+    place: Place,
+}
+
+/// What both states are asked.
+struct Asked<'a> {
+    /// What the comment calls a database that is missing.
+    missing: &'a str,
+    database: &'a str,
+    check: bool,
+    overwrite: bool,
+    client_flags: &'a Value,
+}
+
+impl Asked<'_> {
+    fn decide(
+        self,
+        machine: &dyn Probe,
+        server: Server,
+        place: Place,
+        statements: Statements,
+    ) -> Result<Decision<Work>> {
+        if !matches!(self.client_flags, Value::Null | Value::List(_)) {
+            return sql::settled(Verdict::bad("Error: client_flags must be a list."));
+        }
+        if self.check && database::find(machine, &server, self.database)?.is_none() {
+            return sql::settled(Verdict::would(format!("Database {} is not present", self.missing)));
+        }
+        if matches!(place, Place::Nowhere) {
+            return sql::settled(Verdict::bad("Error: output type 'grain' needs the grain parameter\n"));
+        }
+        if !self.overwrite && place.is_set(machine) {
+            let (kind, name) = place.told().unwrap_or_default();
+            let kind = if kind.starts_with("grain") { "Grain" } else { "File" };
+            return sql::settled(Verdict::good(format!("No execution needed. {kind} {name} already set")));
+        }
+        let comment = match place.told() {
+            None => "Query would execute, not storing result".to_owned(),
+            Some((kind, name)) => format!("Query would execute, storing result in {kind}{name}"),
+        };
+        let mut would = Verdict::would(comment).changes(changes(&place));
+        would.warnings.extend(server.strange.iter().cloned());
+        Ok(Decision::Change(Work { server, statements, place }, would))
+    }
+}
+
+fn changes(place: &Place) -> Map {
+    let told = match place.told() {
+        None => "Executed".to_owned(),
+        Some((kind, name)) if kind == "file: " => format!("Executed. Output into {name}"),
+        Some((kind, name)) => format!("Executed. Output into {kind}{name}"),
+    };
+    Map::from_iter([("query".into(), told.into())])
+}
+
+impl Work {
+    fn perform(self, machine: &dyn System, database: &str) -> Result<Verdict> {
+        let start = machine.now();
+        let answer = match &self.statements {
+            Statements::Text(query) => self
+                .server
+                .run(machine, database, query)
+                .map(|reply| named(&reply, answer::of_query(&reply, machine.now() - start))),
+            Statements::File { source, saltenv } => {
+                let content = source::content(machine, source, Some(saltenv))?
+                    .ok_or_else(|| Error::failed(format!("File {source} does not exist")))?;
+                let reply = self.server.run(machine, database, &String::from_utf8_lossy(&content));
+                reply.map(|reply| named(&reply, answer::of_file(&reply, machine.now() - start)))
+            }
+        };
+        let answer = match answer.map_err(Failure::reason) {
+            Ok(answer) => answer,
+            Err(reason) => return Ok(Verdict::bad(reason?)),
+        };
+        match &self.place {
+            Place::Comment | Place::Nowhere => {}
+            Place::File(path) => machine
+                .write(Path::new(path), lines(&answer).as_bytes(), None)
+                .map_err(|error| Error::io("write", path, &error))?,
+            Place::Grain { name, key } => own::change(machine, |grains| match key {
+                None => drop(grains.insert(name.as_str(), answer.clone())),
+                Some(key) => {
+                    let mut map = grains.get(name).and_then(Value::as_map).cloned().unwrap_or_default();
+                    map.insert(key.as_str(), answer.clone());
+                    grains.insert(name.as_str(), map);
+                }
+            })?,
+        }
+        let mut verdict = Verdict::good(Value::Map(answer.clone()).to_string()).changes(changes(&self.place));
+        verdict.warnings.extend(self.server.strange.iter().cloned());
+        Ok(verdict.output("answer", answer))
+    }
+}
+
+/// The rows by the names of their columns.
+fn named(reply: &Reply, mut answer: Map) -> Map {
+    if answer.contains_key("results") {
+        let rows = reply.sets.iter().flatten().map(|row| Value::Map(row.clone())).collect();
+        answer.insert("results", Value::List(rows));
+    }
+    answer
+}
+
+/// `column:value`, a line each.
+fn lines(answer: &Map) -> String {
+    let line = |(key, value): (&Value, &Value)| format!("{key}:{value}\n");
+    match answer.get("results").and_then(Value::as_list) {
+        Some(rows) => rows.iter().filter_map(Value::as_map).flat_map(|row| row.iter().map(line)).collect(),
+        None => answer.iter().map(line).collect(),
+    }
+}

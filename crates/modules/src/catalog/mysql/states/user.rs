@@ -1,0 +1,229 @@
+//! `mysql_user`: accounts, and how they log in.
+
+use rocksalt_core::Map;
+use serde::Deserialize;
+
+use super::super::account::{self, Login, NATIVE, Version};
+use super::super::client::Server;
+use super::super::quote;
+use super::super::sql::{Plan, or_bad, settled};
+use super::{Decision, State, Step, Touches, Verdict, Work, decided, touches};
+use crate::Result;
+use crate::catalog::file::Flag;
+use crate::machine::{Probe, System};
+
+/// Makes sure that a user is there, and logs in as wished.
+///
+/// ```yaml
+/// frank:
+///   mysql_user.present:
+///     - host: localhost
+///     - password: {{ pillar.frank_password }}
+/// ```
+///
+/// The password is compared with the hash that the server keeps. It never is among the arguments of a command,
+/// nor in a comment.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Present {
+    /// The user's name.
+    name: String,
+    /// Where the user comes from.
+    #[serde(default = "localhost")]
+    host: String,
+    /// The password.
+    #[serde(default)]
+    password: Option<String>,
+    /// Its hash, as `SELECT PASSWORD('…')` gives it; `password` goes first.
+    #[serde(default)]
+    password_hash: Option<String>,
+    /// Without a password if none is given.
+    #[serde(default)]
+    allow_passwordless: Flag,
+    /// Log in through the socket as the operating system's user of the same name.
+    #[serde(default)]
+    unix_socket: Flag,
+    /// The column of the server's table that has the hash.
+    #[serde(default)]
+    password_column: Option<String>,
+    /// The plugin that checks the password.
+    #[serde(default = "native")]
+    auth_plugin: String,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+pub fn localhost() -> String {
+    "localhost".into()
+}
+
+pub fn native() -> String {
+    NATIVE.into()
+}
+
+impl State for Present {
+    const NAME: &'static str = "mysql_user.present";
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+        or_bad(self.look(machine, step))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+impl Present {
+    fn look(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+        let login = Login::wished(self.password.as_deref(), self.password_hash.as_deref(), self.unix_socket.0);
+        if login == Login::Nothing && !self.allow_passwordless {
+            return settled(Verdict::bad(
+                "Either password or password_hash must be specified, unless allow_passwordless is True",
+            ));
+        }
+        let server = Server::of(machine, &self.kwargs)?;
+        let (server, version) = match (Version::ask(machine, &server), &login) {
+            // An earlier run, or an earlier step, may have given this very user the password that it shall have.
+            (Err(failure), Login::Password(password)) if failure.is_denied() => {
+                let server = server.with_password(password);
+                let version = Version::ask(machine, &server)?;
+                (server, version)
+            }
+            (version, _) => (server, version?),
+        };
+        let decision = self.decide(machine, step, &server, &version, &login)?;
+        decided(&server, decision, &login.secrets())
+    }
+
+    fn decide(
+        &self,
+        machine: &dyn Probe,
+        step: &Step<'_>,
+        server: &Server,
+        version: &Version,
+        login: &Login<'_>,
+    ) -> Result<Decision<Plan>> {
+        let (name, host) = (&self.name, &self.host);
+        let passwordless = matches!(login, Login::Nothing | Login::Socket);
+        let found = account::find(machine, server, name, host)?;
+        let column = self.password_column.as_deref();
+        let as_wished = found.as_ref().map(|row| account::logs_in(row, login, version, column));
+        let present = format!("User {name}@{host} is already present");
+        match as_wished {
+            Some(None) => return settled(Verdict::good(format!("{present}. Unable to verify password."))),
+            Some(Some(true)) => {
+                let how = match login {
+                    _ if passwordless && self.allow_passwordless.0 => " with passwordless login",
+                    _ if passwordless => "",
+                    _ if self.auth_plugin != NATIVE => ". Unable to verify password.",
+                    Login::Hash(_) => " with the desired password hash",
+                    _ => " with the desired password",
+                };
+                return settled(Verdict::good(present + how));
+            }
+            _ => {}
+        }
+        let exists = as_wished.is_some();
+        let failed = match (exists, passwordless) {
+            (false, _) => format!("Failed to create user {name}@{host}"),
+            (true, true) => format!("Failed to clear password for user {name}@{host}"),
+            (true, false) => format!("Failed to change password for user {name}@{host}"),
+        };
+        if *login == Login::Socket
+            && let Some(reason) = account::no_socket(machine, server, version, host)?
+        {
+            return settled(Verdict::bad(format!("{failed} ({reason})")));
+        }
+        let account = quote::account(name, host);
+        if exists {
+            let set = format!("Password for user {name}@{host} is set to be");
+            if passwordless && !self.allow_passwordless {
+                return settled(Verdict::bad(match step.test {
+                    true => format!("{set} cleared, but allow_passwordless != True"),
+                    false => {
+                        format!("{failed}. Note: allow_passwordless must be True to permit passwordless login.")
+                    }
+                }));
+            }
+            let what = if passwordless { "cleared" } else { "changed" };
+            return Plan {
+                statements: vec![account::change(&account, login, &self.auth_plugin, version)?],
+                done: Verdict::good(format!("Password for user {name}@{host} has been {what}"))
+                    .change(name.as_str(), "Updated"),
+                failed,
+            }
+            .decide(format!("{set} {what}"));
+        }
+        let mut how = String::new();
+        if self.allow_passwordless.0 {
+            how += " with passwordless login";
+        }
+        if self.unix_socket.0 {
+            how += " using unix_socket";
+        }
+        Plan {
+            statements: vec![account::create(&account, login, &self.auth_plugin, version)?],
+            done: Verdict::good(format!("The user {name}@{host} has been added{how}")).change(name.as_str(), "Present"),
+            failed,
+        }
+        .decide(format!("User {name}@{host} is set to be added{how}"))
+    }
+}
+
+/// Makes sure that a user is not there.
+///
+/// ```yaml
+/// frank:
+///   mysql_user.absent:
+///     - host: '%'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Absent {
+    /// The user's name.
+    name: String,
+    /// Where the user comes from.
+    #[serde(default = "localhost")]
+    host: String,
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl State for Absent {
+    const NAME: &'static str = "mysql_user.absent";
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        or_bad(self.look(machine))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+impl Absent {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+        let (name, host) = (&self.name, &self.host);
+        let server = Server::of(machine, &self.kwargs)?;
+        let decision = match account::find(machine, &server, name, host)? {
+            None => settled(Verdict::good(format!("User {name}@{host} is not present, so it cannot be removed"))),
+            Some(_) => Plan {
+                statements: vec![format!("DROP USER {}", quote::account(name, host))],
+                done: Verdict::good(format!("User {name}@{host} has been removed")).change(name.as_str(), "Absent"),
+                failed: format!("User {name}@{host} could not be removed"),
+            }
+            .decide(format!("User {name}@{host} is set to be removed")),
+        };
+        decided(&server, decision?, &[])
+    }
+}

@@ -1,0 +1,263 @@
+//! `nftables.append`, `insert` and `delete`: single rules.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::tool::{self, Work};
+use super::super::{Decision, State, Step, Thing, Touches, Verdict, iptables};
+use super::{family, filter, ipv4, plain, rule, ruleset};
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+/// Puts a rule at the end of a chain, if it is nowhere in it.
+///
+/// ```yaml
+/// httpd:
+///   nftables.append:
+///     - table: filter
+///     - chain: input
+///     - jump: accept
+///     - connstate: new
+///     - dport: 80
+///     - proto: tcp
+///     - save: True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Append {
+    /// What to call the rule in other places.
+    name: String,
+    /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
+    #[serde(default = "ipv4")]
+    family: String,
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// The chain.
+    chain: String,
+    /// Save all rules afterwards.
+    #[serde(default)]
+    save: Value,
+    /// The rule: `jump`, `proto`, `dport`, `sports`, `source`, `connstate`, `if`, `of`, `counter` …
+    #[serde(default)]
+    kwargs: Map,
+}
+
+/// Puts a rule at the beginning of a chain, or before another, if it is nowhere in it.
+///
+/// ```yaml
+/// ssh first:
+///   nftables.insert:
+///     - table: filter
+///     - chain: input
+///     - jump: accept
+///     - dport: 22
+///     - proto: tcp
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Insert {
+    /// What to call the rule in other places.
+    name: String,
+    /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
+    #[serde(default = "ipv4")]
+    family: String,
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// The chain.
+    chain: String,
+    /// The handle of the rule that it comes before.
+    #[serde(default)]
+    position: Option<u64>,
+    /// Save all rules afterwards.
+    #[serde(default)]
+    save: Value,
+    /// The rule: `jump`, `proto`, `dport`, `sports`, `source`, `connstate`, `if`, `of`, `counter` …
+    #[serde(default)]
+    kwargs: Map,
+}
+
+/// Takes a rule away.
+///
+/// ```yaml
+/// no telnet:
+///   nftables.delete:
+///     - table: filter
+///     - chain: input
+///     - jump: accept
+///     - dport: 23
+///     - proto: tcp
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Delete {
+    /// What to call the rule in other places.
+    name: String,
+    /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
+    #[serde(default = "ipv4")]
+    family: String,
+    /// The table.
+    #[serde(default = "filter")]
+    table: String,
+    /// The chain.
+    chain: String,
+    /// The handle of the rule, if the rule itself is not given.
+    #[serde(default)]
+    position: Option<u64>,
+    /// Save all rules afterwards.
+    #[serde(default)]
+    save: Value,
+    /// The rule: `jump`, `proto`, `dport`, `sports`, `source`, `connstate`, `if`, `of`, `counter` …
+    #[serde(default)]
+    kwargs: Map,
+}
+
+/// The command, and the comment if the rules are saved afterwards.
+pub struct Plan {
+    work: Work,
+    save: Option<(String, String)>,
+}
+
+impl Plan {
+    pub fn new(decision: Decision<Work>, save: Option<(String, String)>) -> Decision<Plan> {
+        decision.map(|work| Plan { work, save })
+    }
+
+    pub fn perform(self, machine: &dyn System) -> Result<Verdict> {
+        let verdict = self.work.perform(machine)?;
+        let Some((path, comment)) = self.save.filter(|_| verdict.result == Some(true)) else { return Ok(verdict) };
+        Ok(match ruleset::save(machine, &path) {
+            Ok(_) => Verdict { comment, ..verdict },
+            Err(error) => Verdict {
+                result: Some(false),
+                comment: format!("{}\nbut the rules could not be saved: {error}", verdict.comment),
+                ..verdict
+            },
+        })
+    }
+}
+
+impl State for Append {
+    const NAME: &'static str = "nftables.append";
+    const REQUIRED: &'static [&'static str] = &["chain"];
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let Append { name, family: of, table, chain, save, kwargs } = self;
+        let rule = rule::build(kwargs, of)?;
+        let known = ruleset::chain(machine, of, table, chain)?.unwrap_or_default();
+        if ruleset::handle(&known, &rule).is_some() {
+            let comment = format!("nftables rule for {name} already set ({rule}) for {of}");
+            return Ok(Decision::Settled(Verdict::good(comment)));
+        }
+        let work = Work::new(set(name, &rule, of))
+            .run(&[&ruleset::nft(machine)?, "add", "rule", family(of)?, table, chain, &rule])
+            .or(format!("Failed to set nftables rule for {name}.\nAttempted rule was {rule} for {of}."));
+        let would = work.announced(format!("nftables rule for {name} needs to be set ({rule}) for {of}"));
+        let saved = format!("Set and Saved nftables rule for {name} to: {rule} for {of}");
+        Ok(Plan::new(would, save.truth().then(|| (ruleset::save_path(machine, None), saved))))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.save)
+    }
+}
+
+impl State for Insert {
+    const NAME: &'static str = "nftables.insert";
+    const REQUIRED: &'static [&'static str] = &["chain"];
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let Insert { name, family: of, table, chain, position, save, kwargs } = self;
+        let rule = rule::build(kwargs, of)?;
+        let known = ruleset::chain(machine, of, table, chain)?.unwrap_or_default();
+        if ruleset::handle(&known, &rule).is_some() {
+            let comment = format!("nftables rule for {name} already set for {of} ({rule})");
+            return Ok(Decision::Settled(Verdict::good(comment)));
+        }
+        let nft = ruleset::nft(machine)?;
+        let mut argv: Vec<String> = [&nft, "insert", "rule", family(of)?, table, chain].map(str::to_owned).to_vec();
+        if let Some(position) = position.filter(|position| *position > 0) {
+            argv.extend(["position".to_owned(), position.to_string()]);
+        }
+        argv.push(rule.clone());
+        let work = Work::new(set(name, &rule, of))
+            .run(&argv)
+            .or(format!("Failed to set nftables rule for {name}.\nAttempted rule was {rule}"));
+        let would = work.announced(format!("nftables rule for {name} needs to be set for {of} ({rule})"));
+        let saved = format!("Set and Saved nftables rule for {name} to: {rule} for {of}");
+        Ok(Plan::new(would, save.truth().then(|| (ruleset::save_path(machine, None), saved))))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.save)
+    }
+}
+
+impl State for Delete {
+    const NAME: &'static str = "nftables.delete";
+    const REQUIRED: &'static [&'static str] = &["chain"];
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let Delete { name, family: of, table, chain, position, save, kwargs } = self;
+        let rule = rule::build(kwargs, of)?;
+        plain(&[table, chain])?;
+        let known = ruleset::chain(machine, of, table, chain)?.unwrap_or_default();
+        let handle = match position {
+            Some(position) => {
+                let position = position.to_string();
+                ruleset::rules(&known).find(|(_, handle)| *handle == position).map(|(_, handle)| handle.to_owned())
+            }
+            None if rule.is_empty() => {
+                return Err(Error::arguments("nftables.delete: neither a rule nor a position is given"));
+            }
+            None => ruleset::handle(&known, &rule),
+        };
+        let Some(handle) = handle else {
+            let comment = format!("nftables rule for {name} already absent for {of} ({rule})");
+            return Ok(Decision::Settled(Verdict::good(comment)));
+        };
+        let done = Verdict::good(format!("Delete nftables rule for {name} {rule}")).change("locale", name.as_str());
+        let work = Work::new(done)
+            .run(&[&ruleset::nft(machine)?, "delete", "rule", family(of)?, table, chain, "handle", &handle])
+            .or(format!("Failed to delete nftables rule for {name}.\nAttempted rule was {rule}"));
+        let would = work.announced(format!("nftables rule for {name} needs to be deleted for {of} ({rule})"));
+        let saved = format!("Deleted and Saved nftables rule for {name} for {rule}{of}");
+        Ok(Plan::new(would, save.truth().then(|| (ruleset::save_path(machine, None), saved))))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.save)
+    }
+}
+
+fn set(name: &str, rule: &str, family: &str) -> Verdict {
+    Verdict::good(format!("Set nftables rule for {name} to: {rule} for {family}")).change("locale", name)
+}
+
+pub fn touches(save: &Value) -> Touches {
+    let touches = iptables::touches();
+    if save.truth() { touches.writes(Thing::Path("/etc/nftables".into())) } else { touches }
+}
+
+/// Runs `nft`, and says nothing if it succeeds.
+pub fn act(machine: &dyn System, words: &[&str]) -> Result<()> {
+    let nft = ruleset::nft(machine)?;
+    let argv: Vec<&str> = std::iter::once(nft.as_str()).chain(words.iter().copied()).collect();
+    tool::done(machine, &argv).map(drop)
+}

@@ -1,0 +1,287 @@
+//! `npm`'s states.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::file::Flag;
+use super::super::program::{Tool, list};
+use super::super::{Decision, State, Step, Thing, Touches, Verdict};
+use super::{listed, parts, sound, tool, words};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// What is run, and how it ends.
+pub struct Plan {
+    tool: Tool,
+    words: Vec<String>,
+    done: Verdict,
+    failure: String,
+}
+
+/// Makes sure that packages are installed.
+///
+/// ```yaml
+/// coffee-script@1.12.7:
+///   npm.installed:
+///     - dir: /srv/app
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Installed {
+    /// The package, with a version behind an `@`.
+    name: String,
+    /// Several packages.
+    #[serde(default)]
+    pkgs: Value,
+    /// The directory; else for the whole machine.
+    #[serde(default)]
+    dir: Option<String>,
+    /// The user to run as.
+    #[serde(default)]
+    user: Option<String>,
+    /// Install again what is there.
+    #[serde(default)]
+    force_reinstall: Flag,
+    /// Where to get them from.
+    #[serde(default)]
+    registry: Option<String>,
+    /// Variables for npm.
+    #[serde(default)]
+    env: Value,
+}
+
+impl State for Installed {
+    const NAME: &'static str = "npm.installed";
+    const STRICT: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let dir = self.dir.as_deref();
+        let wished = if self.pkgs.truth() { list(&self.pkgs) } else { vec![self.name.clone()] };
+        wished.iter().try_for_each(|name| sound(name).map(drop))?;
+        let tool = tool(dir, self.user.as_deref(), self.registry.as_deref(), &self.env)?;
+        let known = match listed(machine, &tool, dir) {
+            Ok(known) => known,
+            Err(error) => {
+                return Ok(Decision::Settled(Verdict::bad(format!("Error looking up '{}': {error}", self.name))));
+            }
+        };
+        let (mut satisfied, mut missing) = (Vec::new(), Vec::new());
+        for package in wished {
+            let (name, wish) = parts(&package);
+            let version = known.get(name).and_then(|package| package.as_map()?.get("version")).map(ToString::to_string);
+            match version.filter(|version| !self.force_reinstall && wish.is_none_or(|wish| wish == version)) {
+                Some(version) => satisfied.push(format!("{name}@{version}")),
+                None => missing.push(package),
+            }
+        }
+        let mut comments = Vec::new();
+        if !satisfied.is_empty() {
+            comments.push(format!("Package(s) '{}' satisfied by {}", self.shown(), satisfied.join(", ")));
+        }
+        if missing.is_empty() {
+            return Ok(Decision::Settled(Verdict::good(comments.join(". "))));
+        }
+        let shown = missing.join(", ");
+        let changes = Map::from_iter([
+            ("old".into(), Value::List(Vec::new())),
+            ("new".into(), Value::List(missing.iter().map(|name| name.as_str().into()).collect())),
+        ]);
+        let mut dry = comments.clone();
+        dry.push(format!("NPM package(s) '{shown}' are set to be installed"));
+        comments.push(format!("Package(s) '{shown}' successfully installed"));
+        let mut line = words(dir, &["install"]);
+        line.extend(missing);
+        let plan = Plan {
+            tool,
+            words: line,
+            done: Verdict::good(comments.join(". ")).changes(changes.clone()),
+            failure: format!("Error installing '{shown}'"),
+        };
+        Ok(Decision::Change(plan, Verdict::would(dry.join(". ")).changes(changes)))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        perform(machine, plan)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(self.dir.as_deref(), self.user.as_deref())
+    }
+}
+
+impl Installed {
+    fn shown(&self) -> String {
+        if self.pkgs.truth() { list(&self.pkgs).join(", ") } else { self.name.clone() }
+    }
+}
+
+/// Makes sure that a package is not installed.
+///
+/// ```yaml
+/// coffee-script:
+///   npm.removed:
+///     - dir: /srv/app
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Removed {
+    /// The package.
+    name: String,
+    /// The directory; else for the whole machine.
+    #[serde(default)]
+    dir: Option<String>,
+    /// The user to run as.
+    #[serde(default)]
+    user: Option<String>,
+}
+
+impl State for Removed {
+    const NAME: &'static str = "npm.removed";
+    const STRICT: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let (name, dir) = (sound(&self.name)?, self.dir.as_deref());
+        let tool = tool(dir, self.user.as_deref(), None, &Value::Null)?;
+        let known = match listed(machine, &tool, dir) {
+            Ok(known) => known,
+            Err(error) => return Ok(Decision::Settled(Verdict::bad(format!("Error uninstalling '{name}': {error}")))),
+        };
+        if !known.contains_key(name) {
+            return Ok(Decision::Settled(Verdict::good(format!("Package '{name}' is not installed"))));
+        }
+        let plan = Plan {
+            tool,
+            words: words(dir, &["uninstall", name]),
+            done: Verdict::good(format!("Package '{name}' was successfully removed")).change(name, "Removed"),
+            failure: format!("Error uninstalling '{name}'"),
+        };
+        let dry = Verdict::would(format!("Package '{name}' is set to be removed")).change(name, "Removed");
+        Ok(Decision::Change(plan, dry))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        perform(machine, plan)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(self.dir.as_deref(), self.user.as_deref())
+    }
+}
+
+/// Makes sure that all is installed that a directory's `package.json` asks for.
+///
+/// ```yaml
+/// /srv/app:
+///   npm.bootstrap:
+///     - user: app
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+pub struct Bootstrap {
+    /// The directory.
+    name: String,
+    /// The user to run as.
+    #[serde(default)]
+    user: Option<String>,
+    /// Taken and ignored.
+    #[serde(default)]
+    silent: Value,
+}
+
+impl State for Bootstrap {
+    const NAME: &'static str = "npm.bootstrap";
+    const STRICT: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let name = &self.name;
+        let tool = tool(Some(name), self.user.as_deref(), None, &Value::Null)?;
+        // npm itself tells whether something is missing: its list ends badly then.
+        if tool.look(machine, &["list", "--depth=0"])?.success() {
+            return Ok(Decision::Settled(Verdict::good("Directory is already bootstrapped")));
+        }
+        let plan = Plan {
+            tool,
+            words: vec!["install".into()],
+            done: Verdict::good("Directory was successfully bootstrapped").change(name.as_str(), "Bootstrapped"),
+            failure: format!("Error Bootstrapping '{name}'"),
+        };
+        let dry = Verdict::would(format!("'{name}' is set to be bootstrapped")).change(name.as_str(), "Bootstrapped");
+        Ok(Decision::Change(plan, dry))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        perform(machine, plan)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(Some(&self.name), self.user.as_deref())
+    }
+}
+
+/// Empties npm's cache, whatever is in it.
+///
+/// ```yaml
+/// npm's cache:
+///   npm.cache_cleaned:
+///     - force: True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+pub struct CacheCleaned {
+    /// Any name.
+    name: String,
+    /// The user to run as.
+    #[serde(default)]
+    user: Option<String>,
+    /// Newer npms only do it so.
+    #[serde(default)]
+    force: Flag,
+}
+
+impl State for CacheCleaned {
+    const NAME: &'static str = "npm.cache_cleaned";
+    const STRICT: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let mut words = vec!["cache".to_owned(), "clean".into()];
+        if self.force.0 {
+            words.push("--force".into());
+        }
+        let plan = Plan {
+            tool: tool(None, self.user.as_deref(), None, &Value::Null)?,
+            words,
+            done: Verdict::good("Cached packages removed").change("cache", "Removed"),
+            failure: "Error cleaning cached packages".into(),
+        };
+        Ok(Decision::Change(plan, Verdict::would("Cached packages set to be removed").change("cache", "Removed")))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        perform(machine, plan)
+    }
+
+    fn touches(&self) -> Touches {
+        let home = self.user.as_deref().map_or("/root".into(), |user| format!("/home/{user}"));
+        Touches::nothing().writes(Thing::Path(format!("{home}/.npm")))
+    }
+}
+
+fn touches(dir: Option<&str>, user: Option<&str>) -> Touches {
+    let Some(dir) = dir else { return Touches::everything() };
+    let home = user.map_or("/root".into(), |user| format!("/home/{user}"));
+    Touches::nothing().writes(Thing::Path(dir.to_owned())).writes(Thing::Path(format!("{home}/.npm")))
+}
+
+fn perform(machine: &dyn System, plan: Plan) -> Result<Verdict> {
+    let output = plan.tool.act(machine, &plan.words)?;
+    Ok(match output.success() {
+        true => plan.done,
+        false => Verdict::bad(format!("{}: {}", plan.failure, plan.tool.failed(&plan.words, &output))),
+    })
+}

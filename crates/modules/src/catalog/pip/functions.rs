@@ -1,0 +1,238 @@
+//! `pip`'s functions.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::program::{self, ended};
+use super::Function;
+use super::options::{looking, with_options};
+use super::requirement::{self, normal};
+use super::{find, installed, removed};
+use crate::machine::System;
+use crate::{Error, Result};
+
+with_options! {
+    /// Installs Python packages.
+    ///
+    /// ```text
+    /// rocksalt '*' pip.install 'gunicorn>=20' bin_env=/srv/app/venv
+    /// ```
+    Install {
+        /// The packages: a list, or with commas between them. A comma within a version is written as `;`.
+        #[serde(default)]
+        pkgs: Value,
+        /// Which files `salt://` means.
+        #[serde(default)]
+        saltenv: Option<String>,
+    }
+}
+
+impl Function for Install {
+    const NAME: &'static str = "pip.install";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let options = self.options()?;
+        let packages: Vec<String> = program::list(&self.pkgs).iter().map(|package| package.replace(';', ",")).collect();
+        for package in &packages {
+            requirement::read(package).map_err(Error::arguments)?;
+        }
+        if packages.is_empty() && options.requirements.is_empty() && options.editable.is_empty() {
+            return Ok(Map::from_iter([
+                ("retcode".into(), 0.into()),
+                ("stdout".into(), "No packages to install.".into()),
+            ]));
+        }
+        let saltenv = self.saltenv.as_deref().unwrap_or("base");
+        let paths = installed::requirements(machine, &options, saltenv)?.map_err(Error::failed)?;
+        Ok(ended(&options.tool(machine)?.act(machine, &options.install(&packages, &paths))?))
+    }
+
+    fn retcode(output: &Map) -> i32 {
+        output.get("retcode").and_then(Value::as_i64).map_or(0, |code| i32::try_from(code).unwrap_or(1))
+    }
+}
+
+/// Removes Python packages.
+///
+/// ```text
+/// rocksalt '*' pip.uninstall gunicorn bin_env=/srv/app/venv
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Uninstall {
+    /// The packages: a list, or with commas between them.
+    pkgs: Value,
+    /// The virtual environment, its python, or a pip; else the target's own.
+    #[serde(default)]
+    bin_env: Option<String>,
+    /// The user to run pip as.
+    #[serde(default)]
+    user: Option<String>,
+    /// The directory to run in.
+    #[serde(default)]
+    cwd: Option<String>,
+    /// Further options as they are.
+    #[serde(default)]
+    extra_args: Vec<Value>,
+}
+
+impl Function for Uninstall {
+    const NAME: &'static str = "pip.uninstall";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let mut options = removed::options(&self.bin_env, &self.user, &self.cwd);
+        options.further(&self.extra_args)?;
+        let packages = program::list(&self.pkgs);
+        let words = [vec!["uninstall".to_owned(), "-y".into()], options.words.clone(), vec!["--".into()], packages];
+        Ok(ended(&options.tool(machine)?.act(machine, &words.concat())?))
+    }
+
+    fn retcode(output: &Map) -> i32 {
+        Install::retcode(output)
+    }
+}
+
+/// A function that only needs to know which pip is meant.
+macro_rules! asking {
+    ($(#[$doc:meta])* $name:ident = $full:literal, $out:ty, { $( $(#[$about:meta])* $field:ident : $type:ty, )* } |$self:ident, $machine:ident, $tool:ident| $body:block) => {
+        $(#[$doc])*
+        #[derive(Deserialize)]
+        #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+        pub struct $name {
+            $( $(#[$about])* $field: $type, )*
+            /// The virtual environment, its python, or a pip; else the target's own.
+            #[serde(default)]
+            bin_env: Option<String>,
+            /// The user to run pip as.
+            #[serde(default)]
+            user: Option<String>,
+            /// The directory to run in.
+            #[serde(default)]
+            cwd: Option<String>,
+        }
+
+        impl Function for $name {
+            const NAME: &'static str = $full;
+            type Output = $out;
+
+            fn call($self, $machine: &dyn System) -> Result<$out> {
+                let $tool = removed::options(&$self.bin_env, &$self.user, &$self.cwd).tool($machine)?;
+                $body
+            }
+        }
+    };
+}
+
+asking! {
+    /// The Python packages that are installed, with their versions.
+    ///
+    /// ```text
+    /// rocksalt '*' pip.list bin_env=/srv/app/venv
+    /// ```
+    List = "pip.list", Map, {
+        /// Only those whose names begin so.
+        #[serde(default)]
+        prefix: Option<String>,
+    }
+    |self, machine, tool| {
+        let prefix = self.prefix.as_deref().map(normal).unwrap_or_default();
+        let all = find::installed(machine, &tool)?;
+        let fits = |name: &Value| name.as_str().is_some_and(|name| name.starts_with(&prefix));
+        Ok(all.iter().filter(|(name, _)| fits(name)).map(|(name, version)| (name.clone(), version.clone())).collect())
+    }
+}
+
+asking! {
+    /// What is installed, as lines of a requirements file.
+    ///
+    /// ```text
+    /// rocksalt '*' pip.freeze bin_env=/srv/app/venv
+    /// ```
+    Freeze = "pip.freeze", Vec<String>, {}
+    |self, machine, tool| { freeze(machine, &tool) }
+}
+
+pub fn freeze(machine: &dyn crate::machine::Probe, tool: &program::Tool) -> Result<Vec<String>> {
+    Ok(looking(tool).text(machine, &["freeze", "--all"])?.lines().map(str::to_owned).collect())
+}
+
+asking! {
+    /// The version of pip.
+    ///
+    /// ```text
+    /// rocksalt '*' pip.version
+    /// ```
+    Version = "pip.version", String, {}
+    |self, machine, tool| {
+        let text = looking(&tool).text(machine, &["--version"])?;
+        Ok(text.split_whitespace().nth(1).unwrap_or_default().to_owned())
+    }
+}
+
+asking! {
+    /// Whether a Python package is installed.
+    ///
+    /// ```text
+    /// rocksalt '*' pip.is_installed gunicorn
+    /// ```
+    IsInstalled = "pip.is_installed", bool, {
+        /// The package.
+        pkgname: String,
+    }
+    |self, machine, tool| { Ok(find::installed(machine, &tool)?.contains_key(normal(&self.pkgname).as_str())) }
+}
+
+asking! {
+    /// The packages that there are newer versions of.
+    ///
+    /// ```text
+    /// rocksalt '*' pip.list_upgrades bin_env=/srv/app/venv
+    /// ```
+    ListUpgrades = "pip.list_upgrades", Map, {}
+    |self, machine, tool| {
+        let one = |[name, _, latest, kind]: [String; 4]| (name.into(), format!("{latest} [{kind}]").into());
+        Ok(find::outdated(machine, &tool)?.into_iter().map(one).collect())
+    }
+}
+
+asking! {
+    /// Brings all packages to their newest versions, and tells what changed.
+    ///
+    /// ```text
+    /// rocksalt '*' pip.upgrade bin_env=/srv/app/venv
+    /// ```
+    Upgrade = "pip.upgrade", Map, {}
+    |self, machine, tool| {
+        let names: Vec<String> = find::outdated(machine, &tool)?.into_iter().map(|[name, ..]| name).collect();
+        let options = removed::options(&self.bin_env, &self.user, &self.cwd);
+        let (changes, errors) = removed::upgrade(machine, &options, &names)?;
+        Ok(Map::from_iter([
+            ("changes".into(), changes.into()),
+            ("result".into(), errors.is_empty().into()),
+            ("comment".into(), errors.join("\n").into()),
+        ]))
+    }
+}
+
+/// The form of a name that pip compares: small letters, and one dash for any run of separators.
+///
+/// ```text
+/// rocksalt '*' pip.normalize Zope.Interface
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Normalize {
+    /// The package.
+    name: String,
+}
+
+impl Function for Normalize {
+    const NAME: &'static str = "pip.normalize";
+    type Output = String;
+
+    fn call(self, _: &dyn System) -> Result<String> {
+        Ok(normal(&self.name))
+    }
+}

@@ -1,0 +1,280 @@
+//! [`Options`]: what `pip install` can be told, from the arguments that states and functions share.
+
+use rocksalt_core::Value;
+
+use super::super::program::Tool;
+use crate::machine::Probe;
+use crate::{Error, Result};
+
+/// A struct with its own arguments first, then all that pip can be told, and a way to make [`Options`] of it.
+macro_rules! with_options {
+    ($(#[$doc:meta])* $name:ident { $( $(#[$about:meta])* $field:ident : $type:ty, )* }) => {
+        $(#[$doc])*
+        #[derive(serde::Deserialize)]
+        #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+        #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+        pub struct $name {
+            $( $(#[$about])* $field: $type, )*
+            /// A requirements file, or several: paths, or `salt://…`.
+            #[serde(default)]
+            requirements: rocksalt_core::Value,
+            /// The virtual environment, its python, or a pip; else the target's own.
+            #[serde(default)]
+            bin_env: Option<String>,
+            /// Refused: no pip of today has it.
+            #[serde(default)]
+            use_wheel: rocksalt_core::Value,
+            /// Refused: no pip of today has it.
+            #[serde(default)]
+            no_use_wheel: rocksalt_core::Value,
+            /// A file for pip's log.
+            #[serde(default)]
+            log: Option<String>,
+            /// The proxy: `user:password@host:port`.
+            #[serde(default)]
+            proxy: Option<String>,
+            /// Seconds until a connection is given up.
+            #[serde(default)]
+            timeout: Option<u64>,
+            /// A project, or several, to install in editable mode: paths or addresses.
+            #[serde(default)]
+            editable: rocksalt_core::Value,
+            /// Where to look for archives besides: paths or addresses.
+            #[serde(default)]
+            find_links: rocksalt_core::Value,
+            /// The index. A password in it is in no argument and no message.
+            #[serde(default)]
+            index_url: Option<String>,
+            /// Another index.
+            #[serde(default)]
+            extra_index_url: Option<String>,
+            /// Don't look in any index.
+            #[serde(default)]
+            no_index: $crate::catalog::file::Flag,
+            /// Refused: no pip of today has it.
+            #[serde(default)]
+            mirrors: rocksalt_core::Value,
+            /// Refused: no pip of today has it.
+            #[serde(default)]
+            build: rocksalt_core::Value,
+            /// The directory to install into.
+            #[serde(default)]
+            target: Option<String>,
+            /// Refused: no pip of today has it.
+            #[serde(default)]
+            download: rocksalt_core::Value,
+            /// As `cache_dir`.
+            #[serde(default)]
+            download_cache: Option<String>,
+            /// The directory for checkouts of editable projects.
+            #[serde(default)]
+            source: Option<String>,
+            /// The newest version, also of what is there.
+            #[serde(default)]
+            upgrade: $crate::catalog::file::Flag,
+            /// Install again what is there.
+            #[serde(default)]
+            force_reinstall: $crate::catalog::file::Flag,
+            /// Install as if nothing were there.
+            #[serde(default)]
+            ignore_installed: $crate::catalog::file::Flag,
+            /// What to do with a path that is there: `s`, `i`, `w` or `b`.
+            #[serde(default)]
+            exists_action: Option<String>,
+            /// Nothing that the packages need.
+            #[serde(default)]
+            no_deps: $crate::catalog::file::Flag,
+            /// Refused: no pip of today has it.
+            #[serde(default)]
+            no_install: rocksalt_core::Value,
+            /// Refused: no pip of today has it.
+            #[serde(default)]
+            no_download: rocksalt_core::Value,
+            /// Refused: no pip of today has it.
+            #[serde(default)]
+            install_options: rocksalt_core::Value,
+            /// Options for the projects' `setup.py`.
+            #[serde(default)]
+            global_options: rocksalt_core::Value,
+            /// The user to run pip as.
+            #[serde(default)]
+            user: Option<String>,
+            /// The directory to run in.
+            #[serde(default)]
+            cwd: Option<String>,
+            /// Also early versions.
+            #[serde(default)]
+            pre_releases: $crate::catalog::file::Flag,
+            /// A file with certificates.
+            #[serde(default)]
+            cert: Option<String>,
+            /// Variables for pip.
+            #[serde(default)]
+            env_vars: rocksalt_core::Value,
+            /// Taken and ignored.
+            #[serde(default)]
+            use_vt: rocksalt_core::Value,
+            /// A host that is trusted without a certificate.
+            #[serde(default)]
+            trusted_host: Option<String>,
+            /// Keep nothing for later.
+            #[serde(default)]
+            no_cache_dir: $crate::catalog::file::Flag,
+            /// The directory for what is kept for later.
+            #[serde(default)]
+            cache_dir: Option<String>,
+            /// Packages to build from their sources: names, or `:all:`.
+            #[serde(default)]
+            no_binary: rocksalt_core::Value,
+            /// Further options as they are: words, or maps of an option and its value.
+            #[serde(default)]
+            extra_args: Vec<rocksalt_core::Value>,
+        }
+
+        impl $name {
+            fn options(&self) -> $crate::Result<super::options::Options> {
+                let ancient = [
+                    ("use_wheel", &self.use_wheel), ("no_use_wheel", &self.no_use_wheel), ("mirrors", &self.mirrors),
+                    ("build", &self.build), ("download", &self.download), ("no_install", &self.no_install),
+                    ("no_download", &self.no_download), ("install_options", &self.install_options),
+                ];
+                if let Some((name, _)) = ancient.iter().find(|(_, value)| value.truth()) {
+                    return Err($crate::Error::arguments(format!("{name}: no pip of today has such an option"))
+                        .hint("leave it out, or give what you need with extra_args"));
+                }
+                let mut options = super::options::Options::default();
+                options.secret("PIP_INDEX_URL", self.index_url.as_deref())?;
+                options.secret("PIP_EXTRA_INDEX_URL", self.extra_index_url.as_deref())?;
+                options.secret("PIP_PROXY", self.proxy.as_deref())?;
+                options.value("--log", self.log.as_deref());
+                options.value("--timeout", self.timeout.map(|seconds| seconds.to_string()).as_deref());
+                for link in $crate::catalog::program::list(&self.find_links) {
+                    options.value("--find-links", Some(&link));
+                }
+                if self.no_index.0 && (self.index_url.is_some() || self.extra_index_url.is_some()) {
+                    let text = "'no_index' and ('index_url' or 'extra_index_url') are mutually exclusive.";
+                    return Err($crate::Error::arguments(text));
+                }
+                options.flag("--no-index", self.no_index.0);
+                options.value("--target", self.target.as_deref());
+                options.value("--cache-dir", self.download_cache.as_deref().or(self.cache_dir.as_deref()));
+                options.value("--src", self.source.as_deref());
+                options.flag("--upgrade", self.upgrade.0);
+                options.flag("--force-reinstall", self.force_reinstall.0);
+                options.flag("--ignore-installed", self.ignore_installed.0);
+                options.value("--exists-action", self.exists_action.as_deref());
+                options.flag("--no-deps", self.no_deps.0);
+                options.flag("--no-cache-dir", self.no_cache_dir.0);
+                options.flag("--pre", self.pre_releases.0);
+                options.value("--cert", self.cert.as_deref());
+                for option in $crate::catalog::program::list(&self.global_options) {
+                    options.value("--global-option", Some(&option));
+                }
+                options.value("--trusted-host", self.trusted_host.as_deref());
+                let no_binary = $crate::catalog::program::list(&self.no_binary).join(",");
+                options.value("--no-binary", Some(&no_binary).filter(|names| !names.is_empty()).map(String::as_str));
+                options.further(&self.extra_args)?;
+                options.editable = $crate::catalog::program::list(&self.editable);
+                options.requirements = $crate::catalog::program::list(&self.requirements);
+                options.bin_env = self.bin_env.clone();
+                options.user = self.user.clone();
+                options.cwd = self.cwd.clone();
+                options.env.extend($crate::catalog::program::variables(&self.env_vars)?);
+                Ok(options)
+            }
+        }
+    };
+}
+
+pub(super) use with_options;
+
+/// What pip is told besides the packages.
+#[derive(Clone, Default)]
+pub struct Options {
+    pub words: Vec<String>,
+    /// Where a password may be: a variable of pip's, so that nobody sees it in the list of processes.
+    pub env: Vec<(String, Option<String>)>,
+    pub editable: Vec<String>,
+    pub requirements: Vec<String>,
+    pub bin_env: Option<String>,
+    pub user: Option<String>,
+    pub cwd: Option<String>,
+}
+
+impl Options {
+    pub fn flag(&mut self, word: &str, on: bool) {
+        if on {
+            self.words.push(word.to_owned());
+        }
+    }
+
+    pub fn value(&mut self, word: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.words.extend([word.to_owned(), value.to_owned()]);
+        }
+    }
+
+    pub fn secret(&mut self, name: &str, value: Option<&str>) -> Result<()> {
+        let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(()) };
+        if value.contains(char::is_whitespace) {
+            let shown = super::super::git::redacted(value);
+            return Err(Error::arguments(format!("'{shown}' is not a valid URL")));
+        }
+        self.env.push((name.to_owned(), Some(value.to_owned())));
+        Ok(())
+    }
+
+    pub fn further(&mut self, words: &[Value]) -> Result<()> {
+        for word in words {
+            match word {
+                Value::Map(map) => {
+                    for (key, value) in map.iter() {
+                        if matches!(value, Value::Map(_) | Value::List(_)) {
+                            return Err(Error::arguments(format!("extra_args: Too many levels in: {key}")));
+                        }
+                        self.words.extend([key.to_string(), value.to_string()]);
+                    }
+                }
+                other => self.words.push(other.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The pip that is meant.
+    pub fn tool(&self, machine: &dyn Probe) -> Result<Tool> {
+        let mut tool = super::find::pip(machine, self.bin_env.as_deref())?;
+        tool.user.clone_from(&self.user);
+        tool.cwd.clone_from(&self.cwd);
+        tool.env.extend(self.env.iter().cloned());
+        Ok(tool)
+    }
+
+    /// The words of an install; requirements are paths by now.
+    pub fn install(&self, packages: &[String], requirements: &[String]) -> Vec<String> {
+        let mut words = vec!["install".to_owned()];
+        words.extend(self.words.iter().cloned());
+        for path in requirements {
+            words.extend(["--requirement".to_owned(), path.clone()]);
+        }
+        for place in &self.editable {
+            words.extend(["--editable".to_owned(), place.clone()]);
+        }
+        if !packages.is_empty() {
+            words.push("--".into());
+            words.extend(packages.iter().cloned());
+        }
+        words
+    }
+}
+
+/// Variables that keep pip from asking and from writing while it only looks.
+pub fn looking(tool: &Tool) -> Tool {
+    let quiet = Tool { env: tool.env.clone(), ..tool.clone() };
+    quiet.with("PYTHONDONTWRITEBYTECODE", "1").with("PIP_NO_CACHE_DIR", "1")
+}
+
+pub fn said(output: &crate::machine::Output) -> (String, String) {
+    let text = |bytes: &[u8]| super::super::git::redacted(String::from_utf8_lossy(bytes).trim_end());
+    (text(&output.stdout), text(&output.stderr))
+}

@@ -1,0 +1,220 @@
+//! Versions of Python packages, and what is asked of them (PEP 440).
+
+use std::cmp::Ordering;
+
+/// A version, in a form that compares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    epoch: u64,
+    release: Vec<u64>,
+    /// Kind (`a`, `b`, `rc`) and number.
+    pre: Option<(u8, u64)>,
+    post: Option<u64>,
+    dev: Option<u64>,
+    local: Vec<String>,
+}
+
+impl Version {
+    pub fn new(text: &str) -> Option<Version> {
+        let text = text.trim().to_lowercase();
+        let text = text.strip_prefix('v').unwrap_or(&text);
+        let (text, local) = text.split_once('+').unwrap_or((text, ""));
+        let (epoch, mut rest) = match text.split_once('!') {
+            Some((epoch, rest)) => (epoch.parse().ok()?, rest),
+            None => (0, text),
+        };
+        let mut release = vec![number(&mut rest)?];
+        while let Some(after) = rest.strip_prefix('.') {
+            let mut after = after;
+            let Some(part) = number(&mut after) else { break };
+            release.push(part);
+            rest = after;
+        }
+        let mut version = Version { epoch, release, pre: None, post: None, dev: None, local: Vec::new() };
+        const PRE: [(&str, u8); 8] =
+            [("alpha", 0), ("a", 0), ("beta", 1), ("b", 1), ("preview", 2), ("pre", 2), ("rc", 2), ("c", 2)];
+        for (name, kind) in PRE {
+            if let Some(found) = labelled(&mut rest, name) {
+                version.pre = Some((kind, found));
+                break;
+            }
+        }
+        if let Some(mut after) = rest.strip_prefix('-')
+            && let Some(post) = number(&mut after)
+        {
+            (version.post, rest) = (Some(post), after);
+        }
+        for name in ["post", "rev", "r"] {
+            version.post = version.post.or_else(|| labelled(&mut rest, name));
+        }
+        version.dev = labelled(&mut rest, "dev");
+        version.local = local.split(['.', '-', '_']).filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        rest.is_empty().then_some(version)
+    }
+
+    fn is_early(&self) -> bool {
+        self.pre.is_some() || self.dev.is_some()
+    }
+}
+
+fn number(rest: &mut &str) -> Option<u64> {
+    let end = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+    let found = rest[..end].parse().ok()?;
+    *rest = &rest[end..];
+    Some(found)
+}
+
+/// `.post1`, `-rc.2`, `dev`: a label with a number that may be left out.
+fn labelled(rest: &mut &str, label: &str) -> Option<u64> {
+    let after = rest.strip_prefix(['.', '-', '_']).unwrap_or(rest).strip_prefix(label)?;
+    let mut after = match after.strip_prefix(['.', '-', '_']) {
+        Some(number) if number.starts_with(|letter: char| letter.is_ascii_digit()) => number,
+        _ => after,
+    };
+    let found = number(&mut after).unwrap_or(0);
+    *rest = after;
+    Some(found)
+}
+
+impl Ord for Version {
+    fn cmp(&self, other: &Version) -> Ordering {
+        let release = |version: &Version| {
+            let end = version.release.iter().rposition(|part| *part != 0).map_or(0, |last| last + 1);
+            version.release[..end].to_vec()
+        };
+        // Before all others: a version that is only in the making; then the early ones, the release, and what is after it.
+        let pre = |version: &Version| match (version.pre, version.post, version.dev) {
+            (None, None, Some(_)) => (0, 0, 0),
+            (Some((kind, number)), ..) => (1, kind, number),
+            (None, ..) => (2, 0, 0),
+        };
+        let post = |version: &Version| version.post.map_or(0, |number| number + 1);
+        let dev = |version: &Version| version.dev.unwrap_or(u64::MAX);
+        let local = |version: &Version| -> Vec<(bool, u64, String)> {
+            version
+                .local
+                .iter()
+                .map(|part| part.parse().map_or((false, 0, part.clone()), |n| (true, n, String::new())))
+                .collect()
+        };
+        (self.epoch, release(self), pre(self), post(self), dev(self), local(self)).cmp(&(
+            other.epoch,
+            release(other),
+            pre(other),
+            post(other),
+            dev(other),
+            local(other),
+        ))
+    }
+}
+
+impl PartialOrd for Version {
+    fn partial_cmp(&self, other: &Version) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Whether a version is what is asked for: `>=` and `1.2`, all of them.
+pub fn fulfills(version: &str, wishes: &[(String, String)]) -> bool {
+    let Some(found) = Version::new(version) else {
+        return wishes.iter().all(|(operator, wish)| matches!(operator.as_str(), "==" | "===") && wish == version);
+    };
+    // An early version is only meant where somebody names one.
+    let early = wishes.iter().any(|(_, wish)| Version::new(wish).is_some_and(|wish| wish.is_early()));
+    (early || !found.is_early() || wishes.is_empty())
+        && wishes.iter().all(|(operator, wish)| fits(&found, version, operator, wish))
+}
+
+fn fits(found: &Version, text: &str, operator: &str, wish: &str) -> bool {
+    if operator == "===" {
+        return text.eq_ignore_ascii_case(wish);
+    }
+    if let Some(start) = wish.strip_suffix(".*") {
+        let same = Version::new(start).is_some_and(|start| begins(found, &start));
+        return (operator == "==" && same) || (operator == "!=" && !same);
+    }
+    let Some(wish) = Version::new(wish) else { return false };
+    let bare = Version { local: Vec::new(), ..found.clone() };
+    let compared = if wish.local.is_empty() { &bare } else { found };
+    match operator {
+        "==" => *compared == wish || compared.cmp(&wish) == Ordering::Equal,
+        "!=" => compared.cmp(&wish) != Ordering::Equal,
+        "<=" => bare <= wish,
+        ">=" => bare >= wish,
+        // 1.0.dev1 is not below 1.0 in the sense of who asks for `<1.0`, nor is 1.0.post1 above it.
+        "<" => bare < wish && !(bare.is_early() && !wish.is_early() && bare.release == wish.release),
+        ">" => bare > wish && !(bare.post.is_some() && wish.post.is_none() && bare.release == wish.release),
+        "~=" => {
+            let mut start = wish.clone();
+            start.release.pop();
+            let start = Version { pre: None, post: None, dev: None, ..start };
+            bare >= wish && begins(&bare, &start)
+        }
+        _ => false,
+    }
+}
+
+fn begins(version: &Version, start: &Version) -> bool {
+    let part = |index: usize| version.release.get(index).copied().unwrap_or(0);
+    version.epoch == start.epoch && start.release.iter().enumerate().all(|(index, wish)| part(index) == *wish)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_in_order() {
+        let order = [
+            "1.0.dev1",
+            "1.0a1.dev2",
+            "1.0a1",
+            "1.0a2",
+            "1.0b1",
+            "1.0rc1",
+            "1.0",
+            "1.0+local.1",
+            "1.0.post1",
+            "1.0.1",
+            "1.1",
+            "1.10",
+            "2.0",
+            "1!0.5",
+        ];
+        for pair in order.windows(2) {
+            let both: Vec<Version> = pair.iter().filter_map(|text| Version::new(text)).collect();
+            assert!(both.len() == 2 && both[0] < both[1], "{pair:?}");
+        }
+        for (one, other) in [("1.0", "1"), ("1.0-1", "1.0.post1"), ("v1.0RC1", "1.0c1"), ("1.0.alpha", "1a0")] {
+            assert_eq!(
+                Version::new(one).map(|v| v.cmp(&Version::new(other).expect("a version"))),
+                Some(Ordering::Equal),
+                "{one}"
+            );
+        }
+        assert!(Version::new("abc").is_none() && Version::new("1.x").is_none());
+    }
+
+    #[test]
+    fn wishes_are_understood() {
+        let cases = [
+            ("1.2.3", ">=1.2,<2", true),
+            ("1.2.3", "==1.2.*", true),
+            ("1.3", "!=1.2.*", true),
+            ("1.4.5", "~=1.4.2", true),
+            ("1.5", "~=1.4.2", false),
+            ("2.0", "~=1.4", false),
+            ("1.0", "==1.0.0", true),
+            ("1.0+abc", "==1.0", true),
+            ("2.0rc1", ">=1.0", false),
+            ("2.0rc1", ">=2.0rc1", true),
+            ("1.0.post1", ">1.0", false),
+            ("1.0.dev1", "<1.0", false),
+            ("1.0", "===1.0", true),
+        ];
+        for (version, wishes, right) in cases {
+            let wishes = super::super::requirement::specifiers(wishes).expect("wishes");
+            assert_eq!(fulfills(version, &wishes), right, "{version} {wishes:?}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Versions as users wish for them: `1.2`, `1.2*`, `>=1.2, <2`, `!=1.3`, `latest`.
+
+use std::cmp::Ordering;
+
+use super::provider::Provider;
+use crate::text::glob;
+
+/// Compares versions by the rules of one package manager.
+pub struct Judge<'a> {
+    pub provider: &'a dyn Provider,
+    /// Leave out what stands before a colon; `None`: where the wish has none and asks for one version.
+    pub ignore_epoch: Option<bool>,
+}
+
+impl Judge<'_> {
+    /// Whether one of the versions is as wished.
+    pub fn fulfilled(&self, versions: &[String], wish: &str, allow_updates: bool) -> bool {
+        let mut conditions: Vec<(&str, &str)> = conditions(wish);
+        if let [(operator @ "==", _)] = conditions.as_mut_slice()
+            && allow_updates
+        {
+            *operator = ">=";
+        }
+        versions.iter().any(|version| conditions.iter().all(|(operator, wished)| self.holds(version, operator, wished)))
+    }
+
+    fn holds(&self, version: &str, operator: &str, wished: &str) -> bool {
+        if operator == "==" && glob::matches(wished, version) {
+            return true;
+        }
+        let plain = !operator.contains(['<', '>']) && !wished.contains(':');
+        let order = match self.ignore_epoch.unwrap_or(plain) {
+            true => self.provider.compare(without_epoch(version), without_epoch(wished)),
+            false => self.provider.compare(version, wished),
+        };
+        match operator {
+            "<" | "<<" => order == Ordering::Less,
+            "<=" => order != Ordering::Greater,
+            "==" => order == Ordering::Equal,
+            ">=" => order != Ordering::Less,
+            ">" | ">>" => order == Ordering::Greater,
+            "!=" | "<>" => order != Ordering::Equal,
+            _ => false,
+        }
+    }
+
+    /// The one version to ask the manager for, of those that there are (the newest first).
+    ///
+    /// A version without operators and patterns is asked for even if nobody offers it: what the manager
+    /// says of it is the best that can be said.
+    pub fn choose(&self, name: &str, wish: &str, available: &[String]) -> Result<String, String> {
+        let conditions = conditions(wish);
+        if let [("==", version)] = conditions.as_slice()
+            && !glob::is_pattern(version)
+        {
+            let same = |known: &&String| known.as_str() == *version;
+            let alike = |known: &&String| self.holds(known, "==", version);
+            let found = available.iter().find(same).or_else(|| available.iter().find(alike));
+            return Ok(found.map_or_else(|| (*version).to_owned(), String::clone));
+        }
+        let fits = |known: &&String| self.fulfilled(std::slice::from_ref(known), wish, false);
+        available.iter().find(fits).cloned().ok_or_else(|| {
+            let known = if available.is_empty() { "None".to_owned() } else { available.join(", ") };
+            format!("No version matching '{name}{}' could be found (available: {known})", joined(wish))
+        })
+    }
+}
+
+/// Behind a name: `=1.0`, or `>=1.0` as it is.
+pub fn joined(wish: &str) -> String {
+    match wish.is_empty() || wish.starts_with(['<', '>', '=']) {
+        true => wish.to_owned(),
+        false => format!("={wish}"),
+    }
+}
+
+fn conditions(wish: &str) -> Vec<(&str, &str)> {
+    wish.trim().split(',').filter(|part| !part.trim().is_empty()).map(|part| split(part.trim())).collect()
+}
+
+fn split(condition: &str) -> (&str, &str) {
+    let known = ["<=>", "!=", "==", ">=", "<=", ">>", "<<", "<>", ">", "<", "="];
+    for operator in known {
+        if let Some(version) = condition.strip_prefix(operator) {
+            return (if operator == "=" { "==" } else { operator }, version.trim_start());
+        }
+    }
+    ("==", condition)
+}
+
+fn without_epoch(version: &str) -> &str {
+    version.split_once(':').map_or(version, |(_, rest)| rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::provider::by_name;
+    use super::*;
+
+    fn judge() -> Judge<'static> {
+        Judge { provider: by_name("apt").expect("apt is there"), ignore_epoch: None }
+    }
+
+    #[test]
+    fn wishes_are_judged_as_in_salt() {
+        let cases = [
+            ("1.2-1", "1.2-1", true),
+            ("1.2-1", "1.2*", true),
+            ("1:1.2-1", "1.2-1", true),
+            ("1:1.2-1", ">=2", true),
+            ("1.2-1", ">=1.2, <2", true),
+            ("2.0", ">=1.2, <2", false),
+            ("1.3", ">=1.2,!=1.3", false),
+            ("1.3", "= 1.3", true),
+            ("1.3", "> 1.3", false),
+            ("1.3", "<=> 1.3", false),
+        ];
+        for (version, wish, expected) in cases {
+            assert_eq!(judge().fulfilled(&[version.to_owned()], wish, false), expected, "{version} {wish}");
+        }
+        assert!(judge().fulfilled(&["1.4".to_owned()], "1.3", true), "updates are allowed");
+        let strict = Judge { ignore_epoch: Some(false), ..judge() };
+        assert!(!strict.fulfilled(&["1:1.2".to_owned()], "1.2", false));
+    }
+
+    #[test]
+    fn a_version_is_chosen_from_those_there_are() {
+        let there: Vec<String> = ["2:3.0", "2.1", "2.0", "1.9"].map(str::to_owned).to_vec();
+        let chosen = |wish: &str| judge().choose("x", wish, &there);
+        assert_eq!(chosen("2.0"), Ok("2.0".into()));
+        assert_eq!(chosen("3.0"), Ok("2:3.0".into()), "the epoch goes without saying");
+        assert_eq!(chosen("2.*"), Ok("2.1".into()));
+        assert_eq!(chosen("<2.1"), Ok("2.0".into()));
+        assert_eq!(chosen(">=1.9, <2"), Ok("1.9".into()));
+        assert_eq!(chosen("9.9"), Ok("9.9".into()), "the manager says what is wrong with it");
+        assert_eq!(
+            chosen("<1"),
+            Err("No version matching 'x<1' could be found (available: 2:3.0, 2.1, 2.0, 1.9)".into())
+        );
+    }
+}

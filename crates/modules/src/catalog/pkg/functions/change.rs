@@ -1,0 +1,364 @@
+//! What changes packages, called by hand.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::super::file::Flag;
+use super::super::condition::Judge;
+use super::super::provider::{Options, Provider, Target, Verb, Work, provider};
+use super::super::states::Attempt;
+use super::super::wishes::{self, Wish};
+use super::super::{changes, hold, refresh, sources};
+use super::Function;
+use crate::machine::System;
+use crate::text::glob;
+use crate::{Error, Result};
+
+/// Installs packages, and gives what has changed.
+///
+/// ```text
+/// rocksalt '*' pkg.install nginx
+/// rocksalt '*' pkg.install nginx version=1.22.1-9 refresh=True
+/// rocksalt '*' pkg.install pkgs='["curl", {"rsync": ">=3.2"}]'
+/// rocksalt '*' pkg.install sources='[{"mytool": "salt://mytool.deb"}]'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Install {
+    /// The package, or several with commas.
+    #[serde(default)]
+    name: Option<String>,
+    /// Fetch the lists of what there is first.
+    #[serde(default)]
+    refresh: Flag,
+    /// Several packages, each a name or `{name: version}`.
+    #[serde(default)]
+    pkgs: Value,
+    /// Package files, each `{name: source}`.
+    #[serde(default)]
+    sources: Value,
+    /// The version of `name`.
+    #[serde(default)]
+    version: Value,
+    /// Install once more what is there already.
+    #[serde(default)]
+    reinstall: Flag,
+    /// Compare versions without what stands before a colon.
+    #[serde(default)]
+    ignore_epoch: Value,
+    /// Change packages that are held, and hold them again.
+    #[serde(default)]
+    update_holds: Flag,
+    /// Which files `salt://` means.
+    #[serde(default)]
+    saltenv: Option<String>,
+    /// Further options, as those of `pkg.installed`.
+    kwargs: Map,
+}
+
+impl Function for Install {
+    const NAME: &'static str = "pkg.install";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let provider = provider(machine)?;
+        if self.pkgs.truth() && self.sources.truth() {
+            return Err(Error::arguments("pkg.install: only one of pkgs and sources can be given"));
+        }
+        let version = Some(&self.version).filter(|version| version.truth()).map(ToString::to_string);
+        let (all, files) = match self.sources.truth() {
+            true => {
+                let all = wishes::of_sources(&self.sources)
+                    .ok_or_else(|| Error::arguments("sources: this is no list of names and sources"))?;
+                let saltenv = self.saltenv.as_deref().unwrap_or("base");
+                let files = sources::look(machine, provider, &all, saltenv)?.map_err(Error::failed)?;
+                (all, files)
+            }
+            false => (wishes::of_call(self.name.as_deref(), &self.pkgs, version.as_deref())?, Vec::new()),
+        };
+        if all.is_empty() {
+            return Err(Error::arguments("pkg.install: name at least one package"));
+        }
+        wishes::sound_names(&all)?;
+        if self.refresh.0 {
+            refresh::refresh(machine, provider, 0.0)?.map_err(Error::failed)?;
+        }
+        let options = Options::read(&self.kwargs);
+        let now = provider.packages(machine)?;
+        let again = |wish: &Wish| self.reinstall.0 && !now.of(machine, provider, &wish.name).is_empty();
+        let (again, new): (Vec<Wish>, Vec<Wish>) = all.into_iter().partition(again);
+        let ignore_epoch = Some(&self.ignore_epoch).filter(|value| !value.is_null()).map(Value::truth);
+        let attempt = Attempt {
+            judge: Judge { provider, ignore_epoch },
+            options: &options,
+            targets: &new,
+            reinstall: &again,
+            files: &files,
+            update_holds: self.update_holds.0,
+        };
+        let done = attempt.perform(machine)?;
+        ended("installing package(s)", &done.report.errors, done.changes)
+    }
+}
+
+/// An error with what was changed in spite of it.
+fn ended(doing: &str, errors: &[String], changes: Map) -> Result<Map> {
+    if errors.is_empty() {
+        return Ok(changes);
+    }
+    let done = if changes.is_empty() { String::new() } else { format!("\nWhat was changed: {changes:?}") };
+    Err(Error::failed(format!("Problem encountered {doing}. {}{done}", errors.join("\n"))))
+}
+
+/// Removes packages, and gives what has changed. What they were configured with stays.
+///
+/// ```text
+/// rocksalt '*' pkg.remove nginx
+/// rocksalt '*' pkg.remove 'php8.2-*'
+/// rocksalt '*' pkg.remove pkgs='["nginx", "nginx-common"]'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Remove {
+    /// The package, or several with commas; a star stands for any text.
+    #[serde(default)]
+    name: Option<String>,
+    /// Several packages.
+    #[serde(default)]
+    pkgs: Value,
+    /// Further options, as those of `pkg.installed`.
+    kwargs: Map,
+}
+
+impl Function for Remove {
+    const NAME: &'static str = "pkg.remove";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        uninstall(machine, self.name.as_deref(), &self.pkgs, &self.kwargs, false)
+    }
+}
+
+/// Removes packages with their configuration, and gives what has changed.
+///
+/// ```text
+/// rocksalt '*' pkg.purge nginx
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Purge {
+    /// The package, or several with commas; a star stands for any text.
+    #[serde(default)]
+    name: Option<String>,
+    /// Several packages.
+    #[serde(default)]
+    pkgs: Value,
+    /// Further options, as those of `pkg.installed`.
+    kwargs: Map,
+}
+
+impl Function for Purge {
+    const NAME: &'static str = "pkg.purge";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        uninstall(machine, self.name.as_deref(), &self.pkgs, &self.kwargs, true)
+    }
+}
+
+fn uninstall(machine: &dyn System, name: Option<&str>, pkgs: &Value, kwargs: &Map, purge: bool) -> Result<Map> {
+    let provider = provider(machine)?;
+    let wishes = wishes::of_call(name, pkgs, None)?;
+    if wishes.is_empty() {
+        return Err(Error::arguments("name at least one package"));
+    }
+    let before = provider.packages(machine)?;
+    let left = before.removed.keys().filter(|_| purge);
+    let known: Vec<&String> = before.installed.keys().chain(before.purge_desired.keys()).chain(left).collect();
+    let mut targets: Vec<Target> = Vec::new();
+    for wish in &wishes {
+        let normal = provider.normal(machine, &wish.name);
+        let fits = |known: &&&String| match wish.name.contains('*') {
+            true => glob::matches(&wish.name, known),
+            false => known.as_str() == wish.name || ***known == normal,
+        };
+        for name in known.iter().filter(fits) {
+            if !targets.iter().any(|target| target.name == **name) {
+                targets.push(Target { name: (*name).clone(), version: None, file: None });
+            }
+        }
+    }
+    if targets.is_empty() {
+        return Ok(Map::new());
+    }
+    let verb = if purge { Verb::Purge } else { Verb::Remove };
+    let work = Work { verb, targets, downgrade: false, held: false, options: Options::read(kwargs) };
+    let report = provider.perform(machine, &work)?;
+    let after = provider.packages(machine)?;
+    let installed = changes::between(&before.installed, &after.installed);
+    let changes = match purge && provider.keeps_configuration() {
+        true => changes::purge(installed, changes::between(&before.removed, &after.removed)),
+        false => installed,
+    };
+    ended("removing package(s)", &report.errors, changes)
+}
+
+/// Upgrades all packages, and gives what has changed.
+///
+/// ```text
+/// rocksalt '*' pkg.upgrade
+/// rocksalt '*' pkg.upgrade refresh=False dist_upgrade=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Upgrade {
+    /// Fetch the lists of what there is first.
+    #[serde(default = "Flag::yes")]
+    refresh: Flag,
+    /// Whatever has to come or go for it may do so (apt's `dist-upgrade`).
+    #[serde(default)]
+    dist_upgrade: Flag,
+    /// Only these.
+    #[serde(default)]
+    pkgs: Value,
+    /// Further options, as those of `pkg.installed`.
+    kwargs: Map,
+}
+
+impl Function for Upgrade {
+    const NAME: &'static str = "pkg.upgrade";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let provider = provider(machine)?;
+        let only = wishes::of_call(None, &self.pkgs, None)?;
+        wishes::sound_names(&only)?;
+        if self.refresh.0 {
+            refresh::refresh(machine, provider, 0.0)?.map_err(Error::failed)?;
+        }
+        let targets = only.into_iter().map(|wish| Target { name: wish.name, version: None, file: None }).collect();
+        let verb = if self.dist_upgrade.0 { Verb::DistUpgrade } else { Verb::Upgrade };
+        let work = Work { verb, targets, downgrade: false, held: false, options: Options::read(&self.kwargs) };
+        let before = provider.packages(machine)?;
+        let report = provider.perform(machine, &work)?;
+        let after = provider.packages(machine)?;
+        ended("upgrading packages", &report.errors, changes::between(&before.installed, &after.installed))
+    }
+}
+
+/// Fetches the lists of what there is: for each whether it is new (`True`), was there (`None`) or failed (`False`).
+///
+/// ```text
+/// rocksalt '*' pkg.refresh_db
+/// rocksalt '*' pkg.refresh_db cache_valid_time=3600
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RefreshDb {
+    /// Lists that are younger than this many seconds are not fetched anew.
+    #[serde(default)]
+    cache_valid_time: f64,
+    /// That one could not be fetched is an error.
+    #[serde(default)]
+    failhard: Flag,
+    /// Taken and ignored.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl Function for RefreshDb {
+    const NAME: &'static str = "pkg.refresh_db";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let provider = provider(machine)?;
+        let fresh = |time: f64| time + self.cache_valid_time > machine.now();
+        if self.cache_valid_time > 0.0 && provider.refreshed(machine).is_some_and(fresh) {
+            return Ok(Map::new());
+        }
+        let found = provider.refresh(machine)?.map_err(Error::failed)?;
+        let failed = found.iter().filter(|(_, result)| **result == Value::Bool(false));
+        let failed: Vec<String> = failed.map(|(name, _)| name.to_string()).collect();
+        if self.failhard.0 && !failed.is_empty() {
+            return Err(Error::failed(format!("Error getting repos: {}", failed.join(", "))));
+        }
+        Ok(found)
+    }
+}
+
+/// Holds packages: no upgrade changes them.
+///
+/// ```text
+/// rocksalt '*' pkg.hold linux-image-amd64
+/// rocksalt '*' pkg.hold pkgs='["nginx", "curl"]'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Hold {
+    /// The package.
+    #[serde(default)]
+    name: Option<String>,
+    /// Several packages.
+    #[serde(default)]
+    pkgs: Value,
+    /// Several packages, as `pkg.install` takes them.
+    #[serde(default)]
+    sources: Value,
+    /// Taken and ignored.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl Function for Hold {
+    const NAME: &'static str = "pkg.hold";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        held(machine, self.name.as_deref(), &self.pkgs, &self.sources, true)
+    }
+}
+
+/// Lets packages go that are held.
+///
+/// ```text
+/// rocksalt '*' pkg.unhold linux-image-amd64
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Unhold {
+    /// The package.
+    #[serde(default)]
+    name: Option<String>,
+    /// Several packages.
+    #[serde(default)]
+    pkgs: Value,
+    /// Several packages, as `pkg.install` takes them.
+    #[serde(default)]
+    sources: Value,
+    /// Taken and ignored.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl Function for Unhold {
+    const NAME: &'static str = "pkg.unhold";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        held(machine, self.name.as_deref(), &self.pkgs, &self.sources, false)
+    }
+}
+
+fn held(machine: &dyn System, name: Option<&str>, pkgs: &Value, sources: &Value, hold: bool) -> Result<Map> {
+    if pkgs.truth() && sources.truth() {
+        return Err(Error::arguments("Only one of pkgs or sources can be specified."));
+    }
+    let wishes = wishes::of_call(name, if sources.truth() { sources } else { pkgs }, None)?;
+    if wishes.is_empty() {
+        return Err(Error::arguments("One of name, pkgs, or sources must be specified."));
+    }
+    wishes::sound_names(&wishes)?;
+    let provider: &dyn Provider = provider(machine)?;
+    let done = hold::perform(machine, provider, &wishes, hold)?;
+    Ok(done.iter().map(|one| (one.name.as_str().into(), one.to_value())).collect())
+}

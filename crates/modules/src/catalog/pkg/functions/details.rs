@@ -1,0 +1,282 @@
+//! What is known of single packages.
+
+use std::path::Path;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::super::file::Flag;
+use super::super::provider::{Options, provider, sound};
+use super::super::refresh;
+use super::Function;
+use super::look::only_or_all;
+use crate::machine::System;
+use crate::{Error, Result};
+
+/// The package that a path is of, an empty text if of none; of several paths a map.
+///
+/// ```text
+/// rocksalt '*' pkg.owner /usr/bin/apt
+/// rocksalt '*' pkg.owner /usr/bin/apt /etc/passwd
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Owner {
+    /// Paths.
+    paths: Vec<String>,
+}
+
+impl Function for Owner {
+    const NAME: &'static str = "pkg.owner";
+    const REST: &'static str = "paths";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        if self.paths.is_empty() {
+            return Ok("".into());
+        }
+        let provider = provider(machine)?;
+        let mut found = Map::new();
+        for path in self.paths {
+            let owner = provider.owner(machine, Path::new(&path))?;
+            found.insert(path, owner);
+        }
+        Ok(only_or_all(found))
+    }
+}
+
+/// The files of packages, of all in one list.
+///
+/// ```text
+/// rocksalt '*' pkg.file_list nginx
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct FileList {
+    /// Names; none means all packages.
+    packages: Vec<String>,
+}
+
+impl Function for FileList {
+    const NAME: &'static str = "pkg.file_list";
+    const REST: &'static str = "packages";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let (errors, found) = files(machine, &self.packages);
+        let mut all: Vec<String> = found.into_values().flatten().collect();
+        all.sort();
+        all.dedup();
+        Ok(Map::from_iter([("errors".into(), texts(errors)), ("files".into(), texts(all))]))
+    }
+}
+
+/// The files of packages, by package.
+///
+/// ```text
+/// rocksalt '*' pkg.file_dict nginx
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct FileDict {
+    /// Names; none means all packages.
+    packages: Vec<String>,
+}
+
+impl Function for FileDict {
+    const NAME: &'static str = "pkg.file_dict";
+    const REST: &'static str = "packages";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let (errors, found) = files(machine, &self.packages);
+        let found: Map = found.into_iter().map(|(name, files)| (name.into(), texts(files))).collect();
+        Ok(Map::from_iter([("errors".into(), texts(errors)), ("packages".into(), found.into())]))
+    }
+}
+
+fn files(machine: &dyn System, names: &[String]) -> (Vec<String>, std::collections::BTreeMap<String, Vec<String>>) {
+    match provider(machine).and_then(|provider| provider.files(machine, names)) {
+        Ok(found) => (Vec::new(), found),
+        Err(error) => (vec![error.to_string()], std::collections::BTreeMap::new()),
+    }
+}
+
+fn texts(all: Vec<String>) -> Value {
+    Value::List(all.into_iter().map(Value::from).collect())
+}
+
+/// What is known of installed packages.
+///
+/// ```text
+/// rocksalt '*' pkg.info_installed bash
+/// rocksalt '*' pkg.info_installed bash zsh failhard=False
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct InfoInstalled {
+    /// Names; none means all packages.
+    names: Vec<String>,
+    /// That one is not installed is an error.
+    #[serde(default = "Flag::yes")]
+    failhard: Flag,
+}
+
+impl Function for InfoInstalled {
+    const NAME: &'static str = "pkg.info_installed";
+    const REST: &'static str = "names";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let provider = provider(machine)?;
+        if self.failhard.0 {
+            return provider.info(machine, &self.names);
+        }
+        let now = provider.packages(machine)?;
+        let there: Vec<String> = self.names.iter().filter(|name| now.installed.contains_key(*name)).cloned().collect();
+        match there.is_empty() && !self.names.is_empty() {
+            true => Ok(Map::new()),
+            false => provider.info(machine, &there),
+        }
+    }
+}
+
+/// What an upgrade would bring: names and new versions.
+///
+/// ```text
+/// rocksalt '*' pkg.list_upgrades
+/// rocksalt '*' pkg.list_upgrades refresh=False
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListUpgrades {
+    /// Fetch the lists of what there is first.
+    #[serde(default = "Flag::yes")]
+    refresh: Flag,
+    /// With all that has to come or go for it.
+    #[serde(default = "Flag::yes")]
+    dist_upgrade: Flag,
+    /// Further options, as those of `pkg.install`.
+    kwargs: Map,
+}
+
+impl Function for ListUpgrades {
+    const NAME: &'static str = "pkg.list_upgrades";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let provider = provider(machine)?;
+        if self.refresh.0 {
+            refresh::refresh(machine, provider, 0.0)?.map_err(Error::failed)?;
+        }
+        let found = provider.upgrades(machine, &Options::read(&self.kwargs), self.dist_upgrade.0)?;
+        let found = found.map_err(|said| Error::failed(format!("Failed to get upgrades: {said}")))?;
+        Ok(found.into_iter().map(|(name, version)| (name.into(), version.into())).collect())
+    }
+}
+
+/// Whether a newer version of a package could be installed. The lists are taken as they are.
+///
+/// ```text
+/// rocksalt '*' pkg.upgrade_available bash
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct UpgradeAvailable {
+    /// The package.
+    name: String,
+    /// Taken and ignored.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl Function for UpgradeAvailable {
+    const NAME: &'static str = "pkg.upgrade_available";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let provider = provider(machine)?;
+        let newest = provider.candidates(machine, std::slice::from_ref(&self.name), &Options::default())?;
+        let now = provider.packages(machine)?;
+        let installed = now.of(machine, provider, &self.name);
+        Ok(newest
+            .get(&self.name)
+            .is_some_and(|newest| !installed.iter().any(|version| provider.compare(version, newest).is_ge())))
+    }
+}
+
+/// The packages that are held.
+///
+/// ```text
+/// rocksalt '*' pkg.list_holds
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListHolds {
+    /// Taken and ignored.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl Function for ListHolds {
+    const NAME: &'static str = "pkg.list_holds";
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        Ok(provider(machine)?.holds(machine)?.into_keys().collect())
+    }
+}
+
+/// The versions of packages that could be installed, the newest first.
+///
+/// ```text
+/// rocksalt '*' pkg.list_repo_pkgs bash
+/// rocksalt '*' pkg.list_repo_pkgs bash zsh
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListRepoPkgs {
+    /// Names.
+    names: Vec<String>,
+    /// Further options, as those of `pkg.install`.
+    kwargs: Map,
+}
+
+impl Function for ListRepoPkgs {
+    const NAME: &'static str = "pkg.list_repo_pkgs";
+    const REST: &'static str = "names";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        if self.names.is_empty() {
+            return Err(Error::arguments("pkg.list_repo_pkgs: name at least one package"));
+        }
+        for name in &self.names {
+            sound(name)?;
+        }
+        let found = provider(machine)?.versions(machine, &self.names, &Options::read(&self.kwargs))?;
+        let found = found.into_iter().filter(|(_, versions)| !versions.is_empty());
+        Ok(found.map(|(name, versions)| (name.into(), texts(versions))).collect())
+    }
+}
+
+/// The name of a package without an architecture that goes without saying.
+///
+/// ```text
+/// rocksalt '*' pkg.normalize_name zsh:amd64
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct NormalizeName {
+    /// The name.
+    name: String,
+}
+
+impl Function for NormalizeName {
+    const NAME: &'static str = "pkg.normalize_name";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        Ok(provider(machine)?.normal(machine, &self.name))
+    }
+}

@@ -1,0 +1,206 @@
+//! What templates ask about packages.
+
+use std::cmp::Ordering;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::super::file::Flag;
+use super::super::provider::{Options, Versions, provider, sound};
+use super::super::refresh;
+use super::Function;
+use crate::machine::{Probe, System};
+use crate::text::glob;
+use crate::{Error, Result};
+
+/// The versions of each package, the oldest first.
+fn packages(machine: &dyn Probe) -> Result<Versions> {
+    let packages = provider(machine)?.packages(machine)?;
+    let mut all = packages.purge_desired.clone();
+    all.extend(packages.installed.iter().map(|(name, versions)| (name.clone(), versions.clone())));
+    Ok(all)
+}
+
+fn shown(versions: Vec<String>, as_list: bool) -> Value {
+    match as_list {
+        true => Value::List(versions.into_iter().map(Value::from).collect()),
+        false => versions.join(",").into(),
+    }
+}
+
+/// One answer stands for itself.
+pub fn only_or_all(found: Map) -> Value {
+    match found.len() {
+        1 => found.into_iter().next().map(|(_, value)| value).unwrap_or_default(),
+        _ => Value::Map(found),
+    }
+}
+
+/// Every installed package with its version.
+///
+/// ```text
+/// rocksalt '*' pkg.list_pkgs
+/// rocksalt '*' pkg.list_pkgs versions_as_list=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListPkgs {
+    /// Versions as lists, not as texts with commas.
+    #[serde(default)]
+    versions_as_list: bool,
+    /// Instead those that were removed, but whose configuration is still there (apt).
+    #[serde(default)]
+    removed: Flag,
+    /// Instead those that are there, but marked to be purged (apt).
+    #[serde(default)]
+    purge_desired: Flag,
+    /// Taken and ignored.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl Function for ListPkgs {
+    const NAME: &'static str = "pkg.list_pkgs";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let packages = match (self.removed.0, self.purge_desired.0) {
+            (true, _) => provider(machine)?.packages(machine)?.removed.clone(),
+            (false, true) => provider(machine)?.packages(machine)?.purge_desired.clone(),
+            (false, false) => packages(machine)?,
+        };
+        Ok(packages.into_iter().map(|(name, versions)| (name.into(), shown(versions, self.versions_as_list))).collect())
+    }
+}
+
+/// The installed version of a package, an empty text if it isn't; of several, or of a pattern, a map.
+///
+/// ```text
+/// rocksalt '*' pkg.version bash
+/// rocksalt '*' pkg.version bash zsh
+/// rocksalt '*' pkg.version 'python3*'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Version {
+    /// Names or patterns.
+    names: Vec<String>,
+    /// Versions as lists, not as texts with commas.
+    #[serde(default)]
+    versions_as_list: bool,
+    /// Taken and ignored.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl Function for Version {
+    const NAME: &'static str = "pkg.version";
+    const REST: &'static str = "names";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        if self.names.is_empty() {
+            return Ok(Value::Map(Map::new()));
+        }
+        let packages = packages(machine)?;
+        let mut found = Map::new();
+        let mut pattern = false;
+        for name in self.names {
+            if name.contains('*') {
+                pattern = true;
+                let fitting = packages.iter().filter(|(known, _)| glob::matches(&name, known));
+                found
+                    .extend(fitting.map(|(name, versions)| {
+                        (name.as_str().into(), shown(versions.clone(), self.versions_as_list))
+                    }));
+            } else {
+                let versions = packages.get(&name).cloned().unwrap_or_default();
+                found.insert(name, shown(versions, self.versions_as_list));
+            }
+        }
+        Ok(if pattern { Value::Map(found) } else { only_or_all(found) })
+    }
+}
+
+/// The newest version of a package that could be installed; an empty text if the installed one is it.
+///
+/// ```text
+/// rocksalt '*' pkg.latest_version bash
+/// rocksalt '*' pkg.latest_version bash zsh
+/// ```
+///
+/// The lists of what there is are taken as they are on the target, unless `refresh=True` is given.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct LatestVersion {
+    /// Names.
+    names: Vec<String>,
+    /// Also give a version that is installed already.
+    #[serde(default)]
+    show_installed: bool,
+    /// Fetch the lists first.
+    #[serde(default)]
+    refresh: Flag,
+    /// Further options, as those of `pkg.install`.
+    kwargs: Map,
+}
+
+impl Function for LatestVersion {
+    const NAME: &'static str = "pkg.latest_version";
+    const REST: &'static str = "names";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        if self.names.is_empty() {
+            return Ok("".into());
+        }
+        let provider = provider(machine)?;
+        for name in &self.names {
+            sound(name)?;
+        }
+        if self.refresh.0 {
+            refresh::refresh(machine, provider, 0.0)?.map_err(Error::failed)?;
+        }
+        let packages = provider.packages(machine)?;
+        let newest = provider.candidates(machine, &self.names, &Options::read(&self.kwargs))?;
+        let mut found = Map::new();
+        for name in self.names {
+            let newest = newest.get(&name).cloned().unwrap_or_default();
+            let has = |version: &String| provider.compare(version, &newest) != Ordering::Less;
+            let has = !newest.is_empty() && packages.of(machine, provider, &name).iter().any(has);
+            found.insert(name, if has && !self.show_installed { String::new() } else { newest });
+        }
+        Ok(only_or_all(found))
+    }
+}
+
+/// Which of two versions is newer: -1 if the second is, 0 if they are the same, 1 if the first is.
+///
+/// ```text
+/// rocksalt '*' pkg.version_cmp 0.2.4-0ubuntu1 0.2.4.1-0ubuntu1
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct VersionCmp {
+    /// A version.
+    pkg1: String,
+    /// Another.
+    pkg2: String,
+    /// Leave out what stands before a colon.
+    #[serde(default)]
+    ignore_epoch: bool,
+}
+
+impl Function for VersionCmp {
+    const NAME: &'static str = "pkg.version_cmp";
+    type Output = i64;
+
+    fn call(self, machine: &dyn System) -> Result<i64> {
+        let version = |text: &str| match text.split_once(':') {
+            Some((_, rest)) if self.ignore_epoch => rest.to_owned(),
+            _ => text.to_owned(),
+        };
+        let order = provider(machine)?.compare(&version(&self.pkg1), &version(&self.pkg2));
+        Ok(order as i64)
+    }
+}

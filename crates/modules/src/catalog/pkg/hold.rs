@@ -1,0 +1,85 @@
+//! Holding packages, and what Salt says of it.
+
+use rocksalt_core::{Map, Value};
+
+use super::provider::Provider;
+use super::wishes::Wish;
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// What became of one package: Salt's `{name, changes, result, comment}`.
+#[derive(Clone, Debug)]
+pub struct Held {
+    pub name: String,
+    pub changes: Map,
+    /// `None`: a dry run that would do it.
+    pub result: Option<bool>,
+    pub comment: String,
+}
+
+impl Held {
+    pub fn to_value(&self) -> Value {
+        Value::Map(Map::from_iter([
+            ("name".into(), self.name.as_str().into()),
+            ("changes".into(), self.changes.clone().into()),
+            ("result".into(), self.result.map_or(Value::Null, Value::Bool)),
+            ("comment".into(), self.comment.as_str().into()),
+        ]))
+    }
+}
+
+/// What would be done to each.
+pub fn foresee(machine: &dyn Probe, provider: &dyn Provider, wishes: &[Wish], hold: bool) -> Result<Vec<Held>> {
+    let holds = provider.holds(machine)?;
+    let one = |wish: &Wish| {
+        let name = wish.name.clone();
+        if holds.contains_key(&name) == hold {
+            let comment = format!("Package {name} is already set {}to be held.", if hold { "" } else { "not " });
+            return Held { comment, name, changes: Map::new(), result: Some(true) };
+        }
+        let comment = format!("Package {name} is set {}to be held.", if hold { "" } else { "not " });
+        Held { comment, changes: change(provider, hold), name, result: None }
+    };
+    Ok(wishes.iter().map(one).collect())
+}
+
+/// Does it, and looks whether it worked.
+pub fn perform(machine: &dyn System, provider: &dyn Provider, wishes: &[Wish], hold: bool) -> Result<Vec<Held>> {
+    let mut all = foresee(machine, provider, wishes, hold)?;
+    let pending = |one: &&Held| one.result.is_none();
+    let names: Vec<String> = all.iter().filter(pending).map(|one| one.name.clone()).collect();
+    if names.is_empty() {
+        return Ok(all);
+    }
+    let version = |name: &String| wishes.iter().find(|wish| wish.name == *name).and_then(|wish| wish.version.clone());
+    let packages: Vec<(String, Option<String>)> = names.iter().map(|name| (name.clone(), version(name))).collect();
+    provider.set_hold(machine, &packages, hold)?;
+    let holds = provider.holds(machine)?;
+    for one in all.iter_mut().filter(|one| one.result.is_none()) {
+        let done = holds.contains_key(&one.name) == hold;
+        one.result = Some(done);
+        one.comment = match (done, hold) {
+            (true, _) => done_text(provider, &one.name, hold),
+            // dpkg only warns of a package that it does not know.
+            (false, true) => format!("Package {} could not be held: it is not installed.", one.name),
+            (false, false) => format!("Package {} was unable to be unheld.", one.name),
+        };
+        if !done {
+            one.changes = Map::new();
+        }
+    }
+    Ok(all)
+}
+
+/// What is said of one that it was done to.
+pub fn done_text(provider: &dyn Provider, name: &str, hold: bool) -> String {
+    match hold {
+        true => format!("Package {name} is now being held."),
+        false => format!("Package {name} {}", provider.released()),
+    }
+}
+
+fn change(provider: &dyn Provider, hold: bool) -> Map {
+    let (old, new) = provider.hold_change(hold);
+    Map::from_iter([("old".into(), old), ("new".into(), new)])
+}

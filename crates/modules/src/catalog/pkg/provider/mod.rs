@@ -1,0 +1,274 @@
+//! [`Provider`]: a package manager.
+//!
+//! To add one: write a file with a [`Provider`], and a line in [`PROVIDERS`].
+
+mod apk;
+mod apt;
+mod dnf;
+mod pacman;
+mod rpm;
+mod work;
+mod zypper;
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use rocksalt_core::{Map, Value};
+
+pub use work::{Archive, Options, Package, Report, Target, Verb, Work};
+
+use crate::machine::{Command, Output, Probe, System};
+use crate::{Error, Result};
+
+/// A package manager: what it knows (by [`Probe`]) and what it does (by [`System`]).
+pub trait Provider: Sync {
+    /// Its name, as people know it.
+    fn name(&self) -> &'static str;
+
+    /// The values of the grain `os_family` that it is for.
+    fn families(&self) -> &'static [&'static str];
+
+    /// The program without which it can do nothing.
+    fn program(&self) -> &'static str;
+
+    /// Which of two versions is newer.
+    fn compare(&self, one: &str, other: &str) -> Ordering;
+
+    /// A name as the lists have it: without an architecture that goes without saying.
+    fn normal(&self, _: &dyn Probe, name: &str) -> String {
+        name.to_owned()
+    }
+
+    /// What is installed, and what is left of what was.
+    fn packages(&self, machine: &dyn Probe) -> Result<Arc<Packages>>;
+
+    /// The newest version of each that could be installed; those that nobody offers are left out.
+    fn candidates(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<BTreeMap<String, String>>;
+
+    /// All versions of each that could be installed, the newest first.
+    fn versions(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<Versions>;
+
+    /// What an upgrade would bring: names and new versions.
+    fn upgrades(
+        &self,
+        machine: &dyn Probe,
+        options: &Options,
+        everything: bool,
+    ) -> Result<std::result::Result<BTreeMap<String, String>, String>>;
+
+    /// What of the installed packages a piece of work would change; the manager's words if it can't be
+    /// done; `None` if the manager can't say without doing it.
+    fn foresee(&self, machine: &dyn Probe, work: &Work) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>>;
+
+    /// Does it. That the manager failed is in the report; an error means that it could not even be asked.
+    fn perform(&self, machine: &dyn System, work: &Work) -> Result<Report>;
+
+    /// Fetches the lists of what there is: for each the answer that Salt gives.
+    fn refresh(&self, machine: &dyn System) -> Result<std::result::Result<Map, String>>;
+
+    /// When the lists were last fetched, in seconds since 1970.
+    fn refreshed(&self, _: &dyn Probe) -> Option<f64> {
+        None
+    }
+
+    /// Name, version and architecture of a package file.
+    fn inspect(&self, machine: &dyn Probe, archive: &Archive) -> Result<Package>;
+
+    /// The packages that stay as they are, each with the version that it is held at if that is known.
+    fn holds(&self, machine: &dyn Probe) -> Result<BTreeMap<String, Option<String>>>;
+
+    /// Holds packages, or lets them go.
+    fn set_hold(&self, machine: &dyn System, packages: &[(String, Option<String>)], hold: bool) -> Result<()>;
+
+    /// What Salt says of a package that is held no more.
+    fn released(&self) -> &'static str {
+        "is no longer being held."
+    }
+
+    /// How a hold looks in changes: what was, what is.
+    fn hold_change(&self, hold: bool) -> (Value, Value) {
+        match hold {
+            true => ("".into(), "hold".into()),
+            false => ("hold".into(), "".into()),
+        }
+    }
+
+    /// Whether an installation changes held packages that it names, asked to or not (`update_holds`).
+    fn breaks_holds(&self) -> bool {
+        false
+    }
+
+    /// Whether installing a package that is there makes it newer, with no version named.
+    fn install_upgrades(&self) -> bool {
+        true
+    }
+
+    /// Whether removing leaves configuration behind, so that purging is another thing.
+    fn keeps_configuration(&self) -> bool {
+        false
+    }
+
+    /// Whether a hold is of a version.
+    fn holds_versions(&self) -> bool {
+        false
+    }
+
+    /// How the names of its package files end.
+    fn ending(&self) -> &'static str {
+        "rpm"
+    }
+
+    /// The package that a path is of; empty if none.
+    fn owner(&self, machine: &dyn Probe, path: &Path) -> Result<String>;
+
+    /// The files of installed packages, by package.
+    fn files(&self, machine: &dyn Probe, names: &[String]) -> Result<BTreeMap<String, Vec<String>>>;
+
+    /// What is known of installed packages, as Salt gives it.
+    fn info(&self, machine: &dyn Probe, names: &[String]) -> Result<Map>;
+
+    /// The packages of a group, if the manager has groups.
+    fn group(&self, _: &dyn Probe, _: &str) -> Result<Option<Group>> {
+        Ok(None)
+    }
+}
+
+/// Alphabetical by name.
+const PROVIDERS: &[&dyn Provider] = &[&apk::Apk, &apt::Apt, &dnf::Dnf, &pacman::Pacman, &zypper::Zypper];
+
+pub type Versions = BTreeMap<String, Vec<String>>;
+
+/// What is on a machine; a package may be there in several versions, the oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct Packages {
+    pub installed: Versions,
+    /// Not there any more, but their configuration is.
+    pub removed: Versions,
+    /// There, and marked to be purged.
+    pub purge_desired: Versions,
+}
+
+impl Packages {
+    /// The versions of one, under its name or its normal name.
+    pub fn of(&self, machine: &dyn Probe, provider: &dyn Provider, name: &str) -> &[String] {
+        let found = self.installed.get(name).or_else(|| self.installed.get(&provider.normal(machine, name)));
+        found.map_or(&[], Vec::as_slice)
+    }
+}
+
+/// One package of what an operation would change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Foreseen {
+    pub name: String,
+    pub new: Option<String>,
+    /// Nothing at all would be left of it.
+    pub purged: bool,
+}
+
+/// The packages of a group, by how much they belong to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    pub id: String,
+    pub name: String,
+    pub description: String,
+    pub mandatory: Vec<String>,
+    pub default: Vec<String>,
+    pub optional: Vec<String>,
+    pub conditional: Vec<String>,
+}
+
+/// The one for this machine: by its family of systems, and of those the one whose program is there.
+pub fn provider(machine: &dyn Probe) -> Result<&'static dyn Provider> {
+    let grains = machine.grains();
+    let family = grains.get("os_family").and_then(Value::as_str).unwrap_or_default();
+    let wished = machine.options().get("providers").and_then(|all| all.as_map()?.get("pkg")?.as_str());
+    if let Some(wished) = wished {
+        let name = match wished {
+            "aptpkg" => "apt",
+            "yumpkg" => "dnf",
+            other => other.strip_suffix("pkg").unwrap_or(other),
+        };
+        return PROVIDERS.iter().find(|provider| provider.name() == name).copied().ok_or_else(|| {
+            Error::failed(format!("there is no package manager '{wished}', which `providers` names")).hint(known())
+        });
+    }
+    let fitting = || PROVIDERS.iter().copied().filter(|provider| provider.families().contains(&family));
+    let found = fitting().find(|provider| has(machine, provider.program())).or_else(|| fitting().next());
+    found.ok_or_else(|| {
+        Error::failed(format!("there is no package manager for systems of the family '{family}'")).hint(known())
+    })
+}
+
+fn known() -> String {
+    let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name()).collect();
+    format!("there are {}", names.join(", "))
+}
+
+/// Whether a program is on the machine.
+pub fn has(machine: &dyn Probe, program: &str) -> bool {
+    let places = machine.env("PATH").unwrap_or_default();
+    let places =
+        places.split(':').chain(["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]);
+    places.filter(|place| !place.is_empty()).any(
+        |place| matches!(machine.stat(&Path::new(place).join(program), true), Ok(Some(stat)) if stat.mode & 0o111 != 0),
+    )
+}
+
+/// A command with nothing in its environment that changes how the program speaks.
+pub fn command<I, S>(argv: I) -> Command
+where
+    I: IntoIterator<Item = S>,
+    S: Into<String>,
+{
+    let mut command = Command::new(argv);
+    let texts = [("LC_ALL", Some("C.UTF-8")), ("LANG", Some("C.UTF-8")), ("LANGUAGE", None)];
+    command.env = texts.iter().map(|(name, value)| ((*name).to_owned(), value.map(str::to_owned))).collect();
+    command
+}
+
+/// What a program prints; an error if it fails.
+pub fn output(machine: &dyn Probe, argv: &[&str]) -> Result<String> {
+    let command = command(argv.iter().copied());
+    let output = machine.query(&command)?;
+    match output.success() {
+        true => Ok(output.text()),
+        false => Err(Error::failed(failure(&command, &output))),
+    }
+}
+
+/// What was run, how it ended, and all that it said.
+pub fn failure(command: &Command, output: &Output) -> String {
+    let line = crate::text::words::join(&command.argv);
+    let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).trim_end().to_owned());
+    let said = said.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
+    match output.timed_out {
+        true => format!("'{line}' took too long and was ended:\n{said}"),
+        false => format!("'{line}' failed with exit code {}:\n{said}", output.code),
+    }
+}
+
+/// A user's word that must not be taken for an option, nor for a pattern or an order.
+pub fn sound(name: &str) -> Result<&str> {
+    let fits = |letter: char| letter.is_alphanumeric() || "+-.:_~@()".contains(letter);
+    let odd = name.is_empty() || name.starts_with(['-', '.']) || name.ends_with('-') || !name.chars().all(fits);
+    match odd {
+        true => Err(Error::arguments(format!("'{name}' is no name of a package"))),
+        false => Ok(name),
+    }
+}
+
+/// As [`sound`], for versions.
+pub fn sound_version(version: &str) -> Result<&str> {
+    let fits = |letter: char| letter.is_alphanumeric() || "+-.:_~^*?[]!@".contains(letter);
+    match version.is_empty() || version.starts_with('-') || !version.chars().all(fits) {
+        true => Err(Error::arguments(format!("'{version}' is no version of a package"))),
+        false => Ok(version),
+    }
+}
+
+#[cfg(test)]
+pub fn by_name(name: &str) -> Option<&'static dyn Provider> {
+    PROVIDERS.iter().find(|provider| provider.name() == name).copied()
+}

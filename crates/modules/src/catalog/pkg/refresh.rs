@@ -1,0 +1,61 @@
+//! The lists of what there is, fetched once in a run.
+//!
+//! Salt refreshes with the first `pkg.installed` or `pkg.latest` of a run that has something to do.
+//! What the run has done already stands in its notes.
+
+use rocksalt_core::Value;
+
+use super::provider::{Provider, provider};
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+const NOTE: &str = "pkg.refreshed";
+
+/// Whether the lists must be fetched before something is chosen from them.
+pub fn is_due(machine: &dyn Probe, asked: &Value) -> bool {
+    match asked {
+        Value::Null => !is_noted(machine),
+        Value::Bool(asked) => *asked,
+        Value::String(text) => text.eq_ignore_ascii_case("true") || (text != "False" && !is_noted(machine)),
+        other => other.truth() || !is_noted(machine),
+    }
+}
+
+/// Fetches them; the manager's words if that fails.
+pub fn refresh(machine: &dyn System, provider: &dyn Provider, cache_valid_time: f64) -> Result<Result<(), String>> {
+    let fresh = |time: f64| time + cache_valid_time > machine.now();
+    if cache_valid_time > 0.0 && provider.refreshed(machine).is_some_and(fresh) {
+        note(machine, true);
+        return Ok(Ok(()));
+    }
+    Ok(match provider.refresh(machine)? {
+        Ok(_) => {
+            note(machine, true);
+            Ok(())
+        }
+        Err(said) => Err(said),
+    })
+}
+
+/// For states that change where packages come from.
+pub fn anew(machine: &dyn System) -> Result<()> {
+    match refresh(machine, provider(machine)?, 0.0)? {
+        Ok(()) => Ok(()),
+        Err(said) => Err(Error::failed(said)),
+    }
+}
+
+/// What was fetched is out of date: the next who needs the lists must fetch them.
+pub fn forget(machine: &dyn Probe) {
+    note(machine, false);
+}
+
+fn note(machine: &dyn Probe, done: bool) {
+    if let Ok(mut notes) = machine.tree().notes().lock() {
+        notes.insert(NOTE, done);
+    }
+}
+
+fn is_noted(machine: &dyn Probe) -> bool {
+    machine.tree().notes().lock().is_ok_and(|notes| notes.get(NOTE).is_some_and(Value::truth))
+}

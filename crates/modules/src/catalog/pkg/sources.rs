@@ -1,0 +1,120 @@
+//! Package files that are no repository's: `sources: [{name: salt://x.deb}]`.
+
+use std::path::{Path, PathBuf};
+
+use super::super::cp::{self, source::Source};
+use super::super::file::make_all;
+use super::provider::{Archive, Package, Provider, Target};
+use super::wishes::Wish;
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+/// A package file that was looked at.
+pub struct Found {
+    pub name: String,
+    pub package: Package,
+    archive: Archive,
+}
+
+impl Found {
+    /// Where it lies, if it is on the machine already.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.archive {
+            Archive::Path(path) => Some(path),
+            Archive::Content(_) => None,
+        }
+    }
+
+    pub fn target(&self, file: Option<PathBuf>) -> Target {
+        Target { name: self.name.clone(), version: Some(self.package.version.clone()), file }
+    }
+}
+
+/// Looks at each; what is wrong with one is the whole answer.
+pub fn look(
+    machine: &dyn Probe,
+    provider: &dyn Provider,
+    wishes: &[Wish],
+    saltenv: &str,
+) -> Result<Result<Vec<Found>, String>> {
+    let mut found = Vec::new();
+    for wish in wishes {
+        let place = wish.version.as_deref().unwrap_or_default();
+        let archive = match archive(machine, place, saltenv)? {
+            Ok(archive) => archive,
+            Err(text) => return Ok(Err(text)),
+        };
+        let package = match provider.inspect(machine, &archive) {
+            Ok(package) => package,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        if provider.normal(machine, &wish.name) != provider.normal(machine, &package.name) {
+            let text = format!("{place} is a file of the package {}, not of {}", package.name, wish.name);
+            return Ok(Err(text));
+        }
+        found.push(Found { name: wish.name.clone(), package, archive });
+    }
+    Ok(Ok(found))
+}
+
+fn archive(machine: &dyn Probe, place: &str, saltenv: &str) -> Result<Result<Archive, String>> {
+    let missing = |why: &str| Err(format!("Unable to cache {place}: {why}"));
+    Ok(match Source::parse(machine, place, Some(saltenv))? {
+        Source::Local(path) => match machine.stat(&path, true) {
+            Ok(Some(_)) => Ok(Archive::Path(path)),
+            _ => Err(format!("{place} does not exist on minion")),
+        },
+        Source::Tree { path, saltenv } => match machine.tree().read(&saltenv, &path)? {
+            Some(content) => Ok(Archive::Content(content)),
+            None => missing("file not found"),
+        },
+        Source::Url(url) => match cp::url_content(machine, &url) {
+            Ok(content) => Ok(Archive::Content(content.into())),
+            Err(error) => missing(&error.to_string()),
+        },
+        Source::Given(_) => missing("there is no such kind of source"),
+    })
+}
+
+/// Lays them where the manager can read them; those that were put there go when this is dropped.
+pub struct Laid<'a> {
+    machine: &'a dyn System,
+    pub targets: Vec<Target>,
+    made: Vec<PathBuf>,
+}
+
+impl<'a> Laid<'a> {
+    pub fn new(machine: &'a dyn System, found: &[&Found], ending: &str) -> Result<Laid<'a>> {
+        let mut laid = Laid { machine, targets: Vec::new(), made: Vec::new() };
+        for one in found {
+            let path = match &one.archive {
+                Archive::Path(path) => path.clone(),
+                Archive::Content(content) => {
+                    let place = cp::directory(machine).join("packages");
+                    make_all(machine, &place, Some(0o700))?;
+                    let path = place.join(format!("{}_{}.{ending}", safe(&one.name), safe(&one.package.version)));
+                    machine.write(&path, content, Some(0o600)).map_err(|error| Error::io("write", &path, &error))?;
+                    laid.made.push(path.clone());
+                    path
+                }
+            };
+            laid.targets.push(one.target(Some(path)));
+        }
+        Ok(laid)
+    }
+}
+
+impl Drop for Laid<'_> {
+    fn drop(&mut self) {
+        for path in &self.made {
+            // What can't be removed is only a copy.
+            let _ = self.machine.remove(path);
+        }
+    }
+}
+
+fn safe(text: &str) -> String {
+    text.chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() || "+.-~".contains(letter) { letter } else { '_' })
+        .collect()
+}

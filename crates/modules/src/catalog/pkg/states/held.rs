@@ -1,0 +1,218 @@
+//! `pkg.held` and `pkg.unheld`: packages stay as they are, or may change.
+
+use std::collections::BTreeMap;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::hold;
+use super::super::provider::{Provider, provider};
+use super::super::wishes::{self, Wish};
+use super::{Decision, Flag, State, Step, Touches, Verdict};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Makes sure that packages are held: no upgrade changes them.
+///
+/// ```yaml
+/// linux-image-amd64:
+///   pkg.held
+/// only these:
+///   pkg.held:
+///     - pkgs: [postgresql-15, linux-image-amd64]
+///     - replace: True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Held {
+    /// The package, if `pkgs` is not given.
+    name: String,
+    /// The version that it is held at, where the manager holds versions (zypper).
+    #[serde(default)]
+    version: Value,
+    /// Several packages.
+    #[serde(default)]
+    pkgs: Value,
+    /// Let all others go.
+    #[serde(default)]
+    replace: Flag,
+}
+
+/// Makes sure that packages are not held.
+///
+/// ```yaml
+/// linux-image-amd64:
+///   pkg.unheld
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Unheld {
+    /// The package, if `pkgs` is not given.
+    name: String,
+    /// Only if it is held at this version.
+    #[serde(default)]
+    version: Value,
+    /// Several packages.
+    #[serde(default)]
+    pkgs: Value,
+    /// Every package that is held.
+    #[serde(default)]
+    all: Flag,
+}
+
+/// Those to hold, and those to let go.
+#[derive(Default)]
+pub struct Plan {
+    hold: Vec<Wish>,
+    /// Of those to hold: the ones with another version.
+    anew: Vec<Wish>,
+    release: Vec<Wish>,
+}
+
+impl State for Held {
+    const NAME: &'static str = "pkg.held";
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        if self.pkgs.as_list().is_some_and(<[Value]>::is_empty) && !self.replace {
+            return Ok(Decision::Settled(Verdict::good("No packages to be held provided")));
+        }
+        let wishes = match wished(&self.name, &self.version, &self.pkgs) {
+            Ok(wishes) => wishes,
+            Err(verdict) => return Ok(Decision::Settled(verdict)),
+        };
+        let provider = provider(machine)?;
+        let locks = provider.holds(machine)?;
+        let mut plan = Plan::default();
+        let mut comments = Vec::new();
+        for wish in &wishes {
+            let version = wish.version.as_ref().map(|version| format!(" (version = {version})")).unwrap_or_default();
+            match locks.get(&wish.name) {
+                Some(locked) if provider.holds_versions() && *locked != wish.version => {
+                    comments
+                        .push(format!("The following package's hold rule would be updated: {}{version}", wish.name));
+                    plan.anew.push(wish.clone());
+                    plan.hold.push(wish.clone());
+                }
+                Some(_) => {}
+                None => {
+                    comments.push(format!("The following package would be held: {}{version}", wish.name));
+                    plan.hold.push(wish.clone());
+                }
+            }
+        }
+        if self.replace.0 {
+            let others = locks.keys().filter(|name| !wishes.iter().any(|wish| wish.name == **name));
+            for name in others {
+                comments.push(format!("The following package would be unheld: {name}"));
+                plan.release.push(Wish { name: name.clone(), version: None });
+            }
+        }
+        decide(machine, provider, plan, &comments)
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        perform(&plan, machine)
+    }
+
+    fn touches(&self) -> Touches {
+        super::packages()
+    }
+}
+
+impl State for Unheld {
+    const NAME: &'static str = "pkg.unheld";
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        if self.pkgs.as_list().is_some_and(<[Value]>::is_empty) && !self.all {
+            return Ok(Decision::Settled(Verdict::good("No packages to be unheld provided")));
+        }
+        let wishes = match wished(&self.name, &self.version, &self.pkgs) {
+            Ok(wishes) => wishes,
+            Err(verdict) => return Ok(Decision::Settled(verdict)),
+        };
+        let provider = provider(machine)?;
+        let locks: BTreeMap<String, Option<String>> = provider.holds(machine)?;
+        let mut plan = Plan::default();
+        let mut comments = Vec::new();
+        for (name, locked) in &locks {
+            let wish = wishes.iter().find(|wish| wish.name == *name);
+            let meant =
+                wish.is_some_and(|wish| !provider.holds_versions() || locked.is_none() || *locked == wish.version);
+            if self.all.0 || meant {
+                let shown = wish.and_then(|wish| wish.version.as_ref()).and(locked.as_ref());
+                let version = shown.map(|version| format!(" (version = {version})")).unwrap_or_default();
+                comments.push(format!("The following package would be unheld: {name}{version}"));
+                plan.release.push(Wish { name: name.clone(), version: None });
+            }
+        }
+        decide(machine, provider, plan, &comments)
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        perform(&plan, machine)
+    }
+
+    fn touches(&self) -> Touches {
+        super::packages()
+    }
+}
+
+#[allow(clippy::result_large_err, reason = "a verdict found on the way is how most runs end")]
+fn wished(name: &str, version: &Value, pkgs: &Value) -> Result<Vec<Wish>, Verdict> {
+    let wishes = match pkgs {
+        Value::Null => {
+            let version = Some(version).filter(|version| version.truth()).map(ToString::to_string);
+            vec![Wish { name: name.to_owned(), version }]
+        }
+        pkgs => wishes::of_packages(pkgs)
+            .ok_or_else(|| Verdict::bad("Invalidly formatted pkgs parameter. See minion log."))?,
+    };
+    wishes::sound_names(&wishes).map_err(|error| Verdict::bad(error.to_string()))?;
+    Ok(wishes)
+}
+
+fn decide(machine: &dyn Probe, provider: &dyn Provider, plan: Plan, comments: &[String]) -> Result<Decision<Plan>> {
+    if comments.is_empty() {
+        return Ok(Decision::Settled(Verdict::good("No changes made")));
+    }
+    let mut changes = Map::new();
+    for (wishes, holds) in [(&plan.hold, true), (&plan.release, false)] {
+        for mut one in hold::foresee(machine, provider, wishes, holds)? {
+            // As the run will have it.
+            one.result = Some(true);
+            one.comment = hold::done_text(provider, &one.name, holds);
+            changes.insert(one.name.as_str(), one.to_value());
+        }
+    }
+    Ok(Decision::Change(plan, Verdict::would(comments.join("\n")).changes(changes)))
+}
+
+fn perform(plan: &Plan, machine: &dyn System) -> Result<Verdict> {
+    let provider = provider(machine)?;
+    let mut comments = Vec::new();
+    let mut changes = Map::new();
+    let mut result = true;
+    if !plan.anew.is_empty() {
+        hold::perform(machine, provider, &plan.anew, false)?;
+    }
+    for one in hold::perform(machine, provider, &plan.hold, true)? {
+        let good = one.result == Some(true);
+        result &= good;
+        let name = &one.name;
+        comments.push(match (good, plan.anew.iter().any(|wish| wish.name == *name)) {
+            (true, true) => format!("Package {name} was updated with hold rule"),
+            (true, false) => format!("Package {name} is now being held"),
+            (false, _) => format!("Package {name} was not held"),
+        });
+        changes.insert(name.as_str(), one.to_value());
+    }
+    for one in hold::perform(machine, provider, &plan.release, false)? {
+        result &= one.result == Some(true);
+        comments.push(one.comment.clone());
+        changes.insert(one.name.as_str(), one.to_value());
+    }
+    let comment = comments.join("\n");
+    Ok(Verdict { result: Some(result), ..Verdict::good(comment).changes(changes) })
+}

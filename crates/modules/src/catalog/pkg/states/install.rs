@@ -1,0 +1,212 @@
+//! An installation: what is asked of the manager, what that would change, and what it did.
+
+use rocksalt_core::{Map, Value};
+
+use super::super::changes;
+use super::super::condition::Judge;
+use super::super::provider::{Options, Packages, Report, Target, Verb, Versions, Work};
+use super::super::sources::{Found, Laid};
+use super::super::wishes::Wish;
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// What is to be installed and how.
+pub struct Attempt<'a> {
+    pub judge: Judge<'a>,
+    pub options: &'a Options,
+    pub targets: &'a [Wish],
+    pub reinstall: &'a [Wish],
+    /// Files instead of a repository's, for those of the targets that have one.
+    pub files: &'a [Found],
+    /// Held packages that are meant are let go for the while.
+    pub update_holds: bool,
+}
+
+/// What it would change, if that can be said.
+pub struct Forecast {
+    pub changes: Map,
+    /// Why it can't be done as things are.
+    pub warnings: Vec<String>,
+}
+
+/// What was done.
+pub struct Done {
+    pub changes: Map,
+    pub report: Report,
+    /// What is there now.
+    pub packages: Versions,
+}
+
+impl Attempt<'_> {
+    /// The transactions; what stands against them.
+    fn works(&self, machine: &dyn Probe, now: &Packages) -> Result<std::result::Result<Vec<Work>, Vec<String>>> {
+        let provider = self.judge.provider;
+        let mut errors = Vec::new();
+        let mut works = Vec::new();
+        let plain: Vec<&Wish> = self.targets.iter().chain(self.reinstall).collect();
+        let asked = plain.iter().filter(|wish| wish.version.is_some() && self.file(wish).is_none());
+        let asked: Vec<String> = asked.map(|wish| wish.name.clone()).collect();
+        let known =
+            if asked.is_empty() { Versions::new() } else { provider.versions(machine, &asked, self.options)? };
+        for (verb, wishes) in [(Verb::Install, self.targets), (Verb::Reinstall, self.reinstall)] {
+            let mut work =
+                Work { verb, targets: Vec::new(), downgrade: false, held: false, options: self.options.clone() };
+            for wish in wishes {
+                let installed = now.of(machine, provider, &wish.name);
+                let target = match (self.file(wish), &wish.version) {
+                    (Some(found), _) => found.target(found.path().map(ToOwned::to_owned)),
+                    (None, None) => Target { name: wish.name.clone(), version: None, file: None },
+                    (None, Some(version)) => {
+                        let available = known.get(&wish.name).map_or(&[][..], Vec::as_slice);
+                        match self.judge.choose(&wish.name, version, available) {
+                            Ok(version) => Target { name: wish.name.clone(), version: Some(version), file: None },
+                            Err(text) => {
+                                errors.push(text);
+                                continue;
+                            }
+                        }
+                    }
+                };
+                let older = |version: &String| installed.iter().any(|now| provider.compare(version, now).is_lt());
+                work.downgrade |= target.version.as_ref().is_some_and(older);
+                work.targets.push(target);
+            }
+            if !work.targets.is_empty() {
+                works.push(work);
+            }
+        }
+        Ok(if errors.is_empty() { Ok(works) } else { Err(errors) })
+    }
+
+    fn file(&self, wish: &Wish) -> Option<&Found> {
+        self.files.iter().find(|found| found.name == wish.name)
+    }
+
+    /// What a dry run reports.
+    pub fn foresee(&self, machine: &dyn Probe) -> Result<Forecast> {
+        let provider = self.judge.provider;
+        let now = provider.packages(machine)?;
+        let works = match self.works(machine, &now)? {
+            Ok(works) => works,
+            Err(warnings) => return Ok(Forecast { changes: self.guess(machine, &now)?, warnings }),
+        };
+        let mut changes = Map::new();
+        let held = self.held(machine)?;
+        for mut work in works {
+            work.held = work.targets.iter().any(|target| held.iter().any(|(name, _)| *name == target.name));
+            let work = &work;
+            let laid = self.files.is_empty() || work.targets.iter().all(|target| target.file.is_some());
+            let said = if laid { provider.foresee(machine, work)? } else { None };
+            match said {
+                Some(Ok(found)) => changes.extend(changes::foreseen(&now, &found)),
+                Some(Err(said)) => return Ok(Forecast { changes: self.guess(machine, &now)?, warnings: vec![said] }),
+                None => changes.extend(self.guess(machine, &now)?),
+            }
+        }
+        // A package that is put there once more may be none that changes.
+        for wish in self.reinstall {
+            let old = changes::text(&now.installed, &wish.name);
+            if !changes.contains_key(&wish.name) {
+                changes.insert(wish.name.as_str(), changes::change(&old, &old));
+            }
+        }
+        changes.sort();
+        Ok(Forecast { changes, warnings: Vec::new() })
+    }
+
+    /// Only the packages themselves, each with the newest version if it is known.
+    fn guess(&self, machine: &dyn Probe, now: &Packages) -> Result<Map> {
+        let names: Vec<String> = self.targets.iter().map(|wish| wish.name.clone()).collect();
+        let newest = match self.files.is_empty() {
+            true => self.judge.provider.candidates(machine, &names, self.options).unwrap_or_default(),
+            false => std::collections::BTreeMap::new(),
+        };
+        let one = |wish: &Wish| {
+            let file = self.file(wish).map(|found| found.package.version.clone());
+            let new = file.or_else(|| newest.get(&wish.name).filter(|_| wish.version.is_none()).cloned());
+            let old = now.of(machine, self.judge.provider, &wish.name).join(",");
+            let new = new.unwrap_or_else(|| "installed".into());
+            (Value::from(wish.name.as_str()), Value::from(changes::change(&old, &new)))
+        };
+        Ok(self.targets.iter().map(one).collect())
+    }
+
+    /// Does it.
+    pub fn perform(&self, machine: &dyn System) -> Result<Done> {
+        let provider = self.judge.provider;
+        let before = provider.packages(machine)?;
+        let works = match self.works(machine, &before)? {
+            Ok(works) => works,
+            Err(errors) => {
+                let report = Report { errors, ..Report::default() };
+                return Ok(Done { changes: Map::new(), report, packages: before.installed.clone() });
+            }
+        };
+        let held = self.held(machine)?;
+        if !held.is_empty() && !self.update_holds && !provider.breaks_holds() {
+            let names: Vec<&str> = held.iter().map(|(name, _)| name.as_str()).collect();
+            let text =
+                format!("The following package(s) are being held and will not be upgraded: {}", names.join(", "));
+            let report = Report { errors: vec![text], ..Report::default() };
+            return Ok(Done { changes: Map::new(), report, packages: before.installed.clone() });
+        }
+        if !held.is_empty() {
+            provider.set_hold(machine, &held, false)?;
+        }
+        let report = self.run(machine, works);
+        if !held.is_empty() {
+            // Whatever became of it.
+            provider.set_hold(machine, &held, true)?;
+        }
+        let report = report?;
+        let after = provider.packages(machine)?;
+        let mut changes = changes::between(&there(&before), &there(&after));
+        if report.errors.is_empty() {
+            for wish in self.reinstall {
+                let text = |packages: &Packages| packages.of(machine, provider, &wish.name).join(",");
+                changes.insert(provider.normal(machine, &wish.name), changes::change(&text(&before), &text(&after)));
+            }
+            changes.sort();
+        }
+        Ok(Done { changes, report, packages: there(&after) })
+    }
+
+    fn run(&self, machine: &dyn System, works: Vec<Work>) -> Result<Report> {
+        let provider = self.judge.provider;
+        let mut report = Report::default();
+        for mut work in works {
+            let meant = |found: &&Found| work.targets.iter().any(|target| target.name == found.name);
+            let files: Vec<&Found> = self.files.iter().filter(meant).collect();
+            let laid = Laid::new(machine, &files, provider.ending())?;
+            if !files.is_empty() {
+                work.targets.clone_from(&laid.targets);
+            }
+            let said = provider.perform(machine, &work)?;
+            report.warnings.extend(said.warnings);
+            report.errors.extend(said.errors);
+            if !report.errors.is_empty() {
+                break;
+            }
+        }
+        Ok(report)
+    }
+
+    /// Those that are meant, installed and held.
+    fn held(&self, machine: &dyn Probe) -> Result<Vec<(String, Option<String>)>> {
+        let provider = self.judge.provider;
+        let now = provider.packages(machine)?;
+        let meant: Vec<&str> = self.targets.iter().chain(self.reinstall).map(|wish| wish.name.as_str()).collect();
+        if !meant.iter().any(|name| !now.of(machine, provider, name).is_empty()) {
+            return Ok(Vec::new());
+        }
+        let holds = provider.holds(machine)?;
+        Ok(holds.into_iter().filter(|(name, _)| meant.contains(&name.as_str())).collect())
+    }
+}
+
+/// Installed, marked to be purged or not.
+pub fn there(packages: &Packages) -> Versions {
+    let mut all = packages.purge_desired.clone();
+    all.extend(packages.installed.iter().map(|(name, versions)| (name.clone(), versions.clone())));
+    all
+}

@@ -1,0 +1,525 @@
+//! `pkg.installed`: packages are there, in the versions that are wished for.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::condition::Judge;
+use super::super::provider::{Options, Packages, Provider, provider};
+use super::super::sources::{self, Found};
+use super::super::wishes::{self, Wish};
+use super::super::{changes, hold, refresh};
+use super::install::{self, Attempt};
+use super::{Decision, Flag, Join, State, Step, Touches, Verdict, count, joined, problem};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Makes sure that packages are installed, and at the versions that are wished for.
+///
+/// ```yaml
+/// nginx:
+///   pkg.installed
+/// tools:
+///   pkg.installed:
+///     - pkgs:
+///       - curl
+///       - rsync: '>=3.2, <4'
+///       - git: latest
+/// own:
+///   pkg.installed:
+///     - sources:
+///       - mytool: salt://packages/mytool_1.2_amd64.deb
+/// ```
+///
+/// The lists of what there is are fetched once in a run, when the first package has to be installed.
+/// A dry run takes them as they are, and predicts all that would come along.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Installed {
+    /// The package, if neither `pkgs` nor `sources` are given.
+    name: String,
+    /// Its version: `1.2`, `1.2*`, `>=1.2, <2`, `!=1.3`, or `latest`.
+    #[serde(default)]
+    version: Value,
+    /// Fetch the lists of what there is first; unless told, once in a run.
+    #[serde(default)]
+    refresh: Value,
+    /// The repository (of apt: the release) to take them from.
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    fromrepo: Value,
+    /// Take packages that nobody has signed.
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    skip_verify: Value,
+    /// Taken and ignored: nothing is suggested.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    skip_suggestions: Value,
+    /// Several packages, each a name or `{name: version}`, in one transaction.
+    #[serde(default)]
+    pkgs: Value,
+    /// Package files, each `{name: salt://… or http(s)://… or a path}`.
+    #[serde(default)]
+    sources: Value,
+    /// A version that is newer than the wished one will do.
+    #[serde(default)]
+    allow_updates: Flag,
+    /// Not there: files of packages are not verified.
+    #[serde(default)]
+    pkg_verify: Value,
+    /// Belongs to `pkg_verify`.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    ignore_types: Value,
+    /// Taken and ignored: a name is found with and without its architecture.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    normalize: Value,
+    /// Compare versions without what stands before a colon; unless told, where the wish has no colon.
+    #[serde(default)]
+    ignore_epoch: Value,
+    /// Install once more what is there already.
+    #[serde(default)]
+    reinstall: Flag,
+    /// Change packages that are held, and hold them again.
+    #[serde(default)]
+    update_holds: Flag,
+    /// Hold them (`True`), or let them go (`False`).
+    #[serde(default)]
+    hold: Value,
+    /// Lists that are younger than this many seconds are not fetched anew.
+    #[serde(default)]
+    cache_valid_time: Value,
+    /// What is recommended comes along, or does not (apt).
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    install_recommends: Value,
+    /// Only upgrade what is there (apt).
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    only_upgrade: Value,
+    /// Put the package's configuration files over changed ones (apt).
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    force_conf_new: Value,
+    /// Repositories to use besides (dnf).
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    enablerepo: Value,
+    /// Repositories not to use (dnf).
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    disablerepo: Value,
+    /// Exclusions to leave out (dnf): `main`, `all`, or a repository.
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    disableexcludes: Value,
+    /// Options of the manager's configuration, `key=value` (dnf).
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    setopt: Value,
+    /// Variables for the manager and the packages' scripts.
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    env: Value,
+}
+
+/// What looking has shown.
+pub struct Plan {
+    desired: Vec<Wish>,
+    targets: Vec<Wish>,
+    reinstall: Vec<Wish>,
+    unpurge: Vec<String>,
+    files: Vec<Found>,
+}
+
+enum Looked {
+    Settled(Verdict),
+    Work(Box<Plan>),
+}
+
+impl State for Installed {
+    const NAME: &'static str = "pkg.installed";
+    const WATCHES: bool = true;
+    const JOIN: Option<&'static Join> = Some(&joined::INSTALLED);
+    /// None: only fresh lists can tell.
+    type Plan = Option<Box<Plan>>;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {
+        if let Some(verdict) = self.refused() {
+            return Ok(Decision::Settled(verdict));
+        }
+        let provider = provider(machine)?;
+        if !step.test && self.wants_latest() && refresh::is_due(machine, &self.refresh) {
+            return Ok(Decision::Change(None, Verdict::would("")));
+        }
+        match self.find(machine, provider, step)? {
+            Looked::Settled(verdict) if verdict.result == Some(true) && !self.hold.is_null() => {
+                let held = hold::foresee(machine, provider, &self.desired().unwrap_or_default(), self.hold.truth())?;
+                if held.iter().all(|one| one.result == Some(true)) {
+                    return Ok(Decision::Settled(with_holds(verdict, &held)));
+                }
+                let nothing = Plan::nothing(self.desired().unwrap_or_default());
+                Ok(Decision::Change(Some(Box::new(nothing)), with_holds(verdict, &held)))
+            }
+            Looked::Settled(verdict) => Ok(Decision::Settled(verdict)),
+            Looked::Work(plan) => {
+                let would = if step.test { self.dry(machine, provider, &plan, step)? } else { Verdict::would("") };
+                Ok(Decision::Change(Some(plan), would))
+            }
+        }
+    }
+
+    fn apply(&self, plan: Self::Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let provider = provider(machine)?;
+        let mut plan = plan;
+        let needs_lists = plan.as_ref().is_none_or(|plan| !plan.targets.is_empty() && plan.files.is_empty());
+        if needs_lists && refresh::is_due(machine, &self.refresh) && !self.is_known(machine, provider, &plan, step)? {
+            if let Err(said) = refresh::refresh(machine, provider, joined::seconds(&self.cache_valid_time))? {
+                let text = format!("An error was encountered while installing package(s): {said}");
+                return Ok(Verdict::bad(text));
+            }
+            plan = None;
+        }
+        let plan = match plan {
+            Some(plan) => plan,
+            None => match self.find(machine, provider, step)? {
+                Looked::Work(plan) => plan,
+                Looked::Settled(verdict) if verdict.result == Some(true) && !self.hold.is_null() => {
+                    Box::new(Plan::nothing(self.desired().unwrap_or_default()))
+                }
+                Looked::Settled(verdict) => return Ok(verdict),
+            },
+        };
+        self.install(machine, provider, &plan, step)
+    }
+
+    fn touches(&self) -> Touches {
+        super::packages()
+    }
+}
+
+impl Plan {
+    fn nothing(desired: Vec<Wish>) -> Plan {
+        Plan { desired, targets: Vec::new(), reinstall: Vec::new(), unpurge: Vec::new(), files: Vec::new() }
+    }
+}
+
+impl Installed {
+    /// What is wrong with the arguments, or needs no looking.
+    fn refused(&self) -> Option<Verdict> {
+        if self.pkgs.as_list().is_some_and(<[Value]>::is_empty) {
+            return Some(Verdict::good("No packages to install provided"));
+        }
+        if self.pkgs.truth() && self.sources.truth() {
+            return Some(Verdict::bad("Only one of \"pkgs\" and \"sources\" is permitted."));
+        }
+        if self.pkg_verify.truth() {
+            return Some(Verdict::bad("pkg.verify not implemented"));
+        }
+        let Some(desired) = self.desired() else {
+            let which = if self.sources.truth() { "sources" } else { "pkgs" };
+            let text = format!("Invalidly formatted '{which}' parameter. See minion log.");
+            return Some(Verdict::bad(text));
+        };
+        if let Some(text) = wishes::twice(&self.pkgs, &desired) {
+            return Some(Verdict::bad(text));
+        }
+        wishes::sound_names(&desired).err().map(|error| Verdict::bad(error.to_string()))
+    }
+
+    fn desired(&self) -> Option<Vec<Wish>> {
+        if self.pkgs.truth() {
+            return wishes::of_packages(&self.pkgs);
+        }
+        if self.sources.truth() {
+            return wishes::of_sources(&self.sources);
+        }
+        let version = Some(&self.version).filter(|version| version.truth()).map(ToString::to_string);
+        Some(vec![Wish { name: self.name.clone(), version }])
+    }
+
+    fn wants_latest(&self) -> bool {
+        let latest = |wish: &Wish| wish.version.as_deref() == Some("latest");
+        !self.sources.truth() && self.desired().is_some_and(|all| all.iter().any(latest))
+    }
+
+    fn judge<'a>(&self, provider: &'a dyn Provider) -> Judge<'a> {
+        let ignore_epoch = Some(&self.ignore_epoch).filter(|value| !value.is_null()).map(Value::truth);
+        Judge { provider, ignore_epoch }
+    }
+
+    /// Whether all that is wished for are versions that the lists have as the newest: no need to fetch them.
+    fn is_known(
+        &self,
+        machine: &dyn Probe,
+        provider: &dyn Provider,
+        plan: &Option<Box<Plan>>,
+        step: &Step<'_>,
+    ) -> Result<bool> {
+        let Some(plan) = plan.as_ref().filter(|plan| plan.targets.iter().all(|wish| wish.version.is_some())) else {
+            return Ok(false);
+        };
+        let names: Vec<String> = plan.targets.iter().map(|wish| wish.name.clone()).collect();
+        let newest = provider.candidates(machine, &names, &Options::read(step.low)).unwrap_or_default();
+        Ok(plan.targets.iter().all(|wish| newest.get(&wish.name) == wish.version.as_ref()) && !self.refresh.truth())
+    }
+
+    fn find(&self, machine: &dyn Probe, provider: &dyn Provider, step: &Step<'_>) -> Result<Looked> {
+        let mut desired = self.desired().unwrap_or_default();
+        let now = provider.packages(machine)?;
+        let there = install::there(&now);
+        let from_files = self.sources.truth();
+        let files = match from_files {
+            true => match sources::look(machine, provider, &desired, step.saltenv)? {
+                Ok(files) => files,
+                Err(text) => return Ok(Looked::Settled(Verdict::bad(text))),
+            },
+            false => Vec::new(),
+        };
+        if !from_files {
+            self.resolve_latest(machine, provider, step, &mut desired, &now)?;
+        }
+        let judge = self.judge(provider);
+        let (mut targets, mut reinstall) = (Vec::new(), Vec::new());
+        let mut exact = false;
+        for wish in &desired {
+            let installed = there.get(&wish.name).or_else(|| there.get(&provider.normal(machine, &wish.name)));
+            let Some(installed) = installed else {
+                targets.push(wish.clone());
+                continue;
+            };
+            if self.reinstall.0 {
+                reinstall.push(wish.clone());
+                continue;
+            }
+            let file = files.iter().find(|file| file.name == wish.name).map(|file| &file.package.version);
+            let Some(version) = file.or(wish.version.as_ref()).filter(|version| !version.is_empty()) else { continue };
+            exact = true;
+            if !judge.fulfilled(installed, version, self.allow_updates.0 && !from_files) {
+                targets.push(wish.clone());
+            }
+        }
+        let doomed = |wish: &&Wish| now.purge_desired.contains_key(&wish.name);
+        let unpurge: Vec<String> = desired.iter().filter(doomed).map(|wish| wish.name.clone()).collect();
+        if targets.is_empty() && reinstall.is_empty() && unpurge.is_empty() {
+            return Ok(Looked::Settled(Verdict::good(already(exact && !from_files))));
+        }
+        Ok(Looked::Work(Box::new(Plan { desired, targets, reinstall, unpurge, files })))
+    }
+
+    /// `latest` becomes the version that it means; none if nobody knows the package.
+    fn resolve_latest(
+        &self,
+        machine: &dyn Probe,
+        provider: &dyn Provider,
+        step: &Step<'_>,
+        desired: &mut [Wish],
+        now: &Packages,
+    ) -> Result<()> {
+        let latest = |wish: &Wish| wish.version.as_deref() == Some("latest");
+        let names: Vec<String> = desired.iter().filter(|wish| latest(wish)).map(|wish| wish.name.clone()).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let newest = provider.candidates(machine, &names, &Options::read(step.low))?;
+        for wish in desired.iter_mut().filter(|wish| latest(wish)) {
+            let installed = now.of(machine, provider, &wish.name).last();
+            wish.version = match (newest.get(&wish.name), installed) {
+                (Some(newest), Some(installed)) if provider.compare(installed, newest).is_ge() => {
+                    Some(installed.clone())
+                }
+                (Some(newest), _) => Some(newest.clone()),
+                (None, installed) => installed.cloned(),
+            };
+        }
+        Ok(())
+    }
+
+    fn attempt<'a>(&self, provider: &'a dyn Provider, plan: &'a Plan, options: &'a Options) -> Attempt<'a> {
+        Attempt {
+            judge: self.judge(provider),
+            options,
+            targets: &plan.targets,
+            reinstall: &plan.reinstall,
+            files: &plan.files,
+            update_holds: self.update_holds.0,
+        }
+    }
+
+    fn dry(&self, machine: &dyn Probe, provider: &dyn Provider, plan: &Plan, step: &Step<'_>) -> Result<Verdict> {
+        let options = Options::read(step.low);
+        let forecast = self.attempt(provider, plan, &options).foresee(machine)?;
+        let mut changes = forecast.changes;
+        let mut comment = Vec::new();
+        if !plan.targets.is_empty() {
+            let text = format!("The following packages would be installed/updated: {}", names(&plan.targets));
+            comment.push(text);
+        }
+        if !plan.unpurge.is_empty() {
+            comment.push(format!(
+                "The following packages would have their selection status changed from 'purge' to 'install': {}",
+                plan.unpurge.join(", ")
+            ));
+            changes.insert("purge_desired", unpurged(&*provider.packages(machine)?, &plan.unpurge));
+        }
+        if !plan.reinstall.is_empty() {
+            comment.push(format!("The following packages would be reinstalled: {}", self.shown(&plan.reinstall)));
+        }
+        if !self.hold.is_null() {
+            add_holds(&mut changes, &hold::foresee(machine, provider, &plan.desired, self.hold.truth())?);
+        }
+        let targets: Vec<Value> = plan.targets.iter().map(|wish| wish.name.as_str().into()).collect();
+        let verdict = Verdict::would(comment.join("\n")).changes(changes).output(joined::TARGETS, targets);
+        Ok(Verdict { warnings: forecast.warnings, ..verdict })
+    }
+
+    fn install(&self, machine: &dyn System, provider: &dyn Provider, plan: &Plan, step: &Step<'_>) -> Result<Verdict> {
+        let options = Options::read(step.low);
+        let done = self.attempt(provider, plan, &options).perform(machine)?;
+        let warnings = done.report.warnings;
+        if !done.report.errors.is_empty() {
+            let verdict = problem("installing package(s)", &done.report.errors, done.changes);
+            return Ok(Verdict { warnings, ..verdict });
+        }
+        let mut changes = done.changes;
+        let mut comment = Vec::new();
+        let held = match self.hold.is_null() {
+            true => Vec::new(),
+            false => hold::perform(machine, provider, &plan.desired, self.hold.truth())?,
+        };
+        if !plan.unpurge.is_empty() {
+            let undone = unpurged(&*provider.packages(machine)?, &plan.unpurge);
+            let all: Vec<(String, Option<String>)> = plan.unpurge.iter().map(|name| (name.clone(), None)).collect();
+            provider.set_hold(machine, &all, false)?;
+            changes.insert("purge_desired", undone);
+        }
+        let judge = self.judge(provider);
+        let is_right = |wish: &&Wish| {
+            let now =
+                done.packages.get(&wish.name).or_else(|| done.packages.get(&provider.normal(machine, &wish.name)));
+            let file = plan.files.iter().find(|file| file.name == wish.name).map(|file| &file.package.version);
+            let wished = file.or(wish.version.as_ref());
+            now.is_some_and(|now| wished.is_none_or(|wished| judge.fulfilled(now, wished, false)))
+        };
+        let in_list = |list: &[Wish], wish: &Wish| list.iter().any(|one| one.name == wish.name);
+        let (right, wrong): (Vec<&Wish>, Vec<&Wish>) = plan.desired.iter().partition(is_right);
+        let modified: Vec<Wish> = right.iter().filter(|wish| in_list(&plan.targets, wish)).copied().cloned().collect();
+        let stayed = |wish: &&&Wish| !in_list(&plan.targets, wish) && !in_list(&plan.reinstall, wish);
+        let stayed: Vec<Wish> = right.iter().filter(stayed).copied().cloned().collect();
+        let failed: Vec<Wish> = wrong.into_iter().filter(|wish| in_list(&plan.targets, wish)).cloned().collect();
+        if !modified.is_empty() {
+            comment.push(installed_text(modified.len(), &self.shown(&modified)));
+        }
+        for one in held.iter().filter(|one| !one.changes.is_empty()) {
+            comment.push(one.comment.clone());
+        }
+        add_holds(&mut changes, &held);
+        if plan.targets.is_empty() && plan.reinstall.is_empty() && plan.unpurge.is_empty() {
+            // Nothing but holds: Salt puts them behind what it found.
+            let exact = plan.desired.iter().any(|wish| wish.version.is_some());
+            return Ok(with_holds(Verdict::good(already(exact && !self.sources.truth())), &held));
+        }
+        if !stayed.is_empty() {
+            comment.push(stayed_text(stayed.len(), &self.shown(&stayed)));
+        }
+        for one in held.iter().filter(|one| one.changes.is_empty() && one.result == Some(true)) {
+            comment.push(one.comment.clone());
+        }
+        let mut result = true;
+        if !failed.is_empty() {
+            comment.insert(0, format!("The following packages failed to install/update: {}", self.shown(&failed)));
+            result = false;
+        }
+        for one in held.iter().filter(|one| one.result == Some(false)) {
+            comment.push(one.comment.clone());
+            result = false;
+        }
+        for wish in &plan.reinstall {
+            comment.push(format!("Package {} was reinstalled.", self.shown(std::slice::from_ref(wish))));
+        }
+        let targets: Vec<Value> = plan.targets.iter().map(|wish| wish.name.as_str().into()).collect();
+        let verdict = Verdict::good(comment.join("\n")).changes(changes).output(joined::TARGETS, targets);
+        Ok(Verdict { result: Some(result), warnings, ..verdict })
+    }
+
+    /// With the versions that were asked for; of files only the names.
+    fn shown(&self, wishes: &[Wish]) -> String {
+        match self.sources.truth() {
+            true => names(wishes),
+            false => wishes.iter().map(Wish::shown).collect::<Vec<_>>().join(", "),
+        }
+    }
+}
+
+pub fn already(exact: bool) -> String {
+    let which = if exact { " and are at the desired version" } else { "" };
+    format!("All specified packages are already installed{which}")
+}
+
+/// Salt names them only if that is short.
+pub fn installed_text(number: usize, shown: &str) -> String {
+    let (s, were) = count(number);
+    match shown.chars().count() < 20 {
+        true => format!("The following packages were installed/updated: {shown}"),
+        false => format!("{number} targeted package{s} {were} installed/updated."),
+    }
+}
+
+pub fn stayed_text(number: usize, shown: &str) -> String {
+    let (s, were) = count(number);
+    match number <= 20 {
+        true => format!("The following packages were already installed: {shown}"),
+        false => format!("{number} targeted package{s} {were} already installed"),
+    }
+}
+
+pub fn names(wishes: &[Wish]) -> String {
+    wishes.iter().map(|wish| wish.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn unpurged(packages: &Packages, names: &[String]) -> Map {
+    let one = |name: &String| {
+        let old = changes::text(&packages.purge_desired, name);
+        (name.as_str().into(), changes::change(&old, "").into())
+    };
+    names.iter().map(one).collect()
+}
+
+/// A hold stands below the version that was installed.
+fn add_holds(changes: &mut Map, held: &[hold::Held]) {
+    for one in held.iter().filter(|one| !one.changes.is_empty()) {
+        let Some(Value::Map(known)) = changes.get_mut(&one.name) else {
+            let new = one.changes.get("new").cloned().unwrap_or_default();
+            changes.insert(one.name.as_str(), Map::from_iter([("new".into(), new)]));
+            continue;
+        };
+        for key in ["new", "old"] {
+            let was = known.get(key).map(ToString::to_string).unwrap_or_default();
+            let more = one.changes.get(key).map(ToString::to_string).unwrap_or_default();
+            let gap = if was.is_empty() { "" } else { "\n" };
+            known.insert(key, format!("{was}{gap}{more}"));
+        }
+    }
+}
+
+/// What was found, and behind it what became of the holds.
+fn with_holds(mut verdict: Verdict, held: &[hold::Held]) -> Verdict {
+    let rank = |one: &&hold::Held| match (one.changes.is_empty(), one.result) {
+        (false, _) => 0,
+        (true, Some(true)) => 1,
+        _ => 2,
+    };
+    let mut ordered: Vec<&hold::Held> = held.iter().collect();
+    ordered.sort_by_key(rank);
+    for one in ordered {
+        verdict.comment += &format!(".\n{}", one.comment);
+        if !one.changes.is_empty() {
+            verdict.changes.insert(one.name.as_str(), one.changes.clone());
+        }
+        if one.result != Some(true) {
+            verdict.result = one.result;
+        }
+    }
+    verdict
+}

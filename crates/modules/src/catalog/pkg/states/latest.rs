@@ -1,0 +1,287 @@
+//! `pkg.latest`: packages are there, as new as can be had.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::super::condition::Judge;
+use super::super::provider::{Options, Provider, provider};
+use super::super::refresh;
+use super::super::wishes::{self, Wish};
+use super::install::Attempt;
+use super::{Decision, Flag, Join, State, Step, Touches, Verdict, joined, problem};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Makes sure that packages are installed, and are the newest that there are.
+///
+/// ```yaml
+/// openssl:
+///   pkg.latest
+/// several:
+///   pkg.latest:
+///     - pkgs: [openssl, ca-certificates]
+/// ```
+///
+/// The lists of what there is are fetched first, once in a run. A dry run takes them as they are.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Latest {
+    /// The package, if `pkgs` is not given.
+    name: String,
+    /// Fetch the lists of what there is first; unless told, once in a run.
+    #[serde(default)]
+    refresh: Value,
+    /// The repository (of apt: the release) to take them from.
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    fromrepo: Value,
+    /// Take packages that nobody has signed.
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    skip_verify: Value,
+    /// Several packages, in one transaction.
+    #[serde(default)]
+    pkgs: Value,
+    /// Refused: there is nothing newer than a file.
+    #[serde(default)]
+    sources: Value,
+    /// Taken and ignored: it is for Gentoo.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    watch_flags: Value,
+    /// Change packages that are held, and hold them again.
+    #[serde(default)]
+    update_holds: Flag,
+    /// Lists that are younger than this many seconds are not fetched anew.
+    #[serde(default)]
+    cache_valid_time: Value,
+    /// What is recommended comes along, or does not (apt).
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    install_recommends: Value,
+    /// Only upgrade what is there (apt).
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    only_upgrade: Value,
+    /// Put the package's configuration files over changed ones (apt).
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    force_conf_new: Value,
+    /// Repositories to use besides (dnf).
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    enablerepo: Value,
+    /// Repositories not to use (dnf).
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    disablerepo: Value,
+    /// Exclusions to leave out (dnf): `main`, `all`, or a repository.
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    disableexcludes: Value,
+    /// Options of the manager's configuration, `key=value` (dnf).
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    setopt: Value,
+    /// Variables for the manager and the packages' scripts.
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    env: Value,
+}
+
+pub struct Plan {
+    /// With the versions that they shall have.
+    targets: Vec<Wish>,
+    /// Those that are as new as can be, and the versions that they have.
+    stay: Vec<(String, String)>,
+}
+
+impl State for Latest {
+    const NAME: &'static str = "pkg.latest";
+    const WATCHES: bool = true;
+    const JOIN: Option<&'static Join> = Some(&joined::LATEST);
+    /// None: only fresh lists can tell.
+    type Plan = Option<Plan>;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Option<Plan>>> {
+        if let Some(verdict) = self.refused() {
+            return Ok(Decision::Settled(verdict));
+        }
+        let provider = provider(machine)?;
+        if !step.test && refresh::is_due(machine, &self.refresh) {
+            return Ok(Decision::Change(None, Verdict::would("")));
+        }
+        Ok(match self.find(machine, provider, step)? {
+            Err(verdict) => Decision::Settled(verdict),
+            Ok(plan) => {
+                let would = if step.test { self.dry(machine, provider, &plan, step)? } else { Verdict::would("") };
+                Decision::Change(Some(plan), would)
+            }
+        })
+    }
+
+    fn apply(&self, plan: Option<Plan>, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let provider = provider(machine)?;
+        let plan = match plan {
+            Some(plan) => plan,
+            None => {
+                if let Err(said) = refresh::refresh(machine, provider, joined::seconds(&self.cache_valid_time))? {
+                    return Ok(Verdict::bad(format!(
+                        "An error was encountered while checking the newest available version of package(s): {said}"
+                    )));
+                }
+                match self.find(machine, provider, step)? {
+                    Ok(plan) => plan,
+                    Err(verdict) => return Ok(verdict),
+                }
+            }
+        };
+        self.install(machine, provider, &plan, step)
+    }
+
+    fn touches(&self) -> Touches {
+        super::packages()
+    }
+}
+
+impl Latest {
+    fn refused(&self) -> Option<Verdict> {
+        if self.sources.truth() {
+            return Some(Verdict::bad("The \"sources\" parameter is not supported."));
+        }
+        if self.pkgs.as_list().is_some_and(<[Value]>::is_empty) {
+            return Some(Verdict::good("No packages to install provided"));
+        }
+        let Some(desired) = self.desired() else {
+            return Some(Verdict::bad("Invalidly formatted \"pkgs\" parameter. See minion log."));
+        };
+        if let Some(text) = wishes::twice(&self.pkgs, &desired) {
+            return Some(Verdict::bad(text));
+        }
+        wishes::sound_names(&desired).err().map(|error| Verdict::bad(error.to_string()))
+    }
+
+    fn desired(&self) -> Option<Vec<Wish>> {
+        match self.pkgs.truth() {
+            true => wishes::of_packages(&self.pkgs),
+            false => Some(vec![Wish { name: self.name.clone(), version: None }]),
+        }
+    }
+
+    #[allow(clippy::result_large_err, reason = "a verdict found on the way is how most runs end")]
+    fn find(&self, machine: &dyn Probe, provider: &dyn Provider, step: &Step<'_>) -> Result<Result<Plan, Verdict>> {
+        let desired = wishes::normal(machine, provider, self.desired().unwrap_or_default());
+        let names: Vec<String> = desired.iter().map(|wish| wish.name.clone()).collect();
+        let newest = match provider.candidates(machine, &names, &Options::read(step.low)) {
+            Ok(newest) => newest,
+            Err(error) => {
+                return Ok(Err(Verdict::bad(format!(
+                    "An error was encountered while checking the newest available version of package(s): {error}"
+                ))));
+            }
+        };
+        let now = provider.packages(machine)?;
+        let (mut targets, mut stay, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+        for name in names {
+            let installed = now.of(machine, provider, &name);
+            match (newest.get(&name), installed) {
+                (None, []) => problems.push(format!("No information found for '{name}'.")),
+                (Some(newest), installed)
+                    if !installed.iter().any(|version| provider.compare(version, newest).is_ge()) =>
+                {
+                    targets.push(Wish { name, version: Some(newest.clone()) });
+                }
+                (_, installed) => stay.push((name, installed.join(","))),
+            }
+        }
+        if !problems.is_empty() {
+            return Ok(Err(Verdict::bad(problems.join(" "))));
+        }
+        if targets.is_empty() {
+            return Ok(Err(Verdict::good(up_to_date(&desired))));
+        }
+        Ok(Ok(Plan { targets, stay }))
+    }
+
+    fn attempt<'a>(&self, provider: &'a dyn Provider, targets: &'a [Wish], options: &'a Options) -> Attempt<'a> {
+        let judge = Judge { provider, ignore_epoch: None };
+        Attempt { judge, options, targets, reinstall: &[], files: &[], update_holds: self.update_holds.0 }
+    }
+
+    fn dry(&self, machine: &dyn Probe, provider: &dyn Provider, plan: &Plan, step: &Step<'_>) -> Result<Verdict> {
+        let options = Options::read(step.low);
+        let forecast = self.attempt(provider, &asked(provider, &plan.targets), &options).foresee(machine)?;
+        let names = sorted(plan.targets.iter().map(|wish| wish.name.clone()));
+        let mut comment = vec![format!("The following packages would be installed/upgraded: {}", names.join(", "))];
+        if !plan.stay.is_empty() {
+            let shown = sorted(plan.stay.iter().map(|(name, version)| format!("{name} ({version})")));
+            comment.push(match shown.len() <= 10 {
+                true => format!("The following packages are already up-to-date: {}", shown.join(", ")),
+                false => format!("{} packages are already up-to-date", shown.len()),
+            });
+        }
+        let verdict = Verdict::would(comment.join("\n")).changes(forecast.changes);
+        Ok(Verdict { warnings: forecast.warnings, ..verdict.output(joined::TARGETS, targets(&plan.targets)) })
+    }
+
+    fn install(&self, machine: &dyn System, provider: &dyn Provider, plan: &Plan, step: &Step<'_>) -> Result<Verdict> {
+        let options = Options::read(step.low);
+        let done = self.attempt(provider, &asked(provider, &plan.targets), &options).perform(machine)?;
+        let warnings = done.report.warnings;
+        if !done.report.errors.is_empty() {
+            let inner = problem("installing package(s)", &done.report.errors, done.changes);
+            let comment = format!("An error was encountered while installing package(s): {}", inner.comment);
+            return Ok(Verdict { comment, warnings, ..inner });
+        }
+        let updated = |wish: &&Wish| {
+            let new = done.changes.get(&wish.name).and_then(|change| change.as_map()?.get("new")?.as_str());
+            new.is_some_and(|new| new.split(',').any(|version| Some(version) == wish.version.as_deref()))
+        };
+        let (good, failed): (Vec<&Wish>, Vec<&Wish>) = plan.targets.iter().partition(updated);
+        let names = |all: Vec<&Wish>| sorted(all.into_iter().map(|wish| wish.name.clone())).join(", ");
+        let result = Some(failed.is_empty());
+        let mut comment = Vec::new();
+        if !failed.is_empty() {
+            comment.push(format!("The following packages failed to update: {}", names(failed)));
+        }
+        if !good.is_empty() {
+            comment.push(format!("The following packages were successfully installed/upgraded: {}", names(good)));
+        }
+        if !plan.stay.is_empty() {
+            let shown = sorted(plan.stay.iter().map(|(name, _)| name.clone()));
+            comment.push(match shown.len() <= 10 {
+                true => format!("The following packages were already up-to-date: {}", shown.join(", ")),
+                false => format!("{} packages were already up-to-date ", shown.len()),
+            });
+        }
+        let verdict = Verdict::good(comment.join(" ")).changes(done.changes);
+        Ok(Verdict { result, warnings, ..verdict.output(joined::TARGETS, targets(&plan.targets)) })
+    }
+}
+
+pub fn up_to_date(wishes: &[Wish]) -> String {
+    match wishes {
+        [wish] => format!("Package {} is already up-to-date", wish.name),
+        wishes if wishes.len() > 10 => format!("All {} packages are up-to-date.", wishes.len()),
+        wishes => {
+            let names = sorted(wishes.iter().map(|wish| wish.name.clone()));
+            format!("All packages are up-to-date ({}).", names.join(", "))
+        }
+    }
+}
+
+fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+/// Most managers take the newest by themselves.
+fn asked(provider: &dyn Provider, targets: &[Wish]) -> Vec<Wish> {
+    let version = |wish: &Wish| wish.version.clone().filter(|_| !provider.install_upgrades());
+    targets.iter().map(|wish| Wish { name: wish.name.clone(), version: version(wish) }).collect()
+}
+
+fn targets(wishes: &[Wish]) -> Vec<Value> {
+    wishes.iter().map(|wish| wish.name.as_str().into()).collect()
+}

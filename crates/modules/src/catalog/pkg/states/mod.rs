@@ -1,0 +1,50 @@
+//! `pkg`'s states: which packages shall be there, in which versions.
+
+mod group;
+mod held;
+mod install;
+mod installed;
+mod joined;
+mod latest;
+mod uninstall;
+mod uptodate;
+
+pub use install::Attempt;
+
+use super::super::file::Flag;
+use super::super::{Decision, Join, State, StateEntry, Step, Thing, Touches, Verdict, state};
+use rocksalt_core::Map;
+
+pub const STATES: &[StateEntry] = &[
+    state::<group::GroupInstalled>(),
+    state::<held::Held>(),
+    state::<installed::Installed>(),
+    state::<latest::Latest>(),
+    state::<uninstall::Purged>(),
+    state::<uninstall::Removed>(),
+    state::<held::Unheld>(),
+    state::<uptodate::Uptodate>(),
+];
+
+/// One transaction at a time; and a package may bring anything.
+fn packages() -> Touches {
+    Touches::nothing().writes(Thing::Packages)
+}
+
+/// Salt's form for errors: a sentence, then all that the manager said.
+fn problem(doing: &str, errors: &[String], changes: Map) -> Verdict {
+    let mut text = format!("Problem encountered {doing}. Additional info follows:\n\nerrors:");
+    for error in errors {
+        let mut mark = "- ";
+        for line in error.trim_end().lines() {
+            text += &format!("\n    {mark}{line}");
+            mark = "  ";
+        }
+    }
+    Verdict::bad(text).changes(changes)
+}
+
+/// One of a few words, or how many there are.
+fn count(number: usize) -> (&'static str, &'static str) {
+    if number > 1 { ("s", "were") } else { ("", "was") }
+}

@@ -1,0 +1,164 @@
+//! `pkg.uptodate`: everything that is installed is as new as can be had.
+
+use std::collections::BTreeMap;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::provider::{Options, Provider, Target, Verb, Work, provider};
+use super::super::wishes;
+use super::super::{changes, refresh};
+use super::{Decision, Flag, State, Step, Touches, Verdict, problem};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Makes sure that there is nothing to upgrade.
+///
+/// ```yaml
+/// all of it:
+///   pkg.uptodate:
+///     - refresh: True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Uptodate {
+    /// Any text.
+    #[allow(dead_code, reason = "every state has one")]
+    name: String,
+    /// Fetch the lists of what there is first.
+    #[serde(default)]
+    refresh: Value,
+    /// Only these.
+    #[serde(default)]
+    pkgs: Value,
+    /// Whatever has to come or go for it may do so (apt's `dist-upgrade`).
+    #[serde(default)]
+    dist_upgrade: Flag,
+    /// Take packages that nobody has signed.
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    skip_verify: Value,
+    /// The repository (of apt: the release) to take them from.
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    fromrepo: Value,
+    /// Lists that are younger than this many seconds are not fetched anew.
+    #[serde(default)]
+    cache_valid_time: Value,
+    /// Put the packages' configuration files over changed ones (apt).
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    force_conf_new: Value,
+    /// Repositories to use besides (dnf).
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    enablerepo: Value,
+    /// Repositories not to use (dnf).
+    #[serde(default)]
+    #[allow(dead_code, reason = "read with the other options")]
+    disablerepo: Value,
+}
+
+impl State for Uptodate {
+    const NAME: &'static str = "pkg.uptodate";
+    /// None: only fresh lists can tell.
+    type Plan = Option<Work>;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Option<Work>>> {
+        if !matches!(self.refresh, Value::Bool(_) | Value::Null) {
+            return Ok(Decision::Settled(Verdict::bad("refresh must be either True or False")));
+        }
+        if !step.test && self.refresh.truth() {
+            return Ok(Decision::Change(None, Verdict::would("")));
+        }
+        let provider = provider(machine)?;
+        Ok(match self.find(machine, provider, step)? {
+            Err(verdict) => Decision::Settled(verdict),
+            Ok((work, new)) => {
+                let now = provider.packages(machine)?;
+                let changes = match provider.foresee(machine, &work).ok().flatten() {
+                    Some(Ok(found)) if step.test => changes::foreseen(&now, &found),
+                    _ => {
+                        let one = |(name, new): (&String, &String)| {
+                            let old = changes::text(&now.installed, name);
+                            (Value::from(name.as_str()), Value::from(changes::change(&old, new)))
+                        };
+                        new.iter().map(one).collect::<Map>()
+                    }
+                };
+                Decision::Change(Some(work), Verdict::would("System update will be performed").changes(changes))
+            }
+        })
+    }
+
+    fn apply(&self, work: Option<Work>, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let provider = provider(machine)?;
+        let work = match work {
+            Some(work) => work,
+            None => {
+                let seconds = super::joined::seconds(&self.cache_valid_time);
+                if let Err(said) = refresh::refresh(machine, provider, seconds)? {
+                    return Ok(Verdict::bad(said));
+                }
+                match self.find(machine, provider, step)? {
+                    Ok((work, _)) => work,
+                    Err(verdict) => return Ok(verdict),
+                }
+            }
+        };
+        let before = provider.packages(machine)?;
+        let report = provider.perform(machine, &work)?;
+        let after = provider.packages(machine)?;
+        let changes = changes::between(&before.installed, &after.installed);
+        let verdict = match report.errors.is_empty() {
+            false => problem("upgrading packages", &report.errors, changes),
+            true => {
+                let missing = work.targets.iter().filter(|target| !changes.contains_key(&target.name));
+                let missing: Vec<&str> = missing.map(|target| target.name.as_str()).collect();
+                match missing.is_empty() {
+                    true => Verdict::good("Upgrade ran successfully").changes(changes),
+                    false => {
+                        let text = format!("The following package(s) failed to update: {}", missing.join(", "));
+                        Verdict::bad(text).changes(changes)
+                    }
+                }
+            }
+        };
+        Ok(Verdict { warnings: report.warnings, ..verdict })
+    }
+
+    fn touches(&self) -> Touches {
+        super::packages()
+    }
+}
+
+/// What is to be done, and the versions that it brings.
+type Found = (Work, BTreeMap<String, String>);
+
+impl Uptodate {
+    /// The work and the new versions; a verdict if there is nothing to do.
+    #[allow(clippy::result_large_err, reason = "a verdict found on the way is how most runs end")]
+    fn find(&self, machine: &dyn Probe, provider: &dyn Provider, step: &Step<'_>) -> Result<Result<Found, Verdict>> {
+        let options = Options::read(step.low);
+        let mut new = match provider.upgrades(machine, &options, self.dist_upgrade.0)? {
+            Ok(new) => new,
+            Err(said) => return Ok(Err(Verdict::bad(said))),
+        };
+        let mut targets = Vec::new();
+        if self.pkgs.as_list().is_some() {
+            let Some(only) = wishes::of_packages(&self.pkgs) else {
+                return Ok(Err(Verdict::bad("Invalidly formatted \"pkgs\" parameter. See minion log.")));
+            };
+            if let Err(error) = wishes::sound_names(&only) {
+                return Ok(Err(Verdict::bad(error.to_string())));
+            }
+            new.retain(|name, _| only.iter().any(|wish| wish.name == *name));
+            targets.extend(new.keys().map(|name| Target { name: name.clone(), version: None, file: None }));
+        }
+        if new.is_empty() {
+            return Ok(Err(Verdict::good("System is already up-to-date")));
+        }
+        let verb = if self.dist_upgrade.0 && targets.is_empty() { Verb::DistUpgrade } else { Verb::Upgrade };
+        Ok(Ok((Work { verb, targets, downgrade: false, held: false, options }, new)))
+    }
+}

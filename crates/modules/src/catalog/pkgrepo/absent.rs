@@ -1,0 +1,132 @@
+//! `pkgrepo.absent`: a repository is not configured.
+
+use std::path::{Path, PathBuf};
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::apt::Sources;
+use super::work::Work;
+use super::{Decision, Form, State, Step, Touches, Verdict, form, ini, key, sources};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Makes sure that packages are not had from a repository.
+///
+/// ```yaml
+/// deb https://packages.example.com/debian stable main:
+///   pkgrepo.absent
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Absent {
+    /// For apt the line of a sources list, else the repository's id.
+    name: String,
+    /// The key that goes with it (apt): the file that has it and no other is removed.
+    #[serde(default)]
+    keyid: Value,
+    /// Taken and ignored.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+pub struct Plan {
+    work: Work,
+    done: Verdict,
+}
+
+impl State for Absent {
+    const NAME: &'static str = "pkgrepo.absent";
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        match form(machine)? {
+            Form::Apt => self.plan_apt(machine),
+            Form::Ini(family) => self.plan_ini(machine, &family),
+        }
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        plan.work.perform(machine, step.saltenv)?;
+        Ok(plan.done)
+    }
+
+    fn touches(&self) -> Touches {
+        sources()
+    }
+}
+
+impl Absent {
+    fn plan_apt(&self, machine: &dyn Probe) -> Result<Decision<Plan>> {
+        let before = Sources::read(machine)?;
+        let mut after = before.clone();
+        match before.find(&self.name) {
+            Err(error) => {
+                let text = format!("Failed to configure repo '{}': {error}", self.name);
+                return Ok(Decision::Settled(Verdict::bad(text)));
+            }
+            Ok(None) => return Ok(Decision::Settled(self.gone())),
+            Ok(Some(_)) => {}
+        }
+        if !after.take(&self.name)? {
+            // Another architecture, or none of its components.
+            return Ok(Decision::Settled(self.gone()));
+        }
+        let mut files = after.changed(&before);
+        let mut text = format!("Removed repo {}", self.name);
+        let mut changes = Map::from_iter([("repo".into(), self.name.as_str().into())]);
+        if self.keyid.truth() {
+            let id = self.keyid.to_string();
+            match key_file(machine, &id) {
+                Some(path) => {
+                    files.push((path, None));
+                    text += &format!(", and keyid {id}");
+                    changes.insert("keyid", id);
+                }
+                None => text += &format!(", and there was no key {id}"),
+            }
+        }
+        Ok(self.decided(Work { files, key: None, refresh: true }, text, changes))
+    }
+
+    fn plan_ini(&self, machine: &dyn Probe, family: &str) -> Result<Decision<Plan>> {
+        let is_meant = |one: &ini::Repository| one.id == self.name;
+        let files = ini::read_all(machine, family)?;
+        let Some(mut file) = files.into_iter().find(|file| file.repositories.iter().any(is_meant)) else {
+            return Ok(Decision::Settled(self.gone()));
+        };
+        file.repositories.retain(|one| !is_meant(one));
+        let content = (!file.repositories.is_empty()).then(|| file.write());
+        let work = Work { files: vec![(file.path.clone(), content)], key: None, refresh: false };
+        let changes = Map::from_iter([("repo".into(), self.name.as_str().into())]);
+        Ok(self.decided(work, format!("Removed repo {}", self.name), changes))
+    }
+
+    fn gone(&self) -> Verdict {
+        Verdict::good(format!("Package repo {} is absent", self.name))
+    }
+
+    fn decided(&self, work: Work, text: String, changes: Map) -> Decision<Plan> {
+        let would = format!(
+            "Package repo '{}' will be removed. This may cause pkg states to behave differently than stated if this \
+             action is repeated without test=True, due to the differences in the configured repositories.",
+            self.name
+        );
+        let done = Verdict::good(text).changes(changes.clone());
+        Decision::Change(Plan { work, done }, Verdict::would(would).changes(changes))
+    }
+}
+
+/// The file that has this key and no other.
+fn key_file(machine: &dyn Probe, id: &str) -> Option<PathBuf> {
+    for folder in ["/etc/apt/keyrings", "/etc/apt/trusted.gpg.d"] {
+        for name in machine.list(Path::new(folder)).unwrap_or_default() {
+            let path = Path::new(folder).join(name);
+            let Some(bytes) = machine.read(&path).ok().and_then(|content| key::bare(&content).ok()) else { continue };
+            if key::is_among(id, &key::fingerprints(&bytes)) && key::main_keys(&bytes) == 1 {
+                return Some(path);
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,42 @@
+//! `pkgrepo`: where a target's packages come from.
+//!
+//! The functions are `pkg`'s (`pkg.list_repos` …), as Salt has them.
+
+mod absent;
+mod apt;
+pub mod functions;
+mod ini;
+mod key;
+mod managed;
+mod work;
+
+use rocksalt_core::Value;
+
+use super::file::Flag;
+use super::{Decision, Function, State, StateEntry, Step, Thing, Touches, Verdict, state};
+use crate::machine::Probe;
+use crate::{Error, Result};
+
+pub const STATES: &[StateEntry] = &[state::<absent::Absent>(), state::<managed::Managed>()];
+
+/// How a system keeps its repositories.
+enum Form {
+    Apt,
+    /// In `.repo` files, for a family of systems.
+    Ini(String),
+}
+
+fn form(machine: &dyn Probe) -> Result<Form> {
+    let grains = machine.grains();
+    let family = grains.get("os_family").and_then(Value::as_str).unwrap_or_default();
+    match family {
+        "Debian" => Ok(Form::Apt),
+        "RedHat" | "Suse" => Ok(Form::Ini(family.to_owned())),
+        _ => Err(Error::failed("Repo management not implemented on this platform")),
+    }
+}
+
+/// What is fetched next depends on it, and whoever installs reads it.
+fn sources() -> Touches {
+    Touches::nothing().writes(Thing::Packages)
+}

@@ -1,0 +1,434 @@
+//! Databases, tablespaces, and queries.
+
+use rocksalt_core::Map;
+use serde::Deserialize;
+
+use super::super::Function;
+use super::super::client::{Names, Server};
+use super::super::quote::{identifier, literal, without_commands, word};
+use super::super::sql::text;
+use super::super::states::{databases, give_all, tablespaces};
+use super::by_name;
+use crate::Result;
+use crate::catalog::file::Flag;
+use crate::machine::System;
+
+/// Gives a database another owner or another tablespace.
+///
+/// ```text
+/// rocksalt '*' postgres.db_alter shop owner=frank
+/// rocksalt '*' postgres.db_alter shop owner=frank owner_recurse=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DbAlter {
+    /// The database's name.
+    name: String,
+    /// The tablespace.
+    #[serde(default)]
+    tablespace: Option<String>,
+    /// The owner's name.
+    #[serde(default)]
+    owner: Option<String>,
+    /// Give the owner all that is in it, too.
+    #[serde(default)]
+    owner_recurse: Flag,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for DbAlter {
+    const NAME: &'static str = "postgres.db_alter";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let name = identifier(&self.name);
+        if let Some(tablespace) = &self.tablespace {
+            server.must(machine, &format!("ALTER DATABASE {name} SET TABLESPACE {};", identifier(tablespace)), &[])?;
+        }
+        match &self.owner {
+            Some(owner) if self.owner_recurse.0 => {
+                let on = server.on(&self.name);
+                on.must(machine, &give_all(machine, &on, &self.name, owner)?, &[])?;
+            }
+            Some(owner) => {
+                server.must(machine, &format!("ALTER DATABASE {name} OWNER TO {};", identifier(owner)), &[])?
+            }
+            None => {}
+        }
+        Ok(true)
+    }
+}
+
+/// Makes a database.
+///
+/// ```text
+/// rocksalt '*' postgres.db_create shop
+/// rocksalt '*' postgres.db_create shop owner=frank template=template0 encoding=UTF8
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DbCreate {
+    /// The database's name.
+    name: String,
+    /// The tablespace.
+    #[serde(default)]
+    tablespace: Option<String>,
+    /// The character encoding.
+    #[serde(default)]
+    encoding: Option<String>,
+    /// How texts are sorted.
+    #[serde(default)]
+    lc_collate: Option<String>,
+    /// What letters are.
+    #[serde(default)]
+    lc_ctype: Option<String>,
+    /// The owner's name.
+    #[serde(default)]
+    owner: Option<String>,
+    /// The database that it is a copy of.
+    #[serde(default)]
+    template: Option<String>,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for DbCreate {
+    const NAME: &'static str = "postgres.db_create";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let clauses = [
+            ("TABLESPACE", self.tablespace.as_deref().map(identifier)),
+            ("OWNER", self.owner.as_deref().map(identifier)),
+            ("TEMPLATE", self.template.as_deref().map(identifier)),
+            ("ENCODING", self.encoding.as_deref().map(literal)),
+            ("LC_COLLATE", self.lc_collate.as_deref().map(literal)),
+            ("LC_CTYPE", self.lc_ctype.as_deref().map(literal)),
+        ];
+        let clause = |(key, value): &(&str, Option<String>)| value.as_ref().map(|value| format!(" {key} = {value}"));
+        let clauses: String = clauses.iter().filter_map(clause).collect();
+        server.must(machine, &format!("CREATE DATABASE {}{clauses};", identifier(&self.name)), &[])?;
+        Ok(true)
+    }
+}
+
+/// Whether there is such a database.
+///
+/// ```text
+/// rocksalt '*' postgres.db_exists shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DbExists {
+    /// The database's name.
+    name: String,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for DbExists {
+    const NAME: &'static str = "postgres.db_exists";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        Ok(!databases(machine, &server, Some(&self.name))?.is_empty())
+    }
+}
+
+/// All databases, with what there is to know of them.
+///
+/// ```text
+/// rocksalt '*' postgres.db_list
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DbList {
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for DbList {
+    const NAME: &'static str = "postgres.db_list";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        Ok(by_name(databases(machine, &server, None)?, "Name"))
+    }
+}
+
+/// Removes a database with all that is in it.
+///
+/// ```text
+/// rocksalt '*' postgres.db_remove shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DbRemove {
+    /// The database's name.
+    name: String,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for DbRemove {
+    const NAME: &'static str = "postgres.db_remove";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        server.must(machine, &format!("DROP DATABASE {};", identifier(&self.name)), &[])?;
+        Ok(true)
+    }
+}
+
+/// Gives a database and all that users have made in it to somebody.
+///
+/// ```text
+/// rocksalt '*' postgres.owner_to shop frank
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct OwnerTo {
+    /// The database's name.
+    dbname: String,
+    /// The new owner's name.
+    ownername: String,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for OwnerTo {
+    const NAME: &'static str = "postgres.owner_to";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let on = server.on(&self.dbname);
+        on.must(machine, &give_all(machine, &on, &self.dbname, &self.ownername)?, &[])?;
+        Ok(true)
+    }
+}
+
+/// The rows of a query.
+///
+/// ```text
+/// rocksalt '*' postgres.psql_query 'SELECT * FROM pg_stat_activity'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct PsqlQuery {
+    /// The query.
+    query: String,
+    /// It may change something.
+    #[serde(default)]
+    write: Flag,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for PsqlQuery {
+    const NAME: &'static str = "postgres.psql_query";
+    type Output = Vec<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let query = without_commands(self.query.trim().trim_end_matches(';'))?;
+        match self.write.0 {
+            true => server.run(machine, query),
+            false => server.ask(machine, query),
+        }
+    }
+}
+
+/// Changes name, owner or options of a tablespace.
+///
+/// ```text
+/// rocksalt '*' postgres.tablespace_alter fast new_owner=frank
+/// rocksalt '*' postgres.tablespace_alter fast set_option='{seq_page_cost: 1.1}'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct TablespaceAlter {
+    /// The tablespace's name.
+    name: String,
+    /// Its new name.
+    #[serde(default)]
+    new_name: Option<String>,
+    /// Its new owner.
+    #[serde(default)]
+    new_owner: Option<String>,
+    /// Options to set.
+    #[serde(default)]
+    set_option: Option<Map>,
+    /// An option to forget.
+    #[serde(default)]
+    reset_option: Option<String>,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for TablespaceAlter {
+    const NAME: &'static str = "postgres.tablespace_alter";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let name = identifier(&self.name);
+        let mut statements = String::new();
+        for (key, value) in self.set_option.iter().flat_map(Map::iter) {
+            let (key, value) = (key.to_string(), value.to_string());
+            statements += &format!("ALTER TABLESPACE {name} SET ({} = {});\n", word(&key)?, word(&value)?);
+        }
+        if let Some(option) = &self.reset_option {
+            statements += &format!("ALTER TABLESPACE {name} RESET ({});\n", word(option)?);
+        }
+        if let Some(owner) = &self.new_owner {
+            statements += &format!("ALTER TABLESPACE {name} OWNER TO {};\n", identifier(owner));
+        }
+        if let Some(new) = &self.new_name {
+            statements += &format!("ALTER TABLESPACE {name} RENAME TO {};\n", identifier(new));
+        }
+        server.must(machine, &statements, &[])?;
+        Ok(true)
+    }
+}
+
+/// Makes a tablespace.
+///
+/// ```text
+/// rocksalt '*' postgres.tablespace_create fast /srv/fast
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct TablespaceCreate {
+    /// The tablespace's name.
+    name: String,
+    /// The directory, which must be there and be the server's.
+    location: String,
+    /// Options such as `seq_page_cost`.
+    #[serde(default)]
+    options: Option<Map>,
+    /// The owner's name.
+    #[serde(default)]
+    owner: Option<String>,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for TablespaceCreate {
+    const NAME: &'static str = "postgres.tablespace_create";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let mut set = Vec::new();
+        for (key, value) in self.options.iter().flat_map(Map::iter) {
+            let (key, value) = (key.to_string(), value.to_string());
+            set.push(format!("{} = {}", word(&key)?, word(&value)?));
+        }
+        let owner = self.owner.as_deref().map(|owner| format!(" OWNER {}", identifier(owner))).unwrap_or_default();
+        let with = if set.is_empty() { String::new() } else { format!(" WITH ({})", set.join(", ")) };
+        let (name, place) = (identifier(&self.name), literal(&self.location));
+        server.must(machine, &format!("CREATE TABLESPACE {name}{owner} LOCATION {place}{with};"), &[])?;
+        Ok(true)
+    }
+}
+
+/// Whether there is such a tablespace.
+///
+/// ```text
+/// rocksalt '*' postgres.tablespace_exists fast
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct TablespaceExists {
+    /// The tablespace's name.
+    name: String,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for TablespaceExists {
+    const NAME: &'static str = "postgres.tablespace_exists";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        Ok(!tablespaces(machine, &server, Some(&self.name))?.is_empty())
+    }
+}
+
+/// All tablespaces, with what there is to know of them.
+///
+/// ```text
+/// rocksalt '*' postgres.tablespace_list
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct TablespaceList {
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for TablespaceList {
+    const NAME: &'static str = "postgres.tablespace_list";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        Ok(by_name(tablespaces(machine, &server, None)?, "Name"))
+    }
+}
+
+/// Removes a tablespace.
+///
+/// ```text
+/// rocksalt '*' postgres.tablespace_remove fast
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct TablespaceRemove {
+    /// The tablespace's name.
+    name: String,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for TablespaceRemove {
+    const NAME: &'static str = "postgres.tablespace_remove";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        server.must(machine, &format!("DROP TABLESPACE {};", identifier(&self.name)), &[])?;
+        Ok(true)
+    }
+}
+
+/// The version of the server.
+///
+/// ```text
+/// rocksalt '*' postgres.version
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Version {
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for Version {
+    const NAME: &'static str = "postgres.version";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let rows = server.ask(machine, "SELECT pg_catalog.current_setting('server_version') AS version")?;
+        Ok(rows.first().map(|row| text(row, "version").to_owned()).unwrap_or_default())
+    }
+}

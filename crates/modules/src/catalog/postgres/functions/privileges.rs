@@ -1,0 +1,170 @@
+//! What roles may do.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::Function;
+use super::super::client::{Names, Server};
+use super::super::privileges::{self, Kind, Object};
+use super::super::states::public;
+use crate::Result;
+use crate::catalog::file::Flag;
+use crate::machine::System;
+
+/// Whether a role has privileges on something, or is in a group.
+///
+/// ```text
+/// rocksalt '*' postgres.has_privileges frank orders table SELECT,INSERT maintenance_db=shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct HasPrivileges {
+    /// The role's name; `public` is everybody.
+    name: String,
+    /// The object; `ALL` for all of a schema.
+    object_name: String,
+    /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
+    object_type: String,
+    /// The privileges, with commas between them.
+    #[serde(default)]
+    privileges: Value,
+    /// It may pass them on.
+    #[serde(default)]
+    grant_option: Flag,
+    /// The schema that tables, sequences and functions are in.
+    #[serde(default = "public")]
+    prepend: String,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for HasPrivileges {
+    const NAME: &'static str = "postgres.has_privileges";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
+        let wished = privileges::wished(&self.privileges, object.kind)?;
+        object.allows(machine, &server, &self.name, &wished, self.grant_option.0)
+    }
+}
+
+/// Grants privileges on something to a role; false if it has them.
+///
+/// ```text
+/// rocksalt '*' postgres.privileges_grant frank orders table SELECT,INSERT maintenance_db=shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct PrivilegesGrant {
+    /// The role's name; `public` is everybody.
+    name: String,
+    /// The object; `ALL` for all of a schema.
+    object_name: String,
+    /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
+    object_type: String,
+    /// The privileges, with commas between them.
+    #[serde(default)]
+    privileges: Value,
+    /// It may pass them on.
+    #[serde(default)]
+    grant_option: Flag,
+    /// The schema that tables, sequences and functions are in.
+    #[serde(default = "public")]
+    prepend: String,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for PrivilegesGrant {
+    const NAME: &'static str = "postgres.privileges_grant";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
+        let wished = privileges::wished(&self.privileges, object.kind)?;
+
+        if object.allows(machine, &server, &self.name, &wished, self.grant_option.0)? {
+            return Ok(false);
+        }
+        server.must(machine, &format!("{};", object.grant(&self.name, &wished, self.grant_option.0)?), &[])?;
+        Ok(true)
+    }
+}
+
+/// Who has which privileges on something, and whether they may be passed on.
+///
+/// ```text
+/// rocksalt '*' postgres.privileges_list orders table maintenance_db=shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct PrivilegesList {
+    /// The object.
+    name: String,
+    /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
+    object_type: String,
+    /// The schema that tables, sequences and functions are in.
+    #[serde(default = "public")]
+    prepend: String,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for PrivilegesList {
+    const NAME: &'static str = "postgres.privileges_list";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let object = Object::new(&self.name, &self.object_type, &self.prepend)?;
+        if object.kind == Kind::Group {
+            let members = object.members(machine, &server)?;
+            return Ok(members.into_iter().map(|(name, admin)| (name.into(), Value::Bool(admin))).collect());
+        }
+        Ok(privileges::told(&object.access(machine, &server)?))
+    }
+}
+
+/// Takes privileges on something from a role; false if it has none of them.
+///
+/// ```text
+/// rocksalt '*' postgres.privileges_revoke frank orders table SELECT,INSERT maintenance_db=shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct PrivilegesRevoke {
+    /// The role's name; `public` is everybody.
+    name: String,
+    /// The object; `ALL` for all of a schema.
+    object_name: String,
+    /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
+    object_type: String,
+    /// The privileges, with commas between them.
+    #[serde(default)]
+    privileges: Value,
+    /// The schema that tables, sequences and functions are in.
+    #[serde(default = "public")]
+    prepend: String,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for PrivilegesRevoke {
+    const NAME: &'static str = "postgres.privileges_revoke";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
+        let wished = privileges::wished(&self.privileges, object.kind)?;
+
+        if !object.allows_some(machine, &server, &self.name, &wished)? {
+            return Ok(false);
+        }
+        server.must(machine, &format!("{};", object.revoke(&self.name, &wished)?), &[])?;
+        Ok(true)
+    }
+}

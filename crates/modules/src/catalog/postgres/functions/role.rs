@@ -1,0 +1,429 @@
+//! Users and groups.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::Function;
+use super::super::client::{Names, Server};
+use super::super::quote::identifier;
+use super::super::role::{self, Difference, Wish};
+use crate::Result;
+use crate::catalog::file::Flag;
+use crate::machine::System;
+
+/// Makes a group; false if it is there.
+///
+/// ```text
+/// rocksalt '*' postgres.group_create readers
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GroupCreate {
+    /// The group's name.
+    groupname: String,
+    /// May make databases.
+    #[serde(default)]
+    createdb: Option<bool>,
+    /// May make roles.
+    #[serde(default)]
+    createroles: Option<bool>,
+    /// How the password is kept: `scram-sha-256`, `md5`, or false to leave that to the server.
+    #[serde(default)]
+    encrypted: Value,
+    /// May log in.
+    #[serde(default)]
+    login: Option<bool>,
+    /// Has the privileges of its groups.
+    #[serde(default)]
+    inherit: Option<bool>,
+    /// May do everything.
+    #[serde(default)]
+    superuser: Option<bool>,
+    /// May replicate.
+    #[serde(default)]
+    replication: Option<bool>,
+    /// The password.
+    #[serde(default)]
+    rolepassword: Option<String>,
+    /// Groups that it is in: a list, or a text with commas.
+    #[serde(default)]
+    groups: Value,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for GroupCreate {
+    const NAME: &'static str = "postgres.group_create";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let wish = Wish {
+            createdb: self.createdb,
+            createroles: self.createroles,
+            superuser: self.superuser,
+            replication: self.replication,
+            inherit: self.inherit,
+            login: self.login,
+            password: self.rolepassword.as_deref(),
+            encrypted: self.encrypted,
+            refresh_password: true,
+            valid_until: None,
+            groups: self.groups,
+        };
+
+        if role::find(machine, &server, &self.groupname, false)?.is_some() {
+            return Ok(false);
+        }
+        let difference = wish.create(machine, &server, &self.groupname, false)?;
+        perform(machine, &server, &difference)
+    }
+}
+
+/// Removes a group; false if it is not there.
+///
+/// ```text
+/// rocksalt '*' postgres.group_remove readers
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GroupRemove {
+    /// The group's name.
+    groupname: String,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for GroupRemove {
+    const NAME: &'static str = "postgres.group_remove";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        if role::find(machine, &server, &self.groupname, false)?.is_none() {
+            return Ok(false);
+        }
+        server.must(machine, &format!("DROP ROLE {};", identifier(&self.groupname)), &[])?;
+        Ok(true)
+    }
+}
+
+/// Changes a group; false if it is not there.
+///
+/// ```text
+/// rocksalt '*' postgres.group_update readers login=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GroupUpdate {
+    /// The group's name.
+    groupname: String,
+    /// May make databases.
+    #[serde(default)]
+    createdb: Option<bool>,
+    /// May make roles.
+    #[serde(default)]
+    createroles: Option<bool>,
+    /// How the password is kept: `scram-sha-256`, `md5`, or false to leave that to the server.
+    #[serde(default)]
+    encrypted: Value,
+    /// May log in.
+    #[serde(default)]
+    login: Option<bool>,
+    /// Has the privileges of its groups.
+    #[serde(default)]
+    inherit: Option<bool>,
+    /// May do everything.
+    #[serde(default)]
+    superuser: Option<bool>,
+    /// May replicate.
+    #[serde(default)]
+    replication: Option<bool>,
+    /// The password.
+    #[serde(default)]
+    rolepassword: Option<String>,
+    /// Groups that it is in: a list, or a text with commas.
+    #[serde(default)]
+    groups: Value,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for GroupUpdate {
+    const NAME: &'static str = "postgres.group_update";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let wish = Wish {
+            createdb: self.createdb,
+            createroles: self.createroles,
+            superuser: self.superuser,
+            replication: self.replication,
+            inherit: self.inherit,
+            login: self.login,
+            password: self.rolepassword.as_deref(),
+            encrypted: self.encrypted,
+            refresh_password: true,
+            valid_until: None,
+            groups: self.groups,
+        };
+
+        let Some(role) = role::find(machine, &server, &self.groupname, false)? else { return Ok(false) };
+        let difference = wish.update(machine, &server, &self.groupname, &role)?;
+        perform(machine, &server, &difference)
+    }
+}
+
+/// Makes a user; false if it is there.
+///
+/// ```text
+/// rocksalt '*' postgres.user_create frank rolepassword=secret
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct UserCreate {
+    /// The user's name.
+    username: String,
+    /// May make databases.
+    #[serde(default)]
+    createdb: Option<bool>,
+    /// May make roles.
+    #[serde(default)]
+    createroles: Option<bool>,
+    /// How the password is kept: `scram-sha-256`, `md5`, or false to leave that to the server.
+    #[serde(default)]
+    encrypted: Value,
+    /// May log in.
+    #[serde(default)]
+    login: Option<bool>,
+    /// Has the privileges of its groups.
+    #[serde(default)]
+    inherit: Option<bool>,
+    /// May do everything.
+    #[serde(default)]
+    superuser: Option<bool>,
+    /// May replicate.
+    #[serde(default)]
+    replication: Option<bool>,
+    /// The password.
+    #[serde(default)]
+    rolepassword: Option<String>,
+    /// Until when the password holds.
+    #[serde(default)]
+    valid_until: Option<String>,
+    /// Groups that it is in: a list, or a text with commas.
+    #[serde(default)]
+    groups: Value,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for UserCreate {
+    const NAME: &'static str = "postgres.user_create";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let wish = Wish {
+            createdb: self.createdb,
+            createroles: self.createroles,
+            superuser: self.superuser,
+            replication: self.replication,
+            inherit: self.inherit,
+            login: self.login,
+            password: self.rolepassword.as_deref(),
+            encrypted: self.encrypted,
+            refresh_password: true,
+            valid_until: self.valid_until.as_deref(),
+            groups: self.groups,
+        };
+
+        if role::find(machine, &server, &self.username, false)?.is_some() {
+            return Ok(false);
+        }
+        let difference = wish.create(machine, &server, &self.username, true)?;
+        perform(machine, &server, &difference)
+    }
+}
+
+/// Removes a user; false if it is not there.
+///
+/// ```text
+/// rocksalt '*' postgres.user_remove frank
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct UserRemove {
+    /// The user's name.
+    username: String,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for UserRemove {
+    const NAME: &'static str = "postgres.user_remove";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        if role::find(machine, &server, &self.username, false)?.is_none() {
+            return Ok(false);
+        }
+        server.must(machine, &format!("DROP ROLE {};", identifier(&self.username)), &[])?;
+        Ok(true)
+    }
+}
+
+/// Changes a user; false if it is not there.
+///
+/// ```text
+/// rocksalt '*' postgres.user_update frank createdb=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct UserUpdate {
+    /// The user's name.
+    username: String,
+    /// May make databases.
+    #[serde(default)]
+    createdb: Option<bool>,
+    /// May make roles.
+    #[serde(default)]
+    createroles: Option<bool>,
+    /// How the password is kept: `scram-sha-256`, `md5`, or false to leave that to the server.
+    #[serde(default)]
+    encrypted: Value,
+    /// May log in.
+    #[serde(default)]
+    login: Option<bool>,
+    /// Has the privileges of its groups.
+    #[serde(default)]
+    inherit: Option<bool>,
+    /// May do everything.
+    #[serde(default)]
+    superuser: Option<bool>,
+    /// May replicate.
+    #[serde(default)]
+    replication: Option<bool>,
+    /// The password.
+    #[serde(default)]
+    rolepassword: Option<String>,
+    /// Until when the password holds.
+    #[serde(default)]
+    valid_until: Option<String>,
+    /// Groups that it is in: a list, or a text with commas.
+    #[serde(default)]
+    groups: Value,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for UserUpdate {
+    const NAME: &'static str = "postgres.user_update";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let wish = Wish {
+            createdb: self.createdb,
+            createroles: self.createroles,
+            superuser: self.superuser,
+            replication: self.replication,
+            inherit: self.inherit,
+            login: self.login,
+            password: self.rolepassword.as_deref(),
+            encrypted: self.encrypted,
+            refresh_password: true,
+            valid_until: self.valid_until.as_deref(),
+            groups: self.groups,
+        };
+
+        let Some(role) = role::find(machine, &server, &self.username, false)? else { return Ok(false) };
+        let difference = wish.update(machine, &server, &self.username, &role)?;
+        perform(machine, &server, &difference)
+    }
+}
+
+/// What there is to know of a role; null if there is none.
+///
+/// ```text
+/// rocksalt '*' postgres.role_get postgres
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RoleGet {
+    /// The role's name.
+    name: String,
+    /// With the verifier of the password.
+    #[serde(default)]
+    return_password: Flag,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for RoleGet {
+    const NAME: &'static str = "postgres.role_get";
+    type Output = Option<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Option<Map>> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        role::find(machine, &server, &self.name, self.return_password.0)
+    }
+}
+
+/// Whether there is such a role.
+///
+/// ```text
+/// rocksalt '*' postgres.user_exists frank
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct UserExists {
+    /// The role's name.
+    name: String,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for UserExists {
+    const NAME: &'static str = "postgres.user_exists";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        Ok(role::find(machine, &server, &self.name, false)?.is_some())
+    }
+}
+
+/// All roles, with what there is to know of them.
+///
+/// ```text
+/// rocksalt '*' postgres.user_list
+/// rocksalt '*' postgres.user_list return_password=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct UserList {
+    /// With the verifier of the password.
+    #[serde(default)]
+    return_password: Flag,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for UserList {
+    const NAME: &'static str = "postgres.user_list";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        role::list(machine, &server, None, self.return_password.0)
+    }
+}
+
+fn perform(machine: &dyn System, server: &Server, difference: &Difference) -> Result<bool> {
+    let secrets: Vec<&str> = difference.secrets.iter().map(String::as_str).collect();
+    server.must(machine, &difference.statements, &secrets)?;
+    Ok(true)
+}

@@ -1,0 +1,490 @@
+//! Schemas, languages and extensions.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::Function;
+use super::super::client::{Names, Server};
+use super::super::quote::{identifier, literal};
+use super::super::sql::text;
+use super::super::states::{extensions, has_language, schemas};
+use super::by_name;
+use crate::Result;
+use crate::catalog::file::Flag;
+use crate::machine::System;
+
+/// Makes a schema; false if it is there.
+///
+/// ```text
+/// rocksalt '*' postgres.schema_create shop sales owner=frank
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SchemaCreate {
+    /// The database's name.
+    dbname: String,
+    /// The schema's name.
+    name: String,
+    /// The owner's name.
+    #[serde(default)]
+    owner: Option<String>,
+    /// How to reach the server: `user` (of the operating system), `db_user`, `db_password`, `db_host`, `db_port`.
+    kwargs: Map,
+}
+
+impl Function for SchemaCreate {
+    const NAME: &'static str = "postgres.schema_create";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let server = server.on(&self.dbname);
+        if !schemas(machine, &server, Some(&self.name))?.is_empty() {
+            return Ok(false);
+        }
+        let owner =
+            self.owner.as_deref().map(|owner| format!(" AUTHORIZATION {}", identifier(owner))).unwrap_or_default();
+        server.must(machine, &format!("CREATE SCHEMA {}{owner};", identifier(&self.name)), &[])?;
+        Ok(true)
+    }
+}
+
+/// Whether a database has such a schema.
+///
+/// ```text
+/// rocksalt '*' postgres.schema_exists shop sales
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SchemaExists {
+    /// The database's name.
+    dbname: String,
+    /// The schema's name.
+    name: String,
+    /// How to reach the server: `user` (of the operating system), `db_user`, `db_password`, `db_host`, `db_port`.
+    kwargs: Map,
+}
+
+impl Function for SchemaExists {
+    const NAME: &'static str = "postgres.schema_exists";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        Ok(!schemas(machine, &server.on(&self.dbname), Some(&self.name))?.is_empty())
+    }
+}
+
+/// Owner and access list of a schema; null if there is none.
+///
+/// ```text
+/// rocksalt '*' postgres.schema_get shop sales
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SchemaGet {
+    /// The database's name.
+    dbname: String,
+    /// The schema's name.
+    name: String,
+    /// How to reach the server: `user` (of the operating system), `db_user`, `db_password`, `db_host`, `db_port`.
+    kwargs: Map,
+}
+
+impl Function for SchemaGet {
+    const NAME: &'static str = "postgres.schema_get";
+    type Output = Option<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Option<Map>> {
+        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let rows = by_name(schemas(machine, &server.on(&self.dbname), Some(&self.name))?, "name");
+        Ok(rows.get(&self.name).and_then(Value::as_map).cloned())
+    }
+}
+
+/// All schemas of a database, with owner and access list.
+///
+/// ```text
+/// rocksalt '*' postgres.schema_list shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SchemaList {
+    /// The database's name.
+    dbname: String,
+    /// How to reach the server: `user` (of the operating system), `db_user`, `db_password`, `db_host`, `db_port`.
+    kwargs: Map,
+}
+
+impl Function for SchemaList {
+    const NAME: &'static str = "postgres.schema_list";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        Ok(by_name(schemas(machine, &server.on(&self.dbname), None)?, "name"))
+    }
+}
+
+/// Removes a schema; false if it is not there.
+///
+/// ```text
+/// rocksalt '*' postgres.schema_remove shop sales
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SchemaRemove {
+    /// The database's name.
+    dbname: String,
+    /// The schema's name.
+    name: String,
+    /// How to reach the server: `user` (of the operating system), `db_user`, `db_password`, `db_host`, `db_port`.
+    kwargs: Map,
+}
+
+impl Function for SchemaRemove {
+    const NAME: &'static str = "postgres.schema_remove";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let server = server.on(&self.dbname);
+        if schemas(machine, &server, Some(&self.name))?.is_empty() {
+            return Ok(false);
+        }
+        server.must(machine, &format!("DROP SCHEMA {};", identifier(&self.name)), &[])?;
+        Ok(true)
+    }
+}
+
+/// Brings a language into a database; false if it is there.
+///
+/// ```text
+/// rocksalt '*' postgres.language_create plperl shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct LanguageCreate {
+    /// The language's name.
+    name: String,
+    /// The database's name.
+    maintenance_db: String,
+    /// How to reach the server: `user`, `host`, `port`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for LanguageCreate {
+    const NAME: &'static str = "postgres.language_create";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = server.on(&self.maintenance_db);
+        if has_language(machine, &server, &self.name)? {
+            return Ok(false);
+        }
+        server.must(machine, &format!("CREATE LANGUAGE {};", identifier(&self.name)), &[])?;
+        Ok(true)
+    }
+}
+
+/// Whether a database has a language.
+///
+/// ```text
+/// rocksalt '*' postgres.language_exists plpgsql shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct LanguageExists {
+    /// The language's name.
+    name: String,
+    /// The database's name.
+    maintenance_db: String,
+    /// How to reach the server: `user`, `host`, `port`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for LanguageExists {
+    const NAME: &'static str = "postgres.language_exists";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        has_language(machine, &server.on(&self.maintenance_db), &self.name)
+    }
+}
+
+/// The languages of a database.
+///
+/// ```text
+/// rocksalt '*' postgres.language_list shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct LanguageList {
+    /// The database's name.
+    maintenance_db: String,
+    /// How to reach the server: `user`, `host`, `port`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for LanguageList {
+    const NAME: &'static str = "postgres.language_list";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let rows =
+            server.on(&self.maintenance_db).ask(machine, "SELECT l.lanname AS name FROM pg_catalog.pg_language l")?;
+        Ok(rows.iter().map(|row| (text(row, "name").into(), text(row, "name").into())).collect())
+    }
+}
+
+/// Removes a language from a database; false if it is not there.
+///
+/// ```text
+/// rocksalt '*' postgres.language_remove plperl shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct LanguageRemove {
+    /// The language's name.
+    name: String,
+    /// The database's name.
+    maintenance_db: String,
+    /// How to reach the server: `user`, `host`, `port`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for LanguageRemove {
+    const NAME: &'static str = "postgres.language_remove";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = server.on(&self.maintenance_db);
+        if !has_language(machine, &server, &self.name)? {
+            return Ok(false);
+        }
+        server.must(machine, &format!("DROP LANGUAGE {};", identifier(&self.name)), &[])?;
+        Ok(true)
+    }
+}
+
+/// The extensions that could be installed.
+///
+/// ```text
+/// rocksalt '*' postgres.available_extensions
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct AvailableExtensions {
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for AvailableExtensions {
+    const NAME: &'static str = "postgres.available_extensions";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        Ok(by_name(extensions(machine, &server, "available", None)?, "name"))
+    }
+}
+
+/// Brings an extension into a database, `maintenance_db`.
+///
+/// ```text
+/// rocksalt '*' postgres.create_extension hstore maintenance_db=shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CreateExtension {
+    /// The extension's name.
+    name: String,
+    /// The schema that its things are in.
+    #[serde(default)]
+    schema: Option<String>,
+    /// Its version.
+    #[serde(default)]
+    ext_version: Option<String>,
+    /// The version of what was there before extensions were.
+    #[serde(default)]
+    from_version: Option<String>,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for CreateExtension {
+    const NAME: &'static str = "postgres.create_extension";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let clauses = [
+            self.schema.as_deref().map(|schema| format!(" SCHEMA {}", identifier(schema))),
+            self.ext_version.as_deref().map(|version| format!(" VERSION {}", literal(version))),
+            self.from_version.as_deref().map(|from| format!(" FROM {}", literal(from))),
+        ];
+        let clauses: String = clauses.into_iter().flatten().collect();
+        server.must(machine, &format!("CREATE EXTENSION IF NOT EXISTS {}{clauses};", identifier(&self.name)), &[])?;
+        Ok(true)
+    }
+}
+
+/// Removes an extension from a database, `maintenance_db`.
+///
+/// ```text
+/// rocksalt '*' postgres.drop_extension hstore maintenance_db=shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DropExtension {
+    /// The extension's name.
+    name: String,
+    /// Refuse if something needs it.
+    #[serde(default)]
+    restrict: Flag,
+    /// Remove what needs it, too.
+    #[serde(default = "Flag::yes")]
+    cascade: Flag,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for DropExtension {
+    const NAME: &'static str = "postgres.drop_extension";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let how = if self.restrict.0 {
+            " RESTRICT"
+        } else if self.cascade.0 {
+            " CASCADE"
+        } else {
+            ""
+        };
+        server.must(machine, &format!("DROP EXTENSION IF EXISTS {}{how};", identifier(&self.name)), &[])?;
+        Ok(true)
+    }
+}
+
+/// What there is to know of an extension that could be installed; null if there is none.
+///
+/// ```text
+/// rocksalt '*' postgres.get_available_extension hstore
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetAvailableExtension {
+    /// The extension's name.
+    name: String,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for GetAvailableExtension {
+    const NAME: &'static str = "postgres.get_available_extension";
+    type Output = Option<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Option<Map>> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        Ok(extensions(machine, &server, "available", Some(&self.name))?.into_iter().next())
+    }
+}
+
+/// What there is to know of an installed extension; null if there is none.
+///
+/// ```text
+/// rocksalt '*' postgres.get_installed_extension plpgsql
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetInstalledExtension {
+    /// The extension's name.
+    name: String,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for GetInstalledExtension {
+    const NAME: &'static str = "postgres.get_installed_extension";
+    type Output = Option<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Option<Map>> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        Ok(extensions(machine, &server, "pg_extension", Some(&self.name))?.into_iter().next())
+    }
+}
+
+/// The extensions that are installed.
+///
+/// ```text
+/// rocksalt '*' postgres.installed_extensions
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct InstalledExtensions {
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for InstalledExtensions {
+    const NAME: &'static str = "postgres.installed_extensions";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        Ok(by_name(extensions(machine, &server, "pg_extension", None)?, "extname"))
+    }
+}
+
+/// Whether an extension could be installed.
+///
+/// ```text
+/// rocksalt '*' postgres.is_available_extension hstore
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct IsAvailableExtension {
+    /// The extension's name.
+    name: String,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for IsAvailableExtension {
+    const NAME: &'static str = "postgres.is_available_extension";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        Ok(!extensions(machine, &server, "available", Some(&self.name))?.is_empty())
+    }
+}
+
+/// Whether an extension is installed.
+///
+/// ```text
+/// rocksalt '*' postgres.is_installed_extension plpgsql
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct IsInstalledExtension {
+    /// The extension's name.
+    name: String,
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl Function for IsInstalledExtension {
+    const NAME: &'static str = "postgres.is_installed_extension";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        Ok(!extensions(machine, &server, "pg_extension", Some(&self.name))?.is_empty())
+    }
+}

@@ -1,0 +1,237 @@
+//! Roles: what there is of one, what is wished of it, and the statements between the two.
+
+use std::path::Path;
+
+use rocksalt_core::{Map, Value};
+
+use super::client::Server;
+use super::csv;
+use super::password::{self, Method};
+use super::quote::{identifier, literal};
+use super::sql::text;
+use crate::machine::Probe;
+use crate::{Error, Result};
+
+/// What somebody wishes of a role; `None` leaves it as it is.
+#[derive(Default)]
+pub struct Wish<'a> {
+    pub createdb: Option<bool>,
+    pub createroles: Option<bool>,
+    pub superuser: Option<bool>,
+    pub replication: Option<bool>,
+    pub inherit: Option<bool>,
+    pub login: Option<bool>,
+    pub password: Option<&'a str>,
+    /// `md5`, `scram-sha-256`, true or false.
+    pub encrypted: Value,
+    /// Set the password whatever it is now.
+    pub refresh_password: bool,
+    pub valid_until: Option<&'a str>,
+    /// A list, or a text with commas.
+    pub groups: Value,
+}
+
+/// What a role's flags are called: by users, by the server, and by us in what we tell of it.
+const FLAGS: [(&str, &str, &str); 6] = [
+    ("createdb", "CREATEDB", "can create databases"),
+    ("inherit", "INHERIT", "inherits privileges"),
+    ("login", "LOGIN", "can login"),
+    ("createroles", "CREATEROLE", "can create roles"),
+    ("replication", "REPLICATION", "replication"),
+    ("superuser", "SUPERUSER", "superuser"),
+];
+
+/// What is to be done to a role.
+pub struct Difference {
+    /// What Salt calls the changes.
+    pub update: Map,
+    pub statements: String,
+    /// What must not be shown.
+    pub secrets: Vec<String>,
+}
+
+impl Wish<'_> {
+    fn flag(&self, name: &str) -> Option<bool> {
+        match name {
+            "createdb" => self.createdb,
+            "inherit" => self.inherit,
+            "login" => self.login,
+            "createroles" => self.createroles,
+            "replication" => self.replication,
+            _ => self.superuser,
+        }
+    }
+
+    pub fn group_names(&self) -> Result<Vec<String>> {
+        match &self.groups {
+            Value::Null => Ok(Vec::new()),
+            Value::String(names) => {
+                Ok(names.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect())
+            }
+            Value::List(names) => Ok(names.iter().map(ToString::to_string).collect()),
+            _ => Err(Error::arguments("groups: a list of names is needed, or a text with commas between them")),
+        }
+    }
+
+    fn method(&self) -> Result<Option<Method>> {
+        match &self.encrypted {
+            Value::Null => Ok(None),
+            Value::Bool(true) => Ok(Some(Method::Md5)),
+            Value::Bool(false) => Ok(Some(Method::Plain)),
+            Value::String(name) if name == "md5" => Ok(Some(Method::Md5)),
+            Value::String(name) if name == "scram-sha-256" => Ok(Some(Method::Scram)),
+            other => Err(Error::arguments(format!("Unknown password algorithm: {other}"))),
+        }
+    }
+
+    /// ` PASSWORD '…'`, and what of it must not be shown.
+    fn password_clause(&self, machine: &dyn Probe, server: &Server, role: &str) -> Result<(String, Vec<String>)> {
+        let Some(password) = self.password.filter(|password| !password.is_empty()) else {
+            return Ok((String::new(), Vec::new()));
+        };
+        let method = match self.method()? {
+            Some(method) => method,
+            // A verifier of another kind than the server's own would often not let anybody in.
+            None => {
+                let rows = server.ask(machine, "SELECT pg_catalog.current_setting('password_encryption') AS method")?;
+                match rows.first().map(|row| text(row, "method")) {
+                    Some("scram-sha-256") => Method::Scram,
+                    _ => Method::Md5,
+                }
+            }
+        };
+        let salt = machine.read_at(Path::new("/dev/urandom"), 0, 16).unwrap_or_default();
+        let stored = password::stored(role, password, method, &salt)?;
+        Ok((format!(" PASSWORD {}", literal(&stored)), vec![password.to_owned(), stored]))
+    }
+
+    fn grants(role: &str, groups: &[String]) -> String {
+        groups.iter().map(|group| format!("GRANT {} TO {};\n", identifier(group), identifier(role))).collect()
+    }
+
+    /// The statements that make the role; `login` unless it is said.
+    pub fn create(&self, machine: &dyn Probe, server: &Server, role: &str, login: bool) -> Result<Difference> {
+        let groups = self.group_names()?;
+        let (password, secrets) = self.password_clause(machine, server, role)?;
+        let mut clauses = String::new();
+        for (name, keyword, _) in FLAGS {
+            let default = match name {
+                "inherit" => Some(true),
+                "login" => Some(login),
+                _ => None,
+            };
+            clauses += &clause(keyword, self.flag(name).or(default));
+        }
+        clauses += &password;
+        clauses += &self.valid_until.map(|until| format!(" VALID UNTIL {}", literal(until))).unwrap_or_default();
+        let grants = Wish::grants(role, &groups);
+        let statements = format!("BEGIN;\nCREATE ROLE {} WITH{clauses};\n{grants}COMMIT;", identifier(role));
+        let with = if clauses.is_empty() { statements.replacen(" WITH;", ";", 1) } else { statements };
+        Ok(Difference { update: Map::new(), statements: with, secrets })
+    }
+
+    /// What must be changed of a role that is there; nothing is to be done if `update` is empty.
+    pub fn update(&self, machine: &dyn Probe, server: &Server, name: &str, role: &Map) -> Result<Difference> {
+        let mut update = Map::new();
+        let mut clauses = String::new();
+        for (flag, keyword, told) in FLAGS {
+            let Some(wished) = self.flag(flag) else { continue };
+            if role.get(told) != Some(&Value::Bool(wished)) {
+                update.insert(flag, wished);
+                clauses += &clause(keyword, Some(wished));
+            }
+        }
+        let mut secrets = Vec::new();
+        if let Some(password) = self.password.filter(|password| !password.is_empty()) {
+            let fits = password::fits(name, password, text(role, "password"), self.method()?);
+            if self.refresh_password || !fits {
+                let (clause, hidden) = self.password_clause(machine, server, name)?;
+                clauses += &clause;
+                secrets = hidden;
+                update.insert("password", true);
+            }
+        }
+        if let Some(until) = self.valid_until {
+            let now = match role.get("expiry time") {
+                Some(Value::String(time)) => format!("{}::timestamp(0)", literal(time)),
+                _ => "NULL".to_owned(),
+            };
+            let rows = server
+                .ask(machine, &format!("SELECT {}::timestamp(0) IS DISTINCT FROM {now} AS other", literal(until)))?;
+            if rows.first().is_some_and(|row| text(row, "other") == "t") {
+                clauses += &format!(" VALID UNTIL {}", literal(until));
+                update.insert("valid_until", until);
+            }
+        }
+        let has = role.get("groups").and_then(Value::as_list).unwrap_or_default();
+        let missing: Vec<String> =
+            self.group_names()?.into_iter().filter(|group| !has.contains(&Value::from(group.as_str()))).collect();
+        if !missing.is_empty() {
+            update.insert("groups", Value::List(missing.iter().map(|group| group.as_str().into()).collect()));
+        }
+        let alter = match clauses.is_empty() {
+            true => String::new(),
+            false => format!("ALTER ROLE {} WITH{clauses};\n", identifier(name)),
+        };
+        let statements = format!("BEGIN;\n{alter}{}COMMIT;", Wish::grants(name, &missing));
+        Ok(Difference { update, statements, secrets })
+    }
+}
+
+fn clause(keyword: &str, wished: Option<bool>) -> String {
+    match wished {
+        None => String::new(),
+        Some(true) => format!(" {keyword}"),
+        Some(false) => format!(" NO{keyword}"),
+    }
+}
+
+/// All roles by name, or one, with what Salt tells of them; the password's verifier only if asked for.
+pub fn list(machine: &dyn Probe, server: &Server, name: Option<&str>, password: bool) -> Result<Map> {
+    let (verifier, join) = match password {
+        true => (", a.rolpassword AS \"password\"", " LEFT JOIN pg_catalog.pg_authid a ON a.oid = r.oid"),
+        false => ("", ""),
+    };
+    let only = name.map(|name| format!(" WHERE r.rolname = {}", literal(name))).unwrap_or_default();
+    let query = format!(
+        "SELECT r.rolname AS \"name\", r.rolsuper AS \"superuser\", r.rolinherit AS \"inherits privileges\", \
+         r.rolcreaterole AS \"can create roles\", r.rolcreatedb AS \"can create databases\", \
+         r.rolcanlogin AS \"can login\", r.rolreplication AS \"replication\", \
+         (SELECT pg_catalog.array_agg(g.rolname) FROM pg_catalog.pg_auth_members m \
+         JOIN pg_catalog.pg_roles g ON m.roleid = g.oid WHERE m.member = r.oid) AS \"groups\", \
+         r.rolvaliduntil::timestamp(0) AS \"expiry time\", r.rolconfig AS \"defaults variables\"{verifier} \
+         FROM pg_catalog.pg_roles r{join}{only}"
+    );
+    let mut roles = Map::new();
+    for row in server.ask(machine, &query)? {
+        let flag = |key: &str| match text(&row, key) {
+            "t" => Value::Bool(true),
+            "f" => Value::Bool(false),
+            _ => Value::Null,
+        };
+        let mut role = Map::new();
+        for key in ["superuser", "inherits privileges", "can create roles", "can create databases"] {
+            role.insert(key, flag(key));
+        }
+        role.insert("can update system catalogs", Value::Null);
+        role.insert("can login", flag("can login"));
+        role.insert("replication", flag("replication"));
+        // Salt reads a number as a yes or no, which gives nothing.
+        role.insert("connections", Value::Null);
+        let expiry = Some(text(&row, "expiry time")).filter(|time| !time.is_empty());
+        role.insert("expiry time", expiry);
+        role.insert("defaults variables", text(&row, "defaults variables"));
+        if password {
+            role.insert("password", text(&row, "password"));
+        }
+        let groups = csv::array(text(&row, "groups")).into_iter().map(Value::from).collect();
+        role.insert("groups", Value::List(groups));
+        roles.insert(text(&row, "name"), role);
+    }
+    Ok(roles)
+}
+
+/// One role, if it is there.
+pub fn find(machine: &dyn Probe, server: &Server, name: &str, password: bool) -> Result<Option<Map>> {
+    Ok(list(machine, server, Some(name), password)?.get(name).and_then(Value::as_map).cloned())
+}

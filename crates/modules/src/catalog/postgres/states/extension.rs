@@ -1,0 +1,200 @@
+//! `postgres_extension`: extensions in databases.
+
+use rocksalt_core::Map;
+use serde::Deserialize;
+
+use super::super::client::{Names, Server};
+use super::super::quote::{identifier, literal};
+use super::super::sql::{Plan, or_bad, settled, text};
+use super::{Decision, State, Step, Touches, Verdict, Work, decided, touches};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Makes sure that an extension is in a database, `maintenance_db`.
+///
+/// ```yaml
+/// postgis:
+///   postgres_extension.present:
+///     - maintenance_db: shop
+///     - schema: public
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Present {
+    /// The extension's name.
+    name: String,
+    /// Accepted for Salt's sake: one looks first.
+    #[serde(default)]
+    if_not_exists: Option<bool>,
+    /// The schema that its things are in.
+    #[serde(default)]
+    schema: Option<String>,
+    /// The version that it must at least have.
+    #[serde(default)]
+    ext_version: Option<String>,
+    /// The version of what was there before extensions were.
+    #[serde(default)]
+    from_version: Option<String>,
+    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
+    /// `db_port`.
+    kwargs: Map,
+}
+
+impl State for Present {
+    const NAME: &'static str = "postgres_extension.present";
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        or_bad(self.look(machine))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+impl Present {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let name = &self.name;
+        let _ = self.if_not_exists;
+        let found = find(machine, &server, "pg_extension", Some(name))?.into_iter().next();
+        let (schema, version) = (self.schema.as_deref(), self.ext_version.as_deref());
+        let (mode, ending, statements) = match &found {
+            None => {
+                let mut clauses = String::new();
+                clauses += &schema.map(|schema| format!(" SCHEMA {}", identifier(schema))).unwrap_or_default();
+                clauses += &version.map(|version| format!(" VERSION {}", literal(version))).unwrap_or_default();
+                clauses +=
+                    &self.from_version.as_deref().map(|from| format!(" FROM {}", literal(from))).unwrap_or_default();
+                ("install", "ed", vec![format!("CREATE EXTENSION IF NOT EXISTS {}{clauses}", identifier(name))])
+            }
+            Some(row) => {
+                let mut statements = Vec::new();
+                let movable = text(row, "extrelocatable") == "t"
+                    && schema.is_some_and(|schema| schema != text(row, "schema_name"));
+                if let Some(schema) = schema.filter(|_| movable) {
+                    statements.push(format!("ALTER EXTENSION {} SET SCHEMA {}", identifier(name), identifier(schema)));
+                }
+                if let Some(version) = version.filter(|version| older(text(row, "extversion"), version)) {
+                    statements.push(format!("ALTER EXTENSION {} UPDATE TO {}", identifier(name), literal(version)));
+                }
+                ("upgrade", "d", statements)
+            }
+        };
+        if statements.is_empty() {
+            return settled(Verdict::good(format!("Extension {name} is already present")));
+        }
+        let told = if mode == "install" { "Installed" } else { "Upgraded" };
+        let plan = Plan {
+            statements,
+            done: Verdict::good(format!("The extension {name} has been {mode}{ending}")).change(name.as_str(), told),
+            failed: format!("Failed to {mode} extension {name}"),
+        };
+        decided(&server, plan.decide(format!("Extension {name} is set to be {mode}{ending}"))?, Vec::new())
+    }
+}
+
+/// Makes sure that an extension is not in a database, `maintenance_db`.
+///
+/// ```yaml
+/// adminpack:
+///   postgres_extension.absent:
+///     - maintenance_db: shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Absent {
+    /// The extension's name.
+    name: String,
+    /// Accepted for Salt's sake: one looks first.
+    #[serde(default)]
+    if_exists: Option<bool>,
+    /// Refuse if something needs it.
+    #[serde(default)]
+    restrict: Option<bool>,
+    /// Remove what needs it, too; so it is unless one says otherwise.
+    #[serde(default)]
+    cascade: Option<bool>,
+    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
+    /// `db_port`.
+    kwargs: Map,
+}
+
+impl State for Absent {
+    const NAME: &'static str = "postgres_extension.absent";
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        or_bad(self.look(machine))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+impl Absent {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let name = &self.name;
+        let _ = self.if_exists;
+        if find(machine, &server, "pg_extension", Some(name))?.is_empty() {
+            return settled(Verdict::good(format!("Extension {name} is not present, so it cannot be removed")));
+        }
+        let how = match (self.cascade, self.restrict) {
+            (None | Some(true), None | Some(false)) => " CASCADE",
+            (_, Some(true)) => " RESTRICT",
+            _ => "",
+        };
+        let plan = Plan {
+            statements: vec![format!("DROP EXTENSION {}{how}", identifier(name))],
+            done: Verdict::good(format!("Extension {name} has been removed")).change(name.as_str(), "Absent"),
+            failed: format!("Extension {name} failed to be removed"),
+        };
+        decided(&server, plan.decide(format!("Extension {name} is set to be removed"))?, Vec::new())
+    }
+}
+
+/// Extensions, or one, of `pg_extension` or `pg_available_extensions`.
+pub fn find(machine: &dyn Probe, server: &Server, table: &str, name: Option<&str>) -> Result<Vec<Map>> {
+    let (query, column) = match table {
+        "pg_extension" => (
+            "SELECT e.*, n.nspname AS schema_name FROM pg_catalog.pg_extension e \
+             JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace",
+            "e.extname",
+        ),
+        _ => ("SELECT * FROM pg_catalog.pg_available_extensions() a", "a.name"),
+    };
+    let only = name.map(|name| format!(" WHERE {column} = {}", literal(name))).unwrap_or_default();
+    server.ask(machine, &format!("{query}{only}"))
+}
+
+/// `1.2` is older than `1.10`.
+pub fn older(one: &str, other: &str) -> bool {
+    let parts = |version: &str| -> Vec<(u64, String)> {
+        let part = |part: &str| {
+            let digits = part.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(part.len());
+            (part[..digits].parse().unwrap_or(0), part[digits..].to_owned())
+        };
+        version.split('.').map(part).collect()
+    };
+    parts(one) < parts(other)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn versions_are_compared_by_number() {
+        assert!(super::older("1.2", "1.10") && !super::older("1.10", "1.2") && !super::older("1.2", "1.2"));
+        assert!(super::older("3.0.0dev", "3.0.1"));
+    }
+}

@@ -1,0 +1,148 @@
+//! `postgres_group`: roles that others are in.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::client::{Names, Server};
+use super::super::quote::identifier;
+use super::super::role::{self, Wish};
+use super::super::sql::{Plan, or_bad, settled};
+use super::{Decision, State, Step, Touches, Verdict, Work, decided, role_decision, touches};
+use crate::Result;
+use crate::catalog::file::Flag;
+use crate::machine::{Probe, System};
+
+/// Makes sure that a group is there.
+///
+/// ```yaml
+/// readers:
+///   postgres_group.present:
+///     - groups: [everybody]
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Present {
+    /// The group's name.
+    name: String,
+    /// May make databases.
+    #[serde(default)]
+    createdb: Option<bool>,
+    /// May make roles.
+    #[serde(default)]
+    createroles: Option<bool>,
+    /// How the password is kept: `scram-sha-256`, `md5`, or false to leave that to the server; as the server does unless given.
+    #[serde(default)]
+    encrypted: Value,
+    /// May do everything.
+    #[serde(default)]
+    superuser: Option<bool>,
+    /// May replicate.
+    #[serde(default)]
+    replication: Option<bool>,
+    /// Has the privileges of its groups.
+    #[serde(default)]
+    inherit: Option<bool>,
+    /// May log in.
+    #[serde(default)]
+    login: Option<bool>,
+    /// The password, or the verifier of it that the server keeps.
+    #[serde(default)]
+    password: Option<String>,
+    /// Set the password in each run, without a look at what it is.
+    #[serde(default)]
+    refresh_password: Flag,
+    /// Groups that it is in: a list, or a text with commas.
+    #[serde(default)]
+    groups: Value,
+    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
+    /// `db_port`.
+    kwargs: Map,
+}
+
+impl State for Present {
+    const NAME: &'static str = "postgres_group.present";
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        or_bad(self.look(machine))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+impl Present {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let name = &self.name;
+        let found = role::find(machine, &server, name, !self.refresh_password.0 && self.password.is_some())?;
+        let wish = Wish {
+            createdb: self.createdb,
+            createroles: self.createroles,
+            superuser: self.superuser,
+            replication: self.replication,
+            inherit: self.inherit,
+            login: self.login,
+            password: self.password.as_deref(),
+            encrypted: self.encrypted.clone(),
+            refresh_password: self.refresh_password.0,
+            valid_until: None,
+            groups: self.groups.clone(),
+        };
+        role_decision(machine, server, name, "group", false, &wish, found)
+    }
+}
+
+/// Makes sure that a group is not there.
+///
+/// ```yaml
+/// old-group:
+///   postgres_group.absent
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Absent {
+    /// The group's name.
+    name: String,
+    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
+    /// `db_port`.
+    kwargs: Map,
+}
+
+impl State for Absent {
+    const NAME: &'static str = "postgres_group.absent";
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        or_bad(self.look(machine))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+impl Absent {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let name = &self.name;
+        if role::find(machine, &server, name, false)?.is_none() {
+            return settled(Verdict::good(format!("Group {name} is not present, so it cannot be removed")));
+        }
+        let plan = Plan {
+            statements: vec![format!("DROP ROLE {}", identifier(name))],
+            done: Verdict::good(format!("Group {name} has been removed")).change(name.as_str(), "Absent"),
+            failed: format!("Group {name} failed to be removed"),
+        };
+        decided(&server, plan.decide(format!("Group {name} is set to be removed"))?, Vec::new())
+    }
+}

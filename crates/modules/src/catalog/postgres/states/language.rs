@@ -1,0 +1,122 @@
+//! `postgres_language`: languages that functions are written in.
+
+use rocksalt_core::Map;
+use serde::Deserialize;
+
+use super::super::client::{Names, Server};
+use super::super::quote::{identifier, literal};
+use super::super::sql::{Plan, or_bad, settled};
+use super::{Decision, State, Step, Touches, Verdict, Work, decided, touches};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Makes sure that a language is in a database.
+///
+/// ```yaml
+/// plperl:
+///   postgres_language.present:
+///     - maintenance_db: shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Present {
+    /// The language's name.
+    name: String,
+    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
+    /// `db_port`.
+    kwargs: Map,
+}
+
+impl State for Present {
+    const NAME: &'static str = "postgres_language.present";
+    const REQUIRED: &'static [&'static str] = &["maintenance_db"];
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        or_bad(self.look(machine))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+impl Present {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let name = &self.name;
+        if has(machine, &server, name)? {
+            return settled(Verdict::good(format!("Language {name} is already installed")));
+        }
+        let plan = Plan {
+            statements: vec![format!("CREATE LANGUAGE {}", identifier(name))],
+            done: Verdict::good(format!("Language {name} has been installed")).change(name.as_str(), "Present"),
+            failed: format!("Failed to install language {name}"),
+        };
+        decided(&server, plan.decide(format!("Language {name} is set to be installed"))?, Vec::new())
+    }
+}
+
+/// Whether the database has it.
+pub fn has(machine: &dyn Probe, server: &Server, name: &str) -> Result<bool> {
+    let rows = server.ask(
+        machine,
+        &format!("SELECT l.lanname AS name FROM pg_catalog.pg_language l WHERE l.lanname = {}", literal(name)),
+    )?;
+    Ok(!rows.is_empty())
+}
+
+/// Makes sure that a language is not in a database.
+///
+/// ```yaml
+/// plperl:
+///   postgres_language.absent:
+///     - maintenance_db: shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Absent {
+    /// The language's name.
+    name: String,
+    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
+    /// `db_port`.
+    kwargs: Map,
+}
+
+impl State for Absent {
+    const NAME: &'static str = "postgres_language.absent";
+    const REQUIRED: &'static [&'static str] = &["maintenance_db"];
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        or_bad(self.look(machine))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+impl Absent {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let name = &self.name;
+        if !has(machine, &server, name)? {
+            return settled(Verdict::good(format!("Language {name} is not present so it cannot be removed")));
+        }
+        let plan = Plan {
+            statements: vec![format!("DROP LANGUAGE {}", identifier(name))],
+            done: Verdict::good(format!("Language {name} has been removed")).change(name.as_str(), "Absent"),
+            failed: format!("Failed to remove language {name}"),
+        };
+        decided(&server, plan.decide(format!("Language {name} is set to be removed"))?, Vec::new())
+    }
+}

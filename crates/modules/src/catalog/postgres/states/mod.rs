@@ -1,0 +1,94 @@
+//! The states of PostgreSQL's nouns.
+
+mod database;
+mod extension;
+mod group;
+mod language;
+mod privileges;
+mod schema;
+mod tablespace;
+mod user;
+
+pub use database::{find as databases, give_all};
+pub use extension::find as extensions;
+pub use language::has as has_language;
+pub use privileges::public;
+pub use schema::find as schemas;
+pub use tablespace::find as tablespaces;
+
+use rocksalt_core::Map;
+
+use super::super::state;
+use super::client::Server;
+use super::role::Wish;
+use super::sql::{Plan, settled};
+use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+pub const DATABASE_STATES: &[StateEntry] = &[state::<database::Absent>(), state::<database::Present>()];
+pub const EXTENSION_STATES: &[StateEntry] = &[state::<extension::Absent>(), state::<extension::Present>()];
+pub const GROUP_STATES: &[StateEntry] = &[state::<group::Absent>(), state::<group::Present>()];
+pub const LANGUAGE_STATES: &[StateEntry] = &[state::<language::Absent>(), state::<language::Present>()];
+pub const PRIVILEGES_STATES: &[StateEntry] = &[state::<privileges::Absent>(), state::<privileges::Present>()];
+pub const SCHEMA_STATES: &[StateEntry] = &[state::<schema::Absent>(), state::<schema::Present>()];
+pub const TABLESPACE_STATES: &[StateEntry] = &[state::<tablespace::Absent>(), state::<tablespace::Present>()];
+pub const USER_STATES: &[StateEntry] = &[state::<user::Absent>(), state::<user::Present>()];
+
+/// A plan, and the server that it is for.
+pub struct Work {
+    server: Server,
+    plan: Plan,
+    secrets: Vec<String>,
+}
+
+impl Work {
+    fn perform(self, machine: &dyn System) -> Result<Verdict> {
+        let secrets: Vec<&str> = self.secrets.iter().map(String::as_str).collect();
+        self.plan.perform(machine, &|statement: &str| self.server.tell(machine, &format!("{statement};"), &secrets))
+    }
+}
+
+fn decided(server: &Server, decision: Decision<Plan>, secrets: Vec<String>) -> Result<Decision<Work>> {
+    Ok(decision.map(|plan| Work { server: server.clone(), plan, secrets }))
+}
+
+/// What is to be done about a role: users and groups differ only in what they are called, and in who logs in.
+fn role_decision(
+    machine: &dyn Probe,
+    server: Server,
+    name: &str,
+    kind: &str,
+    login: bool,
+    wish: &Wish<'_>,
+    found: Option<Map>,
+) -> Result<Decision<Work>> {
+    let title = if kind == "user" { "User" } else { "Group" };
+    let (mode, difference) = match &found {
+        None => ("create", wish.create(machine, &server, name, login)?),
+        Some(role) => ("update", wish.update(machine, &server, name, role)?),
+    };
+    if found.is_some() && difference.update.is_empty() {
+        return settled(Verdict::good(format!("{title} {name} is already present")));
+    }
+    let done = Verdict::good(format!("The {kind} {name} has been {mode}d"));
+    let done = match found {
+        Some(_) => done.change(name, difference.update),
+        None => done.change(name, "Present"),
+    };
+    let failed = format!("Failed to {mode} {kind} {name}");
+    let plan = Plan { statements: vec![difference.statements], done, failed };
+    decided(&server, plan.decide(format!("{title} {name} is set to be {mode}d"))?, difference.secrets)
+}
+
+/// All of them write to the server, whichever it is, and need it to run as it is configured.
+fn touches() -> Touches {
+    let mut touches = Touches::nothing().reads(Thing::Packages).reads(Thing::User("postgres".into()));
+    for service in ["postgresql", "postgres"] {
+        touches = touches.reads(Thing::Service(service.into()));
+    }
+    for path in ["/etc/postgresql", "/etc/postgresql-common"] {
+        touches = touches.reads(Thing::Path(path.into()));
+    }
+    touches.writes(Thing::Path("/var/lib/postgresql".into()))
+}

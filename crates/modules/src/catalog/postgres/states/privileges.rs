@@ -1,0 +1,176 @@
+//! `postgres_privileges`: what roles may do.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::client::{Names, Server};
+use super::super::privileges::{self, Kind, Object};
+use super::super::sql::{Plan, or_bad, settled};
+use super::{Decision, State, Step, Touches, Verdict, Work, decided, touches};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+/// Makes sure that a role has privileges on something, or is in a group.
+///
+/// ```yaml
+/// frank_reads:
+///   postgres_privileges.present:
+///     - name: frank
+///     - object_name: orders
+///     - object_type: table
+///     - privileges: [SELECT, INSERT]
+///     - maintenance_db: shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Present {
+    /// The role's name; `public` is everybody.
+    name: String,
+    /// The object; `ALL` for all tables, sequences or functions of a schema.
+    #[serde(default)]
+    object_name: String,
+    /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
+    #[serde(default)]
+    object_type: String,
+    /// The privileges: a list.
+    #[serde(default)]
+    privileges: Value,
+    /// It may pass them on.
+    #[serde(default)]
+    grant_option: Option<bool>,
+    /// The schema that tables, sequences and functions are in.
+    #[serde(default = "public")]
+    prepend: String,
+    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
+    /// `db_port`.
+    kwargs: Map,
+}
+
+impl State for Present {
+    const NAME: &'static str = "postgres_privileges.present";
+    const REQUIRED: &'static [&'static str] = &["object_name", "object_type"];
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        or_bad(self.look(machine))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+impl Present {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let name = &self.name;
+        let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
+        let wished = privileges::wished(&self.privileges, object.kind)?;
+        let told = told(&self.object_name, object.kind, &self.privileges);
+
+        let passed = self.grant_option.unwrap_or_default();
+        if object.allows(machine, &server, name, &wished, passed)? {
+            return settled(Verdict::good("The requested privilege(s) are already set"));
+        }
+        let plan = Plan {
+            statements: vec![object.grant(name, &wished, passed)?],
+            done: Verdict::good(format!("The privilege(s): {told} have been granted to {name}"))
+                .change(name.as_str(), "Present"),
+            failed: format!("Failed to grant privilege(s): {told} to {name}"),
+        };
+        decided(&server, plan.decide(format!("The privilege(s): {told} are set to be granted to {name}"))?, Vec::new())
+    }
+}
+
+/// Makes sure that a role does not have privileges on something, or is not in a group.
+///
+/// ```yaml
+/// frank_writes:
+///   postgres_privileges.absent:
+///     - name: frank
+///     - object_name: orders
+///     - object_type: table
+///     - privileges: [INSERT]
+///     - maintenance_db: shop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Absent {
+    /// The role's name; `public` is everybody.
+    name: String,
+    /// The object; `ALL` for all tables, sequences or functions of a schema.
+    #[serde(default)]
+    object_name: String,
+    /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
+    #[serde(default)]
+    object_type: String,
+    /// The privileges: a list.
+    #[serde(default)]
+    privileges: Value,
+    /// The schema that tables, sequences and functions are in.
+    #[serde(default = "public")]
+    prepend: String,
+    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
+    /// `db_port`.
+    kwargs: Map,
+}
+
+impl State for Absent {
+    const NAME: &'static str = "postgres_privileges.absent";
+    const REQUIRED: &'static [&'static str] = &["object_name", "object_type"];
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        or_bad(self.look(machine))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+impl Absent {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let name = &self.name;
+        let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
+        let wished = privileges::wished(&self.privileges, object.kind)?;
+        let told = told(&self.object_name, object.kind, &self.privileges);
+
+        if !object.allows_some(machine, &server, name, &wished)? {
+            return settled(Verdict::good("The requested privilege(s) are not set so cannot be revoked"));
+        }
+        let plan = Plan {
+            statements: vec![object.revoke(name, &wished)?],
+            done: Verdict::good(format!("The privilege(s): {told} have been revoked from {name}"))
+                .change(name.as_str(), "Absent"),
+            failed: format!("Failed to revoke privilege(s): {told} from {name}"),
+        };
+        decided(
+            &server,
+            plan.decide(format!("The privilege(s): {told} are set to be revoked from {name}"))?,
+            Vec::new(),
+        )
+    }
+}
+
+pub fn public() -> String {
+    "public".into()
+}
+
+/// What the comment calls it.
+fn told(object: &str, kind: Kind, privileges: &Value) -> String {
+    match (kind, privileges) {
+        (Kind::Group, _) => object.to_owned(),
+        (_, Value::List(names)) => names.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+        (_, other) => other.to_string(),
+    }
+}

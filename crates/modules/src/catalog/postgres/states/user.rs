@@ -1,0 +1,157 @@
+//! `postgres_user`: roles that log in.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::client::{Names, Server};
+use super::super::quote::identifier;
+use super::super::role::{self, Wish};
+use super::super::sql::{Plan, or_bad, settled};
+use super::{Decision, State, Step, Touches, Verdict, Work, decided, role_decision, touches};
+use crate::Result;
+use crate::catalog::file::Flag;
+use crate::machine::{Probe, System};
+
+/// Makes sure that a user is there.
+///
+/// The password is compared with the verifier that the server keeps, MD5 or SCRAM.
+///
+/// ```yaml
+/// frank:
+///   postgres_user.present:
+///     - password: {{ pillar.frank_password }}
+///     - createdb: true
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Present {
+    /// The user's name.
+    name: String,
+    /// May make databases.
+    #[serde(default)]
+    createdb: Option<bool>,
+    /// May make roles.
+    #[serde(default)]
+    createroles: Option<bool>,
+    /// How the password is kept: `scram-sha-256`, `md5`, or false to leave that to the server; as the server does unless given.
+    #[serde(default)]
+    encrypted: Value,
+    /// May do everything.
+    #[serde(default)]
+    superuser: Option<bool>,
+    /// May replicate.
+    #[serde(default)]
+    replication: Option<bool>,
+    /// Has the privileges of its groups.
+    #[serde(default)]
+    inherit: Option<bool>,
+    /// May log in.
+    #[serde(default)]
+    login: Option<bool>,
+    /// The password, or the verifier of it that the server keeps.
+    #[serde(default)]
+    password: Option<String>,
+    /// The password of a user that is not there yet, if `password` is not given.
+    #[serde(default)]
+    default_password: Option<String>,
+    /// Set the password in each run, without a look at what it is.
+    #[serde(default)]
+    refresh_password: Flag,
+    /// Until when the password holds.
+    #[serde(default)]
+    valid_until: Option<String>,
+    /// Groups that it is in: a list, or a text with commas.
+    #[serde(default)]
+    groups: Value,
+    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
+    /// `db_port`.
+    kwargs: Map,
+}
+
+impl State for Present {
+    const NAME: &'static str = "postgres_user.present";
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        or_bad(self.look(machine))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+impl Present {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let name = &self.name;
+        let found = role::find(machine, &server, name, !self.refresh_password.0 && self.password.is_some())?;
+        let wish = Wish {
+            createdb: self.createdb,
+            createroles: self.createroles,
+            superuser: self.superuser,
+            replication: self.replication,
+            inherit: self.inherit,
+            login: self.login,
+            password: self.password.as_deref().or(self.default_password.as_deref().filter(|_| found.is_none())),
+            encrypted: self.encrypted.clone(),
+            refresh_password: self.refresh_password.0,
+            valid_until: self.valid_until.as_deref(),
+            groups: self.groups.clone(),
+        };
+        role_decision(machine, server, name, "user", true, &wish, found)
+    }
+}
+
+/// Makes sure that a user is not there.
+///
+/// ```yaml
+/// old-user:
+///   postgres_user.absent
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Absent {
+    /// The user's name.
+    name: String,
+    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
+    /// `db_port`.
+    kwargs: Map,
+}
+
+impl State for Absent {
+    const NAME: &'static str = "postgres_user.absent";
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        or_bad(self.look(machine))
+    }
+
+    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+impl Absent {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let name = &self.name;
+        if role::find(machine, &server, name, false)?.is_none() {
+            return settled(Verdict::good(format!("User {name} is not present, so it cannot be removed")));
+        }
+        let plan = Plan {
+            statements: vec![format!("DROP ROLE {}", identifier(name))],
+            done: Verdict::good(format!("User {name} has been removed")).change(name.as_str(), "Absent"),
+            failed: format!("User {name} failed to be removed"),
+        };
+        decided(&server, plan.decide(format!("User {name} is set to be removed"))?, Vec::new())
+    }
+}

@@ -1,0 +1,347 @@
+//! The rules by which files are labelled, and whether files have the labels that the rules give them.
+
+use rocksalt_core::Map;
+use serde::Deserialize;
+
+use super::super::file::Flag;
+use super::super::{Function, tool};
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+/// What a letter of `semanage` means.
+pub fn file_type(letter: &str) -> Result<&'static str> {
+    Ok(match letter {
+        "a" => "all files",
+        "f" => "regular file",
+        "d" => "directory",
+        "c" => "character device",
+        "b" => "block device",
+        "s" => "socket",
+        "l" => "symbolic link",
+        "p" => "named pipe",
+        other => {
+            return Err(Error::arguments(format!(
+                "Invalid file type code '{other}'; expected one of: a, f, d, c, b, s, l, p"
+            )));
+        }
+    })
+}
+
+pub fn all_files() -> String {
+    "a".to_owned()
+}
+
+/// Which rule is meant, and what it gives.
+#[derive(Clone, Copy)]
+pub struct Wish<'a> {
+    pub name: &'a str,
+    pub filetype: &'a str,
+    pub sel_type: Option<&'a str>,
+    pub sel_user: Option<&'a str>,
+    pub sel_level: Option<&'a str>,
+}
+
+impl Wish<'_> {
+    /// The rule that is there: `filespec`, `filetype` and the parts of the label.
+    pub fn find(&self, machine: &dyn Probe, any_type: bool) -> Result<Option<Map>> {
+        let text = tool::told(machine, &[&tool::find(machine, "semanage")?, "fcontext", "--list"])?;
+        let kind = file_type(self.filetype)?;
+        Ok(text.lines().find_map(|line| self.read(line, kind, any_type)))
+    }
+
+    fn read(&self, line: &str, kind: &str, any_type: bool) -> Option<Map> {
+        let rest = line.strip_prefix(self.name)?;
+        let rest = rest.strip_prefix(' ')?.trim_start().strip_prefix(kind)?.trim();
+        let mut parts = rest.splitn(4, ':');
+        let (user, role, sel_type, level) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?.trim());
+        let fits = |wished: Option<&str>, found: &str| wished.is_none_or(|wished| wished == found);
+        let right = fits(self.sel_user, user) && fits(self.sel_level, level);
+        if !right || !(any_type || fits(self.sel_type, sel_type)) {
+            return None;
+        }
+        let all = [
+            ("filespec", self.name),
+            ("filetype", kind),
+            ("sel_user", user),
+            ("sel_role", role),
+            ("sel_type", sel_type),
+            ("sel_level", level),
+        ];
+        Some(all.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+    }
+
+    /// `action` is `add`, `modify` or `delete`.
+    pub fn command(&self, machine: &dyn Probe, action: &str) -> Result<Vec<String>> {
+        let mut argv = vec![tool::find(machine, "semanage")?, "fcontext".into(), format!("--{action}")];
+        if self.filetype != "a" {
+            file_type(self.filetype)?;
+            argv.extend(["--ftype".into(), self.filetype.to_owned()]);
+        }
+        for (option, value) in [("--type", self.sel_type), ("--seuser", self.sel_user), ("--range", self.sel_level)] {
+            if let Some(value) = value {
+                argv.extend([option.to_owned(), value.to_owned()]);
+            }
+        }
+        argv.extend(["--".into(), self.name.to_owned()]);
+        Ok(argv)
+    }
+}
+
+/// What `restorecon` would change: file, label now, label by the rules.
+pub fn differing(machine: &dyn Probe, name: &str, recursive: bool) -> Result<Vec<(String, String, String)>> {
+    let text = tool::told(machine, &restorecon(machine, name, recursive, true)?)?;
+    let one = |line: &str| {
+        let rest = line.strip_prefix("Would relabel ");
+        let (file, labels) = match rest {
+            Some(rest) => rest.split_once(" from ")?,
+            None => line.strip_prefix("restorecon reset ")?.split_once(" context ")?,
+        };
+        let (old, new) = labels.split_once(" to ").or_else(|| labels.split_once("->"))?;
+        Some((file.to_owned(), old.trim().to_owned(), new.trim().to_owned()))
+    };
+    Ok(text.lines().filter_map(one).collect())
+}
+
+pub fn restorecon(machine: &dyn Probe, name: &str, recursive: bool, dry: bool) -> Result<Vec<String>> {
+    let mut argv = vec![tool::find(machine, "restorecon")?];
+    // Both force the whole label: else the dry one would see less than the other does.
+    argv.extend(["-v", "-F"].map(str::to_owned));
+    if dry {
+        argv.push("-n".into());
+    }
+    if recursive {
+        argv.push("-R".into());
+    }
+    argv.extend(["--".into(), name.to_owned()]);
+    Ok(argv)
+}
+
+/// The parts in which two labels differ, by file.
+pub fn changes(differing: &[(String, String, String)]) -> Map {
+    let keys = ["sel_user", "sel_role", "sel_type", "sel_level"];
+    let mut all = Map::new();
+    for (file, old, new) in differing {
+        let (mut before, mut after) = (Map::new(), Map::new());
+        for (key, (old, new)) in keys.into_iter().zip(old.splitn(4, ':').zip(new.splitn(4, ':'))) {
+            if old != new {
+                before.insert(key, old);
+                after.insert(key, new);
+            }
+        }
+        let change: Map = [("old".into(), before.into()), ("new".into(), after.into())].into_iter().collect();
+        all.insert(file.as_str(), change);
+    }
+    all
+}
+
+/// The rule for some files; nothing if there is none.
+///
+/// ```text
+/// rocksalt '*' selinux.fcontext_get_policy '/srv/www(/.*)?'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetPolicy {
+    /// The files, as a pattern.
+    name: String,
+    /// The kind of file: `a` for all, `f`, `d`, `c`, `b`, `s`, `l` or `p`.
+    #[serde(default = "all_files")]
+    filetype: String,
+    /// The type.
+    #[serde(default)]
+    sel_type: Option<String>,
+    /// The user.
+    #[serde(default)]
+    sel_user: Option<String>,
+    /// The level.
+    #[serde(default)]
+    sel_level: Option<String>,
+}
+
+impl Function for GetPolicy {
+    const NAME: &'static str = "selinux.fcontext_get_policy";
+    type Output = Option<Map>;
+
+    fn call(self, machine: &dyn System) -> Result<Option<Map>> {
+        let wish = Wish {
+            name: &self.name,
+            filetype: &self.filetype,
+            sel_type: self.sel_type.as_deref(),
+            sel_user: self.sel_user.as_deref(),
+            sel_level: self.sel_level.as_deref(),
+        };
+        wish.find(machine, false)
+    }
+}
+
+/// Adds a rule for some files, or changes it. Files get their labels by `selinux.fcontext_apply_policy`.
+///
+/// ```text
+/// rocksalt '*' selinux.fcontext_add_policy '/srv/www(/.*)?' sel_type=httpd_sys_content_t
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct AddPolicy {
+    /// The files, as a pattern.
+    name: String,
+    /// The kind of file: `a` for all, `f`, `d`, `c`, `b`, `s`, `l` or `p`.
+    #[serde(default = "all_files")]
+    filetype: String,
+    /// The type.
+    #[serde(default)]
+    sel_type: Option<String>,
+    /// The user.
+    #[serde(default)]
+    sel_user: Option<String>,
+    /// The level.
+    #[serde(default)]
+    sel_level: Option<String>,
+}
+
+impl Function for AddPolicy {
+    const NAME: &'static str = "selinux.fcontext_add_policy";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let wish = Wish {
+            name: &self.name,
+            filetype: &self.filetype,
+            sel_type: self.sel_type.as_deref(),
+            sel_user: self.sel_user.as_deref(),
+            sel_level: self.sel_level.as_deref(),
+        };
+        let action = if wish.find(machine, true)?.is_some() { "modify" } else { "add" };
+        tool::done(machine, &wish.command(machine, action)?)?;
+        Ok(true)
+    }
+}
+
+/// Removes a rule for some files.
+///
+/// ```text
+/// rocksalt '*' selinux.fcontext_delete_policy '/srv/www(/.*)?' sel_type=httpd_sys_content_t
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct DeletePolicy {
+    /// The files, as a pattern.
+    name: String,
+    /// The kind of file: `a` for all, `f`, `d`, `c`, `b`, `s`, `l` or `p`.
+    #[serde(default = "all_files")]
+    filetype: String,
+    /// The type.
+    #[serde(default)]
+    sel_type: Option<String>,
+    /// The user.
+    #[serde(default)]
+    sel_user: Option<String>,
+    /// The level.
+    #[serde(default)]
+    sel_level: Option<String>,
+}
+
+impl Function for DeletePolicy {
+    const NAME: &'static str = "selinux.fcontext_delete_policy";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let wish = Wish {
+            name: &self.name,
+            filetype: &self.filetype,
+            sel_type: self.sel_type.as_deref(),
+            sel_user: self.sel_user.as_deref(),
+            sel_level: self.sel_level.as_deref(),
+        };
+        tool::done(machine, &wish.command(machine, "delete")?)?;
+        Ok(true)
+    }
+}
+
+/// What would be changed so that files have their labels; an empty text if they have.
+///
+/// ```text
+/// rocksalt '*' selinux.fcontext_policy_is_applied /srv/www recursive=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct PolicyIsApplied {
+    /// The path.
+    name: String,
+    /// All that is below it too.
+    #[serde(default)]
+    recursive: Flag,
+}
+
+impl Function for PolicyIsApplied {
+    const NAME: &'static str = "selinux.fcontext_policy_is_applied";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let argv = restorecon(machine, &self.name, self.recursive.0, true)?;
+        Ok(tool::told(machine, &argv)?.trim_end().to_owned())
+    }
+}
+
+/// Gives files the labels that the rules have for them, and tells what was changed.
+///
+/// ```text
+/// rocksalt '*' selinux.fcontext_apply_policy /srv/www recursive=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ApplyPolicy {
+    /// The path.
+    name: String,
+    /// All that is below it too.
+    #[serde(default)]
+    recursive: Flag,
+}
+
+impl Function for ApplyPolicy {
+    const NAME: &'static str = "selinux.fcontext_apply_policy";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let differing = differing(machine, &self.name, self.recursive.0)?;
+        tool::done(machine, &restorecon(machine, &self.name, self.recursive.0, false)?)?;
+        Ok([("changes".into(), changes(&differing).into())].into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{Fake, Output};
+
+    const LIST: &str = "SELinux fcontext     type               Context\n\n/srv/www(/.*)?       all files          \
+        system_u:object_r:httpd_sys_content_t:s0 \n/srv/www/x           regular file       \
+        system_u:object_r:var_t:s0\n";
+
+    fn machine() -> Fake {
+        let output = Output { stdout: LIST.into(), ..Output::default() };
+        let fake = Fake::new().command(&["/usr/sbin/semanage", "fcontext", "--list"], output);
+        fake.file("/usr/sbin/semanage", "").owned("/usr/sbin/semanage", 0, 0, 0o755)
+    }
+
+    #[test]
+    fn rules_are_found() {
+        let wish = Wish { name: "/srv/www(/.*)?", filetype: "a", sel_type: None, sel_user: None, sel_level: None };
+        let found = wish.find(&machine(), false).expect("it is asked").expect("it is there");
+        assert_eq!(found.get("sel_type"), Some(&"httpd_sys_content_t".into()));
+        assert_eq!(found.get("sel_level"), Some(&"s0".into()));
+        let other = Wish { sel_type: Some("var_t"), ..wish };
+        assert!(other.find(&machine(), false).expect("it is asked").is_none());
+        assert!(other.find(&machine(), true).expect("it is asked").is_some());
+        assert!(Wish { filetype: "f", ..wish }.find(&machine(), false).expect("it is asked").is_none());
+    }
+
+    #[test]
+    fn only_the_parts_that_differ_are_changes() {
+        let one =
+            ("/srv/www".to_owned(), "u:object_r:var_t:s0".to_owned(), "u:object_r:httpd_sys_content_t:s0".to_owned());
+        assert_eq!(
+            rocksalt_core::Value::from(changes(&[one])).to_string(),
+            "{'/srv/www': {'old': {'sel_type': 'var_t'}, 'new': {'sel_type': 'httpd_sys_content_t'}}}"
+        );
+    }
+}

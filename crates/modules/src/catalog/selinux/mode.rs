@@ -1,0 +1,180 @@
+//! Whether SELinux enforces its rules, only tells of what would break them, or is off.
+
+use serde::Deserialize;
+
+use super::super::{Decision, Function, State, Step, Thing, Touches, Verdict, tool};
+use crate::grains::look;
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+use std::path::Path;
+
+const CONFIG: &str = "/etc/selinux/config";
+
+/// The kernel's switch, if SELinux is on at all.
+fn switch(machine: &dyn Probe) -> Option<&'static str> {
+    ["/sys/fs/selinux/enforce", "/selinux/enforce"].into_iter().find(|path| look::exists(machine, path))
+}
+
+fn current(machine: &dyn Probe) -> &'static str {
+    match switch(machine).and_then(|path| look::line(machine, path)).as_deref() {
+        None => "Disabled",
+        Some("0") => "Permissive",
+        Some(_) => "Enforcing",
+    }
+}
+
+/// What it is at the next boot.
+fn configured(machine: &dyn Probe) -> Option<String> {
+    let text = look::text(machine, CONFIG)?;
+    let value = text.lines().find_map(|line| line.trim().strip_prefix("SELINUX="))?.trim().to_lowercase();
+    let first = value.chars().next()?.to_ascii_uppercase();
+    Some(format!("{first}{}", &value[first.len_utf8()..]))
+}
+
+fn refined(name: &str) -> Option<&'static str> {
+    let lower = name.to_lowercase();
+    match lower.as_str() {
+        "1" | "on" | "true" => Some("Enforcing"),
+        "0" | "off" | "false" => Some("Permissive"),
+        word if word.starts_with('e') => Some("Enforcing"),
+        word if word.starts_with('p') => Some("Permissive"),
+        word if word.starts_with('d') => Some("Disabled"),
+        _ => None,
+    }
+}
+
+fn set(machine: &dyn System, mode: &str) -> Result<()> {
+    if let Some(path) = switch(machine) {
+        let value: &[u8] = if mode == "Enforcing" { b"1" } else { b"0" };
+        // In place: it is the kernel's.
+        machine.append(Path::new(path), value).map_err(|error| Error::io("write", path, &error))?;
+    }
+    let text = look::text(machine, CONFIG).ok_or_else(|| Error::failed(format!("could not read {CONFIG}")))?;
+    let line = format!("SELINUX={}\n", mode.to_lowercase());
+    let is_it = |old: &str| old.trim_start().starts_with("SELINUX=");
+    let mut new: String = text.split_inclusive('\n').map(|old| if is_it(old) { line.as_str() } else { old }).collect();
+    if !text.lines().any(is_it) {
+        new += &line;
+    }
+    tool::write(machine, CONFIG, new.as_bytes(), None)
+}
+
+/// Sets the mode, now and at every boot.
+///
+/// ```yaml
+/// enforcing:
+///   selinux.mode
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Mode {
+    /// `Enforcing`, `Permissive` or `Disabled`; the last counts from the next boot.
+    name: String,
+}
+
+impl State for Mode {
+    const NAME: &'static str = "selinux.mode";
+    const STRICT: bool = true;
+    type Plan = &'static str;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<&'static str>> {
+        let Some(wished) = refined(&self.name) else {
+            return Ok(Decision::Settled(Verdict::bad(format!("{} is not an accepted mode", self.name))));
+        };
+        let config = configured(machine);
+        let mut now = current(machine).to_owned();
+        // What does not fit is what is told.
+        if now == wished && config.as_deref() != Some(wished) {
+            now = config.clone().unwrap_or_else(|| "None".into());
+        }
+        // What is off can't be switched on, nor the other way round, without a boot.
+        let at_boot = (wished == "Disabled") != (current(machine) == "Disabled");
+        if now == wished || (at_boot && config.as_deref() == Some(wished)) {
+            return Ok(Decision::Settled(Verdict::good(format!("SELinux is already in {wished} mode"))));
+        }
+        let would = Verdict::would(format!("SELinux mode is set to be changed to {wished}"));
+        Ok(Decision::Change(wished, would.change("old", now).change("new", wished)))
+    }
+
+    fn apply(&self, wished: &'static str, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let changes = match self.plan(machine, step)? {
+            Decision::Change(_, would) => would.changes,
+            Decision::Settled(verdict) => return Ok(verdict),
+        };
+        Ok(match set(machine, wished) {
+            Ok(()) => Verdict::good(format!("SELinux has been set to {wished} mode")).changes(changes),
+            Err(error) => Verdict::bad(format!("Failed to set SELinux to {wished} mode: {error}")),
+        })
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::nothing()
+            .writes(Thing::Path(CONFIG.into()))
+            .writes(Thing::Path("/sys/fs/selinux".into()))
+            .writes(Thing::Path("/selinux".into()))
+    }
+}
+
+/// The mode that SELinux is in: `Enforcing`, `Permissive` or `Disabled`.
+///
+/// ```text
+/// rocksalt '*' selinux.getenforce
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Getenforce {}
+
+impl Function for Getenforce {
+    const NAME: &'static str = "selinux.getenforce";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        Ok(current(machine))
+    }
+}
+
+/// The mode that SELinux is in after the next boot.
+///
+/// ```text
+/// rocksalt '*' selinux.getconfig
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Getconfig {}
+
+impl Function for Getconfig {
+    const NAME: &'static str = "selinux.getconfig";
+    type Output = Option<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Option<String>> {
+        Ok(configured(machine))
+    }
+}
+
+/// Sets the mode, now and at every boot, and gives the one it is in then.
+///
+/// ```text
+/// rocksalt '*' selinux.setenforce enforcing
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Setenforce {
+    /// `Enforcing`, `Permissive` or `Disabled`.
+    mode: String,
+}
+
+impl Function for Setenforce {
+    const NAME: &'static str = "selinux.setenforce";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        let mode = match self.mode.to_lowercase().as_str() {
+            "enforcing" => "Enforcing",
+            "permissive" => "Permissive",
+            "disabled" => "Disabled",
+            _ => return Err(Error::arguments(format!("Invalid mode {}", self.mode))),
+        };
+        set(machine, mode)?;
+        Ok(current(machine))
+    }
+}

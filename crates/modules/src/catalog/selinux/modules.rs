@@ -1,0 +1,267 @@
+//! Modules of the policy.
+
+use std::path::Path;
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::file::Flag;
+use super::super::tool::Work;
+use super::super::{Decision, Function, State, Step, Thing, Touches, Verdict, tool};
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+/// The modules that are installed, and whether they are in force.
+fn all(machine: &dyn Probe) -> Result<Vec<(String, bool)>> {
+    let text = tool::told(machine, &[&tool::find(machine, "semodule")?, "--list-modules=full"])?;
+    // 100 name pp disabled
+    let one = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        Some(((*words.get(1)?).to_owned(), words.get(3) != Some(&"disabled")))
+    };
+    Ok(text.lines().filter_map(one).collect())
+}
+
+fn sound(name: &str) -> Result<()> {
+    match name.is_empty() || name.starts_with('-') || name.contains(|c: char| c.is_whitespace() || c == '\0') {
+        true => Err(Error::arguments(format!("'{name}' is no name of a module"))),
+        false => Ok(()),
+    }
+}
+
+/// A module's name, from that of its file.
+fn name_of(path: &str) -> String {
+    let file = Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    file.strip_suffix(".pp").unwrap_or(&file).to_owned()
+}
+
+/// Installs a module from a file of this machine, or of the controller (`salt://…`).
+fn install(machine: &dyn System, source: &str, saltenv: &str) -> Result<()> {
+    let semodule = tool::find(machine, "semodule")?;
+    let Some(path) = source.strip_prefix("salt://") else {
+        sound(source)?;
+        return tool::done(machine, &[&semodule, "--install", source]).map(drop);
+    };
+    let content = machine.tree().read(saltenv, path)?.ok_or_else(|| {
+        Error::failed(format!("the controller has no file {source}")).hint("`cp.list_master` shows what it has")
+    })?;
+    let file = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let folder = format!("/var/tmp/.rocksalt-selinux-{}-{}", std::process::id(), (machine.now() * 1e9) as u64);
+    machine.make_dir(Path::new(&folder), 0o700).map_err(|error| Error::io("make the directory", &folder, &error))?;
+    let place = format!("{folder}/{file}");
+    let done = tool::write(machine, &place, &content, Some(0o600))
+        .and_then(|()| tool::done(machine, &[&*semodule, "--install", &place]).map(drop));
+    let _ = machine.remove(Path::new(&folder));
+    done
+}
+
+/// Makes sure that a module of the policy is in force, or that it isn't.
+///
+/// ```yaml
+/// zebra:
+///   selinux.module:
+///     - module_state: Enabled
+/// mine:
+///   selinux.module:
+///     - install: True
+///     - source: salt://selinux/mine.pp
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Module {
+    /// The module.
+    name: String,
+    /// `Enabled` or `Disabled`.
+    #[serde(default)]
+    module_state: Value,
+    /// Taken for Salt's sake: today's tools don't know versions.
+    #[serde(default)]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    version: Value,
+    /// Install it first.
+    #[serde(default)]
+    install: Flag,
+    /// Where it comes from: a path, or `salt://…`.
+    #[serde(default)]
+    source: Option<String>,
+    /// Remove it.
+    #[serde(default)]
+    remove: Flag,
+}
+
+/// What is to be done to a module.
+pub struct Plan {
+    /// From where.
+    install: Option<String>,
+    work: Work,
+}
+
+impl State for Module {
+    const NAME: &'static str = "selinux.module";
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let name = &self.name;
+        if self.install.0 && self.remove.0 {
+            return Ok(Decision::Settled(Verdict::bad("Cannot install and remove at the same time")));
+        }
+        let source = self.source.as_deref().unwrap_or(name);
+        let known = if self.install.0 && name.contains('/') { name_of(source) } else { name.clone() };
+        sound(&known)?;
+        if self.remove.0 {
+            return Ok(removal(machine, &known)?.map(|work| Plan { install: None, work }));
+        }
+        let wished = match self.module_state.to_string().to_lowercase().as_str() {
+            "1" | "on" | "yes" | "true" | "enabled" | "none" | "" => true,
+            "0" | "off" | "no" | "false" | "disabled" => false,
+            other => {
+                let text = format!("{other} is not a valid state for the {name} module.");
+                return Ok(Decision::Settled(Verdict::bad(text)));
+            }
+        };
+        let state = if wished { "Enabled" } else { "Disabled" };
+        let now = all(machine)?.into_iter().find(|(module, _)| *module == known).map(|(_, enabled)| enabled);
+        if now.is_none() && !self.install.0 {
+            return Ok(Decision::Settled(Verdict::bad(format!("Module {name} is not available"))));
+        }
+        // A module that is there is installed anew only by selinux.module_install: nobody can tell its content.
+        let install = (self.install.0 && now.is_none()).then(|| source.to_owned());
+        if now == Some(wished) {
+            return Ok(Decision::Settled(Verdict::good(format!("Module {name} is in the desired state"))));
+        }
+        let old: Value = now.map_or(Value::Null, |enabled| if enabled { "Enabled" } else { "Disabled" }.into());
+        let change: Map = [("old".into(), old), ("new".into(), state.into())].into_iter().collect();
+        let mut work =
+            Work::new(Verdict::good(format!("Module {name} has been set to {state}")).change(known.as_str(), change))
+                .or(format!("Failed to set the Module {name} to {state}"));
+        // What was just installed is in force.
+        if now.is_some() || !wished {
+            let option = if wished { "--enable" } else { "--disable" };
+            work = work.run(&[&tool::find(machine, "semodule")?, option, &known]);
+        }
+        Ok(work.announced(format!("Module {name} is set to be toggled to {state}")).map(|work| Plan { install, work }))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        if let Some(source) = &plan.install
+            && let Err(error) = install(machine, source, step.saltenv)
+        {
+            return Ok(Verdict::bad(format!("Failed to install module {source}\n{error}")));
+        }
+        plan.work.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+/// Installs a module of the policy, each time: what is in one that is there can't be known.
+///
+/// ```yaml
+/// salt://selinux/mine.pp:
+///   selinux.module_install
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ModuleInstall {
+    /// Where it comes from: a path, or `salt://…`.
+    name: String,
+}
+
+impl State for ModuleInstall {
+    const NAME: &'static str = "selinux.module_install";
+    const STRICT: bool = true;
+    type Plan = bool;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<bool>> {
+        let module = name_of(&self.name);
+        sound(&module)?;
+        let is_new = !all(machine)?.iter().any(|(known, _)| *known == module);
+        let would = Verdict::would(format!("Module {} would be installed", self.name));
+        Ok(Decision::Change(is_new, if is_new { would.change(module, "installed") } else { would }))
+    }
+
+    fn apply(&self, is_new: bool, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        Ok(match install(machine, &self.name, step.saltenv) {
+            Ok(()) => {
+                let done = Verdict::good(format!("Module {} has been installed", self.name));
+                if is_new { done.change(name_of(&self.name), "installed") } else { done }
+            }
+            Err(error) => Verdict::bad(format!("Failed to install module {}\n{error}", self.name)),
+        })
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+/// Removes a module of the policy.
+///
+/// ```yaml
+/// mine:
+///   selinux.module_remove
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ModuleRemove {
+    /// The module.
+    name: String,
+}
+
+impl State for ModuleRemove {
+    const NAME: &'static str = "selinux.module_remove";
+    const STRICT: bool = true;
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        removal(machine, &self.name)
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches()
+    }
+}
+
+fn removal(machine: &dyn Probe, name: &str) -> Result<Decision<Work>> {
+    sound(name)?;
+    if !all(machine)?.iter().any(|(known, _)| known == name) {
+        // Salt fails here, so that a second run would fail.
+        return Ok(Decision::Settled(Verdict::good(format!("Module {name} is not available"))));
+    }
+    let work = Work::new(Verdict::good(format!("Module {name} has been removed")).change(name, "removed"))
+        .run(&[&*tool::find(machine, "semodule")?, "--remove", name])
+        .or(format!("Failed to remove module {name}"));
+    Ok(work.announced(format!("Module {name} would be removed")))
+}
+
+fn touches() -> Touches {
+    Touches::nothing().writes(Thing::Path("/etc/selinux".into())).writes(Thing::Path("/var/lib/selinux".into()))
+}
+
+/// The modules of the policy, and whether they are in force.
+///
+/// ```text
+/// rocksalt '*' selinux.list_semod
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ListSemod {}
+
+impl Function for ListSemod {
+    const NAME: &'static str = "selinux.list_semod";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let data = |(name, enabled): (String, bool)| {
+            let data: Map = [("Enabled".into(), enabled.into()), ("Version".into(), Value::Null)].into_iter().collect();
+            (name.into(), data.into())
+        };
+        Ok(all(machine)?.into_iter().map(data).collect())
+    }
+}

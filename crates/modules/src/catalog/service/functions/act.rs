@@ -1,0 +1,124 @@
+//! Starting and stopping services, and whether they start with the system.
+
+use rocksalt_core::Map;
+use serde::Deserialize;
+
+use super::super::{Act, How, provider};
+use crate::Result;
+use crate::catalog::Function;
+use crate::catalog::file::Flag;
+use crate::machine::System;
+
+/// A service and how it is treated.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Acting {
+    /// The name.
+    name: String,
+    /// Don't wait until it is done; with systemd only, as the next two.
+    #[serde(default)]
+    no_block: Option<bool>,
+    /// Remove a mask first.
+    #[serde(default)]
+    unmask: Flag,
+    /// Remove a mask that lasts until the next boot first.
+    #[serde(default)]
+    unmask_runtime: Flag,
+    /// Taken and ignored.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl Acting {
+    fn how(&self, no_block: bool) -> How {
+        How {
+            no_block: self.no_block.unwrap_or(no_block),
+            unmask: self.unmask.0,
+            unmask_runtime: self.unmask_runtime.0,
+            timeout: None,
+        }
+    }
+
+    fn act(&self, machine: &dyn System, act: Act) -> Result<bool> {
+        // Salt does not wait for this one.
+        let how = self.how(act == Act::ForceReload);
+        provider(machine, Some(&self.name))?.act(machine, act, &self.name, &how).map(|()| true)
+    }
+
+    fn set_boot(&self, machine: &dyn System, enable: bool) -> Result<bool> {
+        provider(machine, Some(&self.name))?.set_boot(machine, &self.name, enable, &self.how(false)).map(|()| true)
+    }
+}
+
+macro_rules! acts {
+    ($($(#[$doc:meta])+ $name:ident = $function:literal, $act:expr;)+) => {
+        $(
+            $(#[$doc])+
+            #[derive(Deserialize)]
+            #[serde(transparent)]
+            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            pub struct $name(Acting);
+
+            impl Function for $name {
+                const NAME: &'static str = $function;
+                type Output = bool;
+
+                fn call(self, machine: &dyn System) -> Result<bool> {
+                    ($act)(&self.0, machine)
+                }
+            }
+        )+
+    };
+}
+
+acts! {
+    /// Makes a service not start with the system.
+    ///
+    /// ```text
+    /// rocksalt '*' service.disable sshd
+    /// ```
+    Disable = "service.disable", |it: &Acting, machine: &dyn System| it.set_boot(machine, false);
+    /// Makes a service start with the system.
+    ///
+    /// ```text
+    /// rocksalt '*' service.enable sshd
+    /// ```
+    Enable = "service.enable", |it: &Acting, machine: &dyn System| it.set_boot(machine, true);
+    /// Makes a service read its configuration anew, or restarts it if it can't.
+    ///
+    /// ```text
+    /// rocksalt '*' service.force_reload sshd
+    /// ```
+    ForceReload = "service.force_reload", |it: &Acting, machine: &dyn System| it.act(machine, Act::ForceReload);
+    /// Stops a service and starts it again, as two things.
+    ///
+    /// ```text
+    /// rocksalt '*' service.full_restart sshd
+    /// ```
+    FullRestart = "service.full_restart", |it: &Acting, machine: &dyn System| it.act(machine, Act::FullRestart);
+    /// Makes a service read its configuration anew.
+    ///
+    /// ```text
+    /// rocksalt '*' service.reload sshd
+    /// ```
+    Reload = "service.reload", |it: &Acting, machine: &dyn System| it.act(machine, Act::Reload);
+    /// Restarts a service.
+    ///
+    /// ```text
+    /// rocksalt '*' service.restart sshd
+    /// ```
+    Restart = "service.restart", |it: &Acting, machine: &dyn System| it.act(machine, Act::Restart);
+    /// Starts a service.
+    ///
+    /// ```text
+    /// rocksalt '*' service.start sshd
+    /// rocksalt '*' service.start sshd unmask=True
+    /// ```
+    Start = "service.start", |it: &Acting, machine: &dyn System| it.act(machine, Act::Start);
+    /// Stops a service.
+    ///
+    /// ```text
+    /// rocksalt '*' service.stop sshd
+    /// ```
+    Stop = "service.stop", |it: &Acting, machine: &dyn System| it.act(machine, Act::Stop);
+}

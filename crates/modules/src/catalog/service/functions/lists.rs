@@ -1,0 +1,116 @@
+//! All services, or all of a kind.
+
+use rocksalt_core::Map;
+use serde::Deserialize;
+
+use super::super::{Boot, provider, systemd};
+use crate::catalog::Function;
+use crate::machine::System;
+use crate::{Error, Result};
+
+macro_rules! lists {
+    ($($(#[$doc:meta])+ $name:ident = $function:literal, $list:expr;)+) => {
+        $(
+            $(#[$doc])+
+            #[derive(Deserialize)]
+            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            pub struct $name {}
+
+            impl Function for $name {
+                const NAME: &'static str = $function;
+                type Output = Vec<String>;
+
+                fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+                    ($list)(machine)
+                }
+            }
+        )+
+    };
+}
+
+fn at_boot(machine: &dyn System, wanted: Boot) -> Result<Vec<String>> {
+    provider(machine, None)?.at_boot(machine, wanted)
+}
+
+lists! {
+    /// All services.
+    ///
+    /// ```text
+    /// rocksalt '*' service.get_all
+    /// ```
+    GetAll = "service.get_all", |machine: &dyn System| provider(machine, None)?.all(machine);
+    /// The services that don't start with the system.
+    ///
+    /// ```text
+    /// rocksalt '*' service.get_disabled
+    /// ```
+    GetDisabled = "service.get_disabled", |machine: &dyn System| at_boot(machine, Boot::Disabled);
+    /// The services that start with the system.
+    ///
+    /// ```text
+    /// rocksalt '*' service.get_enabled
+    /// ```
+    GetEnabled = "service.get_enabled", |machine: &dyn System| at_boot(machine, Boot::Enabled);
+    /// The services that run.
+    ///
+    /// ```text
+    /// rocksalt '*' service.get_running
+    /// ```
+    GetRunning = "service.get_running", |machine: &dyn System| provider(machine, None)?.running(machine);
+    /// The services that can be neither enabled nor disabled.
+    ///
+    /// ```text
+    /// rocksalt '*' service.get_static
+    /// ```
+    GetStatic = "service.get_static", |machine: &dyn System| at_boot(machine, Boot::Static);
+}
+
+fn only_systemd(machine: &dyn System) -> Result<()> {
+    let provider = provider(machine, None)?;
+    match provider.masks().is_some() && !provider.offline() {
+        true => Ok(()),
+        false => Err(Error::failed("only systemd can tell, and it does not run on the target")),
+    }
+}
+
+/// Each service's program.
+///
+/// ```text
+/// rocksalt '*' service.execs
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Execs {}
+
+impl Function for Execs {
+    const NAME: &'static str = "service.execs";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        only_systemd(machine)?;
+        systemd::programs(machine, &provider(machine, None)?.all(machine)?)
+    }
+}
+
+/// All that systemd knows of a service.
+///
+/// ```text
+/// rocksalt '*' service.show sshd
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Show {
+    /// The name.
+    name: String,
+}
+
+impl Function for Show {
+    const NAME: &'static str = "service.show";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        provider(machine, Some(&self.name))?;
+        only_systemd(machine)?;
+        systemd::show(machine, &self.name)
+    }
+}

@@ -1,0 +1,98 @@
+//! Forbidding services to start, and having systemd read its files anew.
+
+use serde::Deserialize;
+
+use super::super::{Masks, provider, systemd};
+use crate::catalog::Function;
+use crate::catalog::file::Flag;
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+/// A service and a kind of mask.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Masking {
+    /// The name.
+    name: String,
+    /// The mask lasts only until the next boot.
+    #[serde(default)]
+    runtime: Flag,
+}
+
+impl Masking {
+    fn masks(&self, machine: &dyn Probe) -> Result<&'static dyn Masks> {
+        let provider = provider(machine, Some(&self.name))?;
+        provider.masks().ok_or_else(|| Error::failed("Service masking not available on this minion"))
+    }
+
+    fn set(&self, machine: &dyn System, mask: bool) -> Result<bool> {
+        let masks = self.masks(machine)?;
+        if mask || masks.masked(machine, &self.name, self.runtime.0)? {
+            masks.set_mask(machine, &self.name, self.runtime.0, mask)?;
+        }
+        Ok(true)
+    }
+}
+
+macro_rules! masks {
+    ($($(#[$doc:meta])+ $name:ident = $function:literal, $act:expr;)+) => {
+        $(
+            $(#[$doc])+
+            #[derive(Deserialize)]
+            #[serde(transparent)]
+            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            pub struct $name(Masking);
+
+            impl Function for $name {
+                const NAME: &'static str = $function;
+                type Output = bool;
+
+                fn call(self, machine: &dyn System) -> Result<bool> {
+                    ($act)(&self.0, machine)
+                }
+            }
+        )+
+    };
+}
+
+masks! {
+    /// Forbids a service to start, by whomever; with systemd only.
+    ///
+    /// ```text
+    /// rocksalt '*' service.mask sshd
+    /// rocksalt '*' service.mask sshd runtime=True
+    /// ```
+    Mask = "service.mask", |it: &Masking, machine: &dyn System| it.set(machine, true);
+    /// Whether a service is forbidden to start.
+    ///
+    /// ```text
+    /// rocksalt '*' service.masked sshd
+    /// ```
+    Masked = "service.masked", |it: &Masking, machine: &dyn System| {
+        it.masks(machine)?.masked(machine, &it.name, it.runtime.0)
+    };
+    /// Allows a service to start again.
+    ///
+    /// ```text
+    /// rocksalt '*' service.unmask sshd
+    /// ```
+    Unmask = "service.unmask", |it: &Masking, machine: &dyn System| it.set(machine, false);
+}
+
+/// Has systemd read its unit files anew. Functions and states of `service` do so themselves where it is needed.
+///
+/// ```text
+/// rocksalt '*' service.systemctl_reload
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SystemctlReload {}
+
+impl Function for SystemctlReload {
+    const NAME: &'static str = "service.systemctl_reload";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        systemd::reload_all(machine).map(|()| true)
+    }
+}

@@ -1,0 +1,130 @@
+//! What a service does now.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::{provider, status};
+use crate::Result;
+use crate::catalog::Function;
+use crate::machine::{Probe, System};
+use crate::text::glob;
+
+/// A service.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Service {
+    /// The name.
+    name: String,
+    /// Taken and ignored.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+fn available(machine: &dyn Probe, name: &str) -> Result<bool> {
+    provider(machine, Some(name))?.available(machine, name)
+}
+
+fn enabled(machine: &dyn Probe, name: &str) -> Result<bool> {
+    provider(machine, Some(name))?.enabled(machine, name)
+}
+
+macro_rules! questions {
+    ($($(#[$doc:meta])+ $name:ident = $function:literal, $ask:expr;)+) => {
+        $(
+            $(#[$doc])+
+            #[derive(Deserialize)]
+            #[serde(transparent)]
+            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            pub struct $name(Service);
+
+            impl Function for $name {
+                const NAME: &'static str = $function;
+                type Output = bool;
+
+                fn call(self, machine: &dyn System) -> Result<bool> {
+                    ($ask)(machine, &self.0.name)
+                }
+            }
+        )+
+    };
+}
+
+questions! {
+    /// Whether there is a service of that name.
+    ///
+    /// ```text
+    /// rocksalt '*' service.available sshd
+    /// ```
+    Available = "service.available", |machine: &dyn System, name: &str| available(machine, name);
+    /// Whether a service does not start with the system.
+    ///
+    /// ```text
+    /// rocksalt '*' service.disabled sshd
+    /// ```
+    Disabled = "service.disabled", |machine: &dyn System, name: &str| Ok(!enabled(machine, name)?);
+    /// Whether a service starts with the system.
+    ///
+    /// ```text
+    /// rocksalt '*' service.enabled sshd
+    /// ```
+    Enabled = "service.enabled", |machine: &dyn System, name: &str| enabled(machine, name);
+    /// Whether there is no service of that name.
+    ///
+    /// ```text
+    /// rocksalt '*' service.missing sshd
+    /// ```
+    Missing = "service.missing", |machine: &dyn System, name: &str| Ok(!available(machine, name)?);
+}
+
+/// Whether systemd is there but does not run, as in a chroot: services can be enabled, but not started.
+///
+/// ```text
+/// rocksalt '*' service.offline
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Offline {}
+
+impl Function for Offline {
+    const NAME: &'static str = "service.offline";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        Ok(provider(machine, None)?.offline())
+    }
+}
+
+/// Whether a service runs; for a pattern, a map of all that fit.
+///
+/// ```text
+/// rocksalt '*' service.status sshd
+/// rocksalt '*' service.status 'ssh*'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Status {
+    /// The name, or a pattern.
+    name: String,
+    /// Part of the command line of its process, where the service itself can't tell; systemd always can.
+    #[serde(default)]
+    sig: Option<String>,
+}
+
+impl Function for Status {
+    const NAME: &'static str = "service.status";
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let sig = self.sig.as_deref();
+        if !glob::is_pattern(&self.name) {
+            return Ok(status(provider(machine, Some(&self.name))?, machine, &self.name, sig)?.into());
+        }
+        let provider = provider(machine, None)?;
+        let mut found = Map::new();
+        for name in provider.all(machine)?.into_iter().filter(|name| glob::matches(&self.name, name)) {
+            let runs = status(provider, machine, &name, sig)?;
+            found.insert(name, runs);
+        }
+        Ok(Value::Map(found))
+    }
+}

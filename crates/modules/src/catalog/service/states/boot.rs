@@ -1,0 +1,71 @@
+//! Whether a service starts with the system: what several states do beside their own work.
+
+use super::super::{How, Provider};
+use crate::Result;
+use crate::catalog::Verdict;
+use crate::machine::{Probe, System};
+
+/// What is known of the service's process when it comes to this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Process {
+    Running,
+    Dead,
+    /// Nothing was done to it.
+    AsItWas,
+}
+
+impl Process {
+    fn words(self) -> &'static str {
+        match self {
+            Process::Running => "is running",
+            Process::Dead => "is dead",
+            Process::AsItWas => "is in the desired state",
+        }
+    }
+}
+
+pub fn is_right(provider: &dyn Provider, machine: &dyn Probe, name: &str, enable: bool) -> Result<bool> {
+    Ok(provider.enabled(machine, name)? == enable)
+}
+
+pub fn already(name: &str, enable: bool, process: Process) -> String {
+    format!("Service {name} is already {}, and {}", word(enable), process.words())
+}
+
+/// What a dry run says. What has no way to be enabled or disabled does not change.
+pub fn would(provider: &dyn Provider, machine: &dyn Probe, name: &str, enable: bool) -> Result<Verdict> {
+    let verdict = Verdict::would(format!("Service {name} set to be {}", word(enable)));
+    Ok(if provider.can_toggle(machine, name)? { verdict.change(name, true) } else { verdict })
+}
+
+/// Enables or disables what is not so yet.
+pub fn set(
+    provider: &dyn Provider,
+    machine: &dyn System,
+    name: &str,
+    enable: bool,
+    how: &How,
+    process: Process,
+) -> Result<Verdict> {
+    let error = match provider.set_boot(machine, name, enable, how) {
+        Ok(()) => {
+            let verdict = Verdict::good(format!("Service {name} has been {}, and {}", word(enable), process.words()));
+            let changed = is_right(provider, machine, name, enable)?;
+            return Ok(if changed { verdict.change(name, true) } else { verdict });
+        }
+        Err(error) => error,
+    };
+    let start = if enable { "to start at boot" } else { "to not start at boot" };
+    let state = match (process, enable) {
+        (Process::Running, true) => ", but the service is running",
+        (Process::Running, false) => ", and is running",
+        (Process::AsItWas, _) => ", but the service was already running",
+        (Process::Dead, _) => ", and the service is dead",
+    };
+    let comment = format!("Failed when setting service {name} {start}{state}");
+    Ok(Verdict::bad(format!("{comment}. Additional information follows:\n\n{error}")))
+}
+
+fn word(enable: bool) -> &'static str {
+    if enable { "enabled" } else { "disabled" }
+}

@@ -1,0 +1,153 @@
+//! `service.dead`: it does not run.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::super::{Act, How, Provider, provider, status};
+use super::boot::{self, Process};
+use super::{touches, watch, wish};
+use crate::Result;
+use crate::catalog::file::Flag;
+use crate::catalog::{Decision, State, Step, Touches, Verdict};
+use crate::machine::{Probe, System};
+
+/// Makes sure that a service does not run.
+///
+/// ```yaml
+/// telnetd:
+///   service.dead:
+///     - enable: false
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Dead {
+    /// The service. That there is none is well too.
+    name: String,
+    /// Whether it starts with the system; left as it is if this is left out.
+    #[serde(default)]
+    enable: Value,
+    /// Part of the command line of its process, for services that can't tell whether they run. Not with systemd.
+    #[serde(default)]
+    sig: Option<String>,
+    /// Seconds to wait after the stop, before it is looked whether it runs.
+    #[serde(default)]
+    init_delay: Value,
+    /// Don't wait for the stop. With systemd only.
+    #[serde(default)]
+    no_block: Flag,
+    /// Seconds that the stop may take.
+    #[serde(default)]
+    timeout: Value,
+}
+
+pub enum Plan {
+    End { stop: bool, boot: Option<bool> },
+    Watch(watch::Plan),
+}
+
+impl Dead {
+    fn how(&self) -> How {
+        How { no_block: self.no_block.0, timeout: wish::timeout(&self.timeout), ..How::default() }
+    }
+}
+
+impl State for Dead {
+    const NAME: &'static str = "service.dead";
+    const WATCHES: bool = true;
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        let name = &self.name;
+        if let Some(verdict) = wish::slip(step.low, name) {
+            return Ok(Decision::Settled(verdict));
+        }
+        let provider = provider(machine, Some(name))?;
+        if provider.offline() {
+            return Ok(Decision::Settled(Verdict::good("Running in OFFLINE mode. Nothing to do")));
+        }
+        if !provider.available(machine, name)? {
+            let created =
+                format!("Service {name} not present; if created in this state run, it would have been stopped");
+            let verdict = if step.test { Verdict::would(created) } else { Verdict::good(wish::unavailable(name)) };
+            return Ok(Decision::Settled(verdict));
+        }
+        let runs = status(provider, machine, name, self.sig.as_deref())?;
+        let mut boot = None;
+        if let Some(enable) = wish::enable(&self.enable)
+            && !boot::is_right(provider, machine, name, enable)?
+        {
+            boot = Some(enable);
+        }
+        let verdict = match (runs, boot) {
+            // As Salt's real run: whoever is enabled or disabled beside it has changed.
+            (true, boot) => {
+                Verdict::would(format!("Service {name} is set to be killed")).change(name.as_str(), boot.is_some())
+            }
+            (false, Some(enable)) => boot::would(provider, machine, name, enable)?,
+            (false, None) => {
+                return Ok(Decision::Settled(Verdict::good(format!("The service {name} is already dead"))));
+            }
+        };
+        let verdict = Verdict { warnings: wish::warnings(provider, &self.how()), ..verdict };
+        Ok(Decision::Change(Plan::End { stop: runs, boot }, verdict))
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let name = &self.name;
+        let provider = provider(machine, Some(name))?;
+        let (stop, boot) = match plan {
+            Plan::End { stop, boot } => (stop, boot),
+            Plan::Watch(plan) => return plan.apply(provider, machine),
+        };
+        let how = self.how();
+        let verdict = match (stop, boot) {
+            (true, _) => self.stop(provider, machine, boot, &how)?,
+            (false, Some(enable)) => boot::set(provider, machine, name, enable, &how, Process::AsItWas)?,
+            (false, None) => Verdict::good(format!("The service {name} is already dead")),
+        };
+        Ok(Verdict { warnings: wish::warnings(provider, &how), ..verdict })
+    }
+
+    fn watched(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let wish = watch::Wish {
+            name: &self.name,
+            sig: self.sig.as_deref(),
+            act: Act::Stop,
+            init_delay: &self.init_delay,
+            how: self.how(),
+        };
+        Ok(wish.dead(machine)?.map(Plan::Watch))
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.name)
+    }
+}
+
+impl Dead {
+    fn stop(&self, provider: &dyn Provider, machine: &dyn System, boot: Option<bool>, how: &How) -> Result<Verdict> {
+        let name = &self.name;
+        let failed = format!("Service {name} failed to die");
+        if let Err(error) = provider.act(machine, Act::Stop, name, how) {
+            let text = error.to_string();
+            let comment = if text.starts_with(&failed) { text } else { format!("{failed}\n\n{text}") };
+            return Ok(Verdict::bad(comment));
+        }
+        if let Some(seconds) = wish::seconds(&self.init_delay) {
+            machine.sleep(seconds)?;
+        }
+        if status(provider, machine, name, self.sig.as_deref())? && !how.no_block {
+            return Ok(Verdict::bad(failed));
+        }
+        let killed = Verdict::good(format!("Service {name} was killed")).change(name.as_str(), false);
+        Ok(match (boot, wish::enable(&self.enable)) {
+            (Some(enable), _) => {
+                let set = boot::set(provider, machine, name, enable, how, Process::Dead)?;
+                let changes = if set.changes.is_empty() { killed.changes } else { set.changes };
+                Verdict { result: set.result, comment: set.comment, changes, ..Verdict::default() }
+            }
+            (None, Some(enable)) => Verdict { comment: boot::already(name, enable, Process::Dead), ..killed },
+            (None, None) => killed,
+        })
+    }
+}

@@ -1,0 +1,107 @@
+//! `service.enabled` and `service.disabled`: whether it starts with the system.
+
+use serde::Deserialize;
+
+use super::super::{How, provider};
+use super::boot::{self, Process};
+use super::{touches, watch, wish};
+use crate::Result;
+use crate::catalog::file::Flag;
+use crate::catalog::{Decision, State, Step, Touches, Verdict};
+use crate::machine::{Probe, System};
+
+/// Makes sure that a service starts with the system. Whether it runs now is left as it is.
+///
+/// ```yaml
+/// nginx:
+///   service.enabled: []
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Enabled {
+    /// The service.
+    name: String,
+    /// Remove a mask first. With systemd only.
+    #[serde(default)]
+    unmask: Flag,
+    /// Remove a mask that lasts until the next boot first. With systemd only.
+    #[serde(default)]
+    unmask_runtime: Flag,
+}
+
+/// Makes sure that a service does not start with the system. Whether it runs now is left as it is.
+///
+/// ```yaml
+/// telnetd:
+///   service.disabled: []
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Disabled {
+    /// The service. That there is none is well too.
+    name: String,
+}
+
+fn plan(machine: &dyn Probe, name: &str, enable: bool, test: bool) -> Result<Decision<()>> {
+    let provider = provider(machine, Some(name))?;
+    if !provider.available(machine, name)? {
+        let created = format!("Service {name} not present; if created in this state run, it would have been enabled");
+        let missing = wish::unavailable(name);
+        return Ok(Decision::Settled(match (enable, test) {
+            (true, true) => Verdict::would(created),
+            (true, false) => Verdict::bad(missing),
+            (false, _) => Verdict::good(missing),
+        }));
+    }
+    Ok(match boot::is_right(provider, machine, name, enable)? {
+        true => Decision::Settled(Verdict::good(boot::already(name, enable, Process::AsItWas))),
+        false => Decision::Change((), boot::would(provider, machine, name, enable)?),
+    })
+}
+
+impl State for Enabled {
+    const NAME: &'static str = "service.enabled";
+    const WATCHES: bool = true;
+    type Plan = ();
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<()>> {
+        plan(machine, &self.name, true, step.test)
+    }
+
+    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let how = How { unmask: self.unmask.0, unmask_runtime: self.unmask_runtime.0, ..How::default() };
+        let provider = provider(machine, Some(&self.name))?;
+        boot::set(provider, machine, &self.name, true, &how, Process::AsItWas)
+    }
+
+    fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+        Ok(watch::unable("enabled"))
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.name)
+    }
+}
+
+impl State for Disabled {
+    const NAME: &'static str = "service.disabled";
+    const WATCHES: bool = true;
+    type Plan = ();
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<()>> {
+        plan(machine, &self.name, false, step.test)
+    }
+
+    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let provider = provider(machine, Some(&self.name))?;
+        boot::set(provider, machine, &self.name, false, &How::default(), Process::AsItWas)
+    }
+
+    fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+        Ok(watch::unable("disabled"))
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.name)
+    }
+}

@@ -1,0 +1,28 @@
+//! `service`'s states: what services shall do.
+
+mod boot;
+mod dead;
+mod enabled;
+mod masked;
+mod running;
+mod watch;
+mod wish;
+
+use crate::catalog::{StateEntry, Thing, Touches, state};
+
+pub const STATES: &[StateEntry] = &[
+    state::<dead::Dead>(),
+    state::<enabled::Disabled>(),
+    state::<enabled::Enabled>(),
+    state::<masked::Masked>(),
+    state::<watch::ModWatch>(),
+    state::<running::Running>(),
+    state::<masked::Unmasked>(),
+];
+
+/// A service that starts reads its unit, its configuration and its data, wherever they are, and users and groups too:
+/// whoever writes files is before it or after it, but services may start side by side.
+fn touches(name: &str) -> Touches {
+    let name = name.strip_suffix(".service").unwrap_or(name);
+    Touches::nothing().reads(Thing::Path("/".into())).writes(Thing::Service(name.to_owned()))
+}

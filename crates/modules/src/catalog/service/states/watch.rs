@@ -1,0 +1,168 @@
+//! What a service does when something that it watches has changed (Salt's `mod_watch`).
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::super::{Act, How, Provider, provider, status};
+use super::{touches, wish};
+use crate::Result;
+use crate::catalog::file::Flag;
+use crate::catalog::{Decision, State, Step, Touches, Verdict};
+use crate::machine::{Probe, System};
+
+/// What is to be done to a running service.
+pub fn on_change(reload: bool, force: bool, full_restart: bool) -> Act {
+    match (reload, force, full_restart) {
+        (true, true, _) => Act::ForceReload,
+        (true, false, _) => Act::Reload,
+        (false, _, true) => Act::FullRestart,
+        (false, _, false) => Act::Restart,
+    }
+}
+
+pub struct Wish<'a> {
+    pub name: &'a str,
+    pub sig: Option<&'a str>,
+    pub act: Act,
+    pub init_delay: &'a Value,
+    pub how: How,
+}
+
+pub struct Plan {
+    name: String,
+    act: Act,
+    init_delay: Value,
+    how: How,
+}
+
+impl Wish<'_> {
+    pub fn running(self, machine: &dyn Probe) -> Result<Decision<Plan>> {
+        let provider = provider(machine, Some(self.name))?;
+        let act = match status(provider, machine, self.name, self.sig)? {
+            false => Act::Start,
+            // Where it is the same, the plain word is the right one.
+            true if self.act == Act::FullRestart && provider.restart_is_full() => Act::Restart,
+            true => self.act,
+        };
+        Ok(self.planned(act))
+    }
+
+    pub fn dead(self, machine: &dyn Probe) -> Result<Decision<Plan>> {
+        if !status(provider(machine, Some(self.name))?, machine, self.name, self.sig)? {
+            return Ok(Decision::Settled(Verdict::good("Service is already stopped")));
+        }
+        Ok(self.planned(Act::Stop))
+    }
+
+    fn planned(self, act: Act) -> Decision<Plan> {
+        let comment = format!("Service is set to be {}", words(act).1);
+        let plan = Plan { name: self.name.to_owned(), act, init_delay: self.init_delay.clone(), how: self.how };
+        Decision::Change(plan, Verdict::would(comment).change(self.name, true))
+    }
+}
+
+impl Plan {
+    pub fn apply(self, provider: &dyn Provider, machine: &dyn System) -> Result<Verdict> {
+        if self.act == Act::Start {
+            // What is left of it goes first; that there is nothing left is well too.
+            let _ = provider.act(machine, Act::Stop, &self.name, &How::default());
+        }
+        let (verb, done) = words(self.act);
+        if let Err(error) = provider.act(machine, self.act, &self.name, &self.how) {
+            let failed = format!("Failed to {verb} the service");
+            // systemd's own words stand alone in Salt.
+            let comment = if provider.masks().is_some() { error.to_string() } else { format!("{failed}\n\n{error}") };
+            return Ok(Verdict::bad(comment));
+        }
+        if let Some(seconds) = wish::seconds(&self.init_delay) {
+            machine.sleep(seconds)?;
+        }
+        if self.act != Act::Stop && !self.how.no_block && self.dies(provider, machine)? {
+            let log = provider.log(machine, &self.name).unwrap_or_default();
+            return Ok(Verdict::bad(format!("Failed to {verb} the service\n\n{log}").trim_end().to_owned()));
+        }
+        Ok(Verdict::good(format!("Service {done}")).change(self.name, true))
+    }
+
+    /// Salt does not look: a service that ends right after its restart counts as restarted there. Only systemd knows
+    /// better than the tool that has just said that it went well.
+    fn dies(&self, provider: &dyn Provider, machine: &dyn System) -> Result<bool> {
+        Ok(provider.masks().is_some() && !provider.runs(machine, &self.name)?)
+    }
+}
+
+/// Salt's words: to do it, and that it was done.
+fn words(act: Act) -> (&'static str, &'static str) {
+    match act {
+        Act::Start => ("start", "started"),
+        Act::Stop => ("stop", "stopped"),
+        Act::Restart => ("restart", "restarted"),
+        Act::Reload => ("reload", "reloaded"),
+        Act::ForceReload => ("forcefully reload", "forcefully reloaded"),
+        Act::FullRestart => ("fully restart", "fully restarted"),
+    }
+}
+
+/// Restarts or reloads a service as if something that it watches had changed.
+///
+/// ```yaml
+/// nginx:
+///   service.mod_watch:
+///     - sfun: running
+///     - reload: true
+/// ```
+///
+/// There is seldom a need for it: `service.running` with `watch` does it when it is time.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ModWatch {
+    /// The service.
+    name: String,
+    /// The state that it stands for: `running` or `dead`.
+    #[serde(default)]
+    sfun: Option<String>,
+    /// Part of the command line of its process. Not with systemd.
+    #[serde(default)]
+    sig: Option<String>,
+    /// Reload it and don't restart it.
+    #[serde(default)]
+    reload: Flag,
+    /// Stop it and then start it.
+    #[serde(default)]
+    full_restart: Flag,
+    /// Seconds to wait afterwards.
+    #[serde(default)]
+    init_delay: Value,
+    /// With `reload`: restart it if it can't be reloaded.
+    #[serde(default)]
+    force: Flag,
+}
+
+impl State for ModWatch {
+    const NAME: &'static str = "service.mod_watch";
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+        let act = on_change(self.reload.0, self.force.0, self.full_restart.0);
+        let (name, sig, init_delay) = (self.name.as_str(), self.sig.as_deref(), &self.init_delay);
+        let wish = Wish { name, sig, act, init_delay, how: How::default() };
+        match self.sfun.as_deref() {
+            Some("running") => wish.running(machine),
+            Some("dead") => wish.dead(machine),
+            other => Ok(unable(other.unwrap_or("None"))),
+        }
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.apply(provider(machine, Some(&self.name))?, machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.name)
+    }
+}
+
+/// For states that have nothing to do on a change.
+pub fn unable<P>(state: &str) -> Decision<P> {
+    Decision::Settled(Verdict::bad(format!("Unable to trigger watch for service.{state}")))
+}

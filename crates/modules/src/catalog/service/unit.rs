@@ -1,0 +1,76 @@
+//! Names of systemd's units, and the files they come from.
+
+use std::path::Path;
+
+use crate::grains::look;
+use crate::machine::Probe;
+
+/// Kinds that Salt counts as services where it lists them.
+pub const LISTED: [&str; 9] = ["service", "socket", "device", "mount", "automount", "swap", "target", "path", "timer"];
+
+/// Where unit files lie; earlier ones hide later ones.
+const FOLDERS: [&str; 6] = [
+    "/etc/systemd/system",
+    "/run/systemd/system",
+    "/run/systemd/generator",
+    "/usr/local/lib/systemd/system",
+    "/usr/lib/systemd/system",
+    "/lib/systemd/system",
+];
+
+/// A unit's whole name; what isn't a unit of another kind is a service.
+pub fn full(name: &str) -> String {
+    let kind = name.rsplit_once('.').map(|(_, kind)| kind);
+    let is_kind = |kind: &str| LISTED.contains(&kind) || matches!(kind, "slice" | "scope");
+    if kind.is_some_and(is_kind) { name.to_owned() } else { format!("{name}.service") }
+}
+
+/// As Salt lists it: a service without its kind.
+pub fn short(full: &str) -> Option<&str> {
+    let (name, kind) = full.rsplit_once('.')?;
+    match kind {
+        "service" => Some(name),
+        kind if LISTED.contains(&kind) => Some(full),
+        _ => None,
+    }
+}
+
+/// The template of `foo@bar.service`: `foo@.service`.
+pub fn template(unit: &str) -> Option<String> {
+    let (prefix, rest) = unit.split_once('@')?;
+    let (_, kind) = rest.rsplit_once('.')?;
+    Some(format!("{prefix}@.{kind}"))
+}
+
+/// Whether there is a file for the unit, whatever systemd knows: it, its template, or a script of sysvinit's.
+pub fn has_file(machine: &dyn Probe, unit: &str) -> bool {
+    let names = [Some(unit.to_owned()), template(unit)];
+    let in_folder = |name: &String| {
+        FOLDERS.iter().any(|folder| matches!(machine.stat(Path::new(&format!("{folder}/{name}")), false), Ok(Some(_))))
+    };
+    names.iter().flatten().any(in_folder)
+        || unit.strip_suffix(".service").is_some_and(|name| super::sysv::script(machine, name).is_some())
+}
+
+/// Every unit that has a file where systems and administrators put them, by Salt's short names.
+pub fn all(machine: &dyn Probe) -> Vec<String> {
+    let folders = ["/lib/systemd/system", "/usr/lib/systemd/system", "/etc/systemd/system"];
+    let names = folders.iter().flat_map(|folder| look::names(machine, folder));
+    names.filter_map(|name| short(&name).map(str::to_owned)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_units() {
+        assert_eq!(full("ssh"), "ssh.service");
+        assert_eq!(full("foo@bar"), "foo@bar.service");
+        assert_eq!(full("a.b"), "a.b.service");
+        assert_eq!((full("x.timer"), full("mytimer")), ("x.timer".into(), "mytimer.service".into()));
+        assert_eq!((short("ssh.service"), short("x.timer"), short("x.conf")), (Some("ssh"), Some("x.timer"), None));
+        assert_eq!(template("foo@bar.baz.service").as_deref(), Some("foo@.service"));
+        assert_eq!(template("foo.service"), None);
+    }
+}

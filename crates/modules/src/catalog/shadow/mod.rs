@@ -1,0 +1,26 @@
+//! `shadow`: passwords of users, and how long they last.
+
+mod functions;
+mod line;
+
+pub use functions::random_salt;
+pub use line::{DAYS, Shadow, days, set_password};
+
+use super::{Entry, entry};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<functions::DefaultHash>(),
+    entry::<functions::DelPassword>(),
+    entry::<functions::GenPassword>(),
+    entry::<functions::Info>(),
+    entry::<functions::ListUsers>(),
+    entry::<functions::LockPassword>(),
+    entry::<functions::SetDate>(),
+    entry::<functions::SetExpire>(),
+    entry::<functions::SetInactdays>(),
+    entry::<functions::SetMaxdays>(),
+    entry::<functions::SetMindays>(),
+    entry::<functions::SetPassword>(),
+    entry::<functions::SetWarndays>(),
+    entry::<functions::UnlockPassword>(),
+];

@@ -1,0 +1,77 @@
+//! What the states of databases have in common: statements in their order, and the verdict if all succeed.
+
+use rocksalt_core::{Map, Value, call::ProblemKind};
+
+use super::{Decision, Verdict};
+use crate::Result;
+use crate::machine::System;
+
+/// What shall be done on a server.
+pub struct Plan {
+    pub statements: Vec<String>,
+    /// The verdict if every statement succeeds.
+    pub done: Verdict,
+    /// The comment if one fails; the server's reason stands behind it.
+    pub failed: String,
+}
+
+impl Plan {
+    /// `tell` runs one statement, and gives the server's reason if it refuses.
+    pub fn perform(
+        self,
+        machine: &dyn System,
+        tell: &dyn Fn(&str) -> Result<std::result::Result<(), String>>,
+    ) -> Result<Verdict> {
+        let count = self.statements.len();
+        for (done, statement) in self.statements.iter().enumerate() {
+            if machine.cancelled() {
+                return Err(crate::Error::cancelled());
+            }
+            if let Err(reason) = tell(statement)? {
+                let before = match done {
+                    0 => String::new(),
+                    _ => format!("; {done} of {count} statements were done before"),
+                };
+                return Ok(Verdict::bad(format!("{} ({reason}){before}", self.failed)));
+            }
+        }
+        Ok(self.done)
+    }
+
+    /// The decision for it; a dry run gives the changes of the real one.
+    pub fn decide(self, would: impl Into<String>) -> Result<Decision<Plan>> {
+        let verdict = Verdict { comment: would.into(), result: None, ..self.done.clone() };
+        Ok(Decision::Change(self, verdict))
+    }
+}
+
+/// Nothing is to be done.
+pub fn settled<P>(verdict: Verdict) -> Result<Decision<P>> {
+    Ok(Decision::Settled(verdict))
+}
+
+/// What could not even be looked at is the step's verdict: the server's own words, and nothing before them.
+pub fn or_bad<P>(looked: Result<Decision<P>>) -> Result<Decision<P>> {
+    match looked.map_err(crate::Error::problem) {
+        Ok(decision) => Ok(decision),
+        Err(problem) if matches!(problem.kind, ProblemKind::Failed | ProblemKind::Arguments) => {
+            let hints: String = problem.hint.iter().map(|hint| format!("\nhint: {hint}")).collect();
+            settled(Verdict::bad(problem.text + &hints))
+        }
+        Err(problem) => Err(problem.into()),
+    }
+}
+
+/// A column of a row as text; empty for NULL.
+pub fn text<'a>(row: &'a Map, column: &str) -> &'a str {
+    row.get(column).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A text without the secrets in it: servers quote what they don't understand.
+pub fn without(text: &str, secrets: &[&str]) -> String {
+    let mut text = text.to_owned();
+    for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
+        text = text.replace(secret, "***");
+    }
+    text
+}

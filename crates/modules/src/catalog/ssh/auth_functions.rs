@@ -1,0 +1,299 @@
+//! The functions on authorized keys.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::authorized::{Authorized, Status, from_source, shown};
+use super::key::{self, Key};
+use crate::catalog::Function;
+use crate::machine::{System, accounts};
+use crate::{Error, Result};
+
+pub fn default_config() -> String {
+    ".ssh/authorized_keys".into()
+}
+
+fn default_enc() -> String {
+    "ssh-rsa".into()
+}
+
+/// The authorized keys of a user, or of several, each below its name.
+///
+/// ```text
+/// rocksalt '*' ssh.auth_keys root
+/// rocksalt '*' ssh.auth_keys user='[root, alice]'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct AuthKeys {
+    /// A name or a list of names; else all users.
+    #[serde(default)]
+    user: Value,
+    /// The file; `%h` is the home, `%u` the name.
+    #[serde(default = "default_config")]
+    config: String,
+    /// The checksum of fingerprints: `sha256`, `md5` …
+    #[serde(default)]
+    fingerprint_hash_type: Option<String>,
+}
+
+impl Function for AuthKeys {
+    const NAME: &'static str = "ssh.auth_keys";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let kind = self.fingerprint_hash_type.as_deref();
+        let of = |user: &str| {
+            let found = Authorized::read(machine, user, &self.config).map(|found| found.keys()).unwrap_or_default();
+            shown(&found, kind)
+        };
+        if let Value::String(user) = &self.user {
+            return of(user);
+        }
+        let all = || accounts::users(machine).into_iter().map(|user| user.name).collect();
+        let users: Vec<String> = match self.user.as_list() {
+            Some(names) if !names.is_empty() => names.iter().map(ToString::to_string).collect(),
+            _ => all(),
+        };
+        let mut keys = Map::new();
+        for user in users {
+            let found = of(&user)?;
+            if !found.is_empty() {
+                keys.insert(user, found);
+            }
+        }
+        Ok(keys)
+    }
+}
+
+/// What would be done with a key: `add`, `update`, or `exists`.
+///
+/// ```text
+/// rocksalt '*' ssh.check_key alice AAAAC3NzaC1lZDI1NTE5 ssh-ed25519 alice@laptop '[]'
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CheckKey {
+    /// The user's name.
+    user: String,
+    /// The key without its type.
+    key: String,
+    /// Its type.
+    enc: String,
+    /// What stands behind it.
+    comment: String,
+    /// What stands before it.
+    options: Vec<String>,
+    /// The file; `%h` is the home, `%u` the name.
+    #[serde(default = "default_config")]
+    config: String,
+    /// Taken and ignored, as in Salt.
+    #[serde(default)]
+    #[expect(dead_code, reason = "an argument without a meaning")]
+    cache_keys: Value,
+    /// Taken and ignored: it changes nothing about the answer.
+    #[serde(default)]
+    #[expect(dead_code, reason = "an argument without a meaning")]
+    fingerprint_hash_type: Value,
+}
+
+impl Function for CheckKey {
+    const NAME: &'static str = "ssh.check_key";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        let wished = Key::given(&self.key, &key::refined(&self.enc)?, &self.comment, &self.options);
+        let known = Authorized::read(machine, &self.user, &self.config)?;
+        Ok(known.status(&wished).name())
+    }
+}
+
+/// What would be done with the keys of a file.
+///
+/// ```text
+/// rocksalt '*' ssh.check_key_file alice salt://keys/alice.pub
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CheckKeyFile {
+    /// The user's name.
+    user: String,
+    /// Where the file comes from.
+    source: String,
+    /// The file; `%h` is the home, `%u` the name.
+    #[serde(default = "default_config")]
+    config: String,
+    /// The environment of the source.
+    #[serde(default)]
+    saltenv: Option<String>,
+}
+
+impl Function for CheckKeyFile {
+    const NAME: &'static str = "ssh.check_key_file";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let keys = from_source(machine, &self.source, self.saltenv.as_deref())?.unwrap_or_default();
+        let known = Authorized::read(machine, &self.user, &self.config)?;
+        Ok(keys.iter().map(|key| (key.key.as_str().into(), known.status(key).name().into())).collect())
+    }
+}
+
+/// Adds a key to those that a user may log in with.
+///
+/// ```text
+/// rocksalt '*' ssh.set_auth_key alice AAAAC3NzaC1lZDI1NTE5 enc=ssh-ed25519 comment=alice@laptop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SetAuthKey {
+    /// The user's name.
+    user: String,
+    /// The key without its type.
+    key: String,
+    /// Its type.
+    #[serde(default = "default_enc")]
+    enc: String,
+    /// What stands behind it.
+    #[serde(default)]
+    comment: String,
+    /// What stands before it.
+    #[serde(default)]
+    options: Vec<String>,
+    /// The file; `%h` is the home, `%u` the name.
+    #[serde(default = "default_config")]
+    config: String,
+}
+
+impl Function for SetAuthKey {
+    const NAME: &'static str = "ssh.set_auth_key";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        if self.key.split_whitespace().count() > 1 {
+            return Ok("invalid");
+        }
+        let wished = Key::given(&self.key, &key::refined(&self.enc)?, &self.comment, &self.options);
+        if !wished.is_valid() {
+            return Ok("Invalid public key");
+        }
+        set(machine, &self.user, &self.config, &[wished])
+    }
+}
+
+/// Adds the keys of a file to those that a user may log in with.
+///
+/// ```text
+/// rocksalt '*' ssh.set_auth_key_from_file alice salt://keys/alice.pub
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SetAuthKeyFromFile {
+    /// The user's name.
+    user: String,
+    /// Where the file comes from.
+    source: String,
+    /// The file; `%h` is the home, `%u` the name.
+    #[serde(default = "default_config")]
+    config: String,
+    /// The environment of the source.
+    #[serde(default)]
+    saltenv: Option<String>,
+}
+
+impl Function for SetAuthKeyFromFile {
+    const NAME: &'static str = "ssh.set_auth_key_from_file";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        let keys = needed(from_source(machine, &self.source, self.saltenv.as_deref())?)?;
+        set(machine, &self.user, &self.config, &keys)
+    }
+}
+
+/// Removes a key from those that a user may log in with.
+///
+/// ```text
+/// rocksalt '*' ssh.rm_auth_key alice AAAAC3NzaC1lZDI1NTE5
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RmAuthKey {
+    /// The user's name.
+    user: String,
+    /// The key without its type.
+    key: String,
+    /// The file; `%h` is the home, `%u` the name.
+    #[serde(default = "default_config")]
+    config: String,
+}
+
+impl Function for RmAuthKey {
+    const NAME: &'static str = "ssh.rm_auth_key";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        remove(machine, &self.user, &self.config, &[self.key])
+    }
+}
+
+/// Removes the keys of a file from those that a user may log in with.
+///
+/// ```text
+/// rocksalt '*' ssh.rm_auth_key_from_file alice salt://keys/alice.pub
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct RmAuthKeyFromFile {
+    /// The user's name.
+    user: String,
+    /// Where the file comes from.
+    source: String,
+    /// The file; `%h` is the home, `%u` the name.
+    #[serde(default = "default_config")]
+    config: String,
+    /// The environment of the source.
+    #[serde(default)]
+    saltenv: Option<String>,
+}
+
+impl Function for RmAuthKeyFromFile {
+    const NAME: &'static str = "ssh.rm_auth_key_from_file";
+    type Output = &'static str;
+
+    fn call(self, machine: &dyn System) -> Result<&'static str> {
+        let keys = needed(from_source(machine, &self.source, self.saltenv.as_deref())?)?;
+        let keys: Vec<String> = keys.into_iter().map(|key| key.key).collect();
+        remove(machine, &self.user, &self.config, &keys)
+    }
+}
+
+fn needed(keys: Option<Vec<Key>>) -> Result<Vec<Key>> {
+    keys.ok_or_else(|| Error::failed("Failed to pull key file from salt file server"))
+}
+
+fn set(machine: &dyn System, user: &str, config: &str, keys: &[Key]) -> Result<&'static str> {
+    let Ok(mut known) = Authorized::read(machine, user, config) else { return Ok("fail") };
+    if known.homeless(machine) || keys.is_empty() {
+        return Ok("fail");
+    }
+    let done: Vec<Status> = keys.iter().map(|key| known.set(key)).collect();
+    if done.iter().any(|status| *status != Status::Exists) {
+        known.write(machine)?;
+    }
+    Ok(match () {
+        () if done.contains(&Status::Update) => "replace",
+        () if done.contains(&Status::Add) => "new",
+        () => "no change",
+    })
+}
+
+fn remove(machine: &dyn System, user: &str, config: &str, keys: &[String]) -> Result<&'static str> {
+    let Ok(mut known) = Authorized::read(machine, user, config) else { return Ok("Key not present") };
+    let gone = keys.iter().filter(|key| known.remove(key)).count();
+    if gone == 0 {
+        return Ok("Key not present");
+    }
+    known.write(machine)?;
+    Ok("Key removed")
+}

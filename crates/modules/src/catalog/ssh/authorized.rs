@@ -1,0 +1,122 @@
+//! A user's authorized keys, and the ways in which they are changed. Lines that are not meant stay as they are.
+
+use std::path::Path;
+
+use rocksalt_core::{Map, Value};
+
+use super::key::{self, Key};
+use super::place::Place;
+use crate::Result;
+use crate::catalog::cp::{self, source::Source};
+use crate::machine::{Probe, System};
+
+/// What is to be done, or was done, with a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    Add,
+    Update,
+    Exists,
+}
+
+impl Status {
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Add => "add",
+            Status::Update => "update",
+            Status::Exists => "exists",
+        }
+    }
+}
+
+pub struct Authorized {
+    place: Place,
+    text: String,
+}
+
+impl Authorized {
+    pub fn read(machine: &dyn Probe, user: &str, config: &str) -> Result<Authorized> {
+        let place = Place::of(machine, user, config)?;
+        let text = place.read(machine)?.unwrap_or_default();
+        Ok(Authorized { place, text })
+    }
+
+    pub fn homeless(&self, machine: &dyn Probe) -> bool {
+        self.place.homeless(machine)
+    }
+
+    pub fn keys(&self) -> Vec<Key> {
+        keys(&self.text)
+    }
+
+    pub fn status(&self, wished: &Key) -> Status {
+        let found: Vec<Key> = self.keys().into_iter().filter(|known| known.key == wished.key).collect();
+        match found.iter().all(|known| known == wished) {
+            true if found.is_empty() => Status::Add,
+            true => Status::Exists,
+            false => Status::Update,
+        }
+    }
+
+    pub fn set(&mut self, wished: &Key) -> Status {
+        let status = self.status(wished);
+        match status {
+            Status::Exists => {}
+            Status::Update => self.each(|known| (known.key == wished.key).then(|| format!("{}\n", wished.line()))),
+            Status::Add => {
+                if !self.text.is_empty() && !self.text.ends_with('\n') {
+                    self.text.push('\n');
+                }
+                self.text.push_str(&format!("{}\n", wished.line()));
+            }
+        }
+        status
+    }
+
+    /// Whether it was there.
+    pub fn remove(&mut self, key: &str) -> bool {
+        let there = self.keys().iter().any(|known| known.key == key);
+        self.each(|known| (known.key == key).then(String::new));
+        there
+    }
+
+    pub fn write(&self, machine: &dyn System) -> Result<()> {
+        self.place.write(machine, &self.text, 0o600)
+    }
+
+    /// Puts something else in the place of keys' lines.
+    fn each(&mut self, new: impl Fn(&Key) -> Option<String>) {
+        let line = |line: &str| Key::parse(line).and_then(|key| new(&key)).unwrap_or_else(|| line.to_owned());
+        self.text = self.text.split_inclusive('\n').map(line).collect();
+    }
+}
+
+pub fn keys(text: &str) -> Vec<Key> {
+    text.lines().filter_map(Key::parse).filter(Key::is_valid).collect()
+}
+
+/// Keys as Salt shows them.
+pub fn shown(keys: &[Key], kind: Option<&str>) -> Result<Map> {
+    let mut shown = Map::new();
+    for known in keys {
+        let options = known.options.split(',').filter(|option| !option.is_empty()).map(Value::from).collect();
+        let fields = Map::from_iter([
+            ("enc".into(), known.enc.as_str().into()),
+            ("comment".into(), known.comment.as_str().into()),
+            ("options".into(), Value::List(options)),
+            ("fingerprint".into(), key::fingerprint(&known.key, kind)?.into()),
+        ]);
+        shown.insert(known.key.as_str(), fields);
+    }
+    Ok(shown)
+}
+
+/// The keys of a file of the tree, or of elsewhere; `None` if there is no such file.
+pub fn from_source(machine: &dyn Probe, source: &str, saltenv: Option<&str>) -> Result<Option<Vec<Key>>> {
+    let content = match Source::parse(machine, source, saltenv)? {
+        Source::Tree { path, saltenv } => machine.tree().read(&saltenv, &path)?.map(|content| content.to_vec()),
+        Source::Url(url) => Some(cp::url_content(machine, &url)?),
+        Source::Local(path) => machine.read(Path::new(&path)).ok(),
+        Source::Given(_) => None,
+    };
+    Ok(content.map(|content| keys(&String::from_utf8_lossy(&content))))
+}

@@ -1,0 +1,210 @@
+//! [`Trust`]: that a host is to be known by a key, and what has to be done for it.
+
+use std::path::Path;
+
+use rocksalt_core::{Map, Value};
+
+use super::known::{self, Entry};
+use super::place::Place;
+use crate::catalog::user::tool;
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+pub struct Trust<'a> {
+    pub user: Option<&'a str>,
+    pub host: &'a str,
+    pub fingerprint: Option<&'a str>,
+    pub key: Option<&'a str>,
+    pub port: Option<u16>,
+    pub enc: Option<&'a str>,
+    pub config: Option<&'a str>,
+    pub hash_known_hosts: bool,
+    pub timeout: u32,
+    pub kind: Option<&'a str>,
+}
+
+/// What looking has shown.
+pub enum Found {
+    /// These keys are known already.
+    Exists(Vec<String>),
+    /// It can't be done.
+    Fault(String),
+    Update(Update),
+}
+
+pub struct Update {
+    /// The entries that there were; null if there was none.
+    pub old: Value,
+    pub new: Value,
+    entries: Vec<Entry>,
+}
+
+impl Update {
+    pub fn changes(&self) -> Map {
+        Map::from_iter([("old".into(), self.old.clone()), ("new".into(), self.new.clone())])
+    }
+
+    pub fn first(&self) -> Option<&Entry> {
+        self.entries.first()
+    }
+}
+
+/// The file that is meant, in Salt's words if it can't be known.
+pub fn place(machine: &dyn Probe, user: Option<&str>, config: Option<&str>) -> Result<Place, String> {
+    match (user, config) {
+        (Some(user), config) => {
+            let place = Place::of(machine, user, &config.unwrap_or(".ssh/known_hosts").replace('%', "%%"));
+            place.map_err(|_| format!("User {user} does not exist"))
+        }
+        (None, Some(path)) if !path.starts_with('/') => Err("Cannot determine absolute path to file.".into()),
+        (None, path) => Ok(Place::of_system(path.unwrap_or("/etc/ssh/ssh_known_hosts"))),
+    }
+}
+
+impl Trust<'_> {
+    /// The entries of the host that are in the file.
+    pub fn stored(&self, machine: &dyn Probe) -> Result<Result<Vec<Entry>, String>> {
+        let place = match place(machine, self.user, self.config) {
+            Ok(place) => place,
+            Err(text) => return Ok(Err(text)),
+        };
+        let text = place.read(machine)?.unwrap_or_default();
+        let found = known::find(&text, &known::host_name(self.host, self.port), self.kind)?;
+        Ok(Ok(found.into_iter().map(|(_, entry)| entry).collect()))
+    }
+
+    /// `add`, `update` or `exists`, without asking the host.
+    pub fn check(&self, stored: &[Entry]) -> &'static str {
+        let has = |known: fn(&Entry) -> &str, wished: &str| stored.iter().any(|entry| known(entry) == wished);
+        let exists = match (self.key, self.fingerprint) {
+            _ if stored.is_empty() => return "add",
+            (Some(key), _) => has(|entry| &entry.key, key),
+            (None, Some(fingerprint)) => has(|entry| &entry.fingerprint, fingerprint),
+            (None, None) => true,
+        };
+        if exists { "exists" } else { "update" }
+    }
+
+    pub fn look(&self, machine: &dyn Probe) -> Result<Found> {
+        known::check_host(self.host)?;
+        if self.port.is_some_and(|port| port != 22) && self.hash_known_hosts {
+            let text = "argument port can not be used in conjunction with argument hash_known_hosts";
+            return Ok(Found::Fault(text.into()));
+        }
+        let stored = match self.stored(machine)? {
+            Ok(stored) => stored,
+            Err(text) => return Ok(Found::Fault(text)),
+        };
+        let keys = || -> Vec<String> {
+            let of_kind = stored.iter().filter(|entry| self.enc.is_none_or(|enc| entry.enc == enc));
+            of_kind.map(|entry| entry.key.clone()).collect()
+        };
+        let unproved = self.key.is_none() && self.fingerprint.is_none();
+        let of_type = self.key.is_none_or(|key| keys().iter().any(|known| known == key));
+        if self.check(&stored) == "exists" && of_type && !unproved {
+            return Ok(Found::Exists(keys()));
+        }
+        let (entries, new) = match self.key {
+            Some(key) => {
+                let enc = self.enc.unwrap_or_default();
+                let entry = Entry::parse(&format!("{} {enc} {key}", self.host), self.kind)?;
+                let Some(entry) = entry.filter(|_| !key.contains(char::is_whitespace)) else {
+                    return Ok(Found::Fault("the key is no key of a host".into()));
+                };
+                // Salt's words for what it was given have no fingerprint.
+                let mut shown = self.told(&entry);
+                shown.remove("fingerprint");
+                (vec![entry], Value::List(vec![Value::Map(shown)]))
+            }
+            None => {
+                let scanned = self.scan(machine)?;
+                if scanned.is_empty() {
+                    return Ok(Found::Fault("Unable to receive remote host keys".into()));
+                }
+                if self.fingerprint.is_some_and(|wished| !scanned.iter().any(|entry| entry.fingerprint == wished)) {
+                    let text =
+                        "Remote host public keys found but none of their fingerprints match the one you have provided";
+                    return Ok(Found::Fault(text.into()));
+                }
+                let same = scanned.iter().all(|entry| keys().contains(&entry.key))
+                    && keys().iter().all(|key| scanned.iter().any(|entry| entry.key == *key));
+                if unproved && same && !stored.is_empty() {
+                    return Ok(Found::Exists(keys()));
+                }
+                let shown = scanned.iter().map(|entry| Value::Map(self.told(entry))).collect();
+                (scanned, Value::List(shown))
+            }
+        };
+        let old = match stored.is_empty() {
+            true => Value::Null,
+            false => Value::List(stored.iter().map(Entry::info).collect()),
+        };
+        Ok(Found::Update(Update { old, new, entries }))
+    }
+
+    /// A new entry as changes tell of it.
+    fn told(&self, entry: &Entry) -> Map {
+        let mut told = entry.info().as_map().cloned().unwrap_or_default();
+        if let Some(port) = self.port.filter(|port| *port != 22) {
+            told.insert("port", i64::from(port));
+        }
+        told
+    }
+
+    /// Asks the host for its keys. What it says proves nothing but that somebody answered.
+    pub fn scan(&self, machine: &dyn Probe) -> Result<Vec<Entry>> {
+        known::check_host(self.host)?;
+        let (port, timeout) = (self.port.map(|port| port.to_string()), self.timeout.to_string());
+        let mut argv = vec!["ssh-keyscan", "-T", &timeout];
+        if let Some(port) = &port {
+            argv.extend(["-p", port]);
+        }
+        if let Some(enc) = self.enc {
+            argv.extend(["-t", enc]);
+        }
+        argv.push(self.host);
+        for _ in 0..5 {
+            let output = tool::ask(machine, &argv).ok_or_else(|| {
+                Error::failed("Command 'ssh-keyscan' cannot be found").hint("install OpenSSH's client, or give the key")
+            })??;
+            let mut entries = Vec::new();
+            for line in output.text().lines() {
+                entries.extend(Entry::parse(line, self.kind)?);
+            }
+            // The file names the port, and changes tell of the host.
+            entries.iter_mut().for_each(|entry| entry.hostname = self.host.to_owned());
+            if !entries.is_empty() {
+                return Ok(entries);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    pub fn save(&self, machine: &dyn System, update: &Update) -> Result<()> {
+        let place = place(machine, self.user, self.config).map_err(Error::failed)?;
+        let name = known::host_name(self.host, self.port);
+        let mut text = known::without(&place.read(machine)?.unwrap_or_default(), &name, self.enc)?;
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        for entry in &update.entries {
+            let name = match self.hash_known_hosts {
+                true => known::hashed(&name, &salt(machine)?),
+                false => name.clone(),
+            };
+            text.push_str(&format!("{name} {} {}\n", entry.enc, entry.key));
+        }
+        place.write(machine, &text, mode(self.user))
+    }
+}
+
+/// What all users are to read is not for root alone.
+pub fn mode(user: Option<&str>) -> u32 {
+    if user.is_some() { 0o600 } else { 0o644 }
+}
+
+pub fn salt(machine: &dyn Probe) -> Result<Vec<u8>> {
+    let path = Path::new("/dev/urandom");
+    let bytes = machine.read_at(path, 0, 20).map_err(|error| Error::io("read", path, &error))?;
+    if bytes.len() < 20 { Err(Error::failed("the system gives no randomness")) } else { Ok(bytes) }
+}

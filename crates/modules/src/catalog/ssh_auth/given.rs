@@ -1,0 +1,69 @@
+//! What all three states are given: whose keys, and in which file.
+
+use crate::Result;
+use crate::catalog::ssh::authorized::{Authorized, Status};
+use crate::catalog::ssh::key::{self, Key};
+use crate::catalog::{Thing, Touches, Verdict, ssh};
+use crate::machine::Probe;
+
+pub const NO_HOME: &str = "Failed to add the ssh key. Is the home directory available, and/or does the key file exist?";
+pub const INVALID: &str = "Invalid public ssh key, most likely has spaces or invalid syntax";
+
+pub fn rsa() -> String {
+    "ssh-rsa".into()
+}
+
+pub fn touches(user: &str, config: &str, source: &str) -> Touches {
+    let touches = match config.starts_with('/') {
+        true => Touches::nothing().reads(Thing::User(user.to_owned())).writes(Thing::Path(config.replace("%u", user))),
+        false => ssh::below_home(user),
+    };
+    if source.starts_with('/') { touches.reads(Thing::Path(source.to_owned())) } else { touches }
+}
+
+/// The file as it is. A user that isn't there has none yet; only a dry run may go on without.
+pub fn authorized(
+    machine: &dyn Probe,
+    user: &str,
+    config: &str,
+    test: bool,
+) -> Result<Option<Authorized>, Box<Verdict>> {
+    let there = crate::machine::accounts::user(machine, user).is_some_and(|found| found.name == user);
+    if !there {
+        return if test { Ok(None) } else { Err(Box::new(Verdict::bad(NO_HOME))) };
+    }
+    let known = Authorized::read(machine, user, config).map_err(|error| Box::new(Verdict::bad(error.to_string())))?;
+    if known.homeless(machine) && !test {
+        return Err(Box::new(Verdict::bad(NO_HOME)));
+    }
+    Ok(Some(known))
+}
+
+/// A key with its type as sshd knows it; what is wrong with it is the verdict.
+pub fn checked(mut key: Key) -> Result<Key, Box<Verdict>> {
+    key.enc = key::refined(&key.enc).map_err(|error| Box::new(Verdict::bad(error.to_string())))?;
+    if key.is_valid() { Ok(key) } else { Err(Box::new(Verdict::bad(INVALID))) }
+}
+
+/// What is said of one key, before and after.
+pub fn comments(status: Status, name: &str, user: &str) -> (String, String) {
+    match status {
+        Status::Add => (
+            format!("Key {name} for user {user} is set to be added"),
+            format!("The authorized host key {name} for user {user} was added"),
+        ),
+        Status::Update => (
+            format!("Key {name} for user {user} is set to be updated"),
+            format!("The authorized host key {name} for user {user} was updated"),
+        ),
+        Status::Exists => {
+            let text = format!("The authorized host key {name} is already present for user {user}");
+            (text.clone(), text)
+        }
+    }
+}
+
+/// What a change is called.
+pub fn change(status: Status) -> &'static str {
+    if status == Status::Update { "Updated" } else { "New" }
+}

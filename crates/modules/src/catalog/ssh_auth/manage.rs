@@ -1,0 +1,105 @@
+//! `ssh_auth.manage`: makes sure that a user may log in with these keys and no others.
+
+use rocksalt_core::Map;
+use serde::Deserialize;
+
+use super::given::{authorized, change, checked, comments, rsa, touches};
+use crate::Result;
+use crate::catalog::ssh::auth_functions::default_config;
+use crate::catalog::ssh::authorized::{Authorized, Status};
+use crate::catalog::ssh::key::Key;
+use crate::catalog::{Decision, State, Step, Touches, Verdict};
+use crate::machine::{Probe, System};
+
+/// Makes sure that a user may log in with these keys and no others.
+///
+/// ```yaml
+/// keys of alice:
+///   ssh_auth.manage:
+///     - user: alice
+///     - ssh_keys:
+///       - ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl alice@laptop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Manage {
+    /// Whatever it shall be called.
+    #[allow(dead_code, reason = "it means nothing")]
+    name: String,
+    /// The keys, or whole lines with type and options.
+    ssh_keys: Vec<String>,
+    /// Whose they are.
+    user: String,
+    /// Their type, where it isn't said.
+    #[serde(default = "rsa")]
+    enc: String,
+    /// What stands behind them, where nothing else does.
+    #[serde(default)]
+    comment: String,
+    /// What stands before them, where nothing else does.
+    #[serde(default)]
+    options: Vec<String>,
+    /// The file; `%h` is the home, `%u` the name.
+    #[serde(default = "default_config")]
+    config: String,
+    /// Taken for Salt's sake: keys are compared, not their checksums.
+    #[serde(default)]
+    #[allow(dead_code, reason = "keys are compared whole")]
+    fingerprint_hash_type: Option<String>,
+    /// Further arguments are ignored, as in Salt.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl State for Manage {
+    const NAME: &'static str = "ssh_auth.manage";
+    const REQUIRED: &'static [&'static str] = &["ssh_keys", "user"];
+    type Plan = (Authorized, Verdict);
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {
+        Ok(self.decide(machine, step).unwrap_or_else(|verdict| Decision::Settled(*verdict)))
+    }
+
+    fn apply(&self, (known, done): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        known.write(machine)?;
+        Ok(done)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.user, &self.config, "")
+    }
+}
+
+impl Manage {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<(Authorized, Verdict)>, Box<Verdict>> {
+        let given = |text: &String| checked(Key::given(text, &self.enc, &self.comment, &self.options));
+        let keys: Vec<Key> = self.ssh_keys.iter().map(given).collect::<Result<_, _>>()?;
+        let mut known = authorized(machine, &self.user, &self.config, step.test)?;
+        let (mut changes, mut would, mut done) = (Map::new(), Vec::new(), Vec::new());
+        let there = known.as_ref().map(Authorized::keys).unwrap_or_default();
+        for old in there.iter().filter(|old| !keys.iter().any(|key| key.key == old.key)) {
+            if known.as_mut().is_some_and(|known| known.remove(&old.key)) {
+                changes.insert(old.key.as_str(), "Key removed");
+                would.push(format!("{} Key set for removal", old.key));
+            }
+        }
+        for key in &keys {
+            let status = known.as_mut().map_or(Status::Add, |known| known.set(key));
+            let (dry, told) = comments(status, &key.key, &self.user);
+            would.push(dry);
+            match status {
+                Status::Exists => done.push(told),
+                _ => drop(changes.insert(key.key.as_str(), change(status))),
+            }
+        }
+        let verdict = Verdict::good(done.join("\n")).changes(changes.clone());
+        if changes.is_empty() {
+            return Ok(Decision::Settled(verdict));
+        }
+        let would = Verdict::would(would.join("\n")).changes(changes);
+        Ok(match known {
+            Some(known) => Decision::Change((known, verdict), would),
+            None => Decision::Settled(would),
+        })
+    }
+}

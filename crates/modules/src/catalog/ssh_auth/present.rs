@@ -1,0 +1,141 @@
+//! `ssh_auth.present`: makes sure that a user may log in with a key.
+
+use rocksalt_core::Map;
+use serde::Deserialize;
+
+use super::given::{authorized, change, checked, comments, rsa, touches};
+use crate::Result;
+use crate::catalog::ssh::auth_functions::default_config;
+use crate::catalog::ssh::authorized::{Authorized, Status, from_source};
+use crate::catalog::ssh::key::Key;
+use crate::catalog::{Decision, State, Step, Touches, Verdict};
+use crate::machine::{Probe, System};
+
+/// Makes sure that a user may log in with a key.
+///
+/// ```yaml
+/// AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl:
+///   ssh_auth.present:
+///     - user: alice
+///     - enc: ssh-ed25519
+///     - comment: alice@laptop
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Present {
+    /// The key, or a whole line with type and options.
+    name: String,
+    /// Whose it is.
+    user: String,
+    /// Its type.
+    #[serde(default = "rsa")]
+    enc: String,
+    /// What stands behind it.
+    #[serde(default)]
+    comment: String,
+    /// A file with keys, instead of the name.
+    #[serde(default)]
+    source: String,
+    /// What stands before it.
+    #[serde(default)]
+    options: Vec<String>,
+    /// The file; `%h` is the home, `%u` the name.
+    #[serde(default = "default_config")]
+    config: String,
+    /// Taken for Salt's sake: keys are compared, not their checksums.
+    #[serde(default)]
+    #[allow(dead_code, reason = "keys are compared whole")]
+    fingerprint_hash_type: Option<String>,
+    /// Further arguments are ignored, as in Salt.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl State for Present {
+    const NAME: &'static str = "ssh_auth.present";
+    const REQUIRED: &'static [&'static str] = &["user"];
+    type Plan = (Authorized, Verdict);
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {
+        Ok(self.decide(machine, step).unwrap_or_else(|verdict| Decision::Settled(*verdict)))
+    }
+
+    fn apply(&self, (known, done): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        known.write(machine)?;
+        Ok(done)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.user, &self.config, &self.source)
+    }
+}
+
+impl Present {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<(Authorized, Verdict)>, Box<Verdict>> {
+        let user = &self.user;
+        let (keys, name) = match self.source.is_empty() {
+            true => {
+                let key = checked(Key::given(&self.name, &self.enc, &self.comment, &self.options))?;
+                let name = key.key.clone();
+                (vec![key], name)
+            }
+            false => (self.of_source(machine, step)?, self.name.clone()),
+        };
+        let Some(mut known) = authorized(machine, user, &self.config, step.test)? else {
+            let would = self.would(&keys.iter().map(|key| (key, Status::Add)).collect::<Vec<_>>(), &name);
+            return Ok(Decision::Settled(would));
+        };
+        let set: Vec<(&Key, Status)> = keys.iter().map(|key| (key, known.set(key))).collect();
+        if set.iter().all(|(_, status)| *status == Status::Exists) {
+            let (_, text) = comments(Status::Exists, &name, user);
+            let source = &self.source;
+            let text = match step.test && !source.is_empty() {
+                true => format!("All host keys in file {source} are already present"),
+                false => text,
+            };
+            return Ok(Decision::Settled(Verdict::good(text)));
+        }
+        let whole = whole(&set);
+        let done = Verdict::good(comments(whole, &name, user).1).change(name.as_str(), change(whole));
+        let would = self.would(&set, &name);
+        Ok(Decision::Change((known, done), would))
+    }
+
+    fn would(&self, set: &[(&Key, Status)], name: &str) -> Verdict {
+        let whole = whole(set);
+        let comment = match self.source.is_empty() {
+            true => comments(whole, name, &self.user).0,
+            false => {
+                let changed = set.iter().filter(|(_, status)| *status != Status::Exists);
+                changed.map(|(key, status)| format!("Set to {}: {}\n", status.name(), key.key)).collect()
+            }
+        };
+        Verdict::would(comment).change(name, change(whole))
+    }
+
+    fn of_source(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Vec<Key>, Box<Verdict>> {
+        let source = &self.source;
+        let bad = |text: String| Box::new(Verdict::bad(text));
+        let keys = from_source(machine, source, Some(step.saltenv)).map_err(|error| bad(error.to_string()))?;
+        let keys = keys.ok_or_else(|| bad(format!("Failed to add the ssh key. Source file {source} is missing")))?;
+        if keys.is_empty() {
+            return Err(bad(format!("No keys detected in {source}. Is file properly formatted?")));
+        }
+        let options = self.options.join(",");
+        keys.into_iter()
+            .map(|key| checked(if options.is_empty() { key } else { Key { options: options.clone(), ..key } }))
+            .collect()
+    }
+}
+
+/// What several keys are called together.
+fn whole(set: &[(&Key, Status)]) -> Status {
+    let has = |wished: Status| set.iter().any(|(_, status)| *status == wished);
+    if has(Status::Update) {
+        Status::Update
+    } else if has(Status::Add) {
+        Status::Add
+    } else {
+        Status::Exists
+    }
+}

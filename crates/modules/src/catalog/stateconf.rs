@@ -1,0 +1,80 @@
+//! `stateconf`: values that state files share, which do nothing by themselves.
+
+use rocksalt_core::Map;
+use serde::Deserialize;
+
+use super::{Decision, State, StateEntry, Step, Touches, Verdict, state};
+use crate::Result;
+use crate::machine::{Probe, System};
+
+pub const STATES: &[StateEntry] = &[state::<Context>(), state::<Set>()];
+
+/// Does nothing: what stands below it is for templates.
+///
+/// ```yaml
+/// .params:
+///   stateconf.set:
+///     - port: 8080
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Set {
+    /// A name.
+    #[allow(dead_code, reason = "every state has one")]
+    name: String,
+    /// Whatever templates shall read.
+    #[allow(dead_code, reason = "for templates")]
+    kwargs: Map,
+}
+
+/// Does nothing: what stands below it is for templates.
+///
+/// ```yaml
+/// .params:
+///   stateconf.context:
+///     - port: 8080
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Context {
+    /// A name.
+    #[allow(dead_code, reason = "every state has one")]
+    name: String,
+    /// Whatever templates shall read.
+    #[allow(dead_code, reason = "for templates")]
+    kwargs: Map,
+}
+
+impl State for Set {
+    const NAME: &'static str = "stateconf.set";
+    type Plan = ();
+
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+        Ok(Decision::Settled(Verdict::good("")))
+    }
+
+    fn apply(&self, (): (), _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        Ok(Verdict::good(""))
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::nothing()
+    }
+}
+
+impl State for Context {
+    const NAME: &'static str = "stateconf.context";
+    type Plan = ();
+
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+        Ok(Decision::Settled(Verdict::good("")))
+    }
+
+    fn apply(&self, (): (), _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        Ok(Verdict::good(""))
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::nothing()
+    }
+}

@@ -1,0 +1,110 @@
+//! A parameter in `/proc/sys`: read and written there, since not every target has a program `sysctl`.
+
+use std::path::Path;
+
+use rocksalt_core::Map;
+
+use crate::grains::look;
+use crate::machine::{Kind, Probe, System};
+use crate::{Error, Result, error};
+
+const ROOT: &str = "/proc/sys";
+
+/// The file of a parameter. Dots separate; a name that begins with slashes between its parts keeps its dots.
+pub fn path_of(name: &str) -> Result<String> {
+    let slashes = name.find(['.', '/']).is_some_and(|place| name[place..].starts_with('/'));
+    let path: String = match slashes {
+        true => name.to_owned(),
+        false => name
+            .chars()
+            .map(|c| {
+                if c == '.' {
+                    '/'
+                } else if c == '/' {
+                    '.'
+                } else {
+                    c
+                }
+            })
+            .collect(),
+    };
+    let sound = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains(['\0', '\n', '=']);
+    match path.split('/').all(sound) {
+        true => Ok(format!("{ROOT}/{path}")),
+        false => Err(Error::arguments(format!("'{name}' is no name of a kernel parameter"))
+            .hint("parameters are called like net.ipv4.ip_forward")),
+    }
+}
+
+/// What a parameter is now; `None` if the kernel has none of this name.
+pub fn get(machine: &dyn Probe, name: &str) -> Result<Option<String>> {
+    let path = path_of(name)?;
+    match machine.read(Path::new(&path)) {
+        Ok(content) => Ok(Some(String::from_utf8_lossy(&content).trim_end_matches('\n').to_owned())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("read", &path, &error)),
+    }
+}
+
+pub fn assign(machine: &dyn System, name: &str, value: &str) -> Result<()> {
+    let path = path_of(name)?;
+    if !look::exists(machine, &path) {
+        return Err(missing(name));
+    }
+    // In place: the kernel's files can't be replaced by others.
+    machine.append(Path::new(&path), value.as_bytes()).map_err(|error| {
+        Error::failed(format!("sysctl -w failed: setting {name} to '{value}' in {path}: {}", error::reason(&error)))
+    })
+}
+
+pub fn missing(name: &str) -> Error {
+    Error::failed(format!("sysctl {name} does not exist")).hint("the kernel module that brings it may not be loaded")
+}
+
+/// The same value however its parts are separated.
+pub fn same(one: &str, other: &str) -> bool {
+    one.split_whitespace().eq(other.split_whitespace())
+}
+
+/// All that can be read.
+pub fn all(machine: &dyn Probe) -> Map {
+    let mut found = Map::new();
+    below(machine, ROOT, "", &mut found);
+    found
+}
+
+fn below(machine: &dyn Probe, folder: &str, prefix: &str, found: &mut Map) {
+    for name in look::names(machine, folder) {
+        let path = format!("{folder}/{name}");
+        // A dot in a name (of an interface) is written as a slash where dots separate.
+        let key = format!("{prefix}{}", name.replace('.', "/"));
+        match machine.stat(Path::new(&path), false) {
+            Ok(Some(stat)) if stat.kind == Kind::Directory => below(machine, &path, &format!("{key}."), found),
+            Ok(Some(stat)) if stat.mode & 0o444 != 0 => {
+                if let Some(text) = look::text(machine, &path) {
+                    found.insert(key, text.trim_end_matches('\n'));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_paths() {
+        for (name, path) in [
+            ("vm.swappiness", "/proc/sys/vm/swappiness"),
+            ("net.ipv4.conf.eth0/100.forwarding", "/proc/sys/net/ipv4/conf/eth0.100/forwarding"),
+            ("net/ipv4/conf/eth0.100/forwarding", "/proc/sys/net/ipv4/conf/eth0.100/forwarding"),
+        ] {
+            assert_eq!(path_of(name).expect("it is a name"), path);
+        }
+        for bad in ["", "a..b", "/etc/passwd", "net/../../x", "a.\n"] {
+            assert!(path_of(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! `sysctl`: the kernel's parameters, as they are now (`/proc/sys`) and as they are set at boot.
+
+mod config;
+mod functions;
+mod kernel;
+mod present;
+
+use super::{Entry, StateEntry, entry, state};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<functions::Assign>(),
+    entry::<functions::DefaultConfig>(),
+    entry::<functions::Get>(),
+    entry::<functions::Persist>(),
+    entry::<functions::Show>(),
+];
+
+pub const STATES: &[StateEntry] = &[state::<present::Present>()];

@@ -1,0 +1,81 @@
+//! `system.reboot`: a restart in the middle of a run, which then goes on.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::power;
+use crate::catalog::file::Flag;
+use crate::catalog::{Decision, State, Step, Touches, Verdict};
+use crate::machine::{Probe, RebootWish, System};
+use crate::{Error, Result};
+
+/// Restarts the machine; the run goes on with what is left of it when the machine is up again.
+///
+/// ```yaml
+/// new kernel:
+///   system.reboot:
+///     - onchanges:
+///       - pkg: linux-image-amd64
+/// ```
+///
+/// Before the restart all steps that run are waited for, and what the run has done so far is written to a file that
+/// only its user can read. The command waits for the machine, connects anew and has the rest done; the result has all
+/// steps. Steps are done once, whatever happens: if the machine does not come back in time, the next run says how far
+/// this one was.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Reboot {
+    /// Anything.
+    #[allow(dead_code, reason = "every state has a name")]
+    name: String,
+    /// Told to those who are logged in.
+    #[serde(default)]
+    message: Option<String>,
+    /// How many seconds the restart may take.
+    #[serde(default = "patience")]
+    timeout: Value,
+    /// Only if something has asked for a restart, as new kernels do (`/run/reboot-required`).
+    #[serde(default)]
+    only_on_pending_reboot: Flag,
+}
+
+/// Servers can take minutes before they even begin to start.
+pub const PATIENCE: f64 = 600.0;
+
+fn patience() -> Value {
+    Value::Float(PATIENCE)
+}
+
+impl State for Reboot {
+    const NAME: &'static str = "system.reboot";
+    const STRICT: bool = true;
+    type Plan = f64;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<f64>> {
+        let wait = self.timeout.to_string().parse().ok().filter(|wait: &f64| (1.0..=86_400.0).contains(wait));
+        let Some(wait) = wait else {
+            return Err(Error::arguments(format!("'{}' is no number of seconds between 1 and 86400", self.timeout)));
+        };
+        if self.only_on_pending_reboot.0 && !power::is_pending(machine) {
+            return Ok(Decision::Settled(Verdict::good("No reboot is pending")));
+        }
+        Ok(Decision::Change(wait, Verdict::would("The system would be rebooted").change("reboot", true)))
+    }
+
+    fn apply(&self, wait: f64, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        if !wish(machine, RebootWish { message: self.message.clone(), wait }) {
+            return Err(Error::failed("nothing is there that could go on with the run after a reboot")
+                .hint("apply it from a controller, by `rocksalt apply` or `state.apply`"));
+        }
+        Ok(Verdict::good("The system was rebooted").change("reboot", true))
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::everything()
+    }
+}
+
+/// Tells the run; false if there is none that could go on.
+pub fn wish(machine: &dyn Probe, wish: RebootWish) -> bool {
+    machine.tree().reboots().is_some_and(|reboots| reboots.wish(wish))
+}

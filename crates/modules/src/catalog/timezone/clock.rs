@@ -1,0 +1,80 @@
+//! The hardware clock: whether it shows UTC or the local time, which `/etc/adjtime` knows.
+
+use serde::Deserialize;
+
+use super::super::Function;
+use super::super::tool::{self, Deed};
+use crate::grains::look;
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+pub const ADJTIME: &str = "/etc/adjtime";
+
+/// Its third line says it; without one it is UTC, as `hwclock` and systemd have it.
+pub fn is_local(machine: &dyn Probe) -> bool {
+    let text = look::text(machine, ADJTIME).unwrap_or_default();
+    text.lines().nth(2).is_some_and(|line| line.trim() == "LOCAL")
+}
+
+/// What makes the clock's meaning another one; the clock itself is left alone.
+pub fn change(machine: &dyn Probe, local: bool) -> Deed {
+    if tool::booted_by_systemd(machine)
+        && let Some(timedatectl) = look::program(machine, "timedatectl")
+    {
+        return Deed::Run(tool::command(&[
+            timedatectl.as_str(),
+            "set-local-rtc",
+            if local { "true" } else { "false" },
+        ]));
+    }
+    let text = look::text(machine, ADJTIME).unwrap_or_default();
+    let mut lines = text.lines();
+    let (drift, calibrated) = (lines.next().unwrap_or("0.0 0 0.0"), lines.next().unwrap_or("0"));
+    let content = format!("{drift}\n{calibrated}\n{}\n", if local { "LOCAL" } else { "UTC" });
+    Deed::Write { path: ADJTIME.into(), content: content.into_bytes(), mode: None }
+}
+
+/// What the hardware clock shows: `UTC` or `localtime`.
+///
+/// ```text
+/// rocksalt '*' timezone.get_hwclock
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetHwclock {}
+
+impl Function for GetHwclock {
+    const NAME: &'static str = "timezone.get_hwclock";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        Ok(if is_local(machine) { "localtime" } else { "UTC" }.to_owned())
+    }
+}
+
+/// Says what the hardware clock shows from now on.
+///
+/// ```text
+/// rocksalt '*' timezone.set_hwclock UTC
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SetHwclock {
+    /// `UTC` or `localtime`.
+    clock: String,
+}
+
+impl Function for SetHwclock {
+    const NAME: &'static str = "timezone.set_hwclock";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let local = match self.clock.to_ascii_lowercase().as_str() {
+            "localtime" => true,
+            "utc" => false,
+            _ => return Err(Error::arguments("localtime and UTC are the only permitted values")),
+        };
+        change(machine, local).perform(machine)?;
+        Ok(true)
+    }
+}

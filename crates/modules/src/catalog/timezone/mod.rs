@@ -1,0 +1,19 @@
+//! `timezone`: which time it is at the target's place, and what its hardware clock shows.
+
+mod clock;
+mod system;
+mod zone;
+
+use super::{Entry, StateEntry, entry, state};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<clock::GetHwclock>(),
+    entry::<zone::GetOffset>(),
+    entry::<zone::GetZone>(),
+    entry::<zone::GetZonecode>(),
+    entry::<clock::SetHwclock>(),
+    entry::<zone::SetZone>(),
+    entry::<zone::ZoneCompare>(),
+];
+
+pub const STATES: &[StateEntry] = &[state::<system::System>()];

@@ -1,0 +1,85 @@
+//! `timezone.system`: the zone that the target is in.
+
+use serde::Deserialize;
+
+use super::super::file::Flag;
+use super::super::tool::Work;
+use super::super::{Decision, State, Step, Thing, Touches, Verdict};
+use super::{clock, zone};
+use crate::Result;
+use crate::machine::{self, Probe};
+
+/// Brings the target into a time zone.
+///
+/// ```yaml
+/// Europe/Paris:
+///   timezone.system:
+///     - utc: True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct System {
+    /// The zone.
+    name: String,
+    /// The hardware clock shows UTC. `False` leaves it as it is.
+    #[serde(default = "Flag::yes")]
+    utc: Flag,
+}
+
+impl State for System {
+    const NAME: &'static str = "timezone.system";
+    const STRICT: bool = true;
+    type Plan = Work;
+
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+        let name = &self.name;
+        let is_set = match zone::is_set(machine, name) {
+            Ok(is_set) => is_set,
+            Err(error) => {
+                let text = format!("Unable to compare desired timezone '{name}' to system timezone: {error}");
+                return Ok(Decision::Settled(Verdict::bad(text)));
+            }
+        };
+        let set_clock = self.utc.0 && clock::is_local(machine);
+        if is_set && !set_clock {
+            let mut comment = format!("Timezone {name} already set");
+            if self.utc.0 {
+                comment += &format!(", UTC already set to {name}");
+            }
+            return Ok(Decision::Settled(Verdict::good(comment)));
+        }
+        if let Some(text) = zone::unknown(machine, name) {
+            return Ok(Decision::Settled(Verdict::bad(format!("Failed to set timezone: {text}"))));
+        }
+        let (mut would, mut told) = (Vec::new(), Vec::new());
+        let mut work = Work::new(Verdict::good(""));
+        if !is_set {
+            would.push(format!("Timezone {name} needs to be set"));
+            told.push(format!("Set timezone {name}"));
+            work.done.changes.insert("timezone", name.as_str());
+            work = zone::change(machine, name).into_iter().fold(work, Work::then);
+        }
+        if set_clock {
+            would.push("UTC needs to be set to True".to_owned());
+            told.push("Set UTC to True".to_owned());
+            work.done.changes.insert("utc", true);
+            work = work.then(clock::change(machine, false));
+        }
+        work.done.comment = told.join(", ");
+        Ok(work
+            .or(if is_set { "Failed to set UTC to True" } else { "Failed to set timezone" })
+            .announced(would.join(", ")))
+    }
+
+    fn apply(&self, plan: Work, machine: &dyn machine::System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        [zone::LOCALTIME, zone::TIMEZONE, clock::ADJTIME]
+            .into_iter()
+            .fold(Touches::nothing().reads(Thing::Path("/usr/share/zoneinfo".into())), |touches, path| {
+                touches.writes(Thing::Path(path.into()))
+            })
+    }
+}

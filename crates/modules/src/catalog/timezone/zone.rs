@@ -1,0 +1,197 @@
+//! The zone: `/etc/localtime`, which counts for the C library, and `/etc/timezone`, which Debian has besides.
+
+use std::path::Path;
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::super::Function;
+use super::super::tool::{self, Deed};
+use crate::grains::look;
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+pub const LOCALTIME: &str = "/etc/localtime";
+pub const TIMEZONE: &str = "/etc/timezone";
+
+/// The zone that is in force.
+pub fn current(machine: &dyn Probe) -> Result<String> {
+    linked(machine).or_else(|| written(machine)).or_else(|| copied(machine)).ok_or_else(|| {
+        Error::failed("Unable to get timezone")
+            .hint("neither is /etc/localtime a link into /usr/share/zoneinfo, nor is there /etc/timezone")
+    })
+}
+
+/// What counts for the C library, and what `timedatectl` shows.
+fn linked(machine: &dyn Probe) -> Option<String> {
+    let target = machine.read_link(Path::new(LOCALTIME)).ok()?;
+    let text = target.to_string_lossy();
+    text.split_once("zoneinfo/").map(|(_, zone)| zone.to_owned())
+}
+
+fn written(machine: &dyn Probe) -> Option<String> {
+    look::line(machine, TIMEZONE)
+}
+
+/// A plain file in the link's place says by its last line only what the rule is; the zone with the same
+/// content is searched for by whoever knows a name, not here. UTC has only one shape.
+fn copied(machine: &dyn Probe) -> Option<String> {
+    let content = machine.read(Path::new(LOCALTIME)).ok()?;
+    let universal = machine.read(Path::new(&file_of("UTC"))).ok()?;
+    (content == universal).then(|| "UTC".to_owned())
+}
+
+/// Whether the zone is this one wherever it is written down.
+pub fn is_set(machine: &dyn Probe, zone: &str) -> Result<bool> {
+    sound(zone)?;
+    let link = linked(machine);
+    if link.is_none() {
+        // A copy instead of a link is as good, if it is a copy of the right file.
+        let (here, there) = (machine.read(Path::new(LOCALTIME)), machine.read(Path::new(&file_of(zone))));
+        if !matches!((here, there), (Ok(here), Ok(there)) if here == there) {
+            return Ok(false);
+        }
+    }
+    Ok(link.is_none_or(|link| link == zone) && written(machine).is_none_or(|written| written == zone))
+}
+
+/// It becomes part of a path.
+pub fn sound(zone: &str) -> Result<()> {
+    let plain = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with(['.', '-'])
+            && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_+-.".contains(&b))
+    };
+    match zone.split('/').all(plain) {
+        true => Ok(()),
+        false => Err(Error::arguments(format!("'{zone}' is no time zone")).hint("a zone is called like Europe/Paris")),
+    }
+}
+
+pub fn file_of(zone: &str) -> String {
+    format!("/usr/share/zoneinfo/{zone}")
+}
+
+/// Salt's words for a zone that the target does not know, if it doesn't.
+pub fn unknown(machine: &dyn Probe, zone: &str) -> Option<String> {
+    let path = file_of(zone);
+    let there = look::exists(machine, &path) && !look::is_directory(machine, &path);
+    (!there).then(|| format!("Zone does not exist: {path}"))
+}
+
+/// What is to be done to be in a zone. systemd is told, if it is there, since it keeps the kernel's idea of it.
+pub fn change(machine: &dyn Probe, zone: &str) -> Vec<Deed> {
+    let mut deeds = Vec::new();
+    if tool::booted_by_systemd(machine)
+        && let Some(timedatectl) = look::program(machine, "timedatectl")
+    {
+        deeds.push(Deed::Try(tool::command(&[timedatectl.as_str(), "set-timezone", zone])));
+    }
+    deeds.push(Deed::Link { target: file_of(zone), link: LOCALTIME.into() });
+    let family = machine.grains().get("os_family").and_then(Value::as_str).map(str::to_owned);
+    if matches!(family.as_deref(), Some("Debian" | "Gentoo")) || look::exists(machine, TIMEZONE) {
+        deeds.push(Deed::Write { path: TIMEZONE.into(), content: format!("{zone}\n").into_bytes(), mode: None });
+    }
+    deeds
+}
+
+/// The name of the time zone.
+///
+/// ```text
+/// rocksalt '*' timezone.get_zone
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetZone {}
+
+impl Function for GetZone {
+    const NAME: &'static str = "timezone.get_zone";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        current(machine)
+    }
+}
+
+/// Whether the target is in a time zone.
+///
+/// ```text
+/// rocksalt '*' timezone.zone_compare America/Denver
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ZoneCompare {
+    /// The zone.
+    timezone: String,
+}
+
+impl Function for ZoneCompare {
+    const NAME: &'static str = "timezone.zone_compare";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        is_set(machine, &self.timezone)
+    }
+}
+
+/// Brings the target into a time zone. Programs that run already may need a restart to see it.
+///
+/// ```text
+/// rocksalt '*' timezone.set_zone America/Denver
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct SetZone {
+    /// The zone.
+    timezone: String,
+}
+
+impl Function for SetZone {
+    const NAME: &'static str = "timezone.set_zone";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        sound(&self.timezone)?;
+        if let Some(text) = unknown(machine, &self.timezone) {
+            return Err(Error::failed(text).hint("on Debian, the zones come with the package tzdata"));
+        }
+        change(machine, &self.timezone).into_iter().try_for_each(|deed| deed.perform(machine))?;
+        Ok(true)
+    }
+}
+
+/// The difference from UTC at this moment, as `-0700`.
+///
+/// ```text
+/// rocksalt '*' timezone.get_offset
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetOffset {}
+
+impl Function for GetOffset {
+    const NAME: &'static str = "timezone.get_offset";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        Ok(tool::told(machine, &["date", "+%z"])?.trim_end().to_owned())
+    }
+}
+
+/// The short name of the time zone at this moment, as `MDT`.
+///
+/// ```text
+/// rocksalt '*' timezone.get_zonecode
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetZonecode {}
+
+impl Function for GetZonecode {
+    const NAME: &'static str = "timezone.get_zonecode";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        Ok(tool::told(machine, &["date", "+%Z"])?.trim_end().to_owned())
+    }
+}

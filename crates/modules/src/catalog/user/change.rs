@@ -1,0 +1,366 @@
+//! The functions that make, change and remove users.
+
+use rocksalt_core::Value;
+use serde::Deserialize;
+
+use super::account::{self, Account};
+use super::add::{Addition, delete};
+use super::tool::{self, words};
+use crate::catalog::Function;
+use crate::catalog::file::Flag;
+use crate::machine::{System, accounts};
+use crate::{Error, Result};
+
+/// Makes a user.
+///
+/// ```text
+/// rocksalt '*' user.add alice
+/// rocksalt '*' user.add deploy uid=1500 groups='[www-data]' shell=/bin/bash
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Add {
+    /// The name.
+    name: String,
+    /// Its number.
+    #[serde(default)]
+    uid: Option<u32>,
+    /// Name or number of its own group.
+    #[serde(default)]
+    gid: Option<String>,
+    /// Further groups.
+    #[serde(default)]
+    groups: Vec<String>,
+    /// Its home.
+    #[serde(default)]
+    home: Option<String>,
+    /// Its shell.
+    #[serde(default)]
+    shell: Option<String>,
+    /// Whether nobody else may have the number.
+    #[serde(default = "Flag::yes")]
+    unique: Flag,
+    /// Take a number of those for the system's own users.
+    #[serde(default)]
+    system: Flag,
+    /// The full name.
+    #[serde(default)]
+    fullname: String,
+    /// The room's number.
+    #[serde(default)]
+    roomnumber: String,
+    /// The telephone's number at work.
+    #[serde(default)]
+    workphone: String,
+    /// The telephone's number at home.
+    #[serde(default)]
+    homephone: String,
+    /// Anything else.
+    #[serde(default)]
+    other: String,
+    /// Make the home.
+    #[serde(default = "Flag::yes")]
+    createhome: Flag,
+    /// Only BSDs have it.
+    #[serde(default)]
+    loginclass: Value,
+    /// Don't note it in lastlog and faillog.
+    #[serde(default)]
+    nologinit: Flag,
+    /// Not supported: the system that runs is what is changed.
+    #[serde(default)]
+    root: Value,
+    /// Whether a group of the same name is made; else as the system is set up.
+    #[serde(default)]
+    usergroup: Option<Flag>,
+    /// Not supported.
+    #[serde(default)]
+    local: Value,
+}
+
+impl Function for Add {
+    const NAME: &'static str = "user.add";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        tool::check_name("user", &self.name)?;
+        tool::refuse(&[("loginclass", &self.loginclass), ("root", &self.root), ("local", &self.local)])?;
+        let comment = [self.fullname, self.roomnumber, self.workphone, self.homephone, self.other];
+        let addition = Addition {
+            name: self.name,
+            uid: self.uid,
+            gid: self.gid.filter(|gid| !gid.is_empty()),
+            usergroup: self.usergroup.map(|flag| flag.0),
+            groups: self.groups,
+            home: self.home,
+            createhome: self.createhome.0,
+            shell: self.shell.filter(|shell| !shell.is_empty()),
+            unique: self.unique.0,
+            system: self.system.0,
+            nologinit: self.nologinit.0,
+            comment: account::comment(&comment),
+        };
+        done(addition.perform(machine))
+    }
+}
+
+/// Removes a user.
+///
+/// ```text
+/// rocksalt '*' user.delete alice remove=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Delete {
+    /// The name.
+    name: String,
+    /// Remove its home and mail, too.
+    #[serde(default)]
+    remove: Flag,
+    /// Even if it is logged in.
+    #[serde(default)]
+    force: Flag,
+}
+
+impl Function for Delete {
+    const NAME: &'static str = "user.delete";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        tool::check_name("user", &self.name)?;
+        done(delete(machine, &self.name, self.remove.0, self.force.0))
+    }
+}
+
+/// Sets the groups that a user is in besides its own.
+///
+/// ```text
+/// rocksalt '*' user.chgroups alice wheel,docker append=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Chgroups {
+    /// The name.
+    name: String,
+    /// The groups, as a list or with commas between them.
+    groups: Vec<String>,
+    /// Leave the others.
+    #[serde(default)]
+    append: Flag,
+}
+
+impl Function for Chgroups {
+    const NAME: &'static str = "user.chgroups";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let groups = accounts::groups(machine);
+        let account = existing(machine, &self.name)?;
+        let wished: Vec<&str> = self.groups.iter().flat_map(|names| names.split(',')).map(str::trim).collect();
+        let mut sorted: Vec<String> = wished.iter().map(|name| (*name).to_owned()).collect();
+        sorted.sort();
+        if account.groups(machine, &groups) == sorted {
+            return Ok(true);
+        }
+        let mut argv = words(&["usermod"]);
+        if self.append.0 {
+            argv.push("-a".into());
+        }
+        argv.extend(words(&["-G", &wished.join(","), &self.name]));
+        done(tool::run(machine, &argv, None))
+    }
+}
+
+/// Sets a user's home.
+///
+/// ```text
+/// rocksalt '*' user.chhome alice /srv/alice persist=True
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Chhome {
+    /// The name.
+    name: String,
+    /// The new home.
+    home: String,
+    /// Move what is in the old one.
+    #[serde(default)]
+    persist: Flag,
+}
+
+impl Function for Chhome {
+    const NAME: &'static str = "user.chhome";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        if existing(machine, &self.name)?.user.home == self.home {
+            return Ok(true);
+        }
+        let mut argv = words(&["usermod"]);
+        if self.persist.0 {
+            argv.push("-m".into());
+        }
+        argv.extend(words(&["-d", &self.home, &self.name]));
+        done(tool::run(machine, &argv, None))
+    }
+}
+
+/// Gives a user another name.
+///
+/// ```text
+/// rocksalt '*' user.rename alice alicia
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Rename {
+    /// The old name.
+    name: String,
+    /// The new name.
+    new_name: String,
+}
+
+impl Function for Rename {
+    const NAME: &'static str = "user.rename";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        tool::check_name("user", &self.new_name)?;
+        if existing(machine, &self.new_name).is_ok() {
+            return Err(Error::failed(format!("User '{}' already exists", self.new_name)));
+        }
+        existing(machine, &self.name)?;
+        done(tool::run(machine, &words(&["usermod", "-l", &self.new_name, &self.name]), None))
+    }
+}
+
+macro_rules! changes {
+    ($($(#[$doc:meta])+ $name:ident = $function:literal, $field:ident: $type:ty, $letter:literal;)+) => {
+        $(
+            $(#[$doc])+
+            #[derive(Deserialize)]
+            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            pub struct $name {
+                /// The name.
+                name: String,
+                /// What it shall be.
+                $field: $type,
+            }
+
+            impl Function for $name {
+                const NAME: &'static str = $function;
+                type Output = bool;
+
+                fn call(self, machine: &dyn System) -> Result<bool> {
+                    change(machine, &self.name, $letter, &self.$field.to_string())
+                }
+            }
+        )+
+    };
+}
+
+changes! {
+    /// Gives a user another number. Files keep the old one.
+    ///
+    /// ```text
+    /// rocksalt '*' user.chuid alice 4376
+    /// ```
+    Chuid = "user.chuid", uid: u32, "-u";
+    /// Gives a user another group of its own.
+    ///
+    /// ```text
+    /// rocksalt '*' user.chgid alice 4376
+    /// ```
+    Chgid = "user.chgid", gid: String, "-g";
+    /// Sets a user's shell.
+    ///
+    /// ```text
+    /// rocksalt '*' user.chshell alice /bin/zsh
+    /// ```
+    Chshell = "user.chshell", shell: String, "-s";
+}
+
+macro_rules! descriptions {
+    ($($(#[$doc:meta])+ $name:ident = $function:literal, $field:ident, $index:literal;)+) => {
+        $(
+            $(#[$doc])+
+            #[derive(Deserialize)]
+            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            pub struct $name {
+                /// The name.
+                name: String,
+                /// What it shall be.
+                #[serde(default)]
+                $field: String,
+            }
+
+            impl Function for $name {
+                const NAME: &'static str = $function;
+                type Output = bool;
+
+                fn call(self, machine: &dyn System) -> Result<bool> {
+                    describe(machine, &self.name, $index, self.$field)
+                }
+            }
+        )+
+    };
+}
+
+descriptions! {
+    /// Sets a user's full name.
+    ///
+    /// ```text
+    /// rocksalt '*' user.chfullname alice 'Alice Example'
+    /// ```
+    Chfullname = "user.chfullname", fullname, 0;
+    /// Sets a user's room.
+    ///
+    /// ```text
+    /// rocksalt '*' user.chroomnumber alice 123
+    /// ```
+    Chroomnumber = "user.chroomnumber", roomnumber, 1;
+    /// Sets a user's telephone number at work.
+    ///
+    /// ```text
+    /// rocksalt '*' user.chworkphone alice 7735550123
+    /// ```
+    Chworkphone = "user.chworkphone", workphone, 2;
+    /// Sets a user's telephone number at home.
+    ///
+    /// ```text
+    /// rocksalt '*' user.chhomephone alice 7735551234
+    /// ```
+    Chhomephone = "user.chhomephone", homephone, 3;
+    /// Sets whatever else is noted of a user.
+    ///
+    /// ```text
+    /// rocksalt '*' user.chother alice on-leave
+    /// ```
+    Chother = "user.chother", other, 4;
+}
+
+fn change(machine: &dyn System, name: &str, letter: &str, value: &str) -> Result<bool> {
+    existing(machine, name)?;
+    done(tool::run(machine, &words(&["usermod", letter, value, name]), None))
+}
+
+fn describe(machine: &dyn System, name: &str, index: usize, value: String) -> Result<bool> {
+    // A comma would move all that comes after it.
+    if index < 4 && value.contains(',') {
+        return Err(Error::arguments(format!("Unsupported char ',' in {value}")));
+    }
+    let mut parts = existing(machine, name)?.gecos();
+    if parts[index] == value {
+        return Ok(true);
+    }
+    parts[index] = value;
+    change(machine, name, "-c", &account::comment(&parts))
+}
+
+fn existing(machine: &dyn System, name: &str) -> Result<Account> {
+    let found = Account::find(machine, &accounts::groups(machine), name);
+    found.ok_or_else(|| Error::failed(format!("User '{name}' does not exist")))
+}
+
+fn done<T>(outcome: Result<T, String>) -> Result<bool> {
+    outcome.map(|_| true).map_err(Error::failed)
+}

@@ -1,0 +1,226 @@
+//! [`Wish`]: a certificate or a request as it shall be, and how openssl makes it.
+
+use rocksalt_core::{Map, Value};
+
+use super::extensions;
+use super::key::{Key, public_pem};
+use super::openssl::Run;
+use super::parsed::{Parsed, pem};
+use super::subject::Subject;
+use crate::machine::Probe;
+use crate::{Error, Result};
+
+/// What is wished for. Names as in Salt.
+#[derive(Clone, Default)]
+pub struct Wish {
+    pub digest: String,
+    pub signing_private_key: Option<String>,
+    pub signing_private_key_passphrase: Option<String>,
+    pub signing_cert: Option<String>,
+    pub public_key: Option<String>,
+    pub private_key: Option<String>,
+    pub private_key_passphrase: Option<String>,
+    pub csr: Option<String>,
+    pub subject: Value,
+    /// Single parts of the subject, and extensions.
+    pub further: Map,
+    pub serial_number: Option<String>,
+    pub not_before: Option<String>,
+    pub not_after: Option<String>,
+    pub days_valid: Option<u64>,
+}
+
+impl Wish {
+    /// Takes over what a policy of the signer's says: it wins.
+    pub fn under(mut self, policy: &Map) -> Wish {
+        let own = |field: &mut Option<String>, name: &str| {
+            if let Some(value) = policy.get(name).filter(|value| !value.is_null()) {
+                *field = Some(value.to_string());
+            }
+        };
+        own(&mut self.signing_private_key, "signing_private_key");
+        own(&mut self.signing_private_key_passphrase, "signing_private_key_passphrase");
+        own(&mut self.signing_cert, "signing_cert");
+        own(&mut self.not_before, "not_before");
+        own(&mut self.not_after, "not_after");
+        if let Some(days) = policy.get("days_valid").and_then(Value::as_i64) {
+            self.days_valid = u64::try_from(days).ok();
+        }
+        if let Some(digest) = policy.get("digest").or_else(|| policy.get("algorithm")) {
+            self.digest = digest.to_string();
+        }
+        if let Some(subject) = policy.get("subject") {
+            self.subject = match (&self.subject, subject) {
+                (Value::Map(given), Value::Map(set)) => {
+                    let mut merged = given.clone();
+                    merged.extend(set.iter().map(|(key, value)| (key.clone(), value.clone())));
+                    Value::Map(merged)
+                }
+                _ => subject.clone(),
+            };
+        }
+        let parts =
+            super::subject::PARTS.iter().map(|(name, ..)| *name).chain(extensions::KNOWN.iter().map(|(name, _)| *name));
+        for name in parts {
+            if let Some(value) = policy.get(name) {
+                self.further.insert(name, value.clone());
+            }
+        }
+        self
+    }
+
+    pub fn subject(&self) -> Result<Subject> {
+        Subject::new(&self.subject, &self.further)
+    }
+
+    /// Makes a request, which only looks: nothing is written.
+    pub fn request(&self, machine: &dyn Probe) -> Result<Parsed> {
+        let place = self.private_key.as_deref().ok_or_else(|| Error::arguments("private_key is missing"))?;
+        let key = Key { place, passphrase: self.private_key_passphrase.as_deref() };
+        let settings =
+            format!("[req]\ndistinguished_name = dn\nprompt = no\n[dn]\n{}", extensions::section(&self.further, None)?);
+        let subject = self.subject()?.slashed()?;
+        let has_extensions = settings.trim_end().lines().last() != Some("[ext]");
+        let mut run = Run::new(["req", "-new", "-utf8", "-config", "settings", "-outform", "DER", "-subj", &subject]);
+        if has_extensions {
+            run = run.and(["-reqexts", "ext"]);
+        }
+        let run = key.add(run.and([&*format!("-{}", digest(&self.digest)?)]), "-key", "-passin", "key");
+        let made = run.part("settings", settings).output(machine)?;
+        Parsed::request(&made).ok_or_else(|| Error::failed("openssl made a request that can't be read"))
+    }
+
+    /// Makes a certificate, which only looks: nothing is written.
+    pub fn certificate(&self, machine: &dyn Probe) -> Result<Parsed> {
+        let place = self.signing_private_key.as_deref().ok_or_else(|| {
+            Error::arguments("signing_private_key is missing").hint("give it, or a signing_policy that has it")
+        })?;
+        let signer = Key { place, passphrase: self.signing_private_key_passphrase.as_deref() };
+        let request = self.csr.as_deref().map(|place| read(machine, place, "request", Parsed::request)).transpose()?;
+        let subject = self.subject()?.slashed()?;
+        let settings = extensions::section(&self.further, request.as_ref())?;
+        let digest = format!("-{}", digest(&self.digest)?);
+        let mut run = Run::new([
+            "x509",
+            "-new",
+            "-outform",
+            "DER",
+            "-subj",
+            &subject,
+            "-extfile",
+            "settings",
+            "-extensions",
+            "ext",
+        ]);
+        run = run.and([&*digest]).part("settings", settings);
+        run = match &self.serial_number {
+            Some(serial) => run.and(["-set_serial", &*serial_number(serial)?]),
+            None => run,
+        };
+        run = match (&self.not_before, &self.not_after) {
+            (None, None) => run.and(["-days", &*self.days_valid.unwrap_or(365).to_string()]),
+            (before, after) => {
+                let mut run = run;
+                for (option, text) in [("-not_before", before), ("-not_after", after)] {
+                    if let Some(text) = text {
+                        let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+                        run = run.and([option, &*format!("{digits}Z")]);
+                    }
+                }
+                if after.is_none() { run.and(["-days", &*self.days_valid.unwrap_or(365).to_string()]) } else { run }
+            }
+        };
+        let run = match self.signing_cert.as_deref() {
+            None => signer.add(run, "-key", "-passin", "signing-key"),
+            Some(place) => {
+                let ca = read(machine, place, "certificate", Parsed::certificate)?;
+                let public = self.public(machine, request.as_ref())?;
+                let run = run.and(["-force_pubkey", "public", "-CA", "ca"]);
+                let run = run.part("public", public).part("ca", pem("CERTIFICATE", &ca.der));
+                signer.add(run, "-CAkey", "-passin", "signing-key")
+            }
+        };
+        let made = run.output(machine)?;
+        Parsed::certificate(&made).ok_or_else(|| Error::failed("openssl made a certificate that can't be read"))
+    }
+
+    /// The public key that is certified.
+    fn public(&self, machine: &dyn Probe, request: Option<&Parsed>) -> Result<String> {
+        if let Some(place) = self.private_key.as_deref() {
+            return Key { place, passphrase: self.private_key_passphrase.as_deref() }.public(machine);
+        }
+        if let Some(place) = self.public_key.as_deref() {
+            let bytes = content(machine, place)?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            if text.contains("BEGIN PUBLIC KEY") {
+                return Ok(text);
+            }
+            if let Some(known) = Parsed::certificate(&bytes).or_else(|| Parsed::request(&bytes)) {
+                return Ok(public_pem(&known.public_key));
+            }
+            return Key { place, passphrase: None }.public(machine);
+        }
+        request.map(|request| public_pem(&request.public_key)).ok_or_else(|| {
+            Error::arguments(
+                "This certificate is not self-signed (signing_cert is set) and thus needs public_key, private_key or \
+                 csr to derive public key to sign",
+            )
+        })
+    }
+}
+
+/// What is at a path, or the text itself.
+pub fn content(machine: &dyn Probe, place: &str) -> Result<Vec<u8>> {
+    if place.contains("-----BEGIN") {
+        return Ok(place.as_bytes().to_vec());
+    }
+    let path = super::super::file::absolute(machine, place)?;
+    machine.read(&path).map_err(|error| Error::io("read", &path, &error))
+}
+
+pub fn read(machine: &dyn Probe, place: &str, what: &str, parse: fn(&[u8]) -> Option<Parsed>) -> Result<Parsed> {
+    let shown = if place.contains("-----BEGIN") { "the text" } else { place };
+    parse(&content(machine, place)?).ok_or_else(|| Error::failed(format!("{shown} has no {what} in it")))
+}
+
+/// Names of digests that openssl takes.
+fn digest(name: &str) -> Result<&'static str> {
+    let name = name.to_lowercase().replace(['-', '_'], "");
+    ["sha224", "sha256", "sha384", "sha512", "sha512224", "sha512256", "sha3224", "sha3256", "sha3384", "sha3512"]
+        .into_iter()
+        .find(|known| *known == name)
+        .map(|known| match known {
+            "sha512224" => "sha512-224",
+            "sha512256" => "sha512-256",
+            "sha3224" => "sha3-224",
+            "sha3256" => "sha3-256",
+            "sha3384" => "sha3-384",
+            "sha3512" => "sha3-512",
+            other => other,
+        })
+        .ok_or_else(|| Error::arguments(format!("Invalid value '{name}' for digest")))
+}
+
+/// The digest of a signature, by its object identifier; none where the key's kind says it.
+pub fn digest_of(signature: &str) -> Option<&'static str> {
+    match signature {
+        "1.2.840.113549.1.1.5" | "1.2.840.10045.4.1" => Some("sha1"),
+        "1.2.840.113549.1.1.14" | "1.2.840.10045.4.3.1" => Some("sha224"),
+        "1.2.840.113549.1.1.11" | "1.2.840.10045.4.3.2" => Some("sha256"),
+        "1.2.840.113549.1.1.12" | "1.2.840.10045.4.3.3" => Some("sha384"),
+        "1.2.840.113549.1.1.13" | "1.2.840.10045.4.3.4" => Some("sha512"),
+        _ => None,
+    }
+}
+
+/// `0A:1B`, `0x0a1b` or a number.
+fn serial_number(text: &str) -> Result<String> {
+    let bare = text.trim().replace(':', "");
+    let hex = bare.strip_prefix("0x").unwrap_or(&bare);
+    let number = !text.contains(':') && !text.starts_with("0x") && bare.bytes().all(|byte| byte.is_ascii_digit());
+    match (number, !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+        (true, _) if !bare.is_empty() => Ok(bare),
+        (false, true) => Ok(format!("0x{hex}")),
+        _ => Err(Error::arguments(format!("serial_number: '{text}' is no number"))),
+    }
+}

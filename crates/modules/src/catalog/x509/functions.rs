@@ -1,0 +1,535 @@
+//! `x509`'s functions.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::Function;
+use super::asn1::shown;
+use super::certificate::{Wish, content, digest_of, read};
+use super::key::{self, Key, public_pem};
+use super::managed::{encoded, encoding, further, policy};
+use super::openssl::Run;
+use super::parsed::{Parsed, blocks, hex, pem};
+use super::subject::PARTS;
+use crate::machine::{Probe, System};
+use crate::text::digest;
+use crate::{Error, Result};
+
+/// Makes a private key. Without `path`, it is the result: mind where that goes.
+///
+/// ```text
+/// rocksalt '*' x509.create_private_key algo=ec path=/etc/ssl/private/web.key
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CreatePrivateKey {
+    /// `rsa`, `ec`, `ed25519` or `ed448`.
+    #[serde(default)]
+    algo: Option<String>,
+    /// 2048 and more for `rsa`; 256, 384 or 521 for `ec`.
+    #[serde(default)]
+    keysize: Option<u64>,
+    /// A pass phrase to encrypt it with.
+    #[serde(default)]
+    passphrase: Option<String>,
+    /// The file to write it to, for its owner only.
+    #[serde(default)]
+    path: Option<String>,
+}
+
+impl Function for CreatePrivateKey {
+    const NAME: &'static str = "x509.create_private_key";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let algo = self.algo.as_deref().unwrap_or("rsa");
+        let key = key::create(machine, algo, self.keysize, self.passphrase.as_deref())?;
+        written(machine, self.path.as_deref(), key, 0o400, "Private key")
+    }
+}
+
+/// Makes a request for a certificate.
+///
+/// ```text
+/// rocksalt '*' x509.create_csr private_key=/etc/ssl/private/web.key CN=www.example.com path=/etc/ssl/web.csr
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CreateCsr {
+    /// The private key: a path, or the key itself.
+    private_key: String,
+    /// Its pass phrase.
+    #[serde(default)]
+    private_key_passphrase: Option<String>,
+    /// The digest that it is signed with.
+    #[serde(default)]
+    digest: Option<String>,
+    /// `pem` or `der`, which is given in base64.
+    #[serde(default)]
+    encoding: Option<String>,
+    /// The file to write it to.
+    #[serde(default)]
+    path: Option<String>,
+    /// Whom it is for: `CN=host,O=Example`, a map or a list.
+    #[serde(default)]
+    subject: Value,
+    /// Parts of the subject, and extensions: `CN`, `keyUsage`, `subjectAltName` …
+    #[serde(default)]
+    kwargs: Map,
+}
+
+impl Function for CreateCsr {
+    const NAME: &'static str = "x509.create_csr";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let wish = Wish {
+            digest: self.digest.unwrap_or_else(|| "sha256".into()),
+            private_key: Some(self.private_key),
+            private_key_passphrase: self.private_key_passphrase,
+            subject: self.subject,
+            further: further(&self.kwargs)?,
+            ..Wish::default()
+        };
+        let made = wish.request(machine)?;
+        let text = shown_as(&made, encoding(self.encoding.as_deref())?, "CERTIFICATE REQUEST");
+        written(machine, self.path.as_deref(), text, 0o644, "CSR")
+    }
+}
+
+/// Makes a certificate: signed by itself, or by a CA.
+///
+/// ```text
+/// rocksalt '*' x509.create_certificate signing_private_key=/etc/ssl/private/web.key CN=www.example.com
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CreateCertificate {
+    /// The policy of `x509_signing_policies` to sign under. What it says wins.
+    #[serde(default)]
+    signing_policy: Option<String>,
+    /// `pem` or `der`, which is given in base64.
+    #[serde(default)]
+    encoding: Option<String>,
+    /// The file to write it to.
+    #[serde(default)]
+    path: Option<String>,
+    /// The digest that it is signed with.
+    #[serde(default)]
+    digest: Option<String>,
+    /// The private key that signs: a path, or the key itself.
+    #[serde(default)]
+    signing_private_key: Option<String>,
+    /// Its pass phrase.
+    #[serde(default)]
+    signing_private_key_passphrase: Option<String>,
+    /// The certificate of who signs.
+    #[serde(default)]
+    signing_cert: Option<String>,
+    /// The public key that is certified.
+    #[serde(default)]
+    public_key: Option<String>,
+    /// The private key whose public half is certified.
+    #[serde(default)]
+    private_key: Option<String>,
+    /// Its pass phrase.
+    #[serde(default)]
+    private_key_passphrase: Option<String>,
+    /// The request that is certified.
+    #[serde(default)]
+    csr: Option<String>,
+    /// Whom it is for: `CN=host,O=Example`, a map or a list.
+    #[serde(default)]
+    subject: Value,
+    /// The serial number; else a random one.
+    #[serde(default)]
+    serial_number: Option<String>,
+    /// When it begins to be valid; only with openssl 3.4 or newer.
+    #[serde(default)]
+    not_before: Option<String>,
+    /// When it ends to be valid; only with openssl 3.4 or newer.
+    #[serde(default)]
+    not_after: Option<String>,
+    /// For how many days it is valid; 365 unless told.
+    #[serde(default)]
+    days_valid: Option<u64>,
+    /// Parts of the subject, and extensions: `CN`, `keyUsage`, `subjectAltName` …
+    #[serde(default)]
+    kwargs: Map,
+}
+
+impl Function for CreateCertificate {
+    const NAME: &'static str = "x509.create_certificate";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let wish = Wish {
+            digest: self.digest.unwrap_or_else(|| "sha256".into()),
+            signing_private_key: self.signing_private_key,
+            signing_private_key_passphrase: self.signing_private_key_passphrase,
+            signing_cert: self.signing_cert,
+            public_key: self.public_key,
+            private_key: self.private_key,
+            private_key_passphrase: self.private_key_passphrase,
+            csr: self.csr,
+            subject: self.subject,
+            further: further(&self.kwargs)?,
+            serial_number: self.serial_number,
+            not_before: self.not_before,
+            not_after: self.not_after,
+            days_valid: self.days_valid,
+        };
+        let wish = match &self.signing_policy {
+            Some(name) => wish.under(&policy(machine, name)?),
+            None => wish,
+        };
+        let made = wish.certificate(machine)?;
+        let text = shown_as(&made, encoding(self.encoding.as_deref())?, "CERTIFICATE");
+        written(machine, self.path.as_deref(), text, 0o644, "Certificate")
+    }
+}
+
+/// What a certificate says.
+///
+/// ```text
+/// rocksalt '*' x509.read_certificate /etc/ssl/web.crt
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ReadCertificate {
+    /// A path, or the certificate itself.
+    certificate: String,
+}
+
+impl Function for ReadCertificate {
+    const NAME: &'static str = "x509.read_certificate";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let parsed = read(machine, &self.certificate, "certificate", Parsed::certificate)?;
+        let public = public_pem(&parsed.public_key);
+        let kind = key::kind(machine, &public)?;
+        let sum = |kind| hex(&digest::raw(kind, &parsed.der));
+        Ok(Map::from_iter([
+            ("version".into(), 3.into()),
+            ("key_size".into(), i64::try_from(kind.size).unwrap_or_default().into()),
+            ("key_type".into(), kind.algo.into()),
+            ("serial_number".into(), parsed.serial.as_str().into()),
+            (
+                "fingerprints".into(),
+                Map::from_iter([
+                    ("sha256".into(), sum(digest::Kind::Sha256).into()),
+                    ("sha1".into(), sum(digest::Kind::Sha1).into()),
+                    ("md5".into(), sum(digest::Kind::Md5).into()),
+                ])
+                .into(),
+            ),
+            ("subject".into(), named(&parsed.subject).into()),
+            ("issuer".into(), named(&parsed.issuer).into()),
+            ("not_before".into(), shown(parsed.not_before).into()),
+            ("not_after".into(), shown(parsed.not_after).into()),
+            ("public_key".into(), public.into()),
+            (
+                "signature_algorithm".into(),
+                digest_of(&parsed.signature).map_or(parsed.signature.as_str(), |name| name).into(),
+            ),
+            ("extensions".into(), named_extensions(&parsed).into()),
+        ]))
+    }
+}
+
+/// What a request says.
+///
+/// ```text
+/// rocksalt '*' x509.read_csr /etc/ssl/web.csr
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct ReadCsr {
+    /// A path, or the request itself.
+    csr: String,
+}
+
+impl Function for ReadCsr {
+    const NAME: &'static str = "x509.read_csr";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let parsed = read(machine, &self.csr, "request", Parsed::request)?;
+        let public = public_pem(&parsed.public_key);
+        let kind = key::kind(machine, &public)?;
+        Ok(Map::from_iter([
+            ("key_size".into(), i64::try_from(kind.size).unwrap_or_default().into()),
+            ("key_type".into(), kind.algo.into()),
+            ("subject".into(), named(&parsed.subject).into()),
+            ("subject_hash".into(), hex(&digest::raw(digest::Kind::Sha1, &parsed.public_key)).into()),
+            ("extensions".into(), named_extensions(&parsed).into()),
+            ("public_key_hash".into(), hex(&digest::raw(digest::Kind::Sha1, &parsed.public_key)).into()),
+        ]))
+    }
+}
+
+/// A PEM text, well formed: the first of its kind in a file or a text.
+///
+/// ```text
+/// rocksalt '*' x509.get_pem_entry /etc/ssl/bundle.pem pem_type=CERTIFICATE
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetPemEntry {
+    /// A path, or the text itself.
+    text: String,
+    /// `CERTIFICATE`, `PRIVATE KEY` …; else whatever comes first.
+    #[serde(default)]
+    pem_type: Option<String>,
+}
+
+impl Function for GetPemEntry {
+    const NAME: &'static str = "x509.get_pem_entry";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        entry(machine, &self.text, self.pem_type.as_deref())
+    }
+}
+
+/// The public half of a private key, or the key of a certificate or request.
+///
+/// ```text
+/// rocksalt '*' x509.get_public_key /etc/ssl/web.crt
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetPublicKey {
+    /// A path, or the text itself.
+    key: String,
+    /// The pass phrase of a private key.
+    #[serde(default)]
+    passphrase: Option<String>,
+}
+
+impl Function for GetPublicKey {
+    const NAME: &'static str = "x509.get_public_key";
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let bytes = content(machine, &self.key)?;
+        match Parsed::certificate(&bytes).or_else(|| Parsed::request(&bytes)) {
+            Some(parsed) => Ok(public_pem(&parsed.public_key)),
+            None => Key { place: &self.key, passphrase: self.passphrase.as_deref() }.public(machine),
+        }
+    }
+}
+
+/// How many bits a private key has.
+///
+/// ```text
+/// rocksalt '*' x509.get_private_key_size /etc/ssl/private/web.key
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct GetPrivateKeySize {
+    /// A path, or the key itself.
+    private_key: String,
+    /// Its pass phrase.
+    #[serde(default)]
+    passphrase: Option<String>,
+}
+
+impl Function for GetPrivateKeySize {
+    const NAME: &'static str = "x509.get_private_key_size";
+    type Output = u64;
+
+    fn call(self, machine: &dyn System) -> Result<u64> {
+        Ok(Key { place: &self.private_key, passphrase: self.passphrase.as_deref() }.kind(machine)?.size)
+    }
+}
+
+/// Whether a private key belongs to a certificate's or request's public key.
+///
+/// ```text
+/// rocksalt '*' x509.verify_private_key /etc/ssl/private/web.key /etc/ssl/web.crt
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct VerifyPrivateKey {
+    /// The private key: a path, or the key itself.
+    private_key: String,
+    /// The certificate or request: a path, or the text itself.
+    public_key: String,
+    /// The pass phrase of the private key.
+    #[serde(default)]
+    passphrase: Option<String>,
+}
+
+impl Function for VerifyPrivateKey {
+    const NAME: &'static str = "x509.verify_private_key";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let public = Key { place: &self.private_key, passphrase: self.passphrase.as_deref() }.public(machine)?;
+        let bytes = content(machine, &self.public_key)?;
+        let other = match Parsed::certificate(&bytes).or_else(|| Parsed::request(&bytes)) {
+            Some(parsed) => public_pem(&parsed.public_key),
+            None => String::from_utf8_lossy(&bytes).into_owned(),
+        };
+        Ok(blocks(&public) == blocks(&other))
+    }
+}
+
+/// Whether a certificate was signed by another one's key.
+///
+/// ```text
+/// rocksalt '*' x509.verify_signature /etc/ssl/web.crt signing_pub_key=/etc/ssl/ca.crt
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct VerifySignature {
+    /// The certificate: a path, or the text itself.
+    certificate: String,
+    /// The signer's certificate; else it must be signed by itself.
+    #[serde(default)]
+    signing_pub_key: Option<String>,
+}
+
+impl Function for VerifySignature {
+    const NAME: &'static str = "x509.verify_signature";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let parsed = read(machine, &self.certificate, "certificate", Parsed::certificate)?;
+        let signer = self.signing_pub_key.unwrap_or_else(|| self.certificate.clone());
+        signed_by(machine, &parsed.der, &signer)
+    }
+}
+
+/// Whether a certificate expires within some days, or has expired.
+///
+/// ```text
+/// rocksalt '*' x509.expires /etc/ssl/web.crt days=30
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Expires {
+    /// A path, or the certificate itself.
+    certificate: String,
+    /// So many days from now.
+    #[serde(default)]
+    days: i64,
+}
+
+impl Function for Expires {
+    const NAME: &'static str = "x509.expires";
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let parsed = read(machine, &self.certificate, "certificate", Parsed::certificate)?;
+        Ok(parsed.not_after <= machine.now() as i64 + self.days * 86400)
+    }
+}
+
+/// Whether a certificate will expire within some days, with its names.
+///
+/// ```text
+/// rocksalt '*' x509.will_expire /etc/ssl/web.crt days=30
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct WillExpire {
+    /// A path.
+    certificate: String,
+    /// So many days from now.
+    days: i64,
+}
+
+impl Function for WillExpire {
+    const NAME: &'static str = "x509.will_expire";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let parsed = read(machine, &self.certificate, "certificate", Parsed::certificate)?;
+        let names =
+            parsed.subject.iter().filter(|(oid, _)| oid == "2.5.4.3").map(|(_, name)| Value::from(name.as_str()));
+        let expires = parsed.not_after <= machine.now() as i64 + self.days * 86400;
+        Ok(Map::from_iter([
+            ("path".into(), self.certificate.as_str().into()),
+            ("check_days".into(), self.days.into()),
+            ("cn".into(), names.collect::<Vec<_>>().first().cloned().unwrap_or_default()),
+            ("will_expire".into(), expires.into()),
+        ]))
+    }
+}
+
+/// Whether a certificate was signed with the key of another one.
+pub fn signed_by(machine: &dyn Probe, der: &[u8], signer: &str) -> Result<bool> {
+    let signer = read(machine, signer, "certificate", Parsed::certificate)?;
+    // Only the signature counts here, not what either may be used for, nor when.
+    let words = ["verify", "-partial_chain", "-no_check_time", "-trusted", "signer", "certificate"];
+    let run =
+        Run::new(words).part("signer", pem("CERTIFICATE", &signer.der)).part("certificate", pem("CERTIFICATE", der));
+    Ok(run.look(machine)?.success())
+}
+
+/// The first PEM text of a kind, as it should be written.
+pub fn entry(machine: &dyn Probe, text: &str, kind: Option<&str>) -> Result<String> {
+    let given =
+        if text.starts_with('/') && !text.contains('\n') { content(machine, text)? } else { text.as_bytes().to_vec() };
+    let given = String::from_utf8_lossy(&given).replace("\\n", "\n");
+    let found = blocks(&given).into_iter().find(|(known, _)| kind.is_none_or(|kind| kind == known));
+    let (kind, body) = found.ok_or_else(|| match kind {
+        Some(kind) => Error::failed(format!("PEM does not contain a single entry of type {kind}")),
+        None => Error::failed("The text has no PEM entry in it"),
+    })?;
+    // Lines with a colon are an old key's encryption: they must stay.
+    let start = format!("-----BEGIN {kind}-----");
+    let head: Vec<&str> = given
+        .split_once(&start)
+        .map_or("", |(_, rest)| rest)
+        .lines()
+        .take_while(|line| !line.starts_with("-----"))
+        .filter(|line| line.contains(':'))
+        .collect();
+    let head = if head.is_empty() { String::new() } else { format!("{}\n\n", head.join("\n")) };
+    let lines: Vec<&str> = body.as_bytes().chunks(64).filter_map(|line| std::str::from_utf8(line).ok()).collect();
+    Ok(format!("{start}\n{head}{}\n-----END {kind}-----\n", lines.join("\n")))
+}
+
+fn shown_as(parsed: &Parsed, encoding: &str, kind: &str) -> String {
+    use base64::Engine;
+    let bytes = encoded(parsed, encoding, kind, &[]);
+    match encoding {
+        "der" => base64::engine::general_purpose::STANDARD.encode(bytes),
+        _ => String::from_utf8_lossy(&bytes).into_owned(),
+    }
+}
+
+fn written(machine: &dyn System, path: Option<&str>, text: String, mode: u32, what: &str) -> Result<String> {
+    let Some(path) = path else { return Ok(text) };
+    let path = super::super::file::absolute(machine, path)?;
+    machine.write(&path, text.as_bytes(), Some(mode)).map_err(|error| Error::io("write", &path, &error))?;
+    Ok(format!("{what} written to {}", path.display()))
+}
+
+fn named(parts: &[(String, String)]) -> Map {
+    let name = |oid: &str| {
+        PARTS.iter().find(|(_, _, known)| *known == oid).map_or(oid.to_owned(), |(name, ..)| (*name).to_owned())
+    };
+    parts.iter().map(|(oid, value)| (name(oid).into(), value.as_str().into())).collect()
+}
+
+fn named_extensions(parsed: &Parsed) -> Map {
+    let name = |oid: &str| {
+        super::extensions::KNOWN
+            .iter()
+            .find(|(_, known)| *known == oid)
+            .map_or(oid.to_owned(), |(name, _)| (*name).to_owned())
+    };
+    let one = |extension: &super::parsed::Extension| {
+        let value = Map::from_iter([
+            ("critical".into(), extension.critical.into()),
+            ("value".into(), hex(&extension.value).into()),
+        ]);
+        (name(&extension.oid).into(), value.into())
+    };
+    parsed.extensions.iter().map(one).collect()
+}

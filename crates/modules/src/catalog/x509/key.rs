@@ -1,0 +1,99 @@
+//! Private keys: where they are, of which kind, and how they are made.
+
+use super::openssl::Run;
+use super::parsed::pem;
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+/// A key of this machine, as a path or as a text.
+pub struct Key<'a> {
+    pub place: &'a str,
+    pub passphrase: Option<&'a str>,
+}
+
+/// What a key is like.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Kind {
+    pub algo: &'static str,
+    /// Only of use for `rsa` and `ec`.
+    pub size: u64,
+}
+
+impl Key<'_> {
+    /// Adds it to a run under an option, with its pass phrase.
+    pub fn add(&self, run: Run, option: &str, pass: &str, name: &str) -> Run {
+        let run = match self.place.contains("-----BEGIN") {
+            true => run.and([option, name]).part(name, self.place),
+            false => run.and([option, self.place]),
+        };
+        run.pass(pass, self.passphrase)
+    }
+
+    /// Its public half, as a PEM text.
+    pub fn public(&self, machine: &dyn Probe) -> Result<String> {
+        let run = self.add(Run::new(["pkey", "-pubout"]), "-in", "-passin", "key");
+        // A key with a pass phrase must not make openssl ask for it.
+        let run = if self.passphrase.is_none() { run.and(["-passin", "pass:"]) } else { run };
+        Ok(String::from_utf8_lossy(&run.output(machine)?).into_owned())
+    }
+
+    pub fn kind(&self, machine: &dyn Probe) -> Result<Kind> {
+        let public = self.public(machine)?;
+        kind(machine, &public)
+    }
+}
+
+/// Of which kind a public key is.
+pub fn kind(machine: &dyn Probe, public: &str) -> Result<Kind> {
+    let run = Run::new(["pkey", "-pubin", "-noout", "-text_pub"]).stdin(public.as_bytes().to_vec());
+    let text = String::from_utf8_lossy(&run.output(machine)?).into_owned();
+    let first = text.lines().next().unwrap_or_default();
+    let size = first.split(|letter: char| !letter.is_ascii_digit()).find_map(|digits| digits.parse().ok()).unwrap_or(0);
+    let algo = match first {
+        line if line.starts_with("ED25519") => "ed25519",
+        line if line.starts_with("ED448") => "ed448",
+        _ if text.contains("Modulus:") => "rsa",
+        _ if text.contains("NIST CURVE") || text.contains("ASN1 OID") => "ec",
+        other => return Err(Error::failed(format!("'{other}' is a kind of key that is not known"))),
+    };
+    Ok(Kind { algo, size })
+}
+
+/// Makes a new key, and gives it as text. It is nowhere else.
+pub fn create(machine: &dyn System, algo: &str, keysize: Option<u64>, passphrase: Option<&str>) -> Result<String> {
+    let run = Run::new(["genpkey", "-quiet", "-algorithm"]);
+    let run = match algo {
+        "rsa" => run.and(["RSA", "-pkeyopt", &format!("rsa_keygen_bits:{}", keysize.unwrap_or(2048))]),
+        "ec" => {
+            let curve = match keysize.unwrap_or(256) {
+                256 => "P-256",
+                384 => "P-384",
+                521 => "P-521",
+                other => {
+                    return Err(Error::arguments(format!(
+                        "Invalid keysize {other} for EC private keys; valid are 256, 384 and 521"
+                    )));
+                }
+            };
+            run.and(["EC", "-pkeyopt", &format!("ec_paramgen_curve:{curve}"), "-pkeyopt", "ec_param_enc:named_curve"])
+        }
+        "ed25519" | "ed448" if keysize.is_some() => {
+            return Err(Error::arguments(format!("keysize is an invalid parameter for {algo}")));
+        }
+        "ed25519" => run.and(["ED25519"]),
+        "ed448" => run.and(["ED448"]),
+        other => {
+            return Err(Error::arguments(format!(
+                "Invalid algorithm specified for generating private key: {other}. Valid: rsa, ec, ed25519, ed448"
+            )));
+        }
+    };
+    let run = if passphrase.is_some() { run.and(["-aes-256-cbc"]) } else { run };
+    let made = run.pass("-pass", passphrase).make(machine)?;
+    Ok(String::from_utf8_lossy(&made).into_owned())
+}
+
+/// The public key of a certificate or request, as a PEM text.
+pub fn public_pem(public_key: &[u8]) -> String {
+    pem("PUBLIC KEY", public_key)
+}

@@ -1,0 +1,483 @@
+//! `x509.csr_managed` and `x509.certificate_managed`.
+//!
+//! What shall be is made by openssl while looking, without being written, and compared with what is there: that is
+//! exact, and what was compared is what is written.
+
+use rocksalt_core::{Map, Value};
+use serde::Deserialize;
+
+use super::super::file::{Flag, Plan};
+use super::super::{Decision, State, Step, Thing, Touches, Verdict};
+use super::certificate::{self, Wish, digest_of};
+use super::parsed::{Parsed, blocks, pem};
+use super::place::Place;
+use super::{extensions, subject};
+use crate::machine::{Probe, System};
+use crate::{Error, Result};
+
+/// Makes sure that there is a request for a certificate, as it shall be.
+///
+/// ```yaml
+/// /etc/ssl/web.csr:
+///   x509.csr_managed:
+///     - private_key: /etc/ssl/private/web.key
+///     - CN: www.example.com
+///     - subjectAltName: DNS:www.example.com
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CsrManaged {
+    /// The file.
+    name: String,
+    /// The private key: a path, or the key itself.
+    private_key: String,
+    /// The pass phrase of the private key.
+    #[serde(default)]
+    private_key_passphrase: Option<String>,
+    /// The digest that it is signed with.
+    #[serde(default)]
+    digest: Option<String>,
+    /// As `digest`.
+    #[serde(default)]
+    algorithm: Option<String>,
+    /// `pem` or `der`.
+    #[serde(default)]
+    encoding: Option<String>,
+    /// Whom it is for: `CN=host,O=Example`, a map or a list; else `CN`, `O`, `OU`, `C` and so on by themselves.
+    #[serde(default)]
+    subject: Value,
+    /// Whom the file shall belong to.
+    #[serde(default)]
+    user: Value,
+    /// The group that it shall belong to.
+    #[serde(default)]
+    group: Value,
+    /// Its permissions.
+    #[serde(default)]
+    mode: Value,
+    /// Make the directories above it.
+    #[serde(default)]
+    makedirs: Flag,
+    /// Parts of the subject, and extensions: `basicConstraints`, `keyUsage`, `subjectAltName` …
+    #[serde(default)]
+    kwargs: Map,
+}
+
+impl State for CsrManaged {
+    const NAME: &'static str = "x509.csr_managed";
+    const REQUIRED: &'static [&'static str] = &["private_key"];
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        let encoding = encoding(self.encoding.as_deref())?;
+        let wish = Wish {
+            digest: self.digest.clone().or_else(|| self.algorithm.clone()).unwrap_or_else(|| "sha256".into()),
+            private_key: Some(self.private_key.clone()),
+            private_key_passphrase: self.private_key_passphrase.clone(),
+            subject: self.subject.clone(),
+            further: further(&self.kwargs)?,
+            ..Wish::default()
+        };
+        let place = Place {
+            path: &self.name,
+            user: &self.user,
+            group: &self.group,
+            mode: mode(&self.mode)?,
+            makedirs: self.makedirs.0,
+            default: 0o644,
+        };
+        if let Some(text) = place.fault(machine, step.test) {
+            return Ok(Decision::Settled(Verdict::bad(text)));
+        }
+        let what = "certificate signing request";
+        let new = match wish.request(machine) {
+            Ok(new) => new,
+            Err(error) => return unready(machine, &place, what, step, &wish, &error),
+        };
+        let old = place.stat(machine).map(|_| certificate::content(machine, &self.name)).transpose()?;
+        let mut changes = Map::new();
+        let current = old.as_deref().and_then(Parsed::request);
+        match (&old, &current) {
+            (None, _) => {
+                changes.insert("created", self.name.as_str());
+            }
+            (Some(_), None) => {
+                changes.insert("replaced", self.name.as_str());
+            }
+            (Some(bytes), Some(current)) => {
+                digests(&wish, current, &mut changes);
+                encodings(bytes, encoding, &mut changes);
+                if current.public_key != new.public_key {
+                    changes.insert("private_key", true);
+                }
+                compare(current, &new, &mut changes);
+            }
+        }
+        let content = encoded(&new, encoding, "CERTIFICATE REQUEST", &[]);
+        decide(machine, &place, what, changes, current.is_some(), content)
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.name, [Some(&self.private_key)])
+    }
+}
+
+/// Makes sure that there is a certificate, as it shall be and not about to expire.
+///
+/// ```yaml
+/// /etc/ssl/web.crt:
+///   x509.certificate_managed:
+///     - signing_private_key: /etc/ssl/private/ca.key
+///     - signing_cert: /etc/ssl/ca.crt
+///     - private_key: /etc/ssl/private/web.key
+///     - CN: www.example.com
+///     - days_valid: 90
+///     - days_remaining: 30
+/// ```
+///
+/// Without `signing_cert` it is signed by itself.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct CertificateManaged {
+    /// The file.
+    name: String,
+    /// Make it anew when it is valid for fewer days than these; 90 unless told, 0 for never.
+    #[serde(default)]
+    days_remaining: Option<u64>,
+    /// Refused: let the CA's own states sign, or give its key with `signing_private_key`.
+    #[serde(default)]
+    ca_server: Option<String>,
+    /// The policy of `x509_signing_policies` to sign under. What it says wins.
+    #[serde(default)]
+    signing_policy: Option<String>,
+    /// `pem` or `der`.
+    #[serde(default)]
+    encoding: Option<String>,
+    /// Certificates to put behind it: paths or texts.
+    #[serde(default)]
+    append_certs: Vec<String>,
+    /// The digest that it is signed with.
+    #[serde(default)]
+    digest: Option<String>,
+    /// As `digest`.
+    #[serde(default)]
+    algorithm: Option<String>,
+    /// The private key that signs: a path, or the key itself.
+    #[serde(default)]
+    signing_private_key: Option<String>,
+    /// Its pass phrase.
+    #[serde(default)]
+    signing_private_key_passphrase: Option<String>,
+    /// The certificate of who signs.
+    #[serde(default)]
+    signing_cert: Option<String>,
+    /// The public key that is certified.
+    #[serde(default)]
+    public_key: Option<String>,
+    /// The private key whose public half is certified.
+    #[serde(default)]
+    private_key: Option<String>,
+    /// Its pass phrase.
+    #[serde(default)]
+    private_key_passphrase: Option<String>,
+    /// The request that is certified.
+    #[serde(default)]
+    csr: Option<String>,
+    /// Whom it is for: `CN=host,O=Example`, a map or a list; else `CN`, `O`, `OU`, `C` and so on by themselves.
+    #[serde(default)]
+    subject: Value,
+    /// The serial number; else a random one.
+    #[serde(default)]
+    serial_number: Option<String>,
+    /// When it begins to be valid; only with openssl 3.4 or newer.
+    #[serde(default)]
+    not_before: Option<String>,
+    /// When it ends to be valid; only with openssl 3.4 or newer.
+    #[serde(default)]
+    not_after: Option<String>,
+    /// For how many days it is valid; 365 unless told.
+    #[serde(default)]
+    days_valid: Option<u64>,
+    /// Whom the file shall belong to.
+    #[serde(default)]
+    user: Value,
+    /// The group that it shall belong to.
+    #[serde(default)]
+    group: Value,
+    /// Its permissions.
+    #[serde(default)]
+    mode: Value,
+    /// Make the directories above it.
+    #[serde(default)]
+    makedirs: Flag,
+    /// Parts of the subject, and extensions: `basicConstraints`, `keyUsage`, `subjectAltName` …
+    #[serde(default)]
+    kwargs: Map,
+}
+
+impl State for CertificateManaged {
+    const NAME: &'static str = "x509.certificate_managed";
+    type Plan = Plan;
+
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+        let encoding = encoding(self.encoding.as_deref())?;
+        let wish = self.wish(machine)?;
+        let place = Place {
+            path: &self.name,
+            user: &self.user,
+            group: &self.group,
+            mode: mode(&self.mode)?,
+            makedirs: self.makedirs.0,
+            default: 0o644,
+        };
+        if let Some(text) = place.fault(machine, step.test) {
+            return Ok(Decision::Settled(Verdict::bad(text)));
+        }
+        let new = match wish.certificate(machine) {
+            Ok(new) => new,
+            Err(error) => return unready(machine, &place, "certificate", step, &wish, &error),
+        };
+        let old = place.stat(machine).map(|_| certificate::content(machine, &self.name)).transpose()?;
+        let chain: Vec<Parsed> = self
+            .append_certs
+            .iter()
+            .map(|place| certificate::read(machine, place, "certificate", Parsed::certificate))
+            .collect::<Result<_>>()?;
+        let mut changes = Map::new();
+        let current = old.as_deref().and_then(Parsed::certificate);
+        match (&old, &current) {
+            (None, _) => {
+                changes.insert("created", self.name.as_str());
+            }
+            (Some(_), None) => {
+                changes.insert("replaced", self.name.as_str());
+            }
+            (Some(bytes), Some(current)) => {
+                encodings(bytes, encoding, &mut changes);
+                let left = current.not_after - machine.now() as i64;
+                if left < self.days_remaining.unwrap_or(90) as i64 * 86400 {
+                    changes.insert("expiration", true);
+                }
+                if !same_chain(bytes, &chain) {
+                    changes.insert("additional_certs", true);
+                }
+                digests(&wish, current, &mut changes);
+                if self.serial_number.is_some() && current.serial != new.serial {
+                    changes.insert("serial_number", self.serial_number.clone().unwrap_or_default());
+                }
+                if current.public_key != new.public_key {
+                    changes.insert("private_key", true);
+                }
+                if let Some(ca) = &wish.signing_cert
+                    && !super::functions::signed_by(machine, &current.der, ca)?
+                {
+                    changes.insert("signing_private_key", true);
+                }
+                compare(current, &new, &mut changes);
+            }
+        }
+        // Only how it is written differs: what was signed stays.
+        let same = current.as_ref().filter(|_| {
+            let kept = ["additional_certs", "encoding"];
+            changes.keys().all(|key| key.as_str().is_some_and(|key| kept.contains(&key)))
+        });
+        let content = encoded(same.unwrap_or(&new), encoding, "CERTIFICATE", &chain);
+        decide(machine, &place, "certificate", changes, current.is_some(), content)
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.perform(machine)
+    }
+
+    fn touches(&self) -> Touches {
+        let own = [&self.signing_private_key, &self.signing_cert, &self.public_key, &self.private_key, &self.csr];
+        let all: Vec<Option<&String>> =
+            own.iter().map(|path| path.as_ref()).chain(self.append_certs.iter().map(Some)).collect();
+        // Under a policy the signer's files are only known on the machine.
+        if self.signing_policy.is_some() { Touches::everything() } else { touches(&self.name, all) }
+    }
+}
+
+impl CertificateManaged {
+    fn wish(&self, machine: &dyn Probe) -> Result<Wish> {
+        if self.ca_server.is_some() {
+            return Err(Error::arguments(
+                "ca_server: certificates of another target's CA are not fetched by this state",
+            )
+            .hint("sign where the CA is, and bring the certificate here with file.managed"));
+        }
+        let wish = Wish {
+            digest: self.digest.clone().or_else(|| self.algorithm.clone()).unwrap_or_else(|| "sha256".into()),
+            signing_private_key: self.signing_private_key.clone(),
+            signing_private_key_passphrase: self.signing_private_key_passphrase.clone(),
+            signing_cert: self.signing_cert.clone(),
+            public_key: self.public_key.clone(),
+            private_key: self.private_key.clone(),
+            private_key_passphrase: self.private_key_passphrase.clone(),
+            csr: self.csr.clone(),
+            subject: self.subject.clone(),
+            further: further(&self.kwargs)?,
+            serial_number: self.serial_number.clone(),
+            not_before: self.not_before.clone(),
+            not_after: self.not_after.clone(),
+            days_valid: self.days_valid,
+        };
+        match &self.signing_policy {
+            None => Ok(wish),
+            Some(name) => Ok(wish.under(&policy(machine, name)?)),
+        }
+    }
+}
+
+/// A policy of the configuration, else of the pillar.
+pub fn policy(machine: &dyn Probe, name: &str) -> Result<Map> {
+    let own = machine.options().get("x509_signing_policies").cloned();
+    let all = match own {
+        Some(all) => Some(all),
+        None => machine.tree().pillar()?.get("x509_signing_policies").cloned(),
+    };
+    let found = all.as_ref().and_then(|all| all.as_map()?.get(name));
+    match found {
+        Some(Value::Map(policy)) => Ok(policy.clone()),
+        Some(Value::List(items)) => Ok(items
+            .iter()
+            .filter_map(Value::as_map)
+            .flat_map(|map| map.iter())
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()),
+        _ => Err(Error::failed(format!("signing_policy {name} does not exist."))
+            .hint("define it in x509_signing_policies of the configuration or the pillar")),
+    }
+}
+
+/// What can't be looked at yet in a dry run (a key that an earlier step makes) is no failure then.
+fn unready(
+    machine: &dyn Probe,
+    place: &Place<'_>,
+    what: &str,
+    step: &Step<'_>,
+    wish: &Wish,
+    error: &Error,
+) -> Result<Decision<Plan>> {
+    let paths = [&wish.signing_private_key, &wish.signing_cert, &wish.private_key, &wish.public_key, &wish.csr];
+    let missing = paths.into_iter().flatten().filter(|path| path.starts_with('/'));
+    let missing =
+        missing.filter(|path| machine.stat(std::path::Path::new(path.as_str()), true).ok().flatten().is_none()).count()
+            > 0;
+    if !(step.test && missing && place.stat(machine).is_none()) {
+        return Ok(Decision::Settled(Verdict::bad(error.to_string())));
+    }
+    let dry = Verdict::would(format!("The {what} would have been created")).change("created", place.path);
+    Ok(Decision::Settled(dry))
+}
+
+fn decide(
+    machine: &dyn Probe,
+    place: &Place<'_>,
+    what: &str,
+    changes: Map,
+    is_there: bool,
+    content: Vec<u8>,
+) -> Result<Decision<Plan>> {
+    if changes.is_empty() {
+        let good = Verdict::good(format!("The {what} is in the correct state"));
+        return place.plan(machine, None, good.clone(), good);
+    }
+    let verb = if is_there { "recreated" } else { "created" };
+    let done = Verdict::good(format!("The {what} has been {verb}")).changes(changes.clone());
+    let dry = Verdict::would(format!("The {what} would have been {verb}")).changes(changes);
+    place.plan(machine, Some(content), done, dry)
+}
+
+fn digests(wish: &Wish, current: &Parsed, changes: &mut Map) {
+    if digest_of(&current.signature).is_some_and(|known| known != wish.digest.to_lowercase().replace('-', "")) {
+        changes.insert("digest", wish.digest.as_str());
+    }
+}
+
+fn encodings(bytes: &[u8], encoding: &str, changes: &mut Map) {
+    let known = if bytes.starts_with(b"-----") || std::str::from_utf8(bytes).is_ok() { "pem" } else { "der" };
+    if known != encoding {
+        changes.insert("encoding", encoding);
+    }
+}
+
+fn compare(current: &Parsed, new: &Parsed, changes: &mut Map) {
+    if current.subject != new.subject {
+        changes.insert("subject_name", subject::shown(&new.subject));
+    }
+    if current.issuer != new.issuer {
+        changes.insert("issuer_name", subject::shown(&new.issuer));
+    }
+    if let Some(differences) = extensions::differences(&current.extensions, &new.extensions) {
+        changes.insert("extensions", differences);
+    }
+}
+
+fn same_chain(bytes: &[u8], chain: &[Parsed]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let known: Vec<String> = blocks(&text).into_iter().skip(1).map(|(_, body)| body).collect();
+    let wished: Vec<String> =
+        chain.iter().flat_map(|parsed| blocks(&pem("CERTIFICATE", &parsed.der))).map(|(_, body)| body).collect();
+    known == wished
+}
+
+pub fn encoded(parsed: &Parsed, encoding: &str, kind: &str, chain: &[Parsed]) -> Vec<u8> {
+    match encoding {
+        "der" => parsed.der.clone(),
+        _ => {
+            let rest: String = chain.iter().map(|parsed| pem("CERTIFICATE", &parsed.der)).collect();
+            (pem(kind, &parsed.der) + &rest).into_bytes()
+        }
+    }
+}
+
+pub fn encoding(name: Option<&str>) -> Result<&'static str> {
+    match name.unwrap_or("pem") {
+        "pem" => Ok("pem"),
+        "der" => Ok("der"),
+        other => Err(Error::arguments(format!("Invalid value '{other}' for encoding. Valid: der, pem"))),
+    }
+}
+
+pub fn mode(value: &Value) -> Result<Option<u32>> {
+    match value {
+        Value::Null => Ok(None),
+        other => {
+            let digits = other.to_string();
+            let digits = digits.trim_start_matches("0o");
+            u32::from_str_radix(digits, 8).ok().filter(|mode| *mode <= 0o7777).map(Some).ok_or_else(|| {
+                Error::arguments(format!("mode: '{other}' is no mode")).hint("give it in octal, as in 0644")
+            })
+        }
+    }
+}
+
+/// Parts of a subject and extensions; anything else is a mistake.
+pub fn further(kwargs: &Map) -> Result<Map> {
+    for name in kwargs.keys().filter_map(Value::as_str).filter(|name| !name.starts_with("__")) {
+        let known = subject::PARTS.iter().any(|(part, ..)| *part == name)
+            || extensions::KNOWN.iter().any(|(extension, _)| *extension == name)
+            || matches!(
+                name,
+                "emailAddress" | "Email" | "name" | "backup" | "dir_mode" | "follow_symlinks" | "version" | "text"
+            );
+        if !known {
+            let all =
+                subject::PARTS.iter().map(|(part, ..)| *part).chain(extensions::KNOWN.iter().map(|(name, _)| *name));
+            let hint = rocksalt_core::nearest::hint(name, all);
+            return Err(Error::arguments(format!("there is no argument '{name}'{hint}")));
+        }
+    }
+    Ok(kwargs.clone())
+}
+
+fn touches<'a>(name: &str, reads: impl IntoIterator<Item = Option<&'a String>>) -> Touches {
+    let touches = Touches::nothing().writes(Thing::Path(name.to_owned()));
+    let reads = reads.into_iter().flatten().filter(|path| path.starts_with('/'));
+    reads.fold(touches, |touches, path| touches.reads(Thing::Path(path.clone())))
+}

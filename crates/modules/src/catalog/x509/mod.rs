@@ -1,0 +1,39 @@
+//! `x509`: keys, requests and certificates.
+//!
+//! Keys are made and used by the target's own `openssl` (3.0 or newer); what certificates say is read here.
+
+mod asn1;
+mod certificate;
+mod extensions;
+mod functions;
+mod key;
+mod managed;
+mod openssl;
+mod parsed;
+mod place;
+mod states;
+mod subject;
+
+use super::{Entry, Function, StateEntry, entry, state};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<functions::CreateCertificate>(),
+    entry::<functions::CreateCsr>(),
+    entry::<functions::CreatePrivateKey>(),
+    entry::<functions::Expires>(),
+    entry::<functions::GetPemEntry>(),
+    entry::<functions::GetPrivateKeySize>(),
+    entry::<functions::GetPublicKey>(),
+    entry::<functions::ReadCertificate>(),
+    entry::<functions::ReadCsr>(),
+    entry::<functions::VerifyPrivateKey>(),
+    entry::<functions::VerifySignature>(),
+    entry::<functions::WillExpire>(),
+];
+
+pub const STATES: &[StateEntry] = &[
+    state::<managed::CertificateManaged>(),
+    state::<managed::CsrManaged>(),
+    state::<states::PemManaged>(),
+    state::<states::PrivateKeyManaged>(),
+];

@@ -1,0 +1,97 @@
+//! The file that a key or a certificate is kept in: whose it is, and how it is written.
+
+use std::path::Path;
+
+use rocksalt_core::Value;
+
+use super::super::file::{Action, Plan, gid, octal, uid};
+use super::super::{Decision, Verdict};
+use crate::Result;
+use crate::machine::{Kind, Probe, Stat};
+
+/// Whom the file shall belong to, and what may be done with it.
+pub struct Place<'a> {
+    pub path: &'a str,
+    pub user: &'a Value,
+    pub group: &'a Value,
+    pub mode: Option<u32>,
+    pub makedirs: bool,
+    /// The mode of a new file where none is wished for.
+    pub default: u32,
+}
+
+impl Place<'_> {
+    /// What is wrong with it before anything is done.
+    pub fn fault(&self, machine: &dyn Probe, test: bool) -> Option<String> {
+        let path = self.path;
+        if !path.starts_with('/') {
+            return Some(format!("Specified file {path} is not an absolute path"));
+        }
+        match self.stat(machine) {
+            Some(stat) if stat.kind == Kind::Directory => {
+                return Some(format!("Specified target {path} is a directory"));
+            }
+            _ => {}
+        }
+        if !test {
+            if self.user.truth() && uid(machine, self.user).is_none() {
+                return Some(format!("User {} is not available", self.user));
+            }
+            if self.group.truth() && gid(machine, self.group).is_none() {
+                return Some(format!("Group {} is not available", self.group));
+            }
+        }
+        let above = Path::new(path).parent().unwrap_or(Path::new("/"));
+        let missing = !matches!(machine.stat(above, true), Ok(Some(_)));
+        (missing && !self.makedirs).then(|| format!("Parent directory not present: {}", above.display()))
+    }
+
+    pub fn stat(&self, machine: &dyn Probe) -> Option<Stat> {
+        machine.stat(Path::new(self.path), true).ok().flatten()
+    }
+
+    /// The steps that write it, if there is something to write, and make it belong to whom it shall.
+    pub fn plan(
+        &self,
+        machine: &dyn Probe,
+        content: Option<Vec<u8>>,
+        done: Verdict,
+        dry: Verdict,
+    ) -> Result<Decision<Plan>> {
+        let (uid, gid) = (wish(self.user, || uid(machine, self.user)), wish(self.group, || gid(machine, self.group)));
+        let stat = self.stat(machine);
+        let mut plan = Plan::new(done.clone());
+        let mut steps = false;
+        if let Some(content) = content {
+            let above = self.path.rsplit_once('/').map_or("/", |(above, _)| above);
+            for path in super::super::file::missing_directories(machine, above) {
+                plan = plan.then(Action::MakeDirectory { path, mode: 0o755, uid, gid });
+            }
+            let mode = self.mode.or(stat.as_ref().map(|stat| stat.mode)).unwrap_or(self.default);
+            let path = super::super::file::followed(machine, Path::new(self.path)).to_string_lossy().into_owned();
+            plan = plan.then(Action::Write { path, content, mode: Some(mode) });
+            steps = true;
+        }
+        let old = stat.as_ref().map(|stat| (stat.uid, stat.gid));
+        let (own, group) = old.unwrap_or((0, 0));
+        let path = self.path.to_owned();
+        if uid.is_some_and(|uid| uid != own) || gid.is_some_and(|gid| gid != group) {
+            let failure = format!("Failed to change the owner of {path}");
+            plan = plan.then(Action::Owner { path: path.clone(), uid, gid, follow: true, failure });
+            steps = true;
+        }
+        if let Some(mode) = self.mode.filter(|mode| stat.as_ref().is_some_and(|stat| stat.mode != *mode)) {
+            plan = plan.then(Action::Mode {
+                path: path.clone(),
+                mode,
+                failure: format!("Failed to change mode to {}", octal(mode)),
+            });
+            steps = true;
+        }
+        Ok(if steps { Decision::Change(plan, dry) } else { Decision::Settled(done) })
+    }
+}
+
+fn wish(value: &Value, number: impl FnOnce() -> Option<u32>) -> Option<u32> {
+    value.truth().then(number).flatten()
+}

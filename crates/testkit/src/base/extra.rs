@@ -1,0 +1,48 @@
+//! Further Debian packages for hosts: a layer over the Debian base root, made once for each set of packages.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{cache, debian, hash, once};
+use crate::error::{Error, FileContext};
+use crate::host::Kind;
+use crate::tool;
+
+const INSTALL: &str = include_str!("extra.sh");
+
+/// The layer with these packages; made now if it isn't there.
+pub fn prepare(kind: Kind, packages: &[String]) -> Result<PathBuf, Error> {
+    if kind == Kind::Busybox {
+        return Err(Error::Unsupported("a busybox host can't have packages: it has no package manager".into()));
+    }
+    // A name goes to apt's command line.
+    let odd = |name: &&String| !name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if let Some(name) = packages.iter().find(odd) {
+        return Err(Error::Unsupported(format!("{name:?} is no name of a package")));
+    }
+    let mut names = packages.to_vec();
+    names.sort();
+    names.dedup();
+    let base = super::prepare(kind)?;
+    let recipe = format!("{}\n{}\n{INSTALL}", base.display(), names.join(" "));
+    let layer = cache()?.join(format!("extra-{}", hash(&recipe)));
+    once(&layer, |layer| install(&base, &names, layer, None))?;
+    Ok(layer)
+}
+
+/// Fetches these packages, and what they need beyond the base, into a directory.
+pub(crate) fn fetch(names: &[String], directory: &Path) -> Result<(), Error> {
+    let layer = tempfile::tempdir_in(cache()?).file("create a directory in", cache()?)?;
+    let upper = layer.path().join("layer");
+    fs::create_dir(&upper).file("create", &upper)?;
+    install(&super::prepare(Kind::Debian)?, names, &upper, Some(directory))
+}
+
+fn install(base: &Path, names: &[String], layer: &Path, only_fetch: Option<&Path>) -> Result<(), Error> {
+    let source = debian::mirror().map(|mirror| format!("deb {mirror} {} main", debian::SUITE)).unwrap_or_default();
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--pid", "--fork", "--kill-child=KILL", "sh", "-ec", INSTALL, "sh"]);
+    command.arg(base).arg(layer).arg(source).arg(only_fetch.unwrap_or(Path::new(""))).args(names);
+    tool::run(&mut command).map(drop)
+}

@@ -1,0 +1,355 @@
+//! What goes wrong on the machine itself while states are applied: nothing half-done is said to be done, and the next
+//! run puts it right.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use e2e::{Fleet, Host, Outcome, Spec, Value, assert_code, exit, results, wait_until};
+
+const CONFIG: &str = "file_roots: {base: [states]}\nroster_file: roster\n";
+
+/// One host, and states for it in a file `it`.
+fn fleet(spec: Spec, config: &str, states: &str) -> Option<Fleet> {
+    let fleet = Fleet::start(&[spec])?;
+    write(&fleet, "rocksalt.yml", &format!("{CONFIG}{config}"));
+    write(&fleet, "states/it.sls", states);
+    Some(fleet)
+}
+
+fn write(fleet: &Fleet, path: &str, text: &str) {
+    fleet.scratch.write(&format!("config/{path}"), text).expect("it's written");
+}
+
+fn apply(fleet: &Fleet) -> Outcome {
+    fleet.run_within(Duration::from_secs(120), &["apply", "h1", "it"])
+}
+
+/// The one step of a run, or that of an id.
+#[track_caller]
+fn step(outcome: &Outcome, id: &str) -> Value {
+    let results = results(outcome);
+    let steps = results["h1"].as_object().unwrap_or_else(|| panic!("{}", outcome.all()));
+    let found = steps.iter().find(|(tag, _)| tag.split("_|-").nth(1) == Some(id));
+    found.map(|(_, step)| step.clone()).unwrap_or_else(|| panic!("no step {id}: {}", outcome.all()))
+}
+
+/// The step failed, and says all of this.
+#[track_caller]
+fn assert_failed(outcome: &Outcome, id: &str, texts: &[&str]) {
+    assert_code(outcome, exit::FAILED);
+    let step = step(outcome, id);
+    assert_eq!(step["result"], Value::Bool(false), "{}", outcome.all());
+    for text in texts {
+        assert!(step["comment"].as_str().is_some_and(|comment| comment.contains(text)), "no {text:?} in {step}");
+    }
+}
+
+#[track_caller]
+fn assert_done(outcome: &Outcome, id: &str, changed: bool) {
+    assert_code(outcome, exit::FINE);
+    let step = step(outcome, id);
+    assert_eq!(step["result"], Value::Bool(true), "{}", outcome.all());
+    assert_eq!(step["changes"].as_object().is_some_and(|changes| !changes.is_empty()), changed, "{}", outcome.all());
+}
+
+/// Begins a run and comes back when this command runs on the host.
+fn begin(fleet: &Fleet, process: &str) -> e2e::Started {
+    let arguments = ["apply", "h1", "it", "--out", "json", "--static"];
+    let started = fleet.rocksalt(&arguments).limit(Duration::from_secs(60)).spawn().expect("it starts");
+    wait_until("it runs on the host", || !fleet.host(1).processes(process).is_empty());
+    started
+}
+
+/// The agent was killed in the middle: the run says so, of this host, and says of no step that it is done.
+#[track_caller]
+fn assert_lost(started: e2e::Started, steps: &[&str]) {
+    let outcome = started.finish().expect("nobody hangs");
+    assert_code(&outcome, exit::UNREACHED);
+    e2e::assert_cause(&outcome, "h1", &["agent", "link"]);
+    for step in steps {
+        let said = results(&outcome).get("h1").map(Value::to_string).unwrap_or_default();
+        assert!(!said.contains(step), "{step} is spoken of: {}", outcome.all());
+    }
+}
+
+/// Packages of our own in a `file:` repository of the host: names and what runs after they are unpacked.
+fn repository(host: &Host, packages: &[(&str, &str)]) {
+    let mut lines = String::from("set -e; mkdir -p /srv/repository; cd /srv/repository\n");
+    for (name, after) in packages {
+        lines += &format!(
+            "mkdir -p /tmp/{name}/DEBIAN /tmp/{name}/opt\n\
+             printf 'Package: {name}\\nVersion: 1.0\\nArchitecture: all\\nMaintainer: Nobody <nobody@localhost>\\n\
+             Description: for a test\\n' >/tmp/{name}/DEBIAN/control\n\
+             echo {name} >/tmp/{name}/opt/{name}\n\
+             printf '#!/bin/sh\\n%s\\n' '{after}' >/tmp/{name}/DEBIAN/postinst\n\
+             chmod 755 /tmp/{name}/DEBIAN/postinst\n\
+             dpkg-deb --build /tmp/{name} {name}.deb >/dev/null\n"
+        );
+    }
+    lines += "for deb in *.deb; do dpkg-deb --field $deb; echo Filename: ./$deb; echo Size: $(stat -c %s $deb); \
+              echo SHA256: $(sha256sum $deb | cut -d' ' -f1); echo; done >Packages\n\
+              echo 'deb [trusted=yes] file:/srv/repository ./' >/etc/apt/sources.list\n\
+              apt-get -q update\n";
+    host.run(&lines).expect("a repository");
+}
+
+fn installed(host: &Host, package: &str) -> String {
+    let query = format!("dpkg-query --show --showformat '${{db:Status-Status}}' {package} 2>/dev/null || true");
+    host.run(&query).expect("dpkg-query")
+}
+
+#[test]
+fn a_disk_that_is_full_leaves_the_old_file_whole() {
+    let states = "/srv/small/file:\n  file.managed:\n    - source: salt://large\n";
+    let Some(fleet) = fleet(Spec::debian(), "", states) else { return };
+    write(&fleet, "states/large", &"a line of a large file\n".repeat(20_000));
+    let host = fleet.host(1);
+    host.run("mkdir /srv/small; mount -t tmpfs -o size=128k tmpfs /srv/small; echo old >/srv/small/file")
+        .expect("a disk");
+    let outcome = apply(&fleet);
+    assert_failed(&outcome, "/srv/small/file", &["No space left on device", "/srv/small"]);
+    assert_eq!(step(&outcome, "/srv/small/file")["changes"], serde_json::json!({}), "nothing has changed");
+    assert_eq!(host.run("cat /srv/small/file; ls -A /srv/small").expect("cat"), "old\nfile\n", "nothing else is left");
+    host.run("mount -o remount,size=4m /srv/small").expect("a larger disk");
+    assert_done(&apply(&fleet), "/srv/small/file", true);
+    assert_eq!(host.run("wc -l </srv/small/file; ls -A /srv/small").expect("wc"), "20000\nfile\n");
+    assert_done(&apply(&fleet), "/srv/small/file", false);
+}
+
+fn patience(seconds: u32) -> String {
+    format!("roster_defaults: {{minion_opts: {{pkg.lock_timeout: {seconds}}}}}\n")
+}
+
+#[test]
+fn a_lock_of_apt_is_waited_for_and_said() {
+    let Some(fleet) = fleet(Spec::debian(), &patience(60), "quick: pkg.installed\n") else { return };
+    let host = fleet.host(1);
+    repository(host, &[("quick", ":"), ("slow", "exec sleep 4"), ("endless", "exec sleep 600")]);
+    let hold = |package: &str, process: &str| {
+        let command = format!("setsid apt-get -qq --yes install {package} >/dev/null 2>&1 </dev/null &");
+        host.run(&command).expect("somebody else installs");
+        wait_until("somebody else has the lock", || !host.processes(process).is_empty());
+    };
+    fleet.ping_all();
+    hold("slow", "sleep 4");
+    let outcome = apply(&fleet);
+    assert_done(&outcome, "quick", true);
+    let said = step(&outcome, "quick").to_string();
+    assert!(said.contains("waited") && said.contains("lock"), "that it waited isn't said: {}", outcome.all());
+    assert_eq!((installed(host, "slow"), installed(host, "quick")), ("installed".into(), "installed".into()));
+
+    host.run("dpkg --purge quick").expect("it's removed");
+    write(&fleet, "rocksalt.yml", &format!("{CONFIG}{}", patience(2)));
+    assert_code(&fleet.rocksalt(&["links", "close"]).finish().expect("it ends"), exit::FINE);
+    hold("endless", "sleep 600");
+    let outcome = apply(&fleet);
+    assert_failed(&outcome, "quick", &["lock", "apt-get"]);
+    assert!(outcome.took > Duration::from_secs(2) && outcome.took < Duration::from_secs(30), "{}", outcome.all());
+    assert_ne!(installed(host, "quick"), "installed");
+    // The other one is interrupted, too: the next run finds the lock free and a package that is half there.
+    assert!(host.kill("apt-get") > 0 && host.kill("dpkg") > 0);
+    host.kill("sleep 600");
+    host.run("rm -f /var/lib/dpkg/info/endless.postinst").expect("it ends now");
+    assert_done(&apply(&fleet), "quick", true);
+    assert_eq!(installed(host, "quick"), "installed");
+}
+
+#[test]
+fn a_package_whose_script_fails_is_not_installed_until_it_succeeds() {
+    let Some(fleet) = fleet(Spec::debian(), "", "broken: pkg.installed\n") else { return };
+    let host = fleet.host(1);
+    repository(host, &[("broken", "test ! -e /etc/trouble || { echo there is trouble >&2; exit 9; }")]);
+    host.run("touch /etc/trouble").expect("trouble");
+    for _ in 0..2 {
+        assert_failed(&apply(&fleet), "broken", &["there is trouble", "apt-get"]);
+        assert_ne!(installed(host, "broken"), "installed");
+    }
+    host.run("rm /etc/trouble").expect("no trouble");
+    assert_done(&apply(&fleet), "broken", true);
+    assert_eq!(installed(host, "broken"), "installed");
+    assert_done(&apply(&fleet), "broken", false);
+}
+
+#[test]
+fn a_service_that_does_not_start_says_why() {
+    let states = "
+/etc/systemd/system/door.service:
+  file.managed:
+    - contents: |
+        [Service]
+        ExecStart=/bin/sh -c 'cat /etc/door || { echo cannot open the door; exit 4; }; exec sleep infinity'
+        [Install]
+        WantedBy=multi-user.target
+
+door:
+  service.running:
+    - enable: True
+    - watch:
+      - file: /etc/systemd/system/door.service
+";
+    let Some(fleet) = fleet(Spec::systemd(), "", states) else { return };
+    let host = fleet.host(1);
+    assert_failed(&apply(&fleet), "door", &["cannot open the door"]);
+    assert_failed(&apply(&fleet), "door", &["cannot open the door"]);
+    assert!(host.run("systemctl is-active door").is_err());
+    host.run("echo open >/etc/door").expect("a door");
+    assert_done(&apply(&fleet), "door", true);
+    assert_eq!(
+        host.run("systemctl is-active door; systemctl is-enabled door").expect("systemctl"),
+        "active\nenabled\n"
+    );
+    assert_done(&apply(&fleet), "door", false);
+}
+
+/// A real login that stays until it's told to leave.
+struct Login<'a>(std::process::Child, &'a Host);
+
+impl Login<'_> {
+    fn of<'a>(fleet: &'a Fleet, user: &str) -> Login<'a> {
+        let host = fleet.host(1);
+        let mut ssh = fleet.bed.command("ssh");
+        ssh.args(["-F", "none", "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes", "-o"]);
+        ssh.arg(format!("UserKnownHostsFile={}", fleet.bed.known_hosts().display()))
+            .arg("-i")
+            .arg(fleet.bed.user_key());
+        ssh.arg(format!("{user}@{}", host.address)).arg("exec sleep 600");
+        let child = ssh.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("ssh starts");
+        wait_until("he is logged in", || !host.processes("sleep 600").is_empty());
+        Login(child, host)
+    }
+
+    fn leave(mut self) {
+        let Login(child, host) = &mut self;
+        assert!(!host.processes("sleep 600").is_empty(), "he was thrown out");
+        child.kill().and_then(|()| child.wait()).expect("he leaves");
+        host.kill("sleep 600");
+        wait_until("he has left", || host.run("pgrep -u nosudo").is_err());
+    }
+}
+
+#[test]
+fn a_user_who_is_logged_in_stays_until_he_has_left() {
+    let Some(fleet) = fleet(Spec::debian(), "", "nosudo: user.absent\n") else { return };
+    let host = fleet.host(1);
+    let login = Login::of(&fleet, "nosudo");
+    let outcome = apply(&fleet);
+    // The words of userdel.
+    assert_failed(&outcome, "nosudo", &["currently used by process"]);
+    assert_eq!(step(&outcome, "nosudo")["changes"], serde_json::json!({}), "nothing has changed");
+    host.run("getent passwd nosudo && getent shadow nosudo && getent group nosudo").expect("all of him is there");
+    login.leave();
+    assert_done(&apply(&fleet), "nosudo", true);
+    assert!(host.run("getent passwd nosudo").is_err());
+    assert_done(&apply(&fleet), "nosudo", false);
+}
+
+#[test]
+fn what_cannot_change_of_a_user_who_is_logged_in_is_said_and_changed_later() {
+    let states = "nosudo:\n  user.present:\n    - uid: 3000\n    - allow_uid_change: True\n    - shell: /bin/sh\n";
+    let Some(fleet) = fleet(Spec::debian(), "", states) else { return };
+    let host = fleet.host(1);
+    let shown = || host.run("getent passwd nosudo | cut -d: -f3,7").expect("getent");
+    let before = shown();
+    let login = Login::of(&fleet, "nosudo");
+    let outcome = apply(&fleet);
+    // The words of usermod.
+    assert_failed(&outcome, "nosudo", &["currently used by process"]);
+    let changes = &step(&outcome, "nosudo")["changes"];
+    assert!(changes.get("uid").is_none(), "{}", outcome.all());
+    let (uid, shell) = (before.trim().split(':').next().unwrap_or_default(), changes.get("shell"));
+    let now = if shell.is_some() { "/bin/sh" } else { "/bin/bash" };
+    assert_eq!(shown(), format!("{uid}:{now}\n"), "what is said to have changed has: {}", outcome.all());
+    login.leave();
+    assert_done(&apply(&fleet), "nosudo", true);
+    assert_eq!(shown(), "3000:/bin/sh\n");
+    assert_done(&apply(&fleet), "nosudo", false);
+}
+
+#[test]
+fn an_agent_killed_between_steps_is_not_done_and_the_next_run_goes_on() {
+    let states = "
+/srv/first:
+  file.managed:
+    - contents: first
+sleep 5.5:
+  cmd.run:
+    - unless: test -e /srv/hurry
+    - require: [{file: /srv/first}]
+/srv/last:
+  file.managed:
+    - contents: last
+    - require: [{cmd: sleep 5.5}]
+";
+    let Some(fleet) = fleet(Spec::debian(), "", states) else { return };
+    let host = fleet.host(1);
+    let started = begin(&fleet, "sleep 5.5");
+    assert!(host.kill("rocksalt") > 0, "there is no agent");
+    assert_lost(started, &["/srv/last"]);
+    assert!(host.run("test -e /srv/last").is_err());
+    host.run("touch /srv/hurry").expect("touch");
+    let outcome = apply(&fleet);
+    assert_done(&outcome, "/srv/last", true);
+    assert_done(&outcome, "/srv/first", false);
+    assert_eq!(host.run("cat /srv/first /srv/last").expect("cat"), "first\nlast\n");
+}
+
+#[test]
+fn an_agent_killed_while_it_installs_leaves_what_the_next_run_repairs() {
+    let Some(fleet) = fleet(Spec::debian(), "", "slow: pkg.installed\n") else { return };
+    let host = fleet.host(1);
+    repository(host, &[("slow", "exec sleep 3.25")]);
+    for kill_apt in [false, true] {
+        let started = begin(&fleet, "sleep 3.25");
+        assert!(host.kill("rocksalt") > 0, "there is no agent");
+        if kill_apt {
+            // As when the machine itself is stopped: dpkg is in the middle, and nobody goes on.
+            assert!(host.kill("apt-get") + host.kill("dpkg") > 0);
+            host.kill("sleep 3.25");
+        }
+        assert_lost(started, &[]);
+        let outcome = apply(&fleet);
+        assert_code(&outcome, exit::FINE);
+        assert_eq!(step(&outcome, "slow")["result"], Value::Bool(true), "{}", outcome.all());
+        assert_eq!(installed(host, "slow"), "installed");
+        assert_eq!(host.run("dpkg --audit").expect("dpkg"), "");
+        assert_done(&apply(&fleet), "slow", false);
+        host.run("dpkg --purge slow").expect("it's removed");
+    }
+}
+
+#[test]
+fn an_agent_killed_while_it_writes_leaves_only_whole_files() {
+    let states = "{% for number in range(60) %}\n/srv/many/{{ number }}:\n  file.managed:\n    - source: salt://large\n    \
+                  - makedirs: True\n{% endfor %}\n";
+    let Some(fleet) = fleet(Spec::debian(), "", states) else { return };
+    let large = "a line of a large file\n".repeat(20_000);
+    write(&fleet, "states/large", &large);
+    let host = fleet.host(1);
+    fleet.ping_all();
+    let sizes = || host.run("mkdir -p /srv/many; stat -c '%n %s' /srv/many/* 2>/dev/null || true").expect("stat");
+    let mut interrupted = 0;
+    for _ in 0..4 {
+        let before = sizes().lines().count();
+        let arguments = ["apply", "h1", "it", "--out", "json", "--static"];
+        let started = fleet.rocksalt(&arguments).spawn().expect("it starts");
+        wait_until("some are written", || sizes().lines().count() > before);
+        assert!(host.kill("rocksalt") > 0, "there is no agent");
+        let outcome = started.finish().expect("nobody hangs");
+        assert_code(&outcome, exit::UNREACHED);
+        let whole = |line: &str| line.ends_with(&format!(" {}", large.len()));
+        let names = sizes();
+        let wrong: Vec<&str> = names.lines().filter(|line| !whole(line)).collect();
+        assert!(wrong.is_empty(), "half-written: {wrong:?}");
+        interrupted += 1;
+        if names.lines().count() == 60 {
+            break;
+        }
+    }
+    assert!(interrupted > 0);
+    let outcome = apply(&fleet);
+    assert_code(&outcome, exit::FINE);
+    assert_eq!(host.run("ls -A /srv/many | wc -l; cat /srv/many/* | sha256sum | cut -c1-64").expect("ls"), {
+        let sum = host.run("for n in $(seq 60); do cat /srv/many/0; done | sha256sum | cut -c1-64").expect("sum");
+        format!("60\n{sum}")
+    });
+}

@@ -1,0 +1,5 @@
+base:
+  '*':
+    - machine
+    - people
+    - site

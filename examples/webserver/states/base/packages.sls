@@ -1,0 +1,11 @@
+include:
+  - repository
+
+tools:
+  pkg.installed:
+    - pkgs:
+      - cron
+      - logrotate
+      - procps
+    - require:
+      - pkgrepo: repository

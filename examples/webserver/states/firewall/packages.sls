@@ -1,0 +1,7 @@
+include:
+  - repository
+
+nftables:
+  pkg.installed:
+    - require:
+      - pkgrepo: repository

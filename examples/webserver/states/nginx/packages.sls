@@ -1,0 +1,7 @@
+include:
+  - repository
+
+nginx:
+  pkg.installed:
+    - require:
+      - pkgrepo: repository
