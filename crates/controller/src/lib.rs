@@ -10,8 +10,8 @@ pub mod runs;
 mod slots;
 
 pub mod job_events;
-pub mod ledger;
 mod jobs_beside;
+pub mod ledger;
 mod reboot;
 
 pub mod answers;

@@ -137,7 +137,8 @@ impl Runs {
         let Work { mut job, call, entries, how, queue, stopper } = work;
         let (updates, news) = mpsc::unbounded_channel();
         let storing = tokio::spawn(store(Arc::clone(&self.ledger), job.clone(), news));
-        let part = Part { controller: Arc::clone(controller), id: job.id, call, how, updates, stopper: stopper.clone() };
+        let part =
+            Part { controller: Arc::clone(controller), id: job.id, call, how, updates, stopper: stopper.clone() };
         if exclusive(&job.function) {
             self.one_by_one(&job, entries, queue, &part).await;
         } else {

@@ -70,6 +70,8 @@ pub struct Local {
     pub function: String,
     pub args: Vec<Value>,
     pub kwargs: Map,
+    /// Answer at once; the result comes as an event (Salt's `runner_async` and `wheel_async`).
+    pub background: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

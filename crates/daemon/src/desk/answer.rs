@@ -1,0 +1,46 @@
+//! [`Answer`]: what comes of a request, one variant a kind of result.
+
+use rocksalt_controller::ledger::Follower;
+use rocksalt_core::record::{EventId, JobRecord, ReturnRecord};
+use rocksalt_core::{JobId, Value};
+
+pub enum Answer {
+    /// The record is stored, and it is under way.
+    Started(Box<JobRecord>),
+    /// It means no target.
+    Nobody,
+    Job {
+        job: Box<JobRecord>,
+        returns: Vec<ReturnRecord>,
+    },
+    Jobs(Vec<JobRecord>),
+    /// What a runner or a wheel function did.
+    Ran(Ran),
+    /// Read on from it as long as you like; only those whose tags fit one of the patterns (all without any).
+    Events {
+        follower: Box<Follower>,
+        tags: Vec<String>,
+    },
+    /// An event is in the log.
+    Logged(EventId),
+    Value(Value),
+    Done,
+}
+
+/// A function of the controller: what Salt calls a runner or a wheel function.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// `salt/run/<jid>` or `salt/wheel/<jid>`.
+    pub tag: String,
+    pub job: JobId,
+    /// With its kind before it: `runner.jobs.active`.
+    pub function: String,
+    pub user: String,
+    /// As Salt's events have it.
+    pub arguments: Value,
+    /// `None`: it goes on in the background, and the event `<tag>/ret` tells the rest.
+    pub result: Option<Value>,
+    pub success: bool,
+    /// Microseconds since 1970.
+    pub stamp: u64,
+}
