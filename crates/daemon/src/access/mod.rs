@@ -43,6 +43,18 @@ impl Access {
         }
     }
 
+    /// The way of a decision, for people.
+    pub async fn explain(
+        &self,
+        _user: &str,
+        _function: &str,
+        _target: &str,
+        _controller: &Arc<Controller>,
+    ) -> Result<Value, Refusal> {
+        // TODO(AUTH)
+        Err(Refusal::new(Kind::Unavailable, "not yet"))
+    }
+
     /// `perms` of the login answer: what the rules give a user, as they are written.
     pub fn permissions(&self, _eauth: &str, _user: &str, _groups: &[String]) -> Value {
         Value::List(Vec::new())
