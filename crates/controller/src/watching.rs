@@ -4,6 +4,7 @@
 //! goes on with what is remembered: of a command's output something may be missing then, of the returns never.
 
 use std::collections::{HashSet, VecDeque};
+use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,7 +23,17 @@ const MOST_BYTES: usize = 1 << 20;
 /// How often the ledger is asked about a job that runs elsewhere.
 const ASK: Duration = Duration::from_millis(500);
 
+/// Where a watcher is, to go on from there later. One of a hub that is gone means the beginning: returns that were
+/// given come once more then, and whoever goes on leaves those out by their targets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    pub hub: u64,
+    pub place: u64,
+}
+
 pub struct Hub {
+    /// Told from that of another run of the daemon.
+    id: u64,
     said: Mutex<Said>,
     /// Tells the watchers that there is more.
     count: watch::Sender<u64>,
@@ -40,7 +51,8 @@ struct Said {
 
 impl Default for Hub {
     fn default() -> Hub {
-        Hub { said: Mutex::default(), count: watch::Sender::new(0) }
+        let id = std::hash::RandomState::new().hash_one(0) | 1;
+        Hub { id, said: Mutex::default(), count: watch::Sender::new(0) }
     }
 }
 
@@ -89,18 +101,21 @@ struct Live {
 }
 
 impl Watcher {
-    /// `hub` is that of a job that runs here.
-    pub fn new(ledger: Arc<Ledger>, job: JobId, hub: Option<Arc<Hub>>) -> Watcher {
-        let live = hub.map(|hub| Live { count: hub.count.subscribe(), hub, place: 0 });
+    /// `hub` is that of a job that runs here; `after` is where somebody was.
+    pub fn new(ledger: Arc<Ledger>, job: JobId, hub: Option<Arc<Hub>>, after: Option<Mark>) -> Watcher {
+        let live = hub.map(|hub| {
+            let place = after.filter(|mark| mark.hub == hub.id).map_or(0, |mark| mark.place);
+            Live { count: hub.count.subscribe(), hub, place }
+        });
         Watcher { ledger, job, live, page: VecDeque::new(), given: HashSet::new(), ended: false }
     }
 
-    /// What comes next; waits for it. `None` once the job has ended.
-    pub async fn next(&mut self) -> Result<Option<JobNews>, Error> {
+    /// What comes next, and where one is then; waits for it. `None` once the job has ended.
+    pub async fn next(&mut self) -> Result<Option<(Mark, JobNews)>, Error> {
         loop {
             if let Some(news) = self.page.pop_front() {
                 if self.is_new(&news) {
-                    return Ok(Some(news));
+                    return Ok(Some((self.mark(), news)));
                 }
                 continue;
             }
@@ -126,6 +141,14 @@ impl Watcher {
                     }
                 }
             }
+        }
+    }
+
+    fn mark(&self) -> Mark {
+        match &self.live {
+            // Within a page that the ledger gave nobody can go on: all of it comes again.
+            Some(live) if self.page.is_empty() => Mark { hub: live.hub.id, place: live.place },
+            _ => Mark::default(),
         }
     }
 
@@ -168,7 +191,9 @@ impl Watcher {
 enum Look {
     News(Arc<JobNews>),
     /// Some were forgotten before they were read.
-    Behind { begun: Vec<String> },
+    Behind {
+        begun: Vec<String>,
+    },
     Nothing,
 }
 
@@ -233,7 +258,8 @@ mod tests {
             keep_events_seconds: 1000,
             largest_return: 1 << 20,
         };
-        Arc::new(Ledger::open(Arc::new(store::Memory::default()), settings).await.expect("a store in memory"))
+        let store = store::open("memory", &store::Settings::default()).await.expect("a store in memory");
+        Arc::new(Ledger::open(store, settings).await.expect("it is empty"))
     }
 
     fn fine() -> Kept {
@@ -242,7 +268,7 @@ mod tests {
 
     async fn all(mut watcher: Watcher) -> Vec<String> {
         let mut heard = Vec::new();
-        while let Some(news) = watcher.next().await.expect("the store is there") {
+        while let Some((_, news)) = watcher.next().await.expect("the store is there") {
             heard.push(match news {
                 JobNews::Begun { target } => format!("begun {target}"),
                 JobNews::Output { target, .. } => format!("output {target}"),
@@ -261,7 +287,7 @@ mod tests {
         let new = NewJob { function: "test.ping".into(), targets, ..NewJob::default() };
         let mut job = ledger.begin(new, JobState::Running).await.expect("stored").expect("a new id");
         let hub = Arc::new(Hub::default());
-        let early = Watcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)));
+        let early = Watcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)), None);
         hub.tell(JobNews::Begun { target: "a".into() });
         hub.tell(JobNews::Begun { target: "b".into() });
         hub.tell(JobNews::Done(ledger.returned(&job, "a", fine()).await.expect("stored")));
@@ -269,12 +295,12 @@ mod tests {
         for _ in 0..MOST {
             hub.tell(JobNews::Output { target: "b".into(), stream: Stream::Stdout, bytes: b"x".to_vec() });
         }
-        let late = Watcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)));
+        let late = Watcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)), None);
         hub.tell(JobNews::Done(ledger.returned(&job, "b", fine()).await.expect("stored")));
         ledger.set_state(&mut job, JobState::Done, Vec::new()).await.expect("stored");
         hub.tell(JobNews::Ended(job.clone()));
         drop(hub);
-        let after = Watcher::new(Arc::clone(&ledger), job.id, None);
+        let after = Watcher::new(Arc::clone(&ledger), job.id, None, None);
         for watcher in [early, late, after] {
             let mut heard = all(watcher).await;
             heard.retain(|line| line.starts_with("done") || line.starts_with("ended"));
@@ -283,12 +309,31 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn who_comes_back_goes_on_where_they_were() {
+        let ledger = ledger().await;
+        let new = NewJob { function: "test.ping".into(), targets: vec!["a".into()], ..NewJob::default() };
+        let mut job = ledger.begin(new, JobState::Running).await.expect("stored").expect("a new id");
+        let hub = Arc::new(Hub::default());
+        hub.tell(JobNews::Begun { target: "a".into() });
+        hub.tell(JobNews::Done(ledger.returned(&job, "a", fine()).await.expect("stored")));
+        let watch = |mark| Watcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)), mark);
+        let mut first = watch(None);
+        let (mark, news) = first.next().await.expect("the store is there").expect("more");
+        assert_eq!(news, JobNews::Begun { target: "a".into() });
+        let (second, other) = (watch(Some(mark)), watch(Some(Mark { hub: mark.hub ^ 2, ..mark })));
+        ledger.set_state(&mut job, JobState::Done, Vec::new()).await.expect("stored");
+        hub.tell(JobNews::Ended(job));
+        assert_eq!(all(second).await, ["done a", "ended done"]);
+        assert_eq!(all(other).await, ["begun a", "done a", "ended done"], "of another run of the daemon");
+    }
+
+    #[tokio::test]
     async fn a_hub_that_vanishes_leaves_the_ledger() {
         let ledger = ledger().await;
         let new = NewJob { function: "test.ping".into(), targets: vec!["a".into()], ..NewJob::default() };
         let mut job = ledger.begin(new, JobState::Running).await.expect("stored").expect("a new id");
         let hub = Arc::new(Hub::default());
-        let watcher = Watcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)));
+        let watcher = Watcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)), None);
         let watching = tokio::spawn(all(watcher));
         ledger.set_state(&mut job, JobState::Lost, Vec::new()).await.expect("stored");
         hub.tell(JobNews::Ended(job));
