@@ -97,7 +97,8 @@ impl Connections {
 
     async fn connect(&self) -> Result<Sender, Error> {
         let connected = tokio::time::timeout(CONNECT, self.open()).await;
-        let timeout = |_| io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {} s", CONNECT.as_secs()));
+        let timeout =
+            |_| io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {} s", CONNECT.as_secs()));
         connected
             .map_err(timeout)
             .and_then(|connected| connected)

@@ -73,7 +73,9 @@ impl Events {
                 }
                 "gap" => {
                     let first = message.data.trim().parse();
-                    return Ok(Heard::Gap { first: first.map_err(|_| self.client.nonsense("a gap without a number"))? });
+                    return Ok(Heard::Gap {
+                        first: first.map_err(|_| self.client.nonsense("a gap without a number"))?,
+                    });
                 }
                 _ => {}
             }

@@ -66,7 +66,8 @@ impl Client {
                 return Ok(all);
             }
             let before = all.last().map(|last| last.id).or(filter.before);
-            let page: Vec<JobRecord> = self.record(listing(filter).query("limit", wanted).maybe("before", before)).await?;
+            let page: Vec<JobRecord> =
+                self.record(listing(filter).query("limit", wanted).maybe("before", before)).await?;
             let last = page.len() < wanted;
             all.extend(page);
             if last {

@@ -233,12 +233,7 @@ struct Work {
 }
 
 /// Stores what comes of a job, in the order in which it comes; false if something could not be stored.
-async fn store(
-    ledger: Arc<Ledger>,
-    job: JobRecord,
-    hub: Arc<Hub>,
-    mut news: mpsc::UnboundedReceiver<Update>,
-) -> bool {
+async fn store(ledger: Arc<Ledger>, job: JobRecord, hub: Arc<Hub>, mut news: mpsc::UnboundedReceiver<Update>) -> bool {
     let mut all = true;
     while let Some(update) = news.recv().await {
         match update {

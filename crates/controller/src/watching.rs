@@ -23,6 +23,8 @@ const MOST_BYTES: usize = 1 << 20;
 const ASK: Duration = Duration::from_millis(500);
 
 pub struct Hub {
+    /// Another one for each: a mark of an earlier run of the daemon means nothing here.
+    id: u64,
     said: Mutex<Said>,
     /// Tells the watchers that there is more.
     count: watch::Sender<u64>,
@@ -40,7 +42,8 @@ struct Said {
 
 impl Default for Hub {
     fn default() -> Hub {
-        Hub { said: Mutex::default(), count: watch::Sender::new(0) }
+        use std::hash::{BuildHasher, RandomState};
+        Hub { id: RandomState::new().hash_one(0), said: Mutex::default(), count: watch::Sender::new(0) }
     }
 }
 
@@ -93,6 +96,25 @@ impl Watcher {
     pub fn new(ledger: Arc<Ledger>, job: JobId, hub: Option<Arc<Hub>>) -> Watcher {
         let live = hub.map(|hub| Live { count: hub.count.subscribe(), hub, place: 0 });
         Watcher { ledger, job, live, page: VecDeque::new(), given: HashSet::new(), ended: false }
+    }
+
+    /// Where it is, for [`Watcher::resume`]; `None` where only the ledger is read.
+    pub fn mark(&self) -> Option<String> {
+        let live = self.live.as_ref().filter(|_| self.page.is_empty())?;
+        Some(format!("{:x}-{}", live.hub.id, live.place))
+    }
+
+    /// Goes on from a mark, if it is one of this hub's; else from the beginning.
+    pub fn resume(&mut self, mark: &str) {
+        let Some(live) = &mut self.live else { return };
+        let Some((hub, place)) = mark.split_once('-') else { return };
+        let last = *live.count.borrow();
+        if let (Ok(hub), Ok(place)) = (u64::from_str_radix(hub, 16), place.parse::<u64>())
+            && hub == live.hub.id
+            && place <= last
+        {
+            live.place = place;
+        }
     }
 
     /// What comes next; waits for it. `None` once the job has ended.
@@ -168,7 +190,9 @@ impl Watcher {
 enum Look {
     News(Arc<JobNews>),
     /// Some were forgotten before they were read.
-    Behind { begun: Vec<String> },
+    Behind {
+        begun: Vec<String>,
+    },
     Nothing,
 }
 

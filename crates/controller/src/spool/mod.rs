@@ -118,7 +118,8 @@ impl Spool {
             Err(error) => return Err(error),
         };
         verify(&self.directory, self.uid)?;
-        let mut ids: Vec<JobId> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        let mut ids: Vec<JobId> =
+            entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
         ids.sort_unstable();
         Ok(ids)
     }
