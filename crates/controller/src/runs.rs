@@ -22,7 +22,7 @@ use crate::job_events;
 use crate::ledger::{Ledger, NewJob};
 use crate::select::Target;
 use crate::slots::{Slots, Taken, exclusive};
-use crate::watching::{Hub, Mark, Watcher};
+use crate::watching::{Hub, Watcher};
 
 pub struct Runs {
     pub ledger: Arc<Ledger>,
@@ -130,12 +130,12 @@ impl Runs {
     }
 
     /// What a job does, as it does it, whoever runs it; `None` if there is no such job.
-    pub async fn watch(&self, job: JobId, after: Option<Mark>) -> Result<Option<Watcher>, store::Error> {
+    pub async fn watch(&self, job: JobId) -> Result<Option<Watcher>, store::Error> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).get(&job).cloned();
         if running.is_none() && self.ledger.job(job).await?.is_none() {
             return Ok(None);
         }
-        Ok(Some(Watcher::new(Arc::clone(&self.ledger), job, running.map(|running| running.hub), after)))
+        Ok(Some(Watcher::new(Arc::clone(&self.ledger), job, running.map(|running| running.hub))))
     }
 
     /// Stops a job; false if it doesn't run here.

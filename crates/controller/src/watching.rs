@@ -4,7 +4,6 @@
 //! goes on with what is remembered: of a command's output something may be missing then, of the returns never.
 
 use std::collections::{HashSet, VecDeque};
-use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,16 +22,8 @@ const MOST_BYTES: usize = 1 << 20;
 /// How often the ledger is asked about a job that runs elsewhere.
 const ASK: Duration = Duration::from_millis(500);
 
-/// Where a watcher is, to go on from there later. One of a hub that is gone means the beginning: returns that were
-/// given come once more then, and whoever goes on leaves those out by their targets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mark {
-    pub hub: u64,
-    pub place: u64,
-}
-
 pub struct Hub {
-    /// Told from that of another run of the daemon.
+    /// Another one for each: a mark of an earlier run of the daemon means nothing here.
     id: u64,
     said: Mutex<Said>,
     /// Tells the watchers that there is more.
@@ -51,8 +42,8 @@ struct Said {
 
 impl Default for Hub {
     fn default() -> Hub {
-        let id = std::hash::RandomState::new().hash_one(0) | 1;
-        Hub { id, said: Mutex::default(), count: watch::Sender::new(0) }
+        use std::hash::{BuildHasher, RandomState};
+        Hub { id: RandomState::new().hash_one(0), said: Mutex::default(), count: watch::Sender::new(0) }
     }
 }
 
@@ -101,21 +92,37 @@ struct Live {
 }
 
 impl Watcher {
-    /// `hub` is that of a job that runs here; `after` is where somebody was.
-    pub fn new(ledger: Arc<Ledger>, job: JobId, hub: Option<Arc<Hub>>, after: Option<Mark>) -> Watcher {
-        let live = hub.map(|hub| {
-            let place = after.filter(|mark| mark.hub == hub.id).map_or(0, |mark| mark.place);
-            Live { count: hub.count.subscribe(), hub, place }
-        });
+    /// `hub` is that of a job that runs here.
+    pub fn new(ledger: Arc<Ledger>, job: JobId, hub: Option<Arc<Hub>>) -> Watcher {
+        let live = hub.map(|hub| Live { count: hub.count.subscribe(), hub, place: 0 });
         Watcher { ledger, job, live, page: VecDeque::new(), given: HashSet::new(), ended: false }
     }
 
-    /// What comes next, and where one is then; waits for it. `None` once the job has ended.
-    pub async fn next(&mut self) -> Result<Option<(Mark, JobNews)>, Error> {
+    /// Where it is, for [`Watcher::resume`]; `None` where only the ledger is read.
+    pub fn mark(&self) -> Option<String> {
+        let live = self.live.as_ref().filter(|_| self.page.is_empty())?;
+        Some(format!("{:x}-{}", live.hub.id, live.place))
+    }
+
+    /// Goes on from a mark, if it is one of this hub's; else from the beginning.
+    pub fn resume(&mut self, mark: &str) {
+        let Some(live) = &mut self.live else { return };
+        let Some((hub, place)) = mark.split_once('-') else { return };
+        let last = *live.count.borrow();
+        if let (Ok(hub), Ok(place)) = (u64::from_str_radix(hub, 16), place.parse::<u64>())
+            && hub == live.hub.id
+            && place <= last
+        {
+            live.place = place;
+        }
+    }
+
+    /// What comes next; waits for it. `None` once the job has ended.
+    pub async fn next(&mut self) -> Result<Option<JobNews>, Error> {
         loop {
             if let Some(news) = self.page.pop_front() {
                 if self.is_new(&news) {
-                    return Ok(Some((self.mark(), news)));
+                    return Ok(Some(news));
                 }
                 continue;
             }
@@ -141,14 +148,6 @@ impl Watcher {
                     }
                 }
             }
-        }
-    }
-
-    fn mark(&self) -> Mark {
-        match &self.live {
-            // Within a page that the ledger gave nobody can go on: all of it comes again.
-            Some(live) if self.page.is_empty() => Mark { hub: live.hub.id, place: live.place },
-            _ => Mark::default(),
         }
     }
 
@@ -268,7 +267,7 @@ mod tests {
 
     async fn all(mut watcher: Watcher) -> Vec<String> {
         let mut heard = Vec::new();
-        while let Some((_, news)) = watcher.next().await.expect("the store is there") {
+        while let Some(news) = watcher.next().await.expect("the store is there") {
             heard.push(match news {
                 JobNews::Begun { target } => format!("begun {target}"),
                 JobNews::Output { target, .. } => format!("output {target}"),
@@ -287,7 +286,7 @@ mod tests {
         let new = NewJob { function: "test.ping".into(), targets, ..NewJob::default() };
         let mut job = ledger.begin(new, JobState::Running).await.expect("stored").expect("a new id");
         let hub = Arc::new(Hub::default());
-        let early = Watcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)), None);
+        let early = Watcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)));
         hub.tell(JobNews::Begun { target: "a".into() });
         hub.tell(JobNews::Begun { target: "b".into() });
         hub.tell(JobNews::Done(ledger.returned(&job, "a", fine()).await.expect("stored")));
@@ -295,12 +294,12 @@ mod tests {
         for _ in 0..MOST {
             hub.tell(JobNews::Output { target: "b".into(), stream: Stream::Stdout, bytes: b"x".to_vec() });
         }
-        let late = Watcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)), None);
+        let late = Watcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)));
         hub.tell(JobNews::Done(ledger.returned(&job, "b", fine()).await.expect("stored")));
         ledger.set_state(&mut job, JobState::Done, Vec::new()).await.expect("stored");
         hub.tell(JobNews::Ended(job.clone()));
         drop(hub);
-        let after = Watcher::new(Arc::clone(&ledger), job.id, None, None);
+        let after = Watcher::new(Arc::clone(&ledger), job.id, None);
         for watcher in [early, late, after] {
             let mut heard = all(watcher).await;
             heard.retain(|line| line.starts_with("done") || line.starts_with("ended"));
@@ -316,11 +315,14 @@ mod tests {
         let hub = Arc::new(Hub::default());
         hub.tell(JobNews::Begun { target: "a".into() });
         hub.tell(JobNews::Done(ledger.returned(&job, "a", fine()).await.expect("stored")));
-        let watch = |mark| Watcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)), mark);
-        let mut first = watch(None);
-        let (mark, news) = first.next().await.expect("the store is there").expect("more");
+        let watch = || Watcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)));
+        let mut first = watch();
+        let news = first.next().await.expect("the store is there").expect("more");
         assert_eq!(news, JobNews::Begun { target: "a".into() });
-        let (second, other) = (watch(Some(mark)), watch(Some(Mark { hub: mark.hub ^ 2, ..mark })));
+        let mark = first.mark().expect("it runs here");
+        let (mut second, mut other) = (watch(), watch());
+        second.resume(&mark);
+        other.resume(&format!("1{mark}"));
         ledger.set_state(&mut job, JobState::Done, Vec::new()).await.expect("stored");
         hub.tell(JobNews::Ended(job));
         assert_eq!(all(second).await, ["done a", "ended done"]);
@@ -333,7 +335,7 @@ mod tests {
         let new = NewJob { function: "test.ping".into(), targets: vec!["a".into()], ..NewJob::default() };
         let mut job = ledger.begin(new, JobState::Running).await.expect("stored").expect("a new id");
         let hub = Arc::new(Hub::default());
-        let watcher = Watcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)), None);
+        let watcher = Watcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)));
         let watching = tokio::spawn(all(watcher));
         ledger.set_state(&mut job, JobState::Lost, Vec::new()).await.expect("stored");
         hub.tell(JobNews::Ended(job));

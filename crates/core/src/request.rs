@@ -4,6 +4,8 @@
 //! [`Request::needs`] says who may ask it, and the test that calls every variant without the right finds it by
 //! [`Request::examples`].
 
+use minicbor::{Decode, Encode};
+
 use crate::event::Event;
 use crate::job_id::JobId;
 use crate::record::{EventId, JobState};
@@ -43,32 +45,48 @@ pub enum Request {
 }
 
 /// A function on targets.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Encode, Decode)]
 pub struct Run {
+    #[n(0)]
     pub function: String,
+    #[n(1)]
     pub args: Vec<Value>,
+    #[n(2)]
     pub kwargs: Map,
+    #[n(3)]
     pub target: String,
     /// `glob`, `compound` … as Salt names them.
+    #[n(4)]
     pub target_kind: String,
+    #[n(5)]
     pub delimiter: Option<String>,
     /// Seconds; the controller's own limit without it.
+    #[n(6)]
     pub timeout: Option<f64>,
     /// So many at a time: `10` or `25%`.
+    #[n(7)]
     pub batch: Option<String>,
     /// Seconds to wait after each target of a batch.
+    #[n(8)]
     pub batch_wait: f64,
     /// No further target after the first failure.
+    #[n(9)]
     pub failhard: bool,
     /// Tell those who watch the job what commands print.
+    #[n(10)]
     pub stream: bool,
     /// Only so many of them, taken at random.
+    #[n(11)]
     pub subset: Option<usize>,
+    #[n(12)]
     pub metadata: Value,
     /// The job's id, if the asker has chosen it.
+    #[n(13)]
     pub job: Option<JobId>,
     /// Wait in line where a run of states is under way; refused without it.
+    #[n(14)]
     pub queue: bool,
+    #[n(15)]
     pub returners: Vec<String>,
 }
 
