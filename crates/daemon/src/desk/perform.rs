@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rocksalt_core::request::Request;
-use rocksalt_core::{Event, JobId, Map, Value};
+use rocksalt_core::{Event, JobId, Map};
 
 use super::{Answer, Caller, Desk, Kind, Loaded, Refusal, known};
 
@@ -28,6 +28,10 @@ impl Desk {
                 Some(job) => Ok(Answer::Job { returns: self.ledger().returns(id).await?, job: Box::new(job) }),
                 None => Err(no_job(id)),
             },
+            Request::WatchJob(id) => match self.runs.watch(id).await? {
+                Some(watcher) => Ok(Answer::Watching(Box::new(watcher))),
+                None => Err(no_job(id)),
+            },
             Request::ListJobs(filter) => Ok(Answer::Jobs(self.ledger().jobs(&filter).await?)),
             Request::CancelJob { job, kill } => self.cancel(job, kill).await,
             Request::Events { after, tags } => {
@@ -35,10 +39,7 @@ impl Desk {
             }
             Request::Fire(event) => Ok(Answer::Logged(self.ledger().fire(own(event)?).await?)),
             Request::Hook { path, data } => Ok(Answer::Logged(self.ledger().fire(hook(&path, data)?).await?)),
-            Request::Targets => {
-                let all = known::targets(self, loaded, caller).await;
-                Ok(Answer::Value(Value::List(all.into_iter().map(known::Known::value).collect())))
-            },
+            Request::Targets => Ok(Answer::Targets(known::targets(self, loaded, caller).await)),
             Request::Stats => Ok(Answer::Value(self.stats.value(self, loaded).await)),
             Request::Explain { user, function, target } => {
                 loaded.access.explain(&user, &function, &target, &loaded.controller).await.map(Answer::Value)
