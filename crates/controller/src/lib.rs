@@ -8,6 +8,8 @@ pub mod select;
 pub mod job;
 pub mod runs;
 mod slots;
+pub mod spool;
+pub mod watching;
 
 pub mod job_events;
 mod jobs_beside;

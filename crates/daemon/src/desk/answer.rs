@@ -1,6 +1,7 @@
 //! [`Answer`]: what comes of a request, one variant a kind of result.
 
 use rocksalt_controller::ledger::Follower;
+use rocksalt_controller::watching::Watcher;
 use rocksalt_core::record::{EventId, JobRecord, ReturnRecord};
 use rocksalt_core::{JobId, Value};
 
@@ -13,6 +14,8 @@ pub enum Answer {
         job: Box<JobRecord>,
         returns: Vec<ReturnRecord>,
     },
+    /// Read on from it until it says that the job has ended.
+    Watching(Box<Watcher>),
     Jobs(Vec<JobRecord>),
     /// What a runner or a wheel function did.
     Ran(Ran),

@@ -85,6 +85,10 @@ impl Desk {
                 Some(job) => Ok(Answer::Job { returns: self.ledger().returns(id).await?, job: Box::new(job) }),
                 None => Err(Refusal::new(Kind::NotFound, format!("there is no job {id}"))),
             },
+            Request::WatchJob(id) => match self.runs.watch(id).await? {
+                Some(watcher) => Ok(Answer::Watching(Box::new(watcher))),
+                None => Err(Refusal::new(Kind::NotFound, format!("there is no job {id}"))),
+            },
             Request::ListJobs(filter) => Ok(Answer::Jobs(self.ledger().jobs(&filter).await?)),
             Request::Events { after, tags } => {
                 Ok(Answer::Events { follower: Box::new(self.ledger().follow(after)), tags })
