@@ -150,23 +150,6 @@ impl Access {
         }
     }
 
-<<<<<<< HEAD
-    /// The way of a decision, for people.
-    pub async fn explain(
-        &self,
-        _user: &str,
-        _function: &str,
-        _target: &str,
-        _controller: &Arc<Controller>,
-    ) -> Result<Value, Refusal> {
-        // TODO(AUTH)
-        Err(Refusal::new(Kind::Unavailable, "not yet"))
-    }
-
-    /// `perms` of the login answer: what the rules give a user, as they are written.
-    pub fn permissions(&self, _eauth: &str, _user: &str, _groups: &[String]) -> Value {
-        Value::List(Vec::new())
-=======
     /// `perms` of the login answer: what the rules give a user, as they are written, the texts first.
     pub fn permissions(&self, eauth: &str, user: &str, groups: &[String]) -> Value {
         let mut texts: Vec<Value> = Vec::new();
@@ -227,6 +210,5 @@ fn fits(who: &Who, user: &str, groups: &[String]) -> bool {
         Who::User(words) => words.fits(user).is_some(),
         Who::Group(group) => groups.contains(group),
         Who::Everybody => false,
->>>>>>> cli5
     }
 }

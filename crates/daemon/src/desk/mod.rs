@@ -13,10 +13,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use rocksalt_connect::HostKeys;
 use rocksalt_controller::Controller;
 use rocksalt_controller::ledger::Ledger;
 use rocksalt_controller::runs::Runs;
 use rocksalt_core::record::{JobRecord, ReturnRecord};
+use rocksalt_core::Map;
 use rocksalt_core::request::Request;
 
 pub use answer::{Answer, Ran};
@@ -41,12 +43,31 @@ pub struct Loaded {
     pub access: Access,
     pub doors: api::Settings,
     pub presence: presence::Settings,
+    /// The configuration as it was read; it may hold secrets.
+    pub config: Map,
+    /// What ssh knows of targets' keys.
+    pub host_keys: Option<Arc<HostKeys>>,
 }
 
 impl Loaded {
     /// With the defaults of all the rest.
     pub fn new(controller: Arc<Controller>, access: Access) -> Loaded {
-        Loaded { controller, access, doors: api::Settings::default(), presence: presence::Settings::default() }
+        Loaded {
+            controller,
+            access,
+            doors: api::Settings::default(),
+            presence: presence::Settings::default(),
+            config: Map::new(),
+            host_keys: None,
+        }
+    }
+
+    /// By which name this controller goes among its targets: Salt's id of the master.
+    pub fn id(&self) -> String {
+        match self.config.get("id") {
+            Some(id) if id.truth() => id.to_string(),
+            _ => format!("{}_master", rustix::system::uname().nodename().to_string_lossy()),
+        }
     }
 }
 

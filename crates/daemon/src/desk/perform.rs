@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rocksalt_core::request::Request;
+use rocksalt_core::request::{Request, Run};
 use rocksalt_core::{Event, JobId, Map};
 
 use super::{Answer, Caller, Desk, Kind, Loaded, Refusal, known};
@@ -42,7 +42,9 @@ impl Desk {
             Request::Targets => Ok(Answer::Targets(known::targets(self, loaded, caller).await)),
             Request::Stats => Ok(Answer::Value(self.stats.value(self, loaded).await)),
             Request::Explain { user, function, target } => {
-                loaded.access.explain(&user, &function, &target, &loaded.controller).await.map(Answer::Value)
+                let run = Run { function, target, ..Run::default() };
+                let told = loaded.access.explain(&user, None, &[], &run, &loaded.controller).await?;
+                Ok(Answer::Value(told.to_value()))
             }
             Request::Reload => {
                 self.reload().await.map_err(|why| Refusal::new(Kind::Invalid, why))?;
