@@ -17,8 +17,8 @@ use rocksalt_connect::HostKeys;
 use rocksalt_controller::Controller;
 use rocksalt_controller::ledger::Ledger;
 use rocksalt_controller::runs::Runs;
-use rocksalt_core::record::{JobRecord, ReturnRecord};
 use rocksalt_core::Map;
+use rocksalt_core::record::{JobRecord, ReturnRecord};
 use rocksalt_core::request::Request;
 
 pub use answer::{Answer, Ran};
@@ -103,12 +103,19 @@ impl Desk {
     /// Whether they may, said and noted; then it is done.
     pub async fn answer(self: &Arc<Desk>, caller: &Caller, request: Request) -> Result<Answer, Refusal> {
         Asking::by(&caller.user);
+        let (desk, caller) = (Arc::clone(self), caller.clone());
+        // A task of its own: who asks may go away at any moment, and yet nothing may be done by half.
+        let work = tokio::spawn(async move { desk.checked(&caller, request).await });
+        work.await.unwrap_or_else(|_| Err(Refusal::new(Kind::Unavailable, "the request broke off; the log tells why")))
+    }
+
+    async fn checked(self: &Arc<Desk>, caller: &Caller, request: Request) -> Result<Answer, Refusal> {
         let loaded = self.loaded();
         let verdict = loaded.access.check(caller, &request.needs(), &loaded.controller, self.ledger()).await;
         self.audit.note(caller, &request, verdict.as_ref().err()).await?;
         self.stats.asked(&request, verdict.is_ok());
-        verdict?;
-        self.perform(&loaded, caller, request).await
+        let grant = verdict?;
+        self.perform(&loaded, caller, grant, request).await
     }
 
     /// What a job that somebody started has returned when it has ended, or when the time is over.

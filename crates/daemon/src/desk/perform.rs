@@ -6,6 +6,7 @@ use rocksalt_core::request::{Request, Run};
 use rocksalt_core::{Event, JobId, Map};
 
 use super::{Answer, Caller, Desk, Kind, Loaded, Refusal, known};
+use crate::access::Grant;
 
 /// A hook's name becomes part of a tag; longer ones are nobody's.
 const LONGEST_HOOK: usize = 512;
@@ -15,6 +16,7 @@ impl Desk {
         self: &Arc<Desk>,
         loaded: &Arc<Loaded>,
         caller: &Caller,
+        _grant: Grant,
         request: Request,
     ) -> Result<Answer, Refusal> {
         match request {
