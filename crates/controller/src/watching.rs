@@ -257,7 +257,8 @@ mod tests {
             keep_events_seconds: 1000,
             largest_return: 1 << 20,
         };
-        Arc::new(Ledger::open(Arc::new(store::Memory::default()), settings).await.expect("a store in memory"))
+        let store = store::open("memory", &store::Settings::default()).await.expect("a store in memory");
+        Arc::new(Ledger::open(store, settings).await.expect("it is empty"))
     }
 
     fn fine() -> Kept {
@@ -304,6 +305,28 @@ mod tests {
             heard.retain(|line| line.starts_with("done") || line.starts_with("ended"));
             assert_eq!(heard, ["done a", "done b", "ended done"]);
         }
+    }
+
+    #[tokio::test]
+    async fn who_comes_back_goes_on_where_they_were() {
+        let ledger = ledger().await;
+        let new = NewJob { function: "test.ping".into(), targets: vec!["a".into()], ..NewJob::default() };
+        let mut job = ledger.begin(new, JobState::Running).await.expect("stored").expect("a new id");
+        let hub = Arc::new(Hub::default());
+        hub.tell(JobNews::Begun { target: "a".into() });
+        hub.tell(JobNews::Done(ledger.returned(&job, "a", fine()).await.expect("stored")));
+        let watch = || Watcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)));
+        let mut first = watch();
+        let news = first.next().await.expect("the store is there").expect("more");
+        assert_eq!(news, JobNews::Begun { target: "a".into() });
+        let mark = first.mark().expect("it runs here");
+        let (mut second, mut other) = (watch(), watch());
+        second.resume(&mark);
+        other.resume(&format!("1{mark}"));
+        ledger.set_state(&mut job, JobState::Done, Vec::new()).await.expect("stored");
+        hub.tell(JobNews::Ended(job));
+        assert_eq!(all(second).await, ["done a", "ended done"]);
+        assert_eq!(all(other).await, ["begun a", "done a", "ended done"], "of another run of the daemon");
     }
 
     #[tokio::test]

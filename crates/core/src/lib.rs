@@ -22,6 +22,7 @@ pub mod roster;
 pub mod target;
 pub mod touches;
 
+pub mod masking;
 pub mod merge;
 pub mod nearest;
 mod option_defaults;

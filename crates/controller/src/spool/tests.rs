@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use rocksalt_backends::store;
 use rocksalt_core::{Map, Return, Value};
 
@@ -163,7 +161,8 @@ async fn a_daemon_takes_them_over_once() {
         keep_events_seconds: 1000,
         largest_return: 1 << 20,
     };
-    let ledger = Ledger::open(Arc::new(store::Memory::default()), settings).await.expect("a store in memory");
+    let store = store::open("memory", &store::Settings::default()).await.expect("a store in memory");
+    let ledger = Ledger::open(store, settings).await.expect("it is empty");
     assert_eq!(spool.import(&ledger).await.expect("imported"), 1);
     assert_eq!(spool.import(&ledger).await.expect("imported"), 0);
     let known = ledger.job(JobId::at(1000)).await.expect("read").expect("it is there");
