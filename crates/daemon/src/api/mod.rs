@@ -1,7 +1,9 @@
 //! The doors over HTTP: Salt's API and our own.
 
-mod salt;
-mod v1;
+mod around;
+pub mod routes;
+pub mod salt;
+pub mod v1;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -70,9 +72,11 @@ pub struct Peer {
     pub certificate: Option<String>,
     /// Who it is, on the unix socket.
     pub local: Option<Caller>,
+    /// It is encrypted.
+    pub tls: bool,
 }
 
 /// Every route, with its layers.
 pub fn router(api: Arc<Api>) -> Router {
-    Router::new().merge(salt::router()).nest("/v1", v1::router()).with_state(api)
+    around::all(Router::new().merge(salt::router()).nest(v1::BASE, v1::router()).with_state(api))
 }
