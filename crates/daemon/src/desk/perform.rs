@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rocksalt_core::request::{Request, Run};
-use rocksalt_core::{Event, JobId, Map, Value};
+use rocksalt_core::{Event, JobId, Map};
 
 use super::{Answer, Caller, Desk, Kind, Loaded, Refusal, known};
 
@@ -39,10 +39,7 @@ impl Desk {
             }
             Request::Fire(event) => Ok(Answer::Logged(self.ledger().fire(own(event)?).await?)),
             Request::Hook { path, data } => Ok(Answer::Logged(self.ledger().fire(hook(&path, data)?).await?)),
-            Request::Targets => {
-                let all = known::targets(self, loaded, caller).await;
-                Ok(Answer::Value(Value::List(all.into_iter().map(known::Known::value).collect())))
-            },
+            Request::Targets => Ok(Answer::Targets(known::targets(self, loaded, caller).await)),
             Request::Stats => Ok(Answer::Value(self.stats.value(self, loaded).await)),
             Request::Explain { user, function, target } => {
                 let run = Run { function, target, ..Run::default() };
