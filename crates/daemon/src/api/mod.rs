@@ -1,5 +1,6 @@
 //! The doors over HTTP: Salt's API and our own.
 
+pub mod routes;
 mod salt;
 mod v1;
 

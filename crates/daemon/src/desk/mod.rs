@@ -17,7 +17,7 @@ pub use answer::{Answer, Ran};
 pub use caller::Caller;
 pub use refusal::{Kind, Refusal};
 
-use crate::access::Access;
+use crate::access::{Access, Grant};
 use crate::audit::Audit;
 use crate::auth::Auth;
 
@@ -56,9 +56,13 @@ impl Desk {
     pub async fn answer(self: &Arc<Desk>, caller: &Caller, request: Request) -> Result<Answer, Refusal> {
         let loaded = self.loaded();
         let verdict = loaded.access.check(caller, &request.needs(), &loaded.controller, self.ledger()).await;
-        self.audit.note(caller, &request, verdict.as_ref().err()).await?;
-        verdict?;
-        self.perform(&loaded, caller, request).await
+        let noted = self.audit.note(caller, &request, verdict.as_ref().err()).await?;
+        let grant = verdict?;
+        let answer = self.perform(&loaded, caller, request, &grant).await;
+        if let Ok(Answer::Started(job)) = &answer {
+            self.audit.started(&noted, job);
+        }
+        answer
     }
 
     /// What a job that somebody started has returned when it has ended, or when the time is over.
@@ -73,10 +77,16 @@ impl Desk {
         Ok(())
     }
 
-    async fn perform(self: &Arc<Desk>, loaded: &Loaded, caller: &Caller, request: Request) -> Result<Answer, Refusal> {
+    async fn perform(
+        self: &Arc<Desk>,
+        loaded: &Loaded,
+        caller: &Caller,
+        request: Request,
+        grant: &Grant,
+    ) -> Result<Answer, Refusal> {
         match request {
             Request::Run(run) => {
-                let job = self.runs.start(&loaded.controller, *run, &caller.user).await?;
+                let job = self.runs.start(&loaded.controller, *run, &caller.user, grant.only.as_ref()).await?;
                 Ok(job.map_or(Answer::Nobody, |job| Answer::Started(Box::new(job))))
             }
             Request::Runner(local) => crate::runners::run(self, caller, local).await.map(Answer::Ran),
