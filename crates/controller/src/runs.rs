@@ -7,6 +7,7 @@ use std::time::Duration;
 use rocksalt_backends::store;
 use rocksalt_core::call::{Problem, ProblemKind};
 use rocksalt_core::frame::Stream;
+use rocksalt_core::news::JobNews;
 use rocksalt_core::record::{JobRecord, JobState, Kept, ReturnRecord};
 use rocksalt_core::request::Run;
 use rocksalt_core::roster::Entry;
@@ -21,6 +22,7 @@ use crate::job_events;
 use crate::ledger::{Ledger, NewJob};
 use crate::select::Target;
 use crate::slots::{Slots, Taken, exclusive};
+use crate::watching::{Hub, Watcher};
 
 pub struct Runs {
     pub ledger: Arc<Ledger>,
@@ -31,6 +33,7 @@ pub struct Runs {
 #[derive(Clone)]
 struct Running {
     stopper: Stopper,
+    hub: Arc<Hub>,
     ended: watch::Receiver<bool>,
 }
 
@@ -88,7 +91,10 @@ impl Runs {
         }
         let how = How {
             batch: run.batch.as_deref().map(|text| batch(text, entries.len())).transpose()?,
-            timeout: run.timeout.map(Duration::from_secs),
+            batch_wait: Duration::try_from_secs_f64(run.batch_wait).unwrap_or_default(),
+            timeout: run.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            failhard: run.failhard,
+            stream: run.stream,
             progress: exclusive(&run.function),
             ..How::default()
         };
@@ -112,10 +118,11 @@ impl Runs {
         };
         let (ended, heard) = watch::channel(false);
         let stopper = Stopper::default();
-        let running = Running { stopper: stopper.clone(), ended: heard };
+        let hub = Arc::new(Hub::default());
+        let running = Running { stopper: stopper.clone(), hub: Arc::clone(&hub), ended: heard };
         self.running.lock().unwrap_or_else(PoisonError::into_inner).insert(job.id, running);
         let (runs, controller) = (Arc::clone(self), Arc::clone(controller));
-        let work = Work { job: job.clone(), call, entries, how, queue: run.queue, stopper };
+        let work = Work { job: job.clone(), call, entries, how, queue: run.queue, stopper, hub };
         tokio::spawn(async move {
             runs.work(&controller, work).await;
             ended.send_replace(true);
@@ -136,6 +143,15 @@ impl Runs {
         self.ledger.returns(job).await
     }
 
+    /// What a job does, as it does it, whoever runs it; `None` if there is no such job.
+    pub async fn watch(&self, job: JobId) -> Result<Option<Watcher>, store::Error> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).get(&job).cloned();
+        if running.is_none() && self.ledger.job(job).await?.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Watcher::new(Arc::clone(&self.ledger), job, running.map(|running| running.hub))))
+    }
+
     /// Stops a job; false if it doesn't run here.
     pub fn cancel(&self, job: JobId) -> bool {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).get(&job).cloned();
@@ -148,9 +164,9 @@ impl Runs {
     }
 
     async fn work(self: &Arc<Runs>, controller: &Arc<Controller>, work: Work) {
-        let Work { mut job, call, entries, how, queue, stopper } = work;
+        let Work { mut job, call, entries, how, queue, stopper, hub } = work;
         let (updates, news) = mpsc::unbounded_channel();
-        let storing = tokio::spawn(store(Arc::clone(&self.ledger), job.clone(), news));
+        let storing = tokio::spawn(store(Arc::clone(&self.ledger), job.clone(), Arc::clone(&hub), news));
         let part =
             Part { controller: Arc::clone(controller), id: job.id, call, how, updates, stopper: stopper.clone() };
         if exclusive(&job.function) {
@@ -166,7 +182,9 @@ impl Runs {
             (true, false) => JobState::Done,
         };
         // A store that is away keeps the record as it was: the next start of the daemon finds it and settles it.
-        let _ = self.ledger.set_state(&mut job, state, Vec::new()).await;
+        if self.ledger.set_state(&mut job, state, Vec::new()).await.is_ok() {
+            hub.tell(JobNews::Ended(job.clone()));
+        }
         self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&job.id);
     }
 
@@ -225,22 +243,31 @@ struct Work {
     how: How,
     queue: bool,
     stopper: Stopper,
+    hub: Arc<Hub>,
 }
 
 /// Stores what comes of a job, in the order in which it comes; false if something could not be stored.
-async fn store(ledger: Arc<Ledger>, job: JobRecord, mut news: mpsc::UnboundedReceiver<Update>) -> bool {
+async fn store(ledger: Arc<Ledger>, job: JobRecord, hub: Arc<Hub>, mut news: mpsc::UnboundedReceiver<Update>) -> bool {
     let mut all = true;
     while let Some(update) = news.recv().await {
         match update {
-            Update::Begun { .. } | Update::Note { .. } => {}
+            Update::Begun { id } => hub.tell(JobNews::Begun { target: id }),
+            Update::Note { id, text } => hub.tell(JobNews::Note { target: id, text }),
             Update::Output { id, stream: Stream::Progress, bytes } => {
                 if let Some(event) = step(&job, &id, &bytes) {
                     ledger.tell(event);
                 }
+                hub.tell(JobNews::Progress { target: id, bytes });
             }
-            Update::Output { .. } => {}
-            Update::Event { id, event } => all &= ledger.fire(from_target(&id, event)).await.is_ok(),
-            Update::Done { id, outcome } => all &= ledger.returned(&job, &id, kept(outcome)).await.is_ok(),
+            Update::Output { id, stream, bytes } => hub.tell(JobNews::Output { target: id, stream, bytes }),
+            Update::Event { id, event } => {
+                all &= ledger.fire(from_target(&id, event.clone())).await.is_ok();
+                hub.tell(JobNews::Event { target: id, event });
+            }
+            Update::Done { id, outcome } => match ledger.returned(&job, &id, kept(outcome)).await {
+                Ok(record) => hub.tell(JobNews::Done(record)),
+                Err(_) => all = false,
+            },
         }
     }
     all

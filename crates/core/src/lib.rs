@@ -11,6 +11,7 @@ pub mod yaml;
 pub mod call;
 pub mod event;
 pub mod job_id;
+pub mod news;
 pub mod record;
 pub mod request;
 

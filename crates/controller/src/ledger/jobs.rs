@@ -95,8 +95,14 @@ impl Ledger {
     /// The newest first.
     pub async fn jobs(&self, filter: &JobFilter) -> Result<Vec<JobRecord>, Error> {
         let mut range = Range::prefix(keys::JOBS).backwards();
+        if let Some(prefix) = &filter.prefix {
+            if !prefix.bytes().all(|byte| byte.is_ascii_digit()) {
+                return Ok(Vec::new());
+            }
+            range = Range::prefix(&format!("{}{prefix}", keys::JOBS)).backwards();
+        }
         if let Some(before) = filter.before {
-            range.to = keys::job(before);
+            range.to = range.to.min(keys::job(before));
         }
         let listing = self.store.range(&range).await?;
         let records = listing.pairs.iter().filter_map(|pair| minicbor::decode::<JobRecord>(&pair.value).ok());
@@ -151,7 +157,7 @@ fn encoded<T: minicbor::Encode<()>>(record: &T) -> Vec<u8> {
 }
 
 /// A result that is too large becomes a text that says so, with its beginning.
-fn cut(outcome: Kept, largest: usize) -> (Kept, Option<u64>) {
+pub fn cut(outcome: Kept, largest: usize) -> (Kept, Option<u64>) {
     let Kept::Returned(mut result) = outcome else { return (outcome, None) };
     let size = minicbor::to_vec(&result.value).map_or(0, |bytes| bytes.len());
     if size <= largest {
@@ -169,7 +175,8 @@ fn cut(outcome: Kept, largest: usize) -> (Kept, Option<u64>) {
     (Kept::Returned(result), Some(size as u64))
 }
 
-fn fits(filter: &JobFilter, job: &JobRecord) -> bool {
+/// Whether a job is one of those that are looked for.
+pub fn fits(filter: &JobFilter, job: &JobRecord) -> bool {
     let any = |patterns: &[String], text: &str| {
         patterns.is_empty() || patterns.iter().any(|pattern| rocksalt_core::pattern::glob::matches(pattern, text))
     };
@@ -182,4 +189,6 @@ fn fits(filter: &JobFilter, job: &JobRecord) -> bool {
             job.metadata.as_map().and_then(|known| key.as_str().and_then(|key| known.get(key))) == Some(value)
         })
         && (!filter.running || !job.state.ended())
+        && (filter.states.is_empty() || filter.states.contains(&job.state))
+        && filter.prefix.as_ref().is_none_or(|prefix| job.id.as_str().starts_with(prefix.as_str()))
 }

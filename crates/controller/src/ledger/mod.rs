@@ -4,6 +4,7 @@
 //! whoever listens reads the log from where they were, so that nobody loses anything by being slow.
 
 mod follow;
+mod import;
 mod jobs;
 mod keys;
 mod writer;
@@ -16,7 +17,8 @@ use rocksalt_core::record::{EventId, Logged};
 
 use follow::Recent;
 pub use follow::{Follower, Heard};
-pub use jobs::NewJob;
+pub(crate) use jobs::cut;
+pub use jobs::{NewJob, fits};
 use writer::Writer;
 
 pub struct Ledger {

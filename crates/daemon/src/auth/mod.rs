@@ -77,14 +77,14 @@ impl Drop for Auth {
 
 impl Auth {
     /// With its own tasks, which end with it: one listens to the store, one throws away what is over.
-    pub fn open(store: Arc<dyn Store>, settings: Settings, audit: Audit) -> Auth {
+    pub fn open(store: Arc<dyn Store>, settings: Arc<Settings>, audit: Audit) -> Auth {
         Auth::with_clock(store, settings, audit, now)
     }
 
     /// With a clock of the caller's, which gives microseconds since 1970.
-    pub fn with_clock(store: Arc<dyn Store>, settings: Settings, audit: Audit, now: fn() -> u64) -> Auth {
+    pub fn with_clock(store: Arc<dyn Store>, settings: Arc<Settings>, audit: Audit, now: fn() -> u64) -> Auth {
         let inner = Arc::new(Inner {
-            settings: RwLock::new(Arc::new(settings)),
+            settings: RwLock::new(settings),
             tokens: Tokens::new(store, now),
             throttle: Throttle::default(),
             proven: Proven::default(),
@@ -105,9 +105,9 @@ impl Auth {
     }
 
     /// New settings, at a reload. Passwords are checked anew; tokens stay unless what they were got by is gone.
-    pub fn configure(&self, settings: Settings) {
+    pub fn configure(&self, settings: Arc<Settings>) {
         if let Some(inner) = &self.0 {
-            *inner.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+            *inner.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
             inner.proven.clear();
         }
     }
