@@ -74,6 +74,8 @@ pub struct Peer {
     pub address: Option<IpAddr>,
     /// The name in a client certificate that was checked, or `None`.
     pub certificate: Option<String>,
+    /// Whether nobody can listen on the way.
+    pub tls: bool,
     /// Who it is, on the unix socket.
     pub local: Option<Caller>,
     /// It is encrypted.
