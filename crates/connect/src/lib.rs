@@ -5,6 +5,7 @@
 //! and [`keeper`] keeps it between commands.
 
 pub mod known_hosts;
+mod host_keys;
 pub mod ssh_config;
 pub mod transport;
 
@@ -17,3 +18,5 @@ pub mod pool;
 pub mod keeper;
 
 mod resolve;
+
+pub use host_keys::HostKeys;
