@@ -78,8 +78,6 @@ pub struct Peer {
     pub tls: bool,
     /// Who it is, on the unix socket.
     pub local: Option<Caller>,
-    /// It is encrypted.
-    pub tls: bool,
 }
 
 /// Every route, with its layers.
