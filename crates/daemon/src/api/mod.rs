@@ -1,8 +1,10 @@
 //! The doors over HTTP: Salt's API and our own.
 
 mod around;
+pub mod event_texts;
 pub mod routes;
 pub mod salt;
+pub mod stream;
 pub mod v1;
 
 use std::net::IpAddr;
@@ -35,6 +37,8 @@ pub struct Settings {
     pub static_path: String,
     /// Halite's `/run/<token>`, `/event/<token>`, `/signature`, `/fire`.
     pub halite: bool,
+    /// Other sites whose pages may call: `https://ops.example.com`. Never all of them (rule R9).
+    pub origins: Vec<String>,
 }
 
 impl Default for Settings {
@@ -60,6 +64,7 @@ impl Default for Settings {
             static_files: None,
             static_path: "/static".into(),
             halite: false,
+            origins: Vec::new(),
         }
     }
 }
@@ -70,13 +75,13 @@ pub struct Peer {
     pub address: Option<IpAddr>,
     /// The name in a client certificate that was checked, or `None`.
     pub certificate: Option<String>,
+    /// Whether nobody can listen on the way.
+    pub tls: bool,
     /// Who it is, on the unix socket.
     pub local: Option<Caller>,
-    /// It is encrypted.
-    pub tls: bool,
 }
 
 /// Every route, with its layers.
 pub fn router(api: Arc<Api>) -> Router {
-    around::all(Router::new().merge(salt::router()).nest(v1::BASE, v1::router()).with_state(api))
+    around::all(Router::new().merge(salt::router(&api)).nest(v1::BASE, v1::router()).with_state(api))
 }

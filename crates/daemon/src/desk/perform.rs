@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use rocksalt_core::request::{Request, Run};
-use rocksalt_core::{Event, JobId, Map, Value};
+use rocksalt_core::{Event, JobId, Map};
 
 use super::{Answer, Caller, Desk, Kind, Loaded, Refusal, known};
+use crate::access::Grant;
 
 /// A hook's name becomes part of a tag; longer ones are nobody's.
 const LONGEST_HOOK: usize = 512;
@@ -15,11 +16,12 @@ impl Desk {
         self: &Arc<Desk>,
         loaded: &Arc<Loaded>,
         caller: &Caller,
+        grant: Grant,
         request: Request,
     ) -> Result<Answer, Refusal> {
         match request {
             Request::Run(run) => {
-                let job = self.runs.start(&loaded.controller, *run, &caller.user).await?;
+                let job = self.runs.start(&loaded.controller, *run, &caller.user, grant.only.as_ref()).await?;
                 Ok(job.map_or(Answer::Nobody, |job| Answer::Started(Box::new(job))))
             }
             Request::Runner(local) => crate::runners::run(self, caller, local).await.map(Answer::Ran),
@@ -39,10 +41,7 @@ impl Desk {
             }
             Request::Fire(event) => Ok(Answer::Logged(self.ledger().fire(own(event)?).await?)),
             Request::Hook { path, data } => Ok(Answer::Logged(self.ledger().fire(hook(&path, data)?).await?)),
-            Request::Targets => {
-                let all = known::targets(self, loaded, caller).await;
-                Ok(Answer::Value(Value::List(all.into_iter().map(known::Known::value).collect())))
-            },
+            Request::Targets => Ok(Answer::Targets(known::targets(self, loaded, caller).await)),
             Request::Stats => Ok(Answer::Value(self.stats.value(self, loaded).await)),
             Request::Explain { user, function, target } => {
                 let run = Run { function, target, ..Run::default() };
