@@ -16,12 +16,12 @@ impl Desk {
         self: &Arc<Desk>,
         loaded: &Arc<Loaded>,
         caller: &Caller,
-        _grant: Grant,
+        grant: Grant,
         request: Request,
     ) -> Result<Answer, Refusal> {
         match request {
             Request::Run(run) => {
-                let job = self.runs.start(&loaded.controller, *run, &caller.user).await?;
+                let job = self.runs.start(&loaded.controller, *run, &caller.user, grant.only.as_ref()).await?;
                 Ok(job.map_or(Answer::Nobody, |job| Answer::Started(Box::new(job))))
             }
             Request::Runner(local) => crate::runners::run(self, caller, local).await.map(Answer::Ran),
