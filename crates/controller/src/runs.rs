@@ -8,7 +8,7 @@ use rocksalt_backends::store;
 use rocksalt_core::call::{Problem, ProblemKind};
 use rocksalt_core::frame::Stream;
 use rocksalt_core::news::JobNews;
-use rocksalt_core::record::{JobRecord, JobState, Kept, ReturnRecord};
+use rocksalt_core::record::{JobRecord, JobState, ReturnRecord};
 use rocksalt_core::request::Run;
 use rocksalt_core::roster::Entry;
 use rocksalt_core::target::{self, Kind};
@@ -264,7 +264,7 @@ async fn store(ledger: Arc<Ledger>, job: JobRecord, hub: Arc<Hub>, mut news: mps
                 all &= ledger.fire(from_target(&id, event.clone())).await.is_ok();
                 hub.tell(JobNews::Event { target: id, event });
             }
-            Update::Done { id, outcome } => match ledger.returned(&job, &id, kept(outcome)).await {
+            Update::Done { id, outcome } => match ledger.returned(&job, &id, outcome.kept()).await {
                 Ok(record) => hub.tell(JobNews::Done(record)),
                 Err(_) => all = false,
             },
@@ -289,16 +289,6 @@ fn step(job: &JobRecord, id: &str, bytes: &[u8]) -> Option<Event> {
     let number = |key: &str| news.walk(key, ":").and_then(Value::as_i64);
     let result = news.walk("ret", ":")?.clone();
     Some(job_events::progress(job, id, number("number").unwrap_or(0), result, number("total").unwrap_or(0)))
-}
-
-fn kept(outcome: Outcome) -> Kept {
-    match outcome {
-        Outcome::Returned(result) => Kept::Returned(result),
-        Outcome::Unreached(failure) => {
-            Kept::Unreached { stage: failure.stage.name().to_owned(), text: failure.text, hint: failure.hint }
-        }
-        Outcome::Skipped(why) => Kept::Skipped(why.to_owned()),
-    }
 }
 
 fn busy(function: &str, holder: Option<JobId>) -> Problem {
