@@ -37,6 +37,33 @@ pub const KEYS: &[(&str, &str)] = &[
     ("connect_at_once", "Logins under way at the same time; default: 64"),
     ("links_max", "Connections that may be open; default: 20000"),
     ("timeout", "Seconds that a call may take; default: as long as the connection stands"),
+    ("listen", "Where `rocksalt serve` listens: addresses with ports; default: 127.0.0.1:8000"),
+    ("tls", "Which of these speak TLS: auto (all but those on loopback), true or false; default: auto"),
+    ("tls_certificate", "The certificate of `rocksalt serve`, a PEM file; default: one is made"),
+    ("tls_key", "Its private key, a PEM file; default: in the same file as the certificate"),
+    ("client_ca", "Whose client certificates count as a login, a PEM file; default: nobody's"),
+    ("store", "Where jobs, events and tokens are kept: disk, etcd or memory; default: disk"),
+    ("store_path", "The file of the store `disk`; default: store.redb in state_dir"),
+    ("store_endpoints", "URLs of etcd's members, for the store `etcd`"),
+    ("store_ca", "Who signed etcd's certificates, a PEM file"),
+    ("store_certificate", "Our certificate for etcd, a PEM file"),
+    ("store_key", "Its private key, a PEM file"),
+    ("store_prefix", "What all keys in etcd begin with; default: /rocksalt/"),
+    ("keep_events_seconds", "How long events are kept; default: as long as jobs"),
+    ("largest_return", "Bytes of a result that are kept; a larger one is cut, and says so; default: 1048576"),
+    ("max_connections", "Connections to `rocksalt serve` at once; default: 10000"),
+    ("stop_seconds", "How long requests may go on when the daemon is told to stop; default: 10"),
+    ("presence_seconds", "How often the daemon looks which targets are reached; 0 turns it off; default: 15"),
+    ("presence_events", "Whether salt/presence events are told; default: false"),
+    ("metrics_auth", "Whether /metrics needs a login on this machine too; default: false"),
+    ("log_level", "error, warning, info, debug or trace; default: info"),
+    ("log_format", "text, json or auto (text on a terminal); default: auto"),
+    (
+        "rest_cherrypy",
+        "Salt's block of settings of the HTTP API: port, host, ssl_crt, ssl_key, app, static and the like",
+    ),
+    ("netapi_enable_clients", "The clients that Salt's API takes: local, runner, wheel and the like; default: all"),
+    ("halite", "Whether the routes of the web page Halite are there; default: false"),
     ("output", "The outputter, as --out; default: nested"),
     ("id", "This machine's id, for `rocksalt call`; default: the host name"),
     ("state_output", "How the highstate outputter prints: full, terse, mixed, changes or filter; default: full"),
@@ -225,6 +252,12 @@ impl Config {
             *directories = Value::List(all.map(Value::String).collect());
         }
         Ok(roots)
+    }
+
+    /// For what only its reader can tell.
+    pub fn wrong_because(&self, key: &str, why: &str) -> Failure {
+        let place = self.directory.as_deref().unwrap_or(Path::new("")).join(FILE);
+        Failure::usage(format!("{}: `{key}` {why}", place.display()))
     }
 
     fn wrong(&self, key: &str, wanted: &str, found: &Value) -> Failure {

@@ -9,6 +9,7 @@ use rocksalt_connect::transport::Person;
 
 use crate::output::Style;
 
+#[derive(Clone)]
 pub struct Environment {
     pub person: Person,
     pub agent_socket: Option<PathBuf>,

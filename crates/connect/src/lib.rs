@@ -4,8 +4,8 @@
 //! [`bootstrap`] puts the agent there and starts it, [`link`] speaks with it, [`pool`] shares it,
 //! and [`keeper`] keeps it between commands.
 
-pub mod known_hosts;
 mod host_keys;
+pub mod known_hosts;
 pub mod ssh_config;
 pub mod transport;
 

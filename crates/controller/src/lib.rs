@@ -13,8 +13,8 @@ pub mod watching;
 
 pub mod job_events;
 mod jobs_beside;
-pub mod own_events;
 pub mod ledger;
+pub mod own_events;
 mod reboot;
 
 pub mod answers;

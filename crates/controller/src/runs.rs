@@ -1,6 +1,6 @@
 //! [`Runs`]: jobs that are kept: the record first, then the sending, each return stored before it counts.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use rocksalt_core::record::{JobRecord, JobState, ReturnRecord};
 use rocksalt_core::request::Run;
 use rocksalt_core::roster::Entry;
 use rocksalt_core::target::{self, Kind};
-use rocksalt_core::{Call, Event, JobId, Value, json};
+use rocksalt_core::{Call, Event, JobId, Value, json, masking};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -45,6 +45,9 @@ pub enum Error {
     Batch(String),
     #[error("there is a job {0} already")]
     Taken(JobId),
+    /// What was checked is not what is meant now. Nothing is stored, nothing is sent.
+    #[error("the target means more than was allowed a moment ago: {}", .0.join(", "))]
+    Beyond(Vec<String>),
     #[error(transparent)]
     Store(#[from] store::Error),
 }
@@ -55,14 +58,23 @@ impl Runs {
     }
 
     /// Starts a job, and answers once its record is stored. `None`: it means no target.
+    /// `only` are the targets that were found allowed; it runs on no other.
     pub async fn start(
         self: &Arc<Runs>,
         controller: &Arc<Controller>,
         run: Run,
         user: &str,
+        only: Option<&BTreeSet<String>>,
     ) -> Result<Option<JobRecord>, Error> {
         let target = wanted(&run)?;
         let selection = controller.select(&target).await?;
+        if let Some(only) = only {
+            let beyond = selection.entries.iter().map(|entry| &entry.id).filter(|id| !only.contains(*id));
+            let beyond: Vec<String> = beyond.cloned().collect();
+            if !beyond.is_empty() {
+                return Err(Error::Beyond(beyond));
+            }
+        }
         let mut entries = selection.entries;
         if let Some(count) = run.subset {
             entries = subset(entries, count);
@@ -87,11 +99,13 @@ impl Runs {
             ..How::default()
         };
         let call = Call { args: run.args.clone(), kwargs: run.kwargs.clone(), ..Call::new(run.function.as_str()) };
+        // What is kept and told has no secrets in it (rule R13).
+        let (args, kwargs) = masking::mask(&run.function, &run.args, &run.kwargs);
         let new = NewJob {
             id: run.job,
             function: run.function,
-            args: run.args,
-            kwargs: run.kwargs,
+            args,
+            kwargs,
             target: run.target,
             target_kind: target.kind.name().to_owned(),
             targets: entries.iter().map(|entry| entry.id.clone()).collect(),

@@ -18,7 +18,12 @@ mod matching;
 mod pillar;
 mod render;
 pub mod run;
+<<<<<<< HEAD
+mod serve;
+mod state;
+=======
 pub mod state;
+>>>>>>> cli5
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -58,7 +63,7 @@ Examples:
 Exit codes: 0 all fine, 1 nothing was sent (usage, configuration, roster),
 2 a function failed, 3 a target was not reached, 130 interrupted.";
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct Common {
     /// Where rocksalt.yml and the roster are; default: this project's, the user's, /etc/rocksalt
     #[arg(short = 'c', long, global = true, value_name = "DIR", env = "ROCKSALT_CONFIG_DIR")]
@@ -122,6 +127,8 @@ enum Command {
     Pillar(pillar::Options),
     /// Show what a template comes to
     Render(render::Options),
+    /// Serve jobs, events and the HTTP API
+    Serve(serve::Options),
     /// Compile states and show each stage, or apply them, on this machine
     State(state::Options),
     /// Print a completion script for a shell
@@ -190,6 +197,9 @@ fn perform(cli: Cli) -> Result<ExitCode, Failure> {
         _ => {}
     }
     let environment = Environment::read();
+    if matches!(cli.command, Command::Serve(_)) {
+        serve::prepare(&cli.common, &environment)?;
+    }
     let config = Config::read(cli.common.config_dir.as_deref(), &environment, cli.common.persist);
     // Links can be looked at and closed whatever the configuration looks like.
     let config =
@@ -214,6 +224,7 @@ fn perform(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Match(options) => matching::run(context, options).await,
             Command::Pillar(options) => pillar::run(context, options).await,
             Command::Render(options) => render::run(context, options).await,
+            Command::Serve(options) => serve::run(context, options).await,
             Command::State(options) => state::run(context, options).await,
             Command::Cp(options) => cp::run(context, options).await,
             Command::Events(options) => events::run(context, options).await,

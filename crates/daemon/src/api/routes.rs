@@ -1,21 +1,21 @@
-//! [`Route`]: what a door opens, for tests that must not forget any.
+//! [`Route`]: what a door lists of itself, so that a test can try each without a right (rule R2).
 
-/// One method of one path.
+/// One method on one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
     pub method: &'static str,
-    /// As axum has it: `/jobs/{jid}`.
+    /// As axum writes it: `/jobs/{id}`.
     pub path: &'static str,
     pub needs: Login,
 }
 
-/// How somebody proves who they are, before anything else is looked at.
+/// Whether somebody must have logged in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Login {
-    /// It is for all.
+    /// Open to everybody: it tells and does nothing that matters.
     Nobody,
-    /// By a token, a certificate or the unix socket.
+    /// A token in the header, a cookie or the path; or a client certificate, or the unix socket.
     Token,
-    /// By credentials in the body.
+    /// A token or a password in the body.
     Body,
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use rocksalt_core::{Map, Value};
 use rocksalt_core::request::{Needs, Run};
+use rocksalt_core::{Map, Value};
 
 use super::presence::{Seen, State};
 use super::{Caller, Desk, Loaded};
@@ -80,11 +80,7 @@ pub(super) async fn targets(desk: &Arc<Desk>, loaded: &Arc<Loaded>, caller: &Cal
 
 /// Grains tell a lot of a machine: for those only who could ask it for them.
 async fn may_have_grains(desk: &Desk, loaded: &Loaded, caller: &Caller, target: &str, kind: &str) -> bool {
-    let run = Run {
-        function: "grains.items".into(),
-        target: target.into(),
-        target_kind: kind.into(),
-        ..Run::default()
-    };
+    let run =
+        Run { function: "grains.items".into(), target: target.into(), target_kind: kind.into(), ..Run::default() };
     loaded.access.check(caller, &Needs::Function(&run), &loaded.controller, desk.ledger()).await.is_ok()
 }

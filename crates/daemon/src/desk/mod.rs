@@ -17,8 +17,8 @@ use rocksalt_connect::HostKeys;
 use rocksalt_controller::Controller;
 use rocksalt_controller::ledger::Ledger;
 use rocksalt_controller::runs::Runs;
-use rocksalt_core::record::{JobRecord, ReturnRecord};
 use rocksalt_core::Map;
+use rocksalt_core::record::{JobRecord, ReturnRecord};
 use rocksalt_core::request::Request;
 
 pub use answer::{Answer, Ran};
@@ -32,7 +32,7 @@ pub use stats::Stats;
 use crate::access::Access;
 use crate::api;
 use crate::audit::Audit;
-use crate::auth::Auth;
+use crate::auth::{self, Auth};
 
 /// Reads the configuration and the roster, at the start and at each reload.
 pub type Load = dyn Fn() -> BoxFuture<'static, Result<Loaded, String>> + Send + Sync;
@@ -41,6 +41,8 @@ pub type Load = dyn Fn() -> BoxFuture<'static, Result<Loaded, String>> + Send + 
 pub struct Loaded {
     pub controller: Arc<Controller>,
     pub access: Access,
+    /// Ways to log in; `None` leaves them as they are.
+    pub auth: Option<Arc<auth::Settings>>,
     pub doors: api::Settings,
     pub presence: presence::Settings,
     /// The configuration as it was read; it may hold secrets.
@@ -55,6 +57,7 @@ impl Loaded {
         Loaded {
             controller,
             access,
+            auth: None,
             doors: api::Settings::default(),
             presence: presence::Settings::default(),
             config: Map::new(),
@@ -103,12 +106,23 @@ impl Desk {
     /// Whether they may, said and noted; then it is done.
     pub async fn answer(self: &Arc<Desk>, caller: &Caller, request: Request) -> Result<Answer, Refusal> {
         Asking::by(&caller.user);
+        let (desk, caller) = (Arc::clone(self), caller.clone());
+        // A task of its own: who asks may go away at any moment, and yet nothing may be done by half.
+        let work = tokio::spawn(async move { desk.checked(&caller, request).await });
+        work.await.unwrap_or_else(|_| Err(Refusal::new(Kind::Unavailable, "the request broke off; the log tells why")))
+    }
+
+    async fn checked(self: &Arc<Desk>, caller: &Caller, request: Request) -> Result<Answer, Refusal> {
         let loaded = self.loaded();
         let verdict = loaded.access.check(caller, &request.needs(), &loaded.controller, self.ledger()).await;
-        self.audit.note(caller, &request, verdict.as_ref().err()).await?;
+        let noted = self.audit.note(caller, &request, verdict.as_ref().err()).await?;
         self.stats.asked(&request, verdict.is_ok());
-        verdict?;
-        self.perform(&loaded, caller, request).await
+        let grant = verdict?;
+        let answer = self.perform(&loaded, caller, grant, request).await;
+        if let Ok(Answer::Started(job)) = &answer {
+            self.audit.started(&noted, job);
+        }
+        answer
     }
 
     /// What a job that somebody started has returned when it has ended, or when the time is over.
@@ -119,6 +133,9 @@ impl Desk {
     /// Everything anew; what was stays if the new is no good.
     pub async fn reload(&self) -> Result<(), String> {
         let fresh = Arc::new((self.load)().await?);
+        if let Some(settings) = &fresh.auth {
+            self.auth.configure(Arc::clone(settings));
+        }
         *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = fresh;
         // Whatever kept a target from being reached may be gone with the old configuration.
         self.presence.afresh();

@@ -6,6 +6,7 @@ use rocksalt_core::request::{Request, Run};
 use rocksalt_core::{Event, JobId, Map};
 
 use super::{Answer, Caller, Desk, Kind, Loaded, Refusal, known};
+use crate::access::Grant;
 
 /// A hook's name becomes part of a tag; longer ones are nobody's.
 const LONGEST_HOOK: usize = 512;
@@ -15,11 +16,12 @@ impl Desk {
         self: &Arc<Desk>,
         loaded: &Arc<Loaded>,
         caller: &Caller,
+        grant: Grant,
         request: Request,
     ) -> Result<Answer, Refusal> {
         match request {
             Request::Run(run) => {
-                let job = self.runs.start(&loaded.controller, *run, &caller.user).await?;
+                let job = self.runs.start(&loaded.controller, *run, &caller.user, grant.only.as_ref()).await?;
                 Ok(job.map_or(Answer::Nobody, |job| Answer::Started(Box::new(job))))
             }
             Request::Runner(local) => crate::runners::run(self, caller, local).await.map(Answer::Ran),

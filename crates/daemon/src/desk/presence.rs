@@ -21,17 +21,18 @@ use super::Desk;
 pub struct Settings {
     /// How often to look; never with zero.
     pub every: Duration,
-    /// Logins under way at once for this purpose.
-    pub at_once: usize,
     /// Salt's `presence_events`.
     pub events: bool,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { every: Duration::from_secs(15), at_once: 16, events: false }
+        Settings { every: Duration::from_secs(15), events: false }
     }
 }
+
+/// Logins under way at once for this purpose.
+const AT_ONCE: usize = 16;
 
 /// Those who are present are told this often (Salt's `loop_interval`).
 const PRESENT: Duration = Duration::from_secs(60);
@@ -106,7 +107,7 @@ impl Presence {
     }
 
     /// Looks now: at the links that stand, and tries those that are due. Who waits for it waits for a few logins.
-    pub async fn look(&self, controller: &Arc<Controller>, settings: &Settings) -> Changed {
+    pub async fn look(&self, controller: &Arc<Controller>) -> Changed {
         let standing = match controller.links.list().await {
             Ok(links) => links.into_iter().map(|link| link.target).collect(),
             // The pool is being closed.
@@ -116,7 +117,7 @@ impl Presence {
         let mut due = due.into_iter();
         let mut trying = JoinSet::new();
         loop {
-            while trying.len() < settings.at_once.max(1) {
+            while trying.len() < AT_ONCE {
                 let Some(id) = due.next() else { break };
                 let Some(entry) = controller.roster.get(&id).cloned() else { continue };
                 let links = Arc::clone(&controller.links);
@@ -233,7 +234,7 @@ pub async fn watch(desk: Arc<Desk>) {
         let loaded = desk.loaded();
         let settings = loaded.presence.clone();
         if !settings.every.is_zero() {
-            let changed = presence.look(&loaded.controller, &settings).await;
+            let changed = presence.look(&loaded.controller).await;
             tell(desk.ledger(), &changed, settings.events).await;
             if settings.events && told.elapsed() >= PRESENT {
                 desk.ledger().tell(event("salt/presence/present", [("present", presence.up().into_iter().collect())]));

@@ -7,12 +7,8 @@ use serde::Deserialize;
 
 use crate::functions::{Context, Entry, Failure, Function, Mark, entry, select};
 
-pub const FUNCTIONS: &[Entry] = &[
-    entry::<ClearGrains>().also(&["cache.clear_all"]),
-    entry::<Grains>(),
-    entry::<Mine>(),
-    entry::<Pillar>(),
-];
+pub const FUNCTIONS: &[Entry] =
+    &[entry::<ClearGrains>().also(&["cache.clear_all"]), entry::<Grains>(), entry::<Mine>(), entry::<Pillar>()];
 
 /// The grains of targets as they were last seen.
 #[derive(Deserialize, JsonSchema)]

@@ -1,9 +1,9 @@
 //! `jobs`: what was run, what came of it, and what still runs.
 
+use rocksalt_controller::job_events;
 use rocksalt_core::record::{JobRecord, Kept, ReturnRecord};
 use rocksalt_core::request::{JobFilter, Request};
 use rocksalt_core::{JobId, Map, Value};
-use rocksalt_controller::job_events;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -331,11 +331,8 @@ impl Function for Master {
     const MARK: Mark = Mark::Looks;
 
     async fn call(self, context: Context) -> Result<Value, Failure> {
-        let running = JobFilter {
-            running: true,
-            functions: vec!["runner.*".into(), "wheel.*".into()],
-            ..JobFilter::default()
-        };
+        let running =
+            JobFilter { running: true, functions: vec!["runner.*".into(), "wheel.*".into()], ..JobFilter::default() };
         let jobs = context.desk.ledger().jobs(&running).await?;
         Ok(texts(jobs.iter().map(|job| {
             Map::from_iter([
@@ -455,7 +452,9 @@ fn moment(name: &str, value: &Value) -> Result<Option<u64>, Failure> {
     let text = value.to_string();
     let read = times::parse(&text);
     read.map(Some).ok_or_else(|| {
-        Failure::said(format!("{name}: '{text}' is no time; give it as in '2026, Jan 31 09:30' or '2026-01-31 09:30:00'"))
+        Failure::said(format!(
+            "{name}: '{text}' is no time; give it as in '2026, Jan 31 09:30' or '2026-01-31 09:30:00'"
+        ))
     })
 }
 

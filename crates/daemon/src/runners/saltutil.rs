@@ -65,7 +65,8 @@ impl Function for SyncAll {
     const NAME: &'static str = "saltutil.sync_all";
 
     async fn call(self, _: Context) -> Result<Value, Failure> {
-        let kinds = ["modules", "states", "grains", "renderers", "returners", "output", "runners", "wheel", "pillar", "roster"];
+        let kinds =
+            ["modules", "states", "grains", "renderers", "returners", "output", "runners", "wheel", "pillar", "roster"];
         Ok(kinds.map(|kind| (kind.into(), Value::List(Vec::new()))).into_iter().collect::<Map>().into())
     }
 }

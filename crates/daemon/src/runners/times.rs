@@ -8,7 +8,9 @@ pub fn parse(text: &str) -> Option<u64> {
     if text.len() == 20 && text.bytes().all(|byte| byte.is_ascii_digit()) {
         let part = |from: usize, to: usize| text[from..to].parse::<u64>().ok();
         let day = days(part(0, 4)?, part(4, 6)?, part(6, 8)?)?;
-        return Some(((day * 24 + part(8, 10)?) * 60 + part(10, 12)?) * 60_000_000 + part(12, 14)? * 1_000_000 + part(14, 20)?);
+        return Some(
+            ((day * 24 + part(8, 10)?) * 60 + part(10, 12)?) * 60_000_000 + part(12, 14)? * 1_000_000 + part(14, 20)?,
+        );
     }
     if let Ok(seconds) = text.parse::<f64>()
         && seconds > 9_999.0

@@ -10,9 +10,17 @@ use super::{Address, Error, Settings};
 #[derive(Clone, Debug)]
 pub enum Notice {
     /// The first user; the only time that the password is seen.
-    Admin { user: String, password: Secret },
+    Admin {
+        user: String,
+        password: Secret,
+    },
     /// A certificate was made.
-    Certificate { path: PathBuf, fingerprint: String, pin: String, names: Vec<String> },
+    Certificate {
+        path: PathBuf,
+        fingerprint: String,
+        pin: String,
+        names: Vec<String>,
+    },
     Listening(Vec<Address>),
 }
 

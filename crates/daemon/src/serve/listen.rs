@@ -99,7 +99,9 @@ impl Door {
             let Some(place) = self.place().await else { return };
             match listener.accept().await {
                 Ok((stream, from)) => {
-                    let Some(seat) = self.crowd.enter(from.ip(), self.shared.settings.limits.from_one) else { continue };
+                    let Some(seat) = self.crowd.enter(from.ip(), self.shared.settings.limits.from_one) else {
+                        continue;
+                    };
                     let _ = stream.set_nodelay(true);
                     let _ = rustix::net::sockopt::set_socket_keepalive(&stream, true);
                     let (shared, certificates) = (Arc::clone(&self.shared), certificates.clone());
@@ -148,6 +150,7 @@ async fn greet(shared: &Arc<Shared>, stream: TcpStream, from: IpAddr, certificat
     match tokio::time::timeout(shared.settings.limits.handshake, handshake).await {
         Ok(Ok(stream)) => {
             let shown: Option<&[CertificateDer<'_>]> = stream.get_ref().1.peer_certificates();
+            peer.tls = true;
             peer.certificate = shown.and_then(|chain| chain.first()).and_then(tls::common_name);
             connection::serve(shared, stream, peer).await;
         }
@@ -169,7 +172,9 @@ fn who(stream: &UnixStream, ours: u32) -> Option<String> {
 fn name(uid: u32) -> Option<String> {
     let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
     let mut lines = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
-    lines.find(|fields| fields.get(2).and_then(|field| field.parse().ok()) == Some(uid)).map(|fields| fields[0].to_owned())
+    lines
+        .find(|fields| fields.get(2).and_then(|field| field.parse().ok()) == Some(uid))
+        .map(|fields| fields[0].to_owned())
 }
 
 /// Out of descriptors, most likely: others must end first.

@@ -37,6 +37,11 @@ pub fn start(settings: &Settings) -> Result<(), String> {
     set.map_err(|error| error.to_string())
 }
 
+/// Something that a person would be told, if there were one.
+pub fn notice(text: &str) {
+    tracing::info!("{text}");
+}
+
 /// Salt's names of levels as well as ours.
 fn filter(level: &str) -> Result<EnvFilter, String> {
     let directives = match level {
@@ -55,7 +60,8 @@ fn filter(level: &str) -> Result<EnvFilter, String> {
 mod tests {
     #[test]
     fn levels_are_salts_and_ours() {
-        for level in ["", "quiet", "critical", "error", "warning", "warn", "info", "debug", "trace", "all", "info,hyper=debug"]
+        for level in
+            ["", "quiet", "critical", "error", "warning", "warn", "info", "debug", "trace", "all", "info,hyper=debug"]
         {
             assert!(super::filter(level).is_ok(), "{level}");
         }

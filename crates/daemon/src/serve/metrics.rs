@@ -71,7 +71,12 @@ impl Metrics {
         let (connections, listeners) = (Gauge::default(), Gauge::default());
         let sampled = Sampled::default();
         registry.register("http_requests", "Requests by route and status", requests.clone());
-        registry.register_with_unit("http_request_duration", "Until the answer began", Unit::Seconds, durations.clone());
+        registry.register_with_unit(
+            "http_request_duration",
+            "Until the answer began",
+            Unit::Seconds,
+            durations.clone(),
+        );
         registry.register("http_connections", "Connections that are open", connections.clone());
         registry.register("event_listeners", "Streams of events that are open", listeners.clone());
         registry.register_with_unit("store_commit_duration", "Commits to the store", Unit::Seconds, commits.clone());
@@ -144,7 +149,10 @@ impl Metrics {
 
 /// A method that we serve; what else a client writes is one and the same.
 fn known(method: &Method) -> &'static str {
-    ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"].into_iter().find(|name| *name == method.as_str()).unwrap_or("other")
+    ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"]
+        .into_iter()
+        .find(|name| *name == method.as_str())
+        .unwrap_or("other")
 }
 
 /// In bytes: the second number is in pages.

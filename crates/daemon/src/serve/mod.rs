@@ -17,6 +17,7 @@ mod around;
 mod connection;
 mod guarded;
 mod health;
+mod intake;
 mod listen;
 mod metrics;
 mod tasks;
@@ -33,6 +34,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+pub use around::RequestId;
 pub use error::Error;
 pub use first::Notice;
 pub use listen::Address;

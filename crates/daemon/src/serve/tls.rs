@@ -61,9 +61,10 @@ fn load(settings: &Settings, said: Option<&(dyn Fn(Notice) + Sync)>) -> Result<A
         (None, _) => own(settings, said)?,
     };
     let wrong = |path: &Path, why: String| Error::Certificate { path: path.to_owned(), why };
-    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(&certificate)
-        .and_then(Iterator::collect)
-        .map_err(|error| wrong(&certificate, format!("no certificate: {error}")))?;
+    let chain: Vec<CertificateDer<'static>> =
+        CertificateDer::pem_file_iter(&certificate)
+            .and_then(Iterator::collect)
+            .map_err(|error| wrong(&certificate, format!("no certificate: {error}")))?;
     let Some(first) = chain.first() else { return Err(wrong(&certificate, "there is no certificate in it".into())) };
     match days_left(first) {
         None => return Err(wrong(&certificate, "it can't be understood".into())),
@@ -157,7 +158,8 @@ fn date(since: Duration) -> (i32, u8, u8) {
 fn names(settings: &Settings) -> Vec<String> {
     let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let valid = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+    let valid =
+        |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
     names.extend([host].into_iter().filter(|host| valid(host)));
     let specific = settings.listen.iter().map(|address| address.ip()).filter(|ip| !ip.is_unspecified());
     names.extend(specific.map(|ip| ip.to_string()));

@@ -72,9 +72,7 @@ impl Function for Values {
 }
 
 pub fn harmless(loaded: &Loaded) -> Map {
-    let shown = |key: &&Value| {
-        key.as_str().is_some_and(|key| SHOWN.contains(&key) || key.starts_with("saltgui_"))
-    };
+    let shown = |key: &&Value| key.as_str().is_some_and(|key| SHOWN.contains(&key) || key.starts_with("saltgui_"));
     let mut values = Map::new();
     // Pages take these for granted.
     values.insert("id", loaded.id());

@@ -207,7 +207,9 @@ impl Function for Gen {
     const NAME: &'static str = "key.gen_accept";
 
     async fn call(self, _: Context) -> Result<Value, Failure> {
-        Err(Failure::said("targets have no keys of ours: they are reached over SSH\nhint: add the target to the roster"))
+        Err(Failure::said(
+            "targets have no keys of ours: they are reached over SSH\nhint: add the target to the roster",
+        ))
     }
 }
 
