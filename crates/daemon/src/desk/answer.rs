@@ -1,5 +1,7 @@
 //! [`Answer`]: what comes of a request, one variant a kind of result.
 
+use std::sync::Arc;
+
 use rocksalt_controller::ledger::Follower;
 use rocksalt_core::record::{EventId, JobRecord, ReturnRecord};
 use rocksalt_core::{JobId, Value};
@@ -13,7 +15,7 @@ pub enum Answer {
         job: Box<JobRecord>,
         returns: Vec<ReturnRecord>,
     },
-    Jobs(Vec<JobRecord>),
+    Jobs(Vec<Arc<JobRecord>>),
     /// What a runner or a wheel function did.
     Ran(Ran),
     /// Read on from it as long as you like; only those whose tags fit one of the patterns (all without any).
