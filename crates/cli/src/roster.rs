@@ -64,6 +64,16 @@ pub async fn load(options: &Options, config: &Config, environment: &Environment)
     Ok(roster)
 }
 
+/// Whether nobody has said which targets there are: no option, no key, no file.
+pub fn is_missing(options: &Options, config: &Config, environment: &Environment) -> bool {
+    options.host.is_empty()
+        && options.roster.is_none()
+        && options.roster_file.is_none()
+        && config.text("roster").is_none()
+        && config.text("roster_file").is_none()
+        && !config.path("roster", environment).exists()
+}
+
 fn complete(entry: &mut Entry, options: &Options, password: Option<&Secret>, sudo: Option<&Secret>) {
     if entry.password.is_none() {
         entry.password = password.cloned();

@@ -217,6 +217,7 @@ impl Session {
             peer: Rules::parse(&config.map("peer")?).map_err(|error| Failure::caused(&error))?,
             receive,
             extent: |call| if catalog::is_small(call) { Extent::Small } else { Extent::Whole },
+            own: crate::local::answer,
             user: context.environment.person.name.clone(),
         };
         Ok(Session { controller: Arc::new(controller) })

@@ -4,8 +4,13 @@ use rocksalt_core::call::RUNS;
 use rocksalt_core::record::{JobRecord, Kept, ReturnRecord};
 use rocksalt_core::{Event, JobId, Map, Value, json};
 
+use crate::own_events;
+
 /// A job was taken: the bare tag of old, and the one of today.
 pub fn new(job: &JobRecord) -> Vec<Event> {
+    if let Some(event) = own_events::new(job) {
+        return vec![event];
+    }
     let minions = texts(&job.targets);
     let bare = Map::from_iter([("minions".into(), minions.clone())]);
     let mut data = Map::new();
@@ -22,6 +27,9 @@ pub fn new(job: &JobRecord) -> Vec<Event> {
 
 /// A target's share is known.
 pub fn returned(job: &JobRecord, record: &ReturnRecord) -> Event {
+    if let Some(event) = own_events::returned(job, record) {
+        return event;
+    }
     let mut data = Map::new();
     data.insert("cmd", "_return");
     data.insert("id", record.target.as_str());

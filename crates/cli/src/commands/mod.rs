@@ -16,6 +16,7 @@ mod matching;
 mod pillar;
 mod render;
 pub mod run;
+mod serve;
 mod state;
 
 use std::ffi::OsString;
@@ -55,7 +56,7 @@ Examples:
 Exit codes: 0 all fine, 1 nothing was sent (usage, configuration, roster),
 2 a function failed, 3 a target was not reached, 130 interrupted.";
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct Common {
     /// Where rocksalt.yml and the roster are; default: this project's, the user's, /etc/rocksalt
     #[arg(short = 'c', long, global = true, value_name = "DIR", env = "ROCKSALT_CONFIG_DIR")]
@@ -111,6 +112,8 @@ enum Command {
     Pillar(pillar::Options),
     /// Show what a template comes to
     Render(render::Options),
+    /// Serve jobs, events and the HTTP API
+    Serve(serve::Options),
     /// Compile states and show each stage, or apply them, on this machine
     State(state::Options),
     /// Print a completion script for a shell
@@ -179,6 +182,9 @@ fn perform(cli: Cli) -> Result<ExitCode, Failure> {
         _ => {}
     }
     let environment = Environment::read();
+    if matches!(cli.command, Command::Serve(_)) {
+        serve::prepare(&cli.common, &environment)?;
+    }
     let config = Config::read(cli.common.config_dir.as_deref(), &environment, cli.common.persist);
     // Links can be looked at and closed whatever the configuration looks like.
     let config =
@@ -203,6 +209,7 @@ fn perform(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Match(options) => matching::run(context, options).await,
             Command::Pillar(options) => pillar::run(context, options).await,
             Command::Render(options) => render::run(context, options).await,
+            Command::Serve(options) => serve::run(context, options).await,
             Command::State(options) => state::run(context, options).await,
             Command::Cp(options) => cp::run(context, options).await,
             Command::Hosts(options) => hosts::run(context, options).await,

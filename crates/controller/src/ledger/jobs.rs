@@ -167,7 +167,15 @@ impl Ledger {
         let oldest = filter.since.map(|since| keys::job(JobId::at(since.saturating_sub(86_400_000_000))));
         let mut range = Range::prefix(keys::JOBS).backwards().limit(PAGE);
         range.to = keys::job(older);
-        range.from = oldest.unwrap_or(range.from).min(range.to.clone());
+        range.from = oldest.unwrap_or(range.from);
+        if let Some(prefix) = &filter.prefix {
+            if !prefix.bytes().all(|byte| byte.is_ascii_digit()) {
+                return Ok(found);
+            }
+            let fitting = Range::prefix(&format!("{}{prefix}", keys::JOBS));
+            (range.from, range.to) = (range.from.max(fitting.from), range.to.min(fitting.to));
+        }
+        range.from = range.from.min(range.to.clone());
         loop {
             let listing = self.store.range(&range).await?;
             let records = listing.pairs.iter().filter_map(|pair| minicbor::decode::<JobRecord>(&pair.value).ok());
@@ -191,7 +199,7 @@ fn stored_return(job: &JobRecord, record: &ReturnRecord) -> (Operation, Logged) 
 }
 
 /// A result that is too large becomes a text that says so, with its beginning.
-fn cut(outcome: Kept, largest: usize) -> (Kept, Option<u64>) {
+pub fn cut(outcome: Kept, largest: usize) -> (Kept, Option<u64>) {
     let Kept::Returned(mut result) = outcome else { return (outcome, None) };
     let size = minicbor::to_vec(&result.value).map_or(0, |bytes| bytes.len());
     if size <= largest {
@@ -209,7 +217,8 @@ fn cut(outcome: Kept, largest: usize) -> (Kept, Option<u64>) {
     (Kept::Returned(result), Some(size as u64))
 }
 
-fn fits(filter: &JobFilter, job: &JobRecord) -> bool {
+/// Whether a job is one of those that are looked for.
+pub fn fits(filter: &JobFilter, job: &JobRecord) -> bool {
     let any = |patterns: &[String], text: &str| {
         patterns.is_empty() || patterns.iter().any(|pattern| rocksalt_core::pattern::glob::matches(pattern, text))
     };
@@ -222,4 +231,6 @@ fn fits(filter: &JobFilter, job: &JobRecord) -> bool {
             job.metadata.as_map().and_then(|known| key.as_str().and_then(|key| known.get(key))) == Some(value)
         })
         && (!filter.running || !job.state.ended())
+        && (filter.states.is_empty() || filter.states.contains(&job.state))
+        && filter.prefix.as_ref().is_none_or(|prefix| job.id.as_str().starts_with(prefix.as_str()))
 }

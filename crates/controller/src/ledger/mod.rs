@@ -5,6 +5,7 @@
 
 mod expire;
 mod follow;
+mod import;
 mod index;
 mod jobs;
 mod keys;
@@ -20,7 +21,8 @@ use rocksalt_core::record::{EventId, Logged};
 use follow::Recent;
 pub use follow::{Follower, Heard, Told};
 use index::Index;
-pub use jobs::NewJob;
+pub(crate) use jobs::cut;
+pub use jobs::{NewJob, fits};
 use writer::{Wish, Writer};
 
 pub struct Ledger {

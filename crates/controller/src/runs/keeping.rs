@@ -9,6 +9,7 @@ use rocksalt_connect::link::Receipt;
 use rocksalt_core::call::{Problem, ProblemKind, is_harmless};
 use rocksalt_core::frame::Stream;
 use rocksalt_core::link::Stage;
+use rocksalt_core::news::JobNews;
 use rocksalt_core::record::{JobRecord, JobState, Kept, ReturnRecord};
 use rocksalt_core::Event;
 use tokio::sync::mpsc;
@@ -121,6 +122,7 @@ impl Keeping {
     async fn tell(&mut self, told: impl Iterator<Item = (String, Event)>) {
         let mut events = Vec::new();
         for (id, event) in told {
+            self.live.hub.tell(JobNews::Event { target: id.clone(), event: event.clone() });
             match event.tag.strip_prefix("warning: ") {
                 Some(text) => self.ledger.tell(job_events::warning(&self.job, &id, text, &event.data)),
                 None => events.push(job_events::from_target(&id, event)),
@@ -137,14 +139,22 @@ impl Keeping {
         let mut begun = false;
         for update in updates {
             match update {
-                Update::Begun { .. } => begun = true,
+                Update::Begun { id } => {
+                    begun = true;
+                    self.live.hub.tell(JobNews::Begun { target: id });
+                }
                 Update::Output { id, stream: Stream::Progress, bytes } => {
                     if let Some(event) = job_events::step(&self.job, &id, &bytes) {
                         self.ledger.tell(event);
                     }
+                    self.live.hub.tell(JobNews::Progress { target: id, bytes });
                 }
-                // Notes are for the operator at a terminal; they may name what is in a pillar.
-                Update::Output { .. } | Update::Note { .. } | Update::Event { .. } => {}
+                Update::Output { id, stream, bytes } => {
+                    self.live.hub.tell(JobNews::Output { target: id, stream, bytes });
+                }
+                // Only for who started it: notes may name what is in a pillar.
+                Update::Note { id, text } => self.live.hub.tell(JobNews::Note { target: id, text }),
+                Update::Event { .. } => {}
                 Update::Done { id, outcome } => match outcome {
                     // It may still run there.
                     Outcome::Unreached(failure)
@@ -228,6 +238,10 @@ impl Keeping {
                 receipt.stored();
             }
             self.tickets.lock().unwrap_or_else(PoisonError::into_inner).remove(&record.target);
+        }
+        records.iter().for_each(|record| self.live.hub.tell(JobNews::Done(record.clone())));
+        if end {
+            self.live.hub.tell(JobNews::Ended(self.job.clone()));
         }
         self.live.add(records);
     }

@@ -1,11 +1,12 @@
 //! [`Live`]: a job that is under way, as those see it who wait for it or stop it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rocksalt_core::record::ReturnRecord;
 use tokio::sync::watch;
 
 use crate::job::Stopper;
+use crate::watching::Hub;
 
 /// More than so much of a job's returns is read from the store again.
 const BYTES: usize = 8 << 20;
@@ -16,6 +17,8 @@ const SMALL: usize = 64 << 10;
 #[derive(Default)]
 pub struct Live {
     pub stopper: Stopper,
+    /// What those hear who watch it.
+    pub hub: Arc<Hub>,
     returns: Mutex<Returns>,
     ended: watch::Sender<bool>,
 }

@@ -12,20 +12,22 @@ mod recover;
 mod wanted;
 mod work;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rocksalt_backends::store;
+use rocksalt_core::link::{Failure, Stage};
 use rocksalt_core::record::{JobRecord, JobState, ReturnRecord};
 use rocksalt_core::request::Run;
 use rocksalt_core::target::{self, Kind};
-use rocksalt_core::{Call, JobId, Value};
+use rocksalt_core::{Call, JobId, masking};
 
 use crate::Controller;
 use crate::job::How;
 use crate::ledger::{Ledger, NewJob};
 use crate::slots::{Slots, exclusive, queues};
+use crate::watching::Watcher;
 use live::Live;
 use work::{Turns, Work};
 
@@ -66,6 +68,9 @@ pub enum Error {
     Batch(String),
     #[error("there is a job {0} already")]
     Taken(JobId),
+    /// What was checked is not what is meant now. Nothing is stored, nothing is sent.
+    #[error("the target means more than was allowed a moment ago: {}", .0.join(", "))]
+    Beyond(Vec<String>),
     #[error(transparent)]
     Store(#[from] store::Error),
 }
@@ -80,14 +85,26 @@ impl Runs {
     }
 
     /// Starts a job, and answers once its record is stored. `None`: it means no target.
+    /// `only` are the targets that were found allowed; it runs on no other.
     pub async fn start(
         self: &Arc<Runs>,
         controller: &Arc<Controller>,
         run: Run,
         user: &str,
+        only: Option<&BTreeSet<String>>,
     ) -> Result<Option<JobRecord>, Error> {
         let target = wanted::target(&run)?;
-        let mut entries = controller.select(&target).await?.entries;
+        let selection = controller.select(&target).await?;
+        let mut entries = selection.entries;
+        let mut unknown = selection.unknown;
+        if let Some(only) = only {
+            let beyond = entries.iter().map(|entry| &entry.id).filter(|id| !only.contains(*id));
+            let beyond: Vec<String> = beyond.cloned().collect();
+            if !beyond.is_empty() {
+                return Err(Error::Beyond(beyond));
+            }
+            unknown.retain(|(entry, _)| only.contains(&entry.id));
+        }
         if let Some(count) = run.subset {
             entries = wanted::subset(entries, count);
         }
@@ -95,36 +112,42 @@ impl Runs {
             Kind::List => wanted::names(&target.text).filter(|id| controller.roster.get(id).is_none()).collect(),
             _ => Vec::new(),
         };
-        if entries.is_empty() && missing.is_empty() {
+        if entries.is_empty() && missing.is_empty() && unknown.is_empty() {
             return Ok(None);
         }
         let exclusive = exclusive(&run.function, &run.kwargs);
         let how = How {
             batch: run.batch.as_deref().map(|text| wanted::batch(text, entries.len())).transpose()?,
-            timeout: run.timeout.map(Duration::from_secs),
-            progress: exclusive && wants_steps(controller, &run),
+            batch_wait: Duration::try_from_secs_f64(run.batch_wait).unwrap_or_default(),
+            timeout: run.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            failhard: run.failhard,
+            stream: run.stream,
+            progress: exclusive,
             ..How::default()
         };
         let queue = run.queue || queues(&run.kwargs);
         let call = Call { args: run.args.clone(), kwargs: run.kwargs.clone(), ..Call::new(run.function.as_str()) };
         let call = if exclusive && queue { call.kwarg("queue", true) } else { call };
         let id = run.job.or_else(|| exclusive.then(|| self.ledger.new_id()));
+        // What is kept and told has no secrets in it (rule R13).
+        let (args, kwargs) = masking::mask(&run.function, &run.args, &run.kwargs);
         let new = NewJob {
             id,
             function: run.function,
-            args: run.args,
-            kwargs: run.kwargs,
+            args,
+            kwargs,
             target: run.target,
             target_kind: target.kind.name().to_owned(),
-            targets: entries.iter().map(|entry| entry.id.clone()).collect(),
+            targets: entries.iter().chain(unknown.iter().map(|(entry, _)| entry)).map(|entry| entry.id.clone()).collect(),
             missing,
             user: user.to_owned(),
             metadata: run.metadata,
         };
-        let turns = match id.filter(|_| exclusive) {
+        let mut turns = match id.filter(|_| exclusive) {
             Some(id) => Turns::ask(&self.slots, entries, id, queue),
             None => Turns::free(entries),
         };
+        turns.unreached = unknown.into_iter().map(|(entry, failure)| (entry.id, not_asked(failure))).collect();
         let state = if turns.all_wait() { JobState::Queued } else { JobState::Running };
         let Some(job) = self.ledger.begin(new, state).await? else {
             return Err(Error::Taken(id.unwrap_or_else(|| JobId::at(0))));
@@ -148,6 +171,15 @@ impl Runs {
             }
         }
         self.ledger.returns(job).await
+    }
+
+    /// What a job does, as it does it, whoever runs it; `None` if there is no such job.
+    pub async fn watch(&self, job: JobId) -> Result<Option<Watcher>, store::Error> {
+        let live = self.live(job);
+        if live.is_none() && self.ledger.job(job).await?.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Watcher::new(Arc::clone(&self.ledger), job, live.map(|live| Arc::clone(&live.hub)))))
     }
 
     /// Stops a job: what it started gets SIGTERM, or SIGKILL at once; false if it doesn't run here.
@@ -233,8 +265,9 @@ impl Runs {
     }
 }
 
-/// Whether each step of a run is told as an event (Salt's `state_events`).
-fn wants_steps(controller: &Controller, run: &Run) -> bool {
-    let flag = |value: Option<&Value>| value.map(Value::truth);
-    flag(run.kwargs.get("state_events")).or(flag(controller.options.get("state_events"))).unwrap_or(false)
+/// A target may or may not be meant, and can't be asked.
+fn not_asked(failure: Failure) -> Failure {
+    // Nothing was begun there, so nobody need be asked what became of it.
+    let stage = if failure.stage == Stage::Link { Stage::Agent } else { failure.stage };
+    Failure { stage, text: format!("its grains are not known, and it can't be asked: {}", failure.text), ..failure }
 }

@@ -11,7 +11,7 @@ use rocksalt_core::request::JobFilter;
 use super::Runs;
 use super::keeping::Keeping;
 use super::live::Live;
-use crate::Controller;
+use crate::{Controller, own_events};
 use crate::slots::exclusive;
 
 impl Runs {
@@ -55,6 +55,9 @@ fn sort(job: &JobRecord, returned: &HashSet<String>) -> (Vec<(String, Kept)>, Ve
     let missing: Vec<String> = job.targets.iter().filter(|id| !returned.contains(*id)).cloned().collect();
     let outcome = match job.state {
         JobState::Queued => Kept::Skipped("it waited in line when the controller went down, and was not begun".into()),
+        _ if own_events::tag(&job.function, job.id).is_some() => {
+            Kept::Lost("the controller went down while it worked on it".into())
+        }
         _ if is_harmless(&job.function) => {
             Kept::Lost("the controller went down meanwhile, and targets keep nothing of functions that only look".into())
         }

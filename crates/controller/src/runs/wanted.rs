@@ -34,13 +34,15 @@ pub fn batch(text: &str, targets: usize) -> Result<usize, Error> {
     Ok(count.max(1))
 }
 
-/// Some of them, others each time.
-pub fn subset(mut entries: Vec<Entry>, count: usize) -> Vec<Entry> {
+/// Some of them, others each time, in the order in which they were.
+pub fn subset(entries: Vec<Entry>, count: usize) -> Vec<Entry> {
     use std::hash::{BuildHasher, RandomState};
     let random = RandomState::new();
-    entries.sort_by_cached_key(|entry| random.hash_one(&entry.id));
-    entries.truncate(count);
-    entries
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    order.sort_by_cached_key(|place| random.hash_one(place));
+    let taken: std::collections::HashSet<usize> = order.into_iter().take(count).collect();
+    let mut place = 0..;
+    entries.into_iter().filter(|_| place.next().is_some_and(|place| taken.contains(&place))).collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rocksalt_core::call::{Problem, ProblemKind, Return};
+use rocksalt_core::link::Failure;
 use rocksalt_core::record::JobRecord;
 use rocksalt_core::roster::Entry;
 use rocksalt_core::{Call, JobId, Value};
@@ -31,6 +32,8 @@ pub struct Turns {
     pub ready: Vec<Entry>,
     pub waiting: Vec<(Entry, Ticket)>,
     pub refused: Vec<(String, JobId)>,
+    /// Those of whom it is known that they can't be reached.
+    pub unreached: Vec<(String, Failure)>,
     /// Of those that can begin, where they must have their target for themselves.
     pub tickets: HashMap<String, Ticket>,
 }
@@ -60,7 +63,7 @@ impl Turns {
     }
 
     pub fn all_wait(&self) -> bool {
-        self.ready.is_empty() && self.refused.is_empty() && !self.waiting.is_empty()
+        self.ready.is_empty() && !self.waiting.is_empty()
     }
 }
 
@@ -79,6 +82,9 @@ pub async fn work(runs: Arc<Runs>, controller: Arc<Controller>, work: Work) {
     let part = Part { controller, job: job.id, call, how, answers, updates, stopper };
     for (id, holder) in turns.refused {
         part.done(id, Outcome::Returned(busy(&job.function, holder)));
+    }
+    for (id, failure) in turns.unreached {
+        part.done(id, Outcome::Unreached(failure));
     }
     if let Ok(mut tickets) = tickets.lock() {
         tickets.extend(turns.tickets);

@@ -1,5 +1,6 @@
 //! The doors over HTTP: Salt's API and our own.
 
+pub mod routes;
 mod salt;
 mod v1;
 
@@ -68,6 +69,8 @@ pub struct Peer {
     pub address: Option<IpAddr>,
     /// The name in a client certificate that was checked, or `None`.
     pub certificate: Option<String>,
+    /// Whether nobody can listen on the way.
+    pub tls: bool,
     /// Who it is, on the unix socket.
     pub local: Option<Caller>,
 }

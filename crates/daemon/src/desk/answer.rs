@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use rocksalt_controller::ledger::Follower;
+use rocksalt_controller::watching::Watcher;
 use rocksalt_core::record::{EventId, JobRecord, ReturnRecord};
 use rocksalt_core::{JobId, Value};
+
+use super::Known;
 
 pub enum Answer {
     /// The record is stored, and it is under way.
@@ -15,6 +18,8 @@ pub enum Answer {
         job: Box<JobRecord>,
         returns: Vec<ReturnRecord>,
     },
+    /// Read on from it until it says that the job has ended.
+    Watching(Box<Watcher>),
     Jobs(Vec<Arc<JobRecord>>),
     /// What a runner or a wheel function did.
     Ran(Ran),
@@ -23,6 +28,8 @@ pub enum Answer {
         follower: Box<Follower>,
         tags: Vec<String>,
     },
+    /// The roster's targets, with what is known of each.
+    Targets(Vec<Known>),
     /// An event is in the log.
     Logged(EventId),
     Value(Value),

@@ -81,7 +81,7 @@ mod virtualenv;
 mod x509;
 
 pub use from_template::from_template;
-pub use function::{Entry, Function, NAMED, Outcome, entry};
+pub use function::{Entry, Function, NAMED, Outcome, bind, entry};
 pub use in_place::{Changed, changed, changes_in_place};
 pub use rocksalt_core::touches::{Thing, Touches};
 pub use state::{Bound, Decision, Described, Join, State, StateEntry, Step, state};
