@@ -1,22 +1,25 @@
 //! `memory`: a store that goes with its process; for tests, and for commands that keep nothing.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 
-use super::history::History;
+use super::history::{Bounds, History};
+use super::watch::Source;
 use super::{
-    Change, Committed, Condition, Error, Lease, LeaseId, Listing, Operation, Pair, Range, Revision, Store, Transaction,
+    Change, Committed, Error, Lease, LeaseId, Limits, Listing, Operation, Pair, Range, Revision, Store, Transaction,
     Watch,
 };
 
-#[derive(Default)]
+/// Those of `disk`, so that what works here works there.
+const LIMITS: Limits = super::disk::LIMITS;
+
 pub struct Memory(Arc<Mutex<State>>);
 
-#[derive(Default)]
 struct State {
     revision: Revision,
     pairs: BTreeMap<String, (Pair, Option<LeaseId>)>,
@@ -25,24 +28,44 @@ struct State {
     history: History,
 }
 
+impl Default for Memory {
+    fn default() -> Memory {
+        Memory(Arc::new(Mutex::new(State {
+            revision: 0,
+            pairs: BTreeMap::new(),
+            leases: HashMap::new(),
+            last_lease: 0,
+            history: History::new(0, Bounds::default()),
+        })))
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        self.state().history.close();
+    }
+}
+
 impl Memory {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    fn commit(&mut self, transaction: Transaction) -> Committed {
-        let at = |key: &str| self.pairs.get(key).map(|(pair, _)| pair.modified);
-        let holds = transaction.conditions.iter().all(|condition| match condition {
-            Condition::Absent { key } => at(key).is_none(),
-            Condition::At { key, revision } => at(key) == Some(*revision),
-        });
+    fn commit(&mut self, transaction: Transaction) -> Result<Committed, Error> {
+        let at = |key: &str| Ok::<_, Infallible>(self.pairs.get(key).map(|(pair, _)| pair.modified));
+        let Ok(holds) = transaction.holds(at);
         if !holds {
-            return Committed::Conflict;
+            return Ok(Committed::Conflict);
         }
         if transaction.changes.is_empty() {
-            return Committed::Done(self.revision);
+            return Ok(Committed::Done(self.revision));
+        }
+        let gone = |lease: &LeaseId| !self.leases.contains_key(lease);
+        let under = |change: &Operation| matches!(change, Operation::Put { lease: Some(lease), .. } if gone(lease));
+        if transaction.changes.iter().any(under) {
+            return Err(Error::LeaseGone);
         }
         self.revision += 1;
         let revision = self.revision;
@@ -62,8 +85,8 @@ impl State {
                 }
             }
         }
-        self.history.add(revision, changes);
-        Committed::Done(revision)
+        self.history.add([(revision, changes)]);
+        Ok(Committed::Done(revision))
     }
 }
 
@@ -75,7 +98,7 @@ impl Store for Memory {
 
     async fn range(&self, range: &Range) -> Result<Listing, Error> {
         let state = self.state();
-        if range.from >= range.to {
+        if range.is_empty() {
             return Ok(Listing { revision: state.revision, ..Listing::default() });
         }
         let found = state.pairs.range(range.from.clone()..range.to.clone());
@@ -91,7 +114,8 @@ impl Store for Memory {
     }
 
     async fn commit(&self, transaction: Transaction) -> Result<Committed, Error> {
-        Ok(self.state().commit(transaction))
+        let transaction = transaction.settled(LIMITS)?;
+        self.state().commit(transaction)
     }
 
     async fn lease(&self, _: Duration) -> Result<Lease, Error> {
@@ -114,14 +138,17 @@ impl Store for Memory {
     }
 
     async fn watch(&self, prefix: &str, after: Revision) -> Result<Watch, Error> {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        self.state().history.watch(prefix, after, sender);
-        Ok(Watch(receiver))
+        Ok(Watch(Source::History(self.state().history.watch(prefix, after))))
     }
 
     async fn compact(&self, before: Revision) -> Result<(), Error> {
-        self.state().history.compact(before);
+        let state = self.state();
+        state.history.skip_to(before.saturating_sub(1).min(state.revision));
         Ok(())
+    }
+
+    fn limits(&self) -> Limits {
+        LIMITS
     }
 }
 
@@ -135,6 +162,7 @@ fn end(state: &Weak<Mutex<State>>, lease: LeaseId) {
         state.pairs.iter().filter(|(_, (_, under))| *under == Some(lease)).map(|(key, _)| key.clone()).collect();
     if !under.is_empty() {
         let changes = under.into_iter().map(|key| Operation::Delete { key }).collect();
-        state.commit(Transaction { changes, ..Transaction::default() });
+        // Without conditions and leases nothing can keep it from being done.
+        let _ = state.commit(Transaction { changes, ..Transaction::default() });
     }
 }
