@@ -8,6 +8,7 @@ use rocksalt_connect::link::{Answers, Receipt, Request};
 use rocksalt_core::call::{Problem, ProblemKind, Return, is_harmless};
 use rocksalt_core::frame::Stream;
 use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::record::Kept;
 use rocksalt_core::roster::Entry;
 use rocksalt_core::{Call, Event, JobId, Value};
 use tokio::sync::{mpsc, watch};
@@ -78,6 +79,17 @@ pub enum Outcome {
 impl Outcome {
     pub fn success(&self) -> bool {
         matches!(self, Outcome::Returned(result) if result.success())
+    }
+
+    /// As it is kept.
+    pub fn kept(self) -> Kept {
+        match self {
+            Outcome::Returned(result) => Kept::Returned(result),
+            Outcome::Unreached(failure) => {
+                Kept::Unreached { stage: failure.stage.name().to_owned(), text: failure.text, hint: failure.hint }
+            }
+            Outcome::Skipped(why) => Kept::Skipped(why.to_owned()),
+        }
     }
 }
 

@@ -8,16 +8,22 @@ mod check;
 mod completions;
 mod cp;
 mod doc;
+mod events;
 mod hosts;
 mod init;
+mod jobs;
 mod links;
 mod man;
 mod matching;
 mod pillar;
 mod render;
 pub mod run;
+<<<<<<< HEAD
 mod serve;
 mod state;
+=======
+pub mod state;
+>>>>>>> cli5
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -51,6 +57,7 @@ Examples:
   rocksalt --host root@10.0.0.5 '*' grains.items
   rocksalt apply 'web*' nginx --test     what would these states change?
   rocksalt doc cmd.run                   what a function does and takes
+  rocksalt jobs                          what was run, and what came of it
   rocksalt hosts --check                 how far does one get, and what is in the way?
 
 Exit codes: 0 all fine, 1 nothing was sent (usage, configuration, roster),
@@ -73,6 +80,10 @@ pub struct Common {
     /// Seconds that connections stay up after the command; 0 closes them at its end
     #[arg(long, global = true, value_name = "SECONDS")]
     pub persist: Option<u64>,
+
+    /// Run without the daemon, even if one runs (also: ROCKSALT_DAEMON=off)
+    #[arg(long, global = true)]
+    pub no_daemon: bool,
 
     /// Colours even where it isn't a terminal
     #[arg(long, global = true, visible_alias = "force-color", overrides_with = "no_colour")]
@@ -100,10 +111,14 @@ enum Command {
     Cp(cp::Options),
     /// Show what functions do and take
     Doc(doc::Options),
+    /// Show the daemon's events, or put one in
+    Events(events::Options),
     /// List the targets of the roster, or check how far one gets with each
     Hosts(hosts::Options),
     /// Write a small, commented project
     Init(init::Options),
+    /// Find jobs, show their results, watch, stop and repeat them
+    Jobs(jobs::Options),
     /// Show the connections that are up, or close them
     Links(links::Options),
     /// Say whether target expressions mean this machine
@@ -212,6 +227,8 @@ fn perform(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Serve(options) => serve::run(context, options).await,
             Command::State(options) => state::run(context, options).await,
             Command::Cp(options) => cp::run(context, options).await,
+            Command::Events(options) => events::run(context, options).await,
+            Command::Jobs(options) => jobs::run(context, options).await,
             Command::Hosts(options) => hosts::run(context, options).await,
             Command::Links(options) => links::run(context, options).await,
             Command::Keeper => keeper::serve(&context.environment, &context.config).await.map(|()| ExitCode::SUCCESS),

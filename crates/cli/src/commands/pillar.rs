@@ -9,7 +9,7 @@ use super::Context;
 use super::state::{self, Compiling};
 use crate::failure::{Failure, Kind};
 use crate::say::say;
-use crate::session::Printing;
+use crate::printing::Printing;
 use crate::this_machine::ThisMachine;
 
 /// Shows the pillar as this machine gets it. For others: `rocksalt TARGET pillar.items`.

@@ -10,7 +10,7 @@ use super::Context;
 use super::state;
 use crate::failure::{Failure, Kind};
 use crate::say::say;
-use crate::session::Printing;
+use crate::printing::Printing;
 use crate::this_machine::ThisMachine;
 
 /// Renders files as templates, with this machine's grains and pillar (or those given).

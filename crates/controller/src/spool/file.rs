@@ -9,10 +9,10 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use rocksalt_core::JobId;
-use rocksalt_core::record::{JobRecord, JobState, Kept, ReturnRecord};
+use rocksalt_core::record::{JobRecord, JobState, ReturnRecord};
 
 use super::process::Process;
-use crate::{job_events, ledger};
+use crate::ledger;
 
 const MAGIC: &[u8; 8] = b"RSJOB\0\0\x01";
 const HEAD: usize = 32;
@@ -57,11 +57,13 @@ impl Entry {
         Ok(Entry { job, file, process, largest_return })
     }
 
-    pub fn returned(&mut self, target: &str, outcome: Kept, ended: u64) -> io::Result<()> {
-        let (outcome, cut_from) = ledger::cut(outcome, self.largest_return);
-        let outputter = job_events::outputter(&self.job.function).map(str::to_owned);
-        let record = ReturnRecord { target: target.to_owned(), outcome, ended, outputter, cut_from };
-        self.file.write_all(&framed(&record))
+    pub fn returned(&mut self, record: &ReturnRecord) -> io::Result<()> {
+        let bytes = framed(record);
+        if bytes.len() <= self.largest_return {
+            return self.file.write_all(&bytes);
+        }
+        let (outcome, cut_from) = ledger::cut(record.outcome.clone(), self.largest_return);
+        self.file.write_all(&framed(&ReturnRecord { outcome, cut_from, ..record.clone() }))
     }
 
     pub fn end(mut self, state: JobState, ended: u64) -> io::Result<()> {

@@ -39,26 +39,38 @@ fn job(micros: u64) -> JobRecord {
     }
 }
 
-fn fine(value: impl Into<Value>) -> Kept {
-    Kept::Returned(Return { value: value.into(), retcode: 0, problem: None })
+fn fine(target: &str, value: impl Into<Value>, ended: u64) -> ReturnRecord {
+    let outcome = Kept::Returned(Return { value: value.into(), retcode: 0, problem: None });
+    ReturnRecord { target: target.into(), outcome, ended, outputter: None, cut_from: None }
 }
 
 #[test]
 fn a_job_is_known_while_it_runs_and_after_it_ended() {
     let (spool, _directory) = spool("runs");
     let mut entry = spool.begin(job(1000), true).expect("kept");
-    entry.returned("a", fine(true), 2000).expect("kept");
+    entry.returned(&fine("a", true, 2000)).expect("kept");
     let seen = spool.job(JobId::at(1000)).expect("read").expect("it is there");
     assert_eq!(seen.job.state, JobState::Running);
     assert_eq!(seen.process, Some(Process::own()));
     assert_eq!(seen.missing().collect::<Vec<_>>(), ["b"]);
-    entry.returned("b", fine(1), 3000).expect("kept");
+    entry.returned(&fine("b", 1, 3000)).expect("kept");
     entry.end(JobState::Done, 4000).expect("kept");
     let seen = spool.job(JobId::at(1000)).expect("read").expect("it is there");
     assert_eq!((seen.job.state, seen.job.ended, seen.process), (JobState::Done, Some(4000), None));
     assert_eq!(seen.returns.iter().map(|record| record.target.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     let mode = fs::metadata(spool.path(JobId::at(1000))).expect("it is there").mode();
     assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_result_that_is_too_large_says_so() {
+    let (mut spool, _directory) = spool("large");
+    spool.largest_return = 100;
+    let mut entry = spool.begin(job(1000), true).expect("kept");
+    entry.returned(&fine("a", "x".repeat(1000), 1)).expect("kept");
+    let seen = spool.job(JobId::at(1000)).expect("read").expect("it is there");
+    assert!(seen.returns[0].cut_from.is_some_and(|size| size >= 1000), "{:?}", seen.returns);
+    assert!(fs::metadata(spool.path(JobId::at(1000))).expect("it is there").len() < 800);
 }
 
 #[test]
@@ -74,7 +86,7 @@ fn two_jobs_of_one_microsecond_have_two_ids() {
 fn a_job_whose_process_died_is_lost() {
     let (spool, _directory) = spool("lost");
     let mut entry = spool.begin(job(1000), true).expect("kept");
-    entry.returned("a", fine(true), 2000).expect("kept");
+    entry.returned(&fine("a", true, 2000)).expect("kept");
     let path = spool.path(entry.job.id);
     drop(entry);
     let mut bytes = fs::read(&path).expect("it is there");
@@ -92,7 +104,7 @@ fn a_job_whose_process_died_is_lost() {
 fn a_file_that_was_cut_off_or_is_no_job_harms_nobody() {
     let (spool, _directory) = spool("cut");
     let mut entry = spool.begin(job(1000), true).expect("kept");
-    entry.returned("a", fine("long enough to be cut"), 2000).expect("kept");
+    entry.returned(&fine("a", "long enough to be cut", 2000)).expect("kept");
     entry.end(JobState::Done, 3000).expect("kept");
     let path = spool.path(JobId::at(1000));
     let whole = fs::read(&path).expect("it is there");
@@ -152,7 +164,7 @@ async fn a_daemon_takes_them_over_once() {
     let (spool, _directory) = spool("import");
     let running = spool.begin(job(1), true).expect("kept");
     let mut entry = spool.begin(job(1000), true).expect("kept");
-    entry.returned("a", fine(true), 2000).expect("kept");
+    entry.returned(&fine("a", true, 2000)).expect("kept");
     entry.end(JobState::Done, 3000).expect("kept");
     let settings = Settings {
         now: || 5000,
