@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use rocksalt_backends::store::Error;
 use rocksalt_connect::link::Receipt;
+use rocksalt_core::Event;
 use rocksalt_core::call::{Problem, ProblemKind, is_harmless};
 use rocksalt_core::frame::Stream;
 use rocksalt_core::link::Stage;
 use rocksalt_core::news::JobNews;
 use rocksalt_core::record::{JobRecord, JobState, Kept, ReturnRecord};
-use rocksalt_core::Event;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -157,9 +157,7 @@ impl Keeping {
                 Update::Event { .. } => {}
                 Update::Done { id, outcome } => match outcome {
                     // It may still run there.
-                    Outcome::Unreached(failure)
-                        if failure.stage == Stage::Link && !is_harmless(&self.job.function) =>
-                    {
+                    Outcome::Unreached(failure) if failure.stage == Stage::Link && !is_harmless(&self.job.function) => {
                         let otherwise = Some(kept(Outcome::Unreached(failure)));
                         self.recall(id, otherwise);
                     }

@@ -138,7 +138,11 @@ impl Runs {
             kwargs,
             target: run.target,
             target_kind: target.kind.name().to_owned(),
-            targets: entries.iter().chain(unknown.iter().map(|(entry, _)| entry)).map(|entry| entry.id.clone()).collect(),
+            targets: entries
+                .iter()
+                .chain(unknown.iter().map(|(entry, _)| entry))
+                .map(|entry| entry.id.clone())
+                .collect(),
             missing,
             user: user.to_owned(),
             metadata: run.metadata,

@@ -11,8 +11,8 @@ use rocksalt_core::request::JobFilter;
 use super::Runs;
 use super::keeping::Keeping;
 use super::live::Live;
-use crate::{Controller, own_events};
 use crate::slots::exclusive;
+use crate::{Controller, own_events};
 
 impl Runs {
     /// Takes up the jobs that this controller left unfinished when it went; how many. To be called before anything new
@@ -58,9 +58,9 @@ fn sort(job: &JobRecord, returned: &HashSet<String>) -> (Vec<(String, Kept)>, Ve
         _ if own_events::tag(&job.function, job.id).is_some() => {
             Kept::Lost("the controller went down while it worked on it".into())
         }
-        _ if is_harmless(&job.function) => {
-            Kept::Lost("the controller went down meanwhile, and targets keep nothing of functions that only look".into())
-        }
+        _ if is_harmless(&job.function) => Kept::Lost(
+            "the controller went down meanwhile, and targets keep nothing of functions that only look".into(),
+        ),
         _ => return (Vec::new(), missing),
     };
     (missing.into_iter().map(|id| (id, outcome.clone())).collect(), Vec::new())
