@@ -101,3 +101,6 @@ pub fn routes() -> Vec<Route> {
 pub fn document() -> &'static Json {
     &DOCUMENT
 }
+
+#[cfg(test)]
+mod tests;
