@@ -27,13 +27,13 @@ pub struct Options {
     verb: Option<Verb>,
 
     #[command(flatten)]
-    list: list::Options,
+    list: list::Listing,
 }
 
 #[derive(Subcommand)]
 enum Verb {
     /// List jobs, the newest first
-    List(list::Options),
+    List(list::Listing),
     /// Show a job and its results
     Show(show::Options),
     /// Follow a job to its end, as if it had been started here
