@@ -1,5 +1,6 @@
 //! The doors over HTTP: Salt's API and our own.
 
+mod around;
 pub mod event_texts;
 pub mod routes;
 pub mod salt;
@@ -82,5 +83,5 @@ pub struct Peer {
 
 /// Every route, with its layers.
 pub fn router(api: Arc<Api>) -> Router {
-    Router::new().merge(salt::router(&api)).nest("/v1", v1::router()).with_state(api)
+    around::all(Router::new().merge(salt::router(&api)).nest(v1::BASE, v1::router()).with_state(api))
 }

@@ -108,8 +108,9 @@ fn print(jobs: &[JobRecord], width: usize) {
         .map(|place| rows.iter().map(|row| row[place].chars().count()).max().unwrap_or(0).max(heading[place].len()) + 2)
         .sum();
     let rest = width.saturating_sub(taken).max(10);
-    let rows = rows.into_iter().zip(jobs).map(|([id, state, user, target], job)| {
-        [id, state, user, target, short(&arguments::show(&call(job)), rest)]
-    });
+    let rows = rows
+        .into_iter()
+        .zip(jobs)
+        .map(|([id, state, user, target], job)| [id, state, user, target, short(&arguments::show(&call(job)), rest)]);
     table::print(heading, rows);
 }

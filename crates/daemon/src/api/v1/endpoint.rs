@@ -37,8 +37,8 @@ pub struct Endpoint {
     pub example: Option<Json>,
     /// Records can be had instead of JSON.
     pub records: bool,
-    /// Writes its schemas.
-    pub shape: fn(&mut SchemaGenerator) -> Shape,
+    /// Writes its schemas: of what goes in, and of what comes out.
+    pub shape: fn(&mut SchemaGenerator, &mut SchemaGenerator) -> Shape,
     how: How,
     work: Arc<Work>,
 }
@@ -206,13 +206,16 @@ fn takes_body<B: JsonSchema>() -> bool {
     B::schema_name() != Nothing::schema_name()
 }
 
-fn shape<P: Input, Q: Input, B: Input, A: Answers>(generator: &mut SchemaGenerator) -> Shape {
+fn shape<P: Input, Q: Input, B: Input, A: Answers>(
+    inputs: &mut SchemaGenerator,
+    outputs: &mut SchemaGenerator,
+) -> Shape {
     // What comes in may be left out where it has a default; what goes out is always there.
-    let body = takes_body::<B>().then(|| generator.subschema_for::<B>().to_value());
+    let body = takes_body::<B>().then(|| inputs.subschema_for::<B>().to_value());
     Shape {
         path: schema_for!(P).to_value(),
         query: schema_for!(Q).to_value(),
         body,
-        answer: A::described(generator),
+        answer: A::described(outputs),
     }
 }

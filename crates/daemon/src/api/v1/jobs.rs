@@ -372,7 +372,7 @@ impl Input for Rerun {}
 
 pub async fn rerun(asked: Asked<JobPath, Nothing, Rerun>) -> Result<Reply<Job, 202>, Fault> {
     let (job, returns) = shown(asked.answer(Request::ShowJob(asked.path.jid.0)).await?)?;
-    if masking::masked(&job.args, &job.kwargs) {
+    if job.args.iter().chain(job.kwargs.iter().map(|(_, value)| value)).any(holds_secret) {
         return Err(Fault::invalid("the job had secret arguments, which are not kept").hint("start it anew with them"));
     }
     let (target, target_kind) = match asked.body.failed {
@@ -396,6 +396,16 @@ pub async fn rerun(asked: Asked<JobPath, Nothing, Rerun>) -> Result<Reply<Job, 2
         Answer::Started(job) => Ok(Reply::new(Job::of(&job, true)).or_records(asked.cbor, || *job)),
         Answer::Nobody => Err(Fault::no_targets("no target fits any more")),
         _ => Err(Fault::internal()),
+    }
+}
+
+/// Whether something was replaced before it was stored.
+fn holds_secret(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(masking::MASK),
+        Value::List(items) => items.iter().any(holds_secret),
+        Value::Map(map) => map.iter().any(|(_, value)| holds_secret(value)),
+        _ => false,
     }
 }
 

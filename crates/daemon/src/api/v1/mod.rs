@@ -80,7 +80,7 @@ fn endpoints() -> Vec<Endpoint> {
         Endpoint::new(get.clone(), "/events", "Events of the log", events::page),
         Endpoint::new(post, "/events", "Put an event into the log", events::fire)
             .example(json!({"tag": "my/deploy", "data": {"version": 7}})),
-        Endpoint::new(get.clone(), "/events/stream", "Events as they come", events::stream),
+        Endpoint::new(get.clone(), "/events/stream", "Events as they come", events::listen),
         Endpoint::new(get, "/access/explain", "Why somebody may do something, or may not", access::explain),
     ]
 }

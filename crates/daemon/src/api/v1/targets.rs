@@ -1,16 +1,15 @@
 //! The targets that the asker may see.
 
-use rocksalt_core::Map;
 use rocksalt_core::pattern::glob::Glob;
 use rocksalt_core::request::Request;
+use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::asked::{Asked, Input, Nothing};
 use super::fault::Fault;
 use super::reply::Reply;
-use crate::desk::{Answer, Known};
-use crate::presence::State;
+use crate::desk::Answer;
 
 /// Which targets.
 #[derive(Deserialize, JsonSchema)]
@@ -67,9 +66,10 @@ pub struct Target {
     last_seen: Option<f64>,
     /// Why it is down.
     why: Option<String>,
-    /// As they were gathered last; left out where they were not asked for, `null` if they never were gathered.
+    /// As they were gathered last; left out where they were not asked for, empty if they never were gathered or the
+    /// asker may not have them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    grains: Option<Option<Map>>,
+    grains: Option<Map>,
 }
 
 /// Some of the targets, by their ids' order.
@@ -81,50 +81,55 @@ pub struct TargetPage {
 }
 
 pub async fn list(asked: Asked<Nothing, Filter, Nothing>) -> Result<Reply<TargetPage>, Fault> {
-    let Answer::Targets(known) = asked.answer(Request::Targets).await? else { return Err(Fault::internal()) };
+    let known = known(&asked).await?;
     let filter = asked.query;
     let pattern = filter.id.as_deref().map(Glob::new);
-    let mut known: Vec<Known> = known
-        .into_iter()
-        .filter(|known| pattern.as_ref().is_none_or(|pattern| pattern.matches(&known.id)))
-        .filter(|known| filter.up.is_none_or(|up| is_up(known) == Some(up)))
-        .filter(|known| filter.after.as_ref().is_none_or(|after| known.id > *after))
-        .collect();
-    known.sort_by(|a, b| a.id.cmp(&b.id));
-    let more = known.len() > filter.limit;
-    known.truncate(filter.limit);
-    let next = if more { known.last().map(|known| known.id.clone()) } else { None };
-    let targets = known.into_iter().map(|known| target(known, filter.grains)).collect();
+    let mut fitting = known
+        .iter()
+        .filter_map(Value::as_map)
+        .map(|known| target(known, filter.grains))
+        .filter(|target| pattern.as_ref().is_none_or(|pattern| pattern.matches(&target.id)))
+        .filter(|target| filter.up.is_none_or(|up| target.up == Some(up)))
+        .filter(|target| filter.after.as_ref().is_none_or(|after| target.id > *after));
+    let targets: Vec<Target> = fitting.by_ref().take(filter.limit).collect();
+    let next = if fitting.next().is_some() { targets.last().map(|last| last.id.clone()) } else { None };
     Ok(Reply::new(TargetPage { targets, next }))
 }
 
 pub async fn one(asked: Asked<TargetPath, Nothing, Nothing>) -> Result<Reply<Target>, Fault> {
-    let Answer::Targets(known) = asked.answer(Request::Targets).await? else { return Err(Fault::internal()) };
-    match known.into_iter().find(|known| known.id == asked.path.id) {
+    let known = known(&asked).await?;
+    let mut known = known.iter().filter_map(Value::as_map);
+    match known.find(|known| known.get("id").and_then(Value::as_str) == Some(&asked.path.id)) {
         Some(known) => Ok(Reply::new(target(known, true))),
-        None => Err(Fault::not_found("there is no such target")),
+        None => Err(Fault::not_found("there is no such target").hint("GET /v1/targets says who there is")),
     }
 }
 
-fn is_up(known: &Known) -> Option<bool> {
-    match known.state {
-        State::Up => Some(true),
-        State::Down => Some(false),
-        State::Unknown => None,
+/// By their ids' order.
+async fn known<P, Q, B>(asked: &Asked<P, Q, B>) -> Result<Vec<Value>, Fault> {
+    match asked.answer(Request::Targets).await? {
+        Answer::Value(Value::List(known)) => Ok(known),
+        _ => Err(Fault::internal()),
     }
 }
 
-fn target(known: Known, grains: bool) -> Target {
+fn target(known: &Map, grains: bool) -> Target {
+    let text = |key: &str| known.get(key).and_then(Value::as_str).map(str::to_owned);
+    let time = |key: &str| match known.get(key) {
+        Some(Value::Float(seconds)) => Some(*seconds),
+        Some(Value::Int(seconds)) => Some(*seconds as f64),
+        _ => None,
+    };
     Target {
-        up: is_up(&known),
-        id: known.id,
-        host: known.address,
-        port: known.port,
-        user: known.user,
-        transport: known.transport,
-        since: known.since.map(|since| since as f64),
-        last_seen: known.last_seen.map(|seen| seen as f64),
-        why: known.why,
-        grains: grains.then_some(known.grains),
+        id: text("id").unwrap_or_default(),
+        host: text("host").unwrap_or_default(),
+        port: known.get("port").and_then(Value::as_i64).and_then(|port| port.try_into().ok()),
+        user: text("user"),
+        transport: text("transport").unwrap_or_default(),
+        up: known.get("up").and_then(Value::as_bool),
+        since: time("since"),
+        last_seen: time("last_seen"),
+        why: text("why"),
+        grains: grains.then(|| known.get("grains").and_then(Value::as_map).cloned().unwrap_or_default()),
     }
 }
