@@ -41,7 +41,6 @@ external_auth:
 ";
 
 pub struct World {
-    pub api: Arc<Api>,
     pub router: Router,
     pub admin: String,
     pub bob: String,
@@ -79,7 +78,7 @@ impl World {
         }
         let api = Arc::new(Api { desk, settings: api::Settings::default() });
         let [admin, bob] = <[String; 2]>::try_from(tokens).expect("two of them");
-        World { router: api::router(Arc::clone(&api)), api, admin, bob }
+        World { router: api::router(api), admin, bob }
     }
 
     /// Asks as the admin.
