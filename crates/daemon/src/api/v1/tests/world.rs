@@ -34,8 +34,9 @@ use crate::auth::{self, Auth, Credentials};
 use crate::desk::{Desk, Loaded};
 
 const CONFIG: &str = "
+sharedsecret: x
 external_auth:
-  auto:
+  sharedsecret:
     admin: ['.*', '@runner', '@wheel', '@jobs']
     bob: ['test.*']
 ";
@@ -71,7 +72,7 @@ impl World {
             let credentials = Credentials {
                 user: user.into(),
                 password: Secret::new("x".into()),
-                eauth: "auto".into(),
+                eauth: "sharedsecret".into(),
                 token_expire: None,
             };
             tokens.push(desk.auth.login(credentials, None).await.expect("logged in").token.reveal().clone());
