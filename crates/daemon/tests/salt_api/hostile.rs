@@ -129,7 +129,7 @@ async fn a_page_and_its_files() {
         let reply = bed.ask("GET", path, &html, Body::empty()).await;
         assert_eq!(reply.status, 404, "{path}: {}", reply.text);
     }
-    assert_eq!(bed.ask("POST", "/login", &html, "{}").await.status, 406, "a page is never the answer to a POST");
+    assert_eq!(bed.ask("POST", "/login", &html, "{}").await.status, 401, "a page is never the answer to a POST");
 }
 
 #[tokio::test(flavor = "multi_thread")]
