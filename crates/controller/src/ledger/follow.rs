@@ -3,16 +3,19 @@
 //! The newest events are in memory, once for all who listen; whoever is too slow for that reads the store.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rocksalt_backends::store::{Error, Range, Store};
 use rocksalt_core::record::{EventId, Logged};
+use rocksalt_core::{Map, Value, json};
 use tokio::sync::watch;
 
 use super::keys;
 
-/// How many of the newest events are in memory.
+/// How many of the newest events are in memory, and of how many bytes at most.
 const KEPT: usize = 4096;
+const BYTES: usize = 8 << 20;
 
 /// How many a slow one takes from the store at a time.
 const PAGE: usize = 256;
@@ -24,8 +27,41 @@ pub struct Recent {
     count: watch::Sender<u64>,
 }
 
+/// An event as all who listen share it.
+#[derive(Debug)]
+pub struct Told {
+    logged: Logged,
+    size: usize,
+    json: OnceLock<String>,
+}
+
+impl Told {
+    fn new(logged: Logged, size: usize) -> Told {
+        Told { logged, size, json: OnceLock::new() }
+    }
+
+    /// `{"tag":…,"data":{…}}`, as Salt's streams have it; made once for all listeners.
+    pub fn json(&self) -> &str {
+        self.json.get_or_init(|| {
+            let mut map = Map::new();
+            map.insert("tag", self.logged.event.tag.as_str());
+            map.insert("data", self.logged.event.data.clone());
+            json::compact(&Value::Map(map))
+        })
+    }
+}
+
+impl Deref for Told {
+    type Target = Logged;
+
+    fn deref(&self) -> &Logged {
+        &self.logged
+    }
+}
+
 struct Kept {
-    events: VecDeque<Arc<Logged>>,
+    events: VecDeque<Arc<Told>>,
+    bytes: usize,
     /// How many were there before the first of `events`.
     gone: u64,
     last: EventId,
@@ -35,7 +71,7 @@ struct Kept {
 
 impl Recent {
     pub fn new(last: EventId) -> Recent {
-        let kept = Kept { events: VecDeque::new(), gone: 0, last, before: last };
+        let kept = Kept { events: VecDeque::new(), bytes: 0, gone: 0, last, before: last };
         Recent { kept: Mutex::new(kept), count: watch::Sender::new(0) }
     }
 
@@ -47,15 +83,15 @@ impl Recent {
         self.kept().last
     }
 
-    /// An event that is stored.
-    pub fn log(&self, event: Logged) {
+    /// An event that is stored, with its size.
+    pub fn log(&self, event: Logged, size: usize) {
         self.kept().last = event.id;
-        self.push(event);
+        self.push(Told::new(event, size));
     }
 
     /// An event that is not stored; its id is 0.
-    pub fn tell(&self, event: Logged) {
-        self.push(event);
+    pub fn tell(&self, event: Logged, size: usize) {
+        self.push(Told::new(event, size));
     }
 
     /// Somebody else wrote events up to this one.
@@ -64,6 +100,7 @@ impl Recent {
         // What is in memory is no longer all of the log: who follows reads the store up to here.
         kept.gone += kept.events.len() as u64;
         kept.events.clear();
+        kept.bytes = 0;
         kept.last = kept.last.max(newest);
         kept.before = kept.last;
         let count = kept.gone;
@@ -71,12 +108,13 @@ impl Recent {
         self.count.send_replace(count);
     }
 
-    fn push(&self, event: Logged) {
+    fn push(&self, event: Told) {
         let mut kept = self.kept();
+        kept.bytes += event.size;
         kept.events.push_back(Arc::new(event));
-        if kept.events.len() > KEPT
-            && let Some(oldest) = kept.events.pop_front()
-        {
+        while kept.events.len() > KEPT || (kept.bytes > BYTES && kept.events.len() > 1) {
+            let Some(oldest) = kept.events.pop_front() else { break };
+            kept.bytes -= oldest.size;
             kept.gone += 1;
             kept.before = kept.before.max(oldest.id);
         }
@@ -89,7 +127,7 @@ impl Recent {
 /// What a follower hears.
 #[derive(Clone, Debug)]
 pub enum Heard {
-    Event(Arc<Logged>),
+    Event(Arc<Told>),
     /// The events between what was asked for and this one are too old, and forgotten.
     Gap {
         first: EventId,
@@ -104,7 +142,7 @@ pub struct Follower {
     after: EventId,
     /// The place in memory of the next one; `None` while it reads the store.
     place: Option<u64>,
-    page: VecDeque<Arc<Logged>>,
+    page: VecDeque<Arc<Told>>,
 }
 
 impl Follower {
@@ -179,7 +217,7 @@ impl Follower {
         let range = Range { from: keys::event(self.after + 1), ..Range::prefix(keys::EVENTS) };
         let listing = self.store.range(&range.limit(PAGE)).await?;
         let events = listing.pairs.iter().filter_map(|pair| minicbor::decode::<Logged>(&pair.value).ok());
-        self.page = events.map(Arc::new).collect();
+        self.page = events.map(|event| Arc::new(Told::new(event, 0))).collect();
         match self.page.front() {
             Some(first) if first.id > self.after + 1 => {
                 let first = first.id;
@@ -199,7 +237,7 @@ impl Follower {
 }
 
 enum Look {
-    Event(Arc<Logged>),
+    Event(Arc<Told>),
     Store,
     Nothing,
 }

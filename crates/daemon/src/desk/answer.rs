@@ -1,5 +1,7 @@
 //! [`Answer`]: what comes of a request, one variant a kind of result.
 
+use std::sync::Arc;
+
 use rocksalt_controller::ledger::Follower;
 use rocksalt_controller::watching::Watcher;
 use rocksalt_core::record::{EventId, JobRecord, ReturnRecord};
@@ -18,7 +20,7 @@ pub enum Answer {
     },
     /// Read on from it until it says that the job has ended.
     Watching(Box<Watcher>),
-    Jobs(Vec<JobRecord>),
+    Jobs(Vec<Arc<JobRecord>>),
     /// What a runner or a wheel function did.
     Ran(Ran),
     /// Read on from it as long as you like; only those whose tags fit one of the patterns (all without any).

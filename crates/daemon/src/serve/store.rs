@@ -24,7 +24,7 @@ struct Timed {
 
 #[async_trait]
 impl Store for Timed {
-    fn limits(&self) -> store::Limits {
+    fn limits(&self) -> rocksalt_backends::store::Limits {
         self.store.limits()
     }
 
