@@ -304,7 +304,11 @@ async fn stop(request: &mut Request, stopper: &Stopper, how: &How) -> Result<Ret
     let mut kill = stopper.is_killed();
     let mut output = |_: Stream, _: &[u8]| {};
     loop {
-        if kill { request.kill() } else { request.cancel() }
+        if kill {
+            request.kill()
+        } else {
+            request.cancel()
+        }
         // Who is there for a command waits with it; a job that is kept has time to end in peace.
         let patience = if how.receipts.is_some() && !kill { PATIENCE } else { MOMENT };
         tokio::select! {

@@ -129,7 +129,9 @@ mod tests {
     fn salts_arguments_are_understood() {
         let with = |key: &str, value: Value| Map::from_iter([(key.into(), value)]);
         assert!(queues(&with("queue", true.into())) && queues(&with("queue", Value::Int(3))));
-        assert!(!queues(&with("queue", false.into())) && !queues(&Map::new()) && !queues(&with("queue", Value::Int(0))));
+        assert!(
+            !queues(&with("queue", false.into())) && !queues(&Map::new()) && !queues(&with("queue", Value::Int(0)))
+        );
         assert!(exclusive("state.apply", &Map::new()) && !exclusive("test.ping", &Map::new()));
         assert!(!exclusive("state.apply", &with("concurrent", true.into())));
     }

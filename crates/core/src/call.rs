@@ -207,7 +207,8 @@ mod tests {
         for function in ["test.ping", "grains.items", "pillar.get", "sys.doc", "state.show_top"] {
             assert!(is_harmless(function), "{function}");
         }
-        for function in ["cmd.run", "state.apply", "grains.setval", "saltutil.kill_job", "testing.x", "", "event.send"] {
+        for function in ["cmd.run", "state.apply", "grains.setval", "saltutil.kill_job", "testing.x", "", "event.send"]
+        {
             assert!(!is_harmless(function), "{function}");
         }
     }

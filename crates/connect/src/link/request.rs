@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rocksalt_core::{JobId, Value};
 use rocksalt_core::call::{Call, Problem, ProblemKind, Return};
 use rocksalt_core::frame::{Answer, Ask, CHUNK, Data, Message, RequestId, Stream, Window};
 use rocksalt_core::link::Failure;
+use rocksalt_core::{JobId, Value};
 use tokio::sync::mpsc;
 
 use super::Port;

@@ -1,8 +1,8 @@
 //! Forgetting: what is older than it must be kept, and the store's own history.
 
 use rocksalt_backends::store::{Error, Operation, Pair, Range};
-use rocksalt_core::record::{JobRecord, Logged};
 use rocksalt_core::JobId;
+use rocksalt_core::record::{JobRecord, Logged};
 
 use super::writer::Wish;
 use super::{Ledger, keys};

@@ -86,7 +86,8 @@ impl Index {
             let jobs: Vec<Arc<JobRecord>> = all.map(|(_, (job, _))| Arc::clone(job)).collect();
             (jobs, known.from)
         };
-        let mut found: Vec<Arc<JobRecord>> = jobs.into_iter().filter(|job| fits(job)).take(limit.saturating_add(1)).collect();
+        let mut found: Vec<Arc<JobRecord>> =
+            jobs.into_iter().filter(|job| fits(job)).take(limit.saturating_add(1)).collect();
         let enough = found.len() > limit;
         found.truncate(limit);
         let older = from.map(|from| before.map_or(from, |before| before.min(from)));

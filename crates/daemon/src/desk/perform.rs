@@ -55,8 +55,8 @@ impl Desk {
         }
     }
 
-    async fn cancel(&self, job: JobId, _kill: bool) -> Result<Answer, Refusal> {
-        if self.runs.cancel(job) {
+    async fn cancel(&self, job: JobId, kill: bool) -> Result<Answer, Refusal> {
+        if self.runs.cancel(job, kill) {
             return Ok(Answer::Done);
         }
         match self.ledger().job(job).await? {

@@ -79,6 +79,10 @@ pub async fn start(settings: Settings, load: Box<Load>, said: &(dyn Fn(Notice) +
     let runs = Arc::new(Runs::new(Arc::new(ledger)));
     let desk = Desk::new(load, runs, auth::Auth::default(), audit::Audit::default()).await.map_err(Error::Load)?;
     let desk = Arc::new(desk);
+    let unfinished = desk.runs.recover(&desk.loaded().controller).await?;
+    if unfinished > 0 {
+        tracing::info!(jobs = unfinished, "jobs that were under way at the last stop are asked for");
+    }
     first::users(&settings, said).await?;
     let certificates = tls::Certificates::open(&settings, said)?.map(Arc::new);
     let shared = Arc::new(Shared {

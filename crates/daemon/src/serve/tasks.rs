@@ -23,7 +23,7 @@ pub async fn start(shared: &Arc<Shared>, tasks: &mut JoinSet<()>) -> Result<(), 
 async fn expire(shared: Arc<Shared>) {
     loop {
         tokio::time::sleep(EXPIRE).await;
-        if let Err(error) = shared.desk.ledger().expire().await {
+        if let Err(error) = shared.desk.runs.tidy().await {
             tracing::warn!(%error, "old jobs could not be forgotten");
         }
     }
