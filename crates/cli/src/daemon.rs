@@ -20,10 +20,18 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub enum Absent {
     /// Somebody wishes it so.
     Off,
-    NotThere { socket: PathBuf },
-    NotOurs { socket: PathBuf },
-    Silent { why: String },
-    Other { version: String },
+    NotThere {
+        socket: PathBuf,
+    },
+    NotOurs {
+        socket: PathBuf,
+    },
+    Silent {
+        why: String,
+    },
+    Other {
+        version: String,
+    },
 }
 
 /// The daemon, if it runs and is of this version.
@@ -89,9 +97,13 @@ impl Absent {
     /// For a command that can't do without it.
     pub fn failure(&self) -> Failure {
         match self {
-            Absent::Off => Failure::usage("this needs the daemon, and ROCKSALT_DAEMON or --no-daemon says to do without"),
-            Absent::NotThere { socket } => Failure::usage(format!("no daemon runs here (there is none at {})", socket.display()))
-                .hint("`rocksalt serve` starts it; with another configuration: --config-dir DIR"),
+            Absent::Off => {
+                Failure::usage("this needs the daemon, and ROCKSALT_DAEMON or --no-daemon says to do without")
+            }
+            Absent::NotThere { socket } => {
+                Failure::usage(format!("no daemon runs here (there is none at {})", socket.display()))
+                    .hint("`rocksalt serve` starts it; with another configuration: --config-dir DIR")
+            }
             Absent::NotOurs { socket } => {
                 Failure::usage(format!("the daemon's socket {} is another user's", socket.display()))
                     .hint("ask as that user or as root; over the network, it has a login (docs/http.md)")

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use rocksalt_client::Client;
 use rocksalt_controller::job::{Stopper, Update};
-use rocksalt_controller::spool::{self, Process, Spool};
 use rocksalt_controller::job_events;
+use rocksalt_controller::spool::{self, Process, Spool};
 use rocksalt_core::JobId;
 use rocksalt_core::frame::Stream;
 use rocksalt_core::news::JobNews;

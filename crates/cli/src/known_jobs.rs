@@ -76,7 +76,9 @@ impl KnownJobs {
         }
         let id = match word {
             "last" => self.list(&JobFilter { limit: Some(1), ..JobFilter::default() }).await?.first().map(|job| job.id),
-            digits if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => self.by_digits(digits).await?,
+            digits if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.by_digits(digits).await?
+            }
             _ => {
                 return Err(Failure::usage(format!("'{word}' is no job"))
                     .hint("a job is named by its id, the first or last digits of it, or `last`"));
@@ -118,8 +120,10 @@ impl KnownJobs {
             });
         };
         let near = nearest::hint(word, jobs.iter().map(|job| job.id.as_str()));
-        Failure::usage(format!("there is no job {word}{near}"))
-            .hint(format!("the newest is {} ({} on {}); `rocksalt jobs` lists them", newest.id, newest.function, newest.target))
+        Failure::usage(format!("there is no job {word}{near}")).hint(format!(
+            "the newest is {} ({} on {}); `rocksalt jobs` lists them",
+            newest.id, newest.function, newest.target
+        ))
     }
 
     fn unreadable(&self, error: &std::io::Error) -> Failure {

@@ -17,8 +17,9 @@ pub fn now() -> u64 {
 /// `2h`, `yesterday`, `2026-01-31`, `2026-01-31 09:30`, `09:30`: microseconds since 1970.
 pub fn parse(text: &str, now: u64) -> Result<u64, Failure> {
     read(text.trim(), now).ok_or_else(|| {
-        Failure::usage(format!("'{text}' is no time"))
-            .hint("write 30m, 2h, 7d (so long ago), today, yesterday, 09:30, 2026-01-31 or 2026-01-31T09:30:00; all in UTC")
+        Failure::usage(format!("'{text}' is no time")).hint(
+            "write 30m, 2h, 7d (so long ago), today, yesterday, 09:30, 2026-01-31 or 2026-01-31T09:30:00; all in UTC",
+        )
     })
 }
 
@@ -177,8 +178,24 @@ mod tests {
     #[test]
     fn what_is_no_time_is_said_to_be_none() {
         let wrong = [
-            "", "soon", "2", "h", "2x", "2026-13-01", "2026-02-29", "2026-1-1", "25:00", "09:60", "2026-01-02T", "@x",
-            "2026-01-02 03:04 tomorrow", "99999999999999999999d", "２h", "-1h", "T09:00", "2026-01-02T03:04:05+é",
+            "",
+            "soon",
+            "2",
+            "h",
+            "2x",
+            "2026-13-01",
+            "2026-02-29",
+            "2026-1-1",
+            "25:00",
+            "09:60",
+            "2026-01-02T",
+            "@x",
+            "2026-01-02 03:04 tomorrow",
+            "99999999999999999999d",
+            "２h",
+            "-1h",
+            "T09:00",
+            "2026-01-02T03:04:05+é",
         ];
         for text in wrong {
             assert!(parse(text, NOW).is_err(), "{text}");

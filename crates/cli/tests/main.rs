@@ -130,6 +130,7 @@ impl Scratch {
             .env("ROCKSALT", env!("CARGO_BIN_EXE_rocksalt"))
             .env("HOME", self.0.join("home"))
             .env("XDG_CACHE_HOME", self.0.join("cache"))
+            .env("XDG_STATE_HOME", self.0.join("state"))
             .env("XDG_RUNTIME_DIR", &self.0)
             .current_dir(&self.0)
             .stdin(Stdio::null())

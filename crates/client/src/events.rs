@@ -37,11 +37,29 @@ pub enum Heard {
     Gap { first: EventId },
 }
 
+/// A part of the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventPage {
+    pub events: Vec<Logged>,
+    /// Go on after this one.
+    pub next: EventId,
+    /// The newest event of the log: all has been seen once `next` is not below it.
+    pub newest: EventId,
+}
+
 impl Client {
     /// The events after one of them, then those to come; only those to come without it. Those whose tags fit one of the
     /// patterns, or all if there is none.
     pub fn events(&self, after: Option<EventId>, tags: &[String]) -> Events {
         Events { client: self.clone(), after, tags: tags.to_vec(), connected: Connected::default() }
+    }
+
+    /// Up to so many of the events that are kept, those after one of them, the oldest first; the newest without it.
+    pub async fn logged(&self, after: Option<EventId>, tags: &[String], limit: usize) -> Result<EventPage, Error> {
+        let ask = Ask::get("/events").query("limit", limit).maybe("after", after);
+        let ask = tags.iter().fold(ask, |ask, tag| ask.query("tag", tag));
+        let (events, next, newest) = self.record(ask).await?;
+        Ok(EventPage { events, next, newest })
     }
 
     /// Puts an event into the log.

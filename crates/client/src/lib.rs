@@ -42,7 +42,7 @@ mod tls;
 pub use client::Client;
 pub use control::Ran;
 pub use error::{Error, Kind};
-pub use events::{Events, Heard};
+pub use events::{EventPage, Events, Heard};
 pub use jobs::Rerun;
 pub use sessions::{Info, Session};
 pub use targets::{Target, TargetFilter, TargetPage};

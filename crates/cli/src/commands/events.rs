@@ -69,7 +69,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     let mut left = options.count;
     if options.since.is_none() && options.follow {
         // From now on: the number of the newest, so that nothing that comes is missed.
-        shown.last = Some(client.logged(None, &[], 1).await.map_err(|error| daemon::refused(&error))?.1);
+        shown.last = Some(client.logged(None, &[], 1).await.map_err(|error| daemon::refused(&error))?.newest);
     } else {
         past(&client, &options, &mut shown, &mut left).await?;
     }
@@ -86,36 +86,40 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is kept.
+/// What is kept: all behind a number, or the last ones.
 async fn past(client: &Client, options: &Options, shown: &mut Shown, left: &mut Option<usize>) -> Result<(), Failure> {
+    let mut after = options.since;
     let mut end = None;
     loop {
         let usual = if options.since.is_some() { PAGE } else { USUAL };
         let wanted = left.unwrap_or(usual).min(PAGE);
-        // Without a number: the last ones, once.
-        let after = options.since.and(shown.last);
-        let (page, newest) =
-            client.logged(after, &options.tags, wanted).await.map_err(|error| daemon::refused(&error))?;
-        let count = page.len();
+        let page = client.logged(after, &options.tags, wanted).await.map_err(|error| daemon::refused(&error))?;
         // What comes while we read is for --follow.
-        let end = *end.get_or_insert(newest);
-        for logged in page {
-            shown.event(&logged);
+        let end = *end.get_or_insert(page.newest);
+        if let Some(left) = left.as_mut().filter(|_| options.since.is_some() || options.follow) {
+            *left -= page.events.len().min(*left);
         }
-        if let Some(left) = left.as_mut().filter(|_| options.since.is_some()) {
-            *left -= count.min(*left);
+        for logged in &page.events {
+            shown.event(logged);
         }
-        if options.since.is_none() || count < wanted || *left == Some(0) {
-            if *left != Some(0) {
-                shown.last = shown.last.max(Some(end));
-            }
+        if *left == Some(0) {
             return Ok(());
         }
+        shown.last = shown.last.max(Some(page.next));
+        if options.since.is_none() || page.next >= end {
+            return Ok(());
+        }
+        after = Some(page.next);
     }
 }
 
 /// What comes, over any restart of the daemon.
-async fn following(client: &Client, tags: &[String], shown: &mut Shown, mut left: Option<usize>) -> Result<(), Failure> {
+async fn following(
+    client: &Client,
+    tags: &[String],
+    shown: &mut Shown,
+    mut left: Option<usize>,
+) -> Result<(), Failure> {
     let mut events: Events = client.events(shown.last, tags);
     let mut away = false;
     loop {

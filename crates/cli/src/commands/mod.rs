@@ -18,12 +18,8 @@ mod matching;
 mod pillar;
 mod render;
 pub mod run;
-<<<<<<< HEAD
 mod serve;
-mod state;
-=======
 pub mod state;
->>>>>>> cli5
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -291,7 +291,8 @@ impl Wish {
         let mut tally = Tally::of(job.targets.len() + job.missing.len());
         if !job.missing.is_empty() {
             let roster = roster::load(&context.common.roster, &context.config, &context.environment).await;
-            let ids: Vec<String> = roster.map(|all| all.entries.into_iter().map(|entry| entry.id).collect()).unwrap_or_default();
+            let ids: Vec<String> =
+                roster.map(|all| all.entries.into_iter().map(|entry| entry.id).collect()).unwrap_or_default();
             for id in &job.missing {
                 tally.unreached += 1;
                 printer.failure(id, Stage::Settings.name(), &not_in_roster(id, ids.iter().map(String::as_str)), None);
@@ -341,7 +342,11 @@ impl Wish {
                 kwargs,
                 target: self.target.text.clone(),
                 target_kind: self.target.kind.name().to_owned(),
-                targets: targets.iter().chain(unasked.iter().map(|(entry, _)| entry)).map(|entry| entry.id.clone()).collect(),
+                targets: targets
+                    .iter()
+                    .chain(unasked.iter().map(|(entry, _)| entry))
+                    .map(|entry| entry.id.clone())
+                    .collect(),
                 missing: missing.iter().map(|(entry, _)| entry.id.clone()).collect(),
                 user,
                 metadata: masking::masked(&self.metadata),
@@ -362,6 +367,7 @@ impl Wish {
             wipe: self.options.wipe,
             stream: self.options.stream,
             progress: Live::is_shown(),
+            receipts: None,
         };
         self.show_id(id, targets.len());
         let job = Job { id, call: self.call, targets, how };

@@ -240,6 +240,19 @@ impl Runs {
         Ok(count)
     }
 
+    /// Calls [`Runs::tidy`] every minute, as long as anybody holds `self` besides.
+    pub fn tend(self: &Arc<Runs>) -> tokio::task::JoinHandle<()> {
+        let runs = Arc::downgrade(self);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(Duration::from_secs(60)).await;
+                let Some(runs) = runs.upgrade() else { return };
+                // What can't be forgotten now is the next time.
+                let _ = runs.tidy().await;
+            }
+        })
+    }
+
     fn under_way(&self) -> MutexGuard<'_, HashMap<JobId, Arc<Live>>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -149,7 +149,7 @@ impl Auth {
         let kept =
             kept.filter(|kept| settings.stands(kept)).filter(|kept| kept.from.is_none() || kept.from == text(from));
         let Some(kept) = kept else {
-            inner.audit.sign(Sign::BadToken, "", "", from);
+            let _ = inner.audit.sign(Sign::BadToken, "", "", from).await;
             return Err(refused());
         };
         Ok(Caller { user: kept.user, eauth: kept.eauth, rights: Rights::Listed { groups: kept.groups }, from })
@@ -164,7 +164,7 @@ impl Auth {
             return Err(Refusal::new(Kind::Unauthenticated, text));
         }
         if !settings.from_there(name, from) {
-            inner.audit.sign(Sign::Refused, name, "cert", from);
+            let _ = inner.audit.sign(Sign::Refused, name, "cert", from).await;
             return Err(Refusal::new(Kind::Unauthenticated, "not from this address"));
         }
         let rights = Rights::Listed { groups: Vec::new() };
@@ -181,7 +181,7 @@ impl Auth {
         if inner.tokens.remove(token).await?
             && let Some(kept) = kept
         {
-            inner.audit.sign(Sign::Out, &kept.user, &kept.eauth, None);
+            inner.audit.sign(Sign::Out, &kept.user, &kept.eauth, None).await?;
         }
         Ok(())
     }
@@ -248,17 +248,17 @@ impl Inner {
         }
         let wait = self.throttle.wait(&given.user, from, self.clock());
         if wait > 0.0 {
-            self.audit.sign(Sign::Throttled, &given.user, &given.eauth, from);
+            let _ = self.audit.sign(Sign::Throttled, &given.user, &given.eauth, from).await;
             let text = format!("too many failed logins; try again in {} seconds", wait.ceil());
             return Err(Refusal::new(Kind::Unauthenticated, text));
         }
         match backend.verify(&given.user, &given.password).await {
             Ok(Some(person)) => {
+                self.audit.sign(Sign::In, &given.user, &given.eauth, from).await?;
                 let life = settings.remember.as_secs_f64();
                 let now = self.clock();
                 self.proven.remember(&given.eauth, &given.user, &given.password, &person, now, life);
                 self.throttle.succeeded(&given.user, from, now);
-                self.audit.sign(Sign::In, &given.user, &given.eauth, from);
                 Ok(caller(person))
             }
             Ok(None) => {
@@ -281,7 +281,7 @@ impl Inner {
 
     /// One answer and about one time for whatever was wrong.
     async fn wrong(&self, given: &Credentials, from: Option<IpAddr>, begun: Instant) -> Refusal {
-        self.audit.sign(Sign::Refused, &given.user, &given.eauth, from);
+        let _ = self.audit.sign(Sign::Refused, &given.user, &given.eauth, from).await;
         tokio::time::sleep_until((begun + FAILED).into()).await;
         Refusal::new(Kind::Unauthenticated, "user, password or eauth is wrong")
     }

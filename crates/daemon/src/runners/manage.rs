@@ -200,7 +200,7 @@ async fn seen(context: &Context) -> (Vec<String>, Vec<String>) {
     let presence = context.desk.presence();
     let known = presence.up().len() + presence.down().len();
     if known < context.loaded.controller.roster.entries.len() {
-        presence.look(&context.loaded.controller, &context.loaded.presence).await;
+        presence.look(&context.loaded.controller).await;
     }
     (presence.up(), presence.down())
 }

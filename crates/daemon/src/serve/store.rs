@@ -24,6 +24,10 @@ struct Timed {
 
 #[async_trait]
 impl Store for Timed {
+    fn limits(&self) -> rocksalt_backends::store::Limits {
+        self.store.limits()
+    }
+
     async fn get(&self, key: &str) -> Result<Option<Pair>, Error> {
         self.store.get(key).await
     }

@@ -9,11 +9,11 @@ use rocksalt_core::{Call, Map, json};
 
 use super::show::missing;
 use crate::commands::{Context, run};
+use crate::daemon;
 use crate::failure::Failure;
 use crate::following::interrupt;
 use crate::known_jobs::{KnownJobs, Place};
 use crate::say::say;
-use crate::daemon;
 
 /// Stops a job: its processes on the targets are told to end, and what has not begun never does.
 #[derive(Args)]

@@ -36,8 +36,11 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
         known.returns.retain(|record| options.target.contains(&record.target));
     }
     if context.common.json && options.printing.out.is_none() {
-        let returns: Map =
-            known.returns.iter().map(|record| (record.target.as_str().into(), described_return(record).into())).collect();
+        let returns: Map = known
+            .returns
+            .iter()
+            .map(|record| (record.target.as_str().into(), described_return(record).into()))
+            .collect();
         let mut all = described(&known.job);
         all.insert("returns", returns);
         say!("{}", json::pretty(&all.into()));

@@ -1,12 +1,12 @@
 //! Events: those of the log by pages, and as they come.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::body::Bytes;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use rocksalt_controller::ledger::{Follower, Heard};
+use rocksalt_controller::ledger::{Follower, Heard, Told};
 use rocksalt_core::pattern::glob::Glob;
 use rocksalt_core::record::{EventId, Logged};
 use rocksalt_core::request::Request;
@@ -20,7 +20,8 @@ use super::fault::Fault;
 use super::follow::Encoding;
 use super::reply::{self, Reply};
 use super::shapes::Event;
-use super::stream::{Source, written};
+use super::stream::{self, Source, written};
+use crate::api::event_texts::EventTexts;
 use crate::desk::Answer;
 
 /// So many of the log are looked at for one page.
@@ -70,7 +71,7 @@ pub async fn page(asked: Asked<Nothing, Page, Nothing>) -> Result<Reply<EventPag
         (None, true) => newest.saturating_sub(*limit as u64),
         (None, false) => newest.saturating_sub(LOOKED_AT),
     };
-    let (mut follower, tags) = listen(&asked, Some(first), tag).await?;
+    let (mut follower, tags) = heard(&asked, Some(first), tag).await?;
     let (mut events, mut next, mut gap) = (VecDeque::new(), first, false);
     while next < newest && next < first.saturating_add(LOOKED_AT) && (after.is_none() || events.len() < *limit) {
         match follower.next().await.map_err(crate::desk::Refusal::from)? {
@@ -116,7 +117,7 @@ pub struct How {
 
 impl Input for How {}
 
-pub async fn stream(asked: Asked<Nothing, How, Nothing>) -> Result<reply::Stream, Fault> {
+pub async fn listen(asked: Asked<Nothing, How, Nothing>) -> Result<reply::Stream, Fault> {
     let header = asked.headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let header = match header.filter(|text| !text.is_empty()).map(str::parse::<EventId>) {
         Some(Ok(id)) => Some(id),
@@ -128,7 +129,7 @@ pub async fn stream(asked: Asked<Nothing, How, Nothing>) -> Result<reply::Stream
     // Ids of another log: what was between can't be known.
     let strange = after.is_some_and(|after| after > newest);
     let start = after.unwrap_or(newest).min(newest);
-    let (follower, tags) = listen(&asked, Some(start), &asked.query.tag).await?;
+    let (follower, tags) = heard(&asked, Some(start), &asked.query.tag).await?;
     let mut first = VecDeque::from([written(Some(&start.to_string()), "open", "{}")]);
     if strange {
         first.push_back(written(None, "gap", &(newest + 1).to_string()));
@@ -164,7 +165,7 @@ pub async fn fire(asked: Asked<Nothing, Nothing, Fire>) -> Result<Reply<Fired, 2
     }
 }
 
-async fn listen<Q>(
+async fn heard<Q>(
     asked: &Asked<Nothing, Q, Nothing>,
     after: Option<EventId>,
     tags: &[String],
@@ -209,13 +210,24 @@ impl Source for Listened {
 }
 
 impl Listened {
-    fn written(&self, event: &Arc<Logged>) -> Bytes {
-        let data = match self.encoding {
-            Encoding::Json => json::compact(&to_value(&Event::of(event)).unwrap_or_default()),
-            Encoding::Cbor => STANDARD.encode(minicbor::to_vec(&**event).unwrap_or_default()),
-        };
-        // What is only told has no place in the log to come back to.
-        let id = (event.id > 0).then(|| event.id.to_string());
-        written(id.as_deref(), "event", &data)
+    fn written(&self, event: &Arc<Told>) -> Bytes {
+        match self.encoding {
+            Encoding::Json => JSON.text(event),
+            Encoding::Cbor => CBOR.text(event),
+        }
     }
+}
+
+/// Written once for all who listen.
+static JSON: LazyLock<EventTexts> = LazyLock::new(|| {
+    EventTexts::new(|event| text(event, &json::compact(&to_value(&Event::of(event)).unwrap_or_default())))
+});
+static CBOR: LazyLock<EventTexts> = LazyLock::new(|| {
+    EventTexts::new(|event| text(event, &STANDARD.encode(minicbor::to_vec(event).unwrap_or_default())))
+});
+
+fn text(event: &Logged, data: &str) -> String {
+    // What is only told has no place in the log to come back to.
+    let id = (event.id > 0).then(|| event.id.to_string());
+    stream::text(id.as_deref(), "event", data)
 }

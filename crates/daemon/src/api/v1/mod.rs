@@ -65,7 +65,8 @@ fn endpoints() -> Vec<Endpoint> {
             .example(json!({"function": "test.ping", "target": "*"})),
         Endpoint::new(get.clone(), "/jobs", "Jobs, the newest first", jobs::list).records(),
         Endpoint::new(get.clone(), "/jobs/{jid}", "One job, with its returns", jobs::one).records(),
-        Endpoint::new(get.clone(), "/jobs/{jid}/returns/{target}", "What one target returned", jobs::returned).records(),
+        Endpoint::new(get.clone(), "/jobs/{jid}/returns/{target}", "What one target returned", jobs::returned)
+            .records(),
         Endpoint::new(post.clone(), "/jobs/{jid}/cancel", "Stop a job", jobs::cancel).example(json!({"kill": false})),
         Endpoint::new(post.clone(), "/jobs/{jid}/rerun", "The same again", jobs::rerun)
             .records()
@@ -80,7 +81,7 @@ fn endpoints() -> Vec<Endpoint> {
         Endpoint::new(get.clone(), "/events", "Events of the log", events::page),
         Endpoint::new(post, "/events", "Put an event into the log", events::fire)
             .example(json!({"tag": "my/deploy", "data": {"version": 7}})),
-        Endpoint::new(get.clone(), "/events/stream", "Events as they come", events::stream),
+        Endpoint::new(get.clone(), "/events/stream", "Events as they come", events::listen),
         Endpoint::new(get, "/access/explain", "Why somebody may do something, or may not", access::explain),
     ]
 }

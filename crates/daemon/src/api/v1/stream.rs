@@ -25,6 +25,11 @@ pub trait Source: Send + Sized + 'static {
 
 /// One event, as it is written.
 pub fn written(id: Option<&str>, event: &str, data: &str) -> Bytes {
+    text(id, event, data).into()
+}
+
+/// The same as a text.
+pub fn text(id: Option<&str>, event: &str, data: &str) -> String {
     let mut text = String::with_capacity(data.len() + 64);
     if let Some(id) = id {
         text.push_str("id: ");
@@ -37,7 +42,7 @@ pub fn written(id: Option<&str>, event: &str, data: &str) -> Bytes {
     // Compact JSON and base64 have no line ends.
     text.push_str(data);
     text.push_str("\n\n");
-    text.into()
+    text
 }
 
 impl Stream {

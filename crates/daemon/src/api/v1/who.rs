@@ -37,15 +37,11 @@ pub async fn asks(api: &Api, peer: &Peer, method: &Method, headers: &HeaderMap) 
         return Ok(Who { caller: caller.clone(), token: None, cookie: false });
     }
     if let Some(name) = &peer.certificate {
-        let caller = certificate(api, name, peer).await?;
+        let caller = api.desk.auth.certificate(name, peer.address).await?;
         return Ok(Who { caller, token: None, cookie: false });
     }
     let hint = "get a token by POST /v1/sessions, and send it as 'Authorization: Bearer TOKEN'";
     Err(Fault::unauthenticated("nobody has logged in").hint(hint))
-}
-
-async fn certificate(_api: &Api, name: &str, _peer: &Peer) -> Result<Caller, Fault> {
-    Err(Fault::unauthenticated(format!("certificates don't count here, also not that of {name}")))
 }
 
 /// What a page must send along with the cookie: only who can read our answers knows it.
@@ -111,7 +107,8 @@ mod tests {
     #[test]
     fn a_cookie_alone_changes_nothing() {
         let token = Secret::new("t".to_owned());
-        let with = |value: &str| HeaderMap::from_iter([(CSRF.parse().expect("a name"), value.parse().expect("a header"))]);
+        let with =
+            |value: &str| HeaderMap::from_iter([(CSRF.parse().expect("a name"), value.parse().expect("a header"))]);
         assert!(same_page(&HeaderMap::new(), &token).is_err());
         assert!(same_page(&with("t"), &token).is_err());
         assert!(same_page(&with(&csrf(&token)), &token).is_ok());
