@@ -193,6 +193,8 @@ async fn writers_never_lose_a_change(store: &Arc<dyn Store>) {
         while revisions.len() < 20 {
             let pair = get(&*store, "count").await.expect("there");
             let number: u64 = String::from_utf8(pair.value).expect("text").parse().expect("a number");
+            // Let others come between.
+            tokio::task::yield_now().await;
             let counted = tx().if_at("count", pair.modified).put("count", (number + 1).to_string());
             match store.commit(counted).await.expect("an answer") {
                 Committed::Done(revision) => revisions.push(revision),
