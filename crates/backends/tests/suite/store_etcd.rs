@@ -41,6 +41,7 @@ async fn faults() {
     an_answer_that_is_lost_is_found_out(&cluster).await;
     nothing_is_done_twice_over_a_line_that_breaks(&cluster).await;
     a_watch_goes_on_over_a_broken_stream(&cluster).await;
+    a_watch_leaves_a_line_that_hangs(&cluster).await;
     a_watch_goes_on_over_a_compaction(&cluster).await;
     a_lease_that_cannot_be_kept_alive_is_lost(&cluster).await;
     a_leader_that_is_killed(&mut cluster).await;
@@ -142,7 +143,7 @@ async fn an_answer_that_is_lost_is_found_out(cluster: &Cluster) {
     proxy.set(Mode::Closed);
     proxy.cut();
     let error = store.commit(put("lost/d")).await.expect_err("nobody there");
-    assert!(matches!(error, Error::Away { .. } | Error::Unsure { .. }), "{error}");
+    assert!(matches!(error, Error::Away { .. }), "{error}");
     proxy.set(Mode::Open);
     done(&*store, put("lost/e")).await;
     assert!(direct.get("lost/d").await.expect("a read").is_none());
@@ -217,6 +218,22 @@ async fn a_watch_goes_on_over_a_broken_stream(cluster: &Cluster) {
     let made: Vec<_> = writing.await.expect("no panic").into_iter().collect();
     let last = made.last().expect("some").0;
     assert_eq!(heard(&mut watch, last).await, made);
+}
+
+/// Nothing breaks and nothing comes: only missing signs of life tell.
+async fn a_watch_leaves_a_line_that_hangs(cluster: &Cluster) {
+    let direct = cluster.store().await;
+    let proxy = Proxy::start(cluster.port(0)).await;
+    let store = open("etcd", &cluster.settings(&[proxy.port, cluster.port(1)])).await.expect("opens");
+    let start = done(&*direct, put("hangs/a")).await;
+    let mut watch = store.watch("hangs/", start).await.expect("a watch");
+    let first = done(&*direct, put("hangs/b")).await;
+    assert!(matches!(next(&mut watch).await, News::Changes { revision, .. } if revision == first));
+    proxy.set(Mode::Silent);
+    let begun = Instant::now();
+    let second = done(&*direct, put("hangs/c")).await;
+    assert!(matches!(next(&mut watch).await, News::Changes { revision, .. } if revision == second));
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
 }
 
 async fn a_watch_goes_on_over_a_compaction(cluster: &Cluster) {

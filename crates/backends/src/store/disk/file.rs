@@ -176,7 +176,13 @@ fn attach(place: &Place) -> Result<redb::Database, Error> {
     let opened = match empty {
         true => Ok(Err("it is empty".to_owned())),
         // redb holds some damages for impossible.
-        false => catch_unwind(AssertUnwindSafe(|| builder().create_file(file).map_err(|error| error.to_string()))),
+        false => match catch_unwind(AssertUnwindSafe(|| builder().create_file(file))) {
+            // Somebody has removed our own lock.
+            Ok(Err(redb::DatabaseError::DatabaseAlreadyOpen)) => {
+                return Err(Error::settings(format!("{shown} is in use by another process; stop that one first")));
+            }
+            opened => opened.map(|opened| opened.map_err(|error| error.to_string())),
+        },
     };
     let why = match opened {
         Ok(Ok(database)) => return Ok(database),

@@ -135,6 +135,10 @@ async fn one_process_has_it_and_others_are_told_who() {
     let disk = Disk::open(&path).await.expect("opens");
     let error = Disk::open(&path).await.err().expect("in use").to_string();
     assert!(error.contains(&format!("process {}", std::process::id())) && error.contains("stop that one"), "{error}");
+    // Also if somebody thinks that the lock is in the way.
+    std::fs::remove_file(path.with_extension("lock")).expect("removed");
+    let error = Disk::open(&path).await.err().expect("in use").to_string();
+    assert!(error.contains("in use by another process"), "{error}");
     drop(disk);
     Disk::open(&path).await.expect("free again");
 }
