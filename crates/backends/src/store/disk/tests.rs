@@ -187,7 +187,7 @@ async fn what_is_no_store_is_refused_and_left_alone() {
 async fn a_file_of_another_version_is_refused() {
     let (_directory, path) = place();
     let disk = Disk::open(&path).await.expect("opens");
-    let write = disk.database.handle().expect("open").begin_write().expect("begins");
+    let write = disk.database.handle().expect("open").get().expect("open").begin_write().expect("begins");
     write.open_table(file::META).expect("a table").insert("format", 99).expect("written");
     write.commit().expect("written");
     drop(disk);

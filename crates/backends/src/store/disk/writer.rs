@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use redb::{ReadableDatabase, ReadableTable, Table};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::file::{Database, Fault, LEASED, META, PAIRS, REVISION, Row};
+use super::file::{Database, Fault, Handle, LEASED, META, PAIRS, REVISION, Row};
 use crate::store::history::History;
 use crate::store::{Change, Committed, Error, LeaseId, Operation, Pair, Revision, Transaction};
 
@@ -21,8 +21,8 @@ const TOGETHER_BYTES: usize = 8 << 20;
 
 /// How long the next group waits for those who were answered with the last one, as a part of what a commit takes:
 /// they often have more to write, and would else find the disk busy with the first of them alone.
-const WAIT_PART: u32 = 4;
-const LONGEST_WAIT: Duration = Duration::from_millis(1);
+const WAIT_PART: u32 = 3;
+const LONGEST_WAIT: Duration = Duration::from_millis(3);
 const WAIT_STEP: Duration = Duration::from_micros(30);
 
 /// Before a group is begun there must be room for several times its size, and for pages that are written anew.
@@ -193,7 +193,8 @@ impl Writer {
 
     fn mend(&mut self) {
         let sound = self.database.handle().is_ok_and(|handle| {
-            let sound = |handle: &redb::Database| -> Result<(), Fault> {
+            let sound = |handle: &Handle| -> Result<(), Fault> {
+                let handle = handle.get()?;
                 handle.begin_read()?.open_table(PAIRS)?.first()?;
                 handle.begin_write()?.abort()?;
                 Ok(())
@@ -218,7 +219,7 @@ impl Writer {
 
     fn write(&self, transactions: Vec<Transaction>) -> Result<Group, Failed> {
         let handle = self.database.handle().map_err(Failed::Before)?;
-        let write = handle.begin_write()?;
+        let write = handle.get().map_err(Failed::Before)?.begin_write()?;
         let mut group = Group::default();
         let mut revision = self.revision;
         {
