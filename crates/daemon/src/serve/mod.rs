@@ -185,6 +185,17 @@ impl Daemon {
         }
         self.shared.desk.audit.close().await;
         state::remove_socket(&self.shared.settings.socket);
+        // It holds us as we hold it.
+        *self.shared.router.write().unwrap_or_else(PoisonError::into_inner) = None;
+        let store = Arc::downgrade(self.shared.desk.ledger().store());
+        drop(self);
+        // Whoever starts another one right away finds the store closed.
+        let closed = async {
+            while store.strong_count() > 0 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(2), closed).await;
     }
 }
 
