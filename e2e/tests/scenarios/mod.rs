@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod commands;
+mod daemon;
 mod faults;
 mod fifty;
 mod logins;
