@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tarfile
 
-REQUIREMENTS = ["salt-pepper==0.7.6", "setuptools<81"]
+REQUIREMENTS = ["salt-pepper==0.7.6", "requests", "setuptools<81"]
 HALITE = "halite==0.1.17"
 
 

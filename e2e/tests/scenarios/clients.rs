@@ -28,7 +28,6 @@ impl Service {
         let page = clients.join("lattice");
         let config = format!(
             "file_roots: {{base: [files]}}\npillar_roots: {{base: [pillar]}}\nnodegroups: {{first: L@h1}}\nhalite: True\n\
-             token_expire_user_override: True\n\
              rest_cherrypy: {{app: {}/app/main.html, static: {}}}\n",
             page.display(),
             page.display()
@@ -79,9 +78,9 @@ impl Service {
 
 /// Where the clients are, fetched from PyPI the first time.
 fn clients() -> PathBuf {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| {
-        std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"))
-    });
+    let cache = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache")));
     let folder = cache.expect("a home").join("rocksalt-testbed/clients");
     let done = Command::new("python3").arg(script("install.py")).arg(&folder).status().expect("python3 is there");
     assert!(done.success(), "the clients could not be installed");
@@ -107,7 +106,7 @@ fn pepper_works_in_every_mode() {
     let Some(fleet) = Fleet::start(&[Spec::debian(), Spec::debian()]) else { return };
     let clients = clients();
     let service = Service::start(&fleet, &clients);
-    drive(&fleet, &service, &clients.join("venv/bin/python3"), "pepper.py");
+    drive(&fleet, &service, &clients.join("venv/bin/python3"), "every_pepper_mode.py");
 }
 
 #[test]
@@ -115,5 +114,5 @@ fn halites_page_works_in_a_browser() {
     let Some(fleet) = Fleet::start(&[Spec::debian(), Spec::debian()]) else { return };
     let clients = clients();
     let service = Service::start(&fleet, &clients);
-    drive(&fleet, &service, Path::new("python3"), "halite.py");
+    drive(&fleet, &service, Path::new("python3"), "halite_page.py");
 }

@@ -1,4 +1,4 @@
-"""Halite's page in Chromium: `halite.py URL USER PASSWORD`. Log in, see minions, run a command, check the highstate."""
+"""Halite's page in Chromium: `halite_page.py URL USER PASSWORD`. Log in, see minions, run a command, check the highstate."""
 import json
 import sys
 
@@ -29,6 +29,8 @@ def check(browser):
     browser.eval(LOGIN % {"user": json.dumps(USER), "password": json.dumps(PASSWORD)})
     wait("the user's name", lambda: USER in browser.text())
     print("fine: logged in", flush=True)
+    wait("the console", lambda: browser.eval(shown("#job-button")))
+    browser.eval(MINIONS)
     wait("the minions", lambda: "h1" in browser.text() and "h2" in browser.text())
     print("fine: the minions are there", flush=True)
     browser.eval(COMMAND)
@@ -74,6 +76,8 @@ COMMAND = "(function() {" + PUT + """
   put(document.querySelector('#idModuleFunction'), 'test.ping');
 })()
 """
+
+MINIONS = """document.querySelector("[ss-toggle-union=\\"'minion'\\"]").click()"""
 
 READY = "!document.querySelector('button[name=execute]').disabled"
 
