@@ -145,6 +145,7 @@ def library():
 
     def listen():
         for line in api.req_stream("/events"):
+            line = line.decode() if isinstance(line, bytes) else line
             seen.append(line)
             if "/ret/h1" in line:
                 return
