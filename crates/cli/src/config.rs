@@ -63,6 +63,7 @@ pub const KEYS: &[(&str, &str)] = &[
         "Salt's block of settings of the HTTP API: port, host, ssl_crt, ssl_key, app, static and the like",
     ),
     ("netapi_enable_clients", "The clients that Salt's API takes: local, runner, wheel and the like; default: all"),
+    ("cors_origins", "Other sites whose pages may call the API, as in https://ops.example.com; default: none"),
     ("halite", "Whether the routes of the web page Halite are there; default: false"),
     ("output", "The outputter, as --out; default: nested"),
     ("id", "This machine's id, for `rocksalt call`; default: the host name"),
