@@ -90,8 +90,6 @@ impl Printing {
     }
 }
 
-const LOST: &str = "nobody knows how this ended: who ran the job was gone before the target answered";
-
 pub struct Printer {
     outputter: Box<dyn Outputter>,
     style: Style,
@@ -174,7 +172,7 @@ impl Printer {
             },
             Kept::Unreached { stage, text, hint } => self.failure(id, &stage, &text, hint.as_deref()),
             Kept::Skipped(reason) => self.failure(id, "skipped", &reason, None),
-            Kept::Lost => self.failure(id, "lost", LOST, None),
+            Kept::Lost(why) => self.failure(id, "lost", &why, None),
         }
         if let (Some(size), true) = (record.cut_from, self.human) {
             eprintln!("{id}: the result had {size} bytes; only its beginning is kept");

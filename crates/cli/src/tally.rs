@@ -25,7 +25,7 @@ impl Tally {
         match outcome {
             Kept::Returned(result) if result.success() => self.fine += 1,
             Kept::Returned(_) => self.failed += 1,
-            Kept::Unreached { .. } | Kept::Lost => self.unreached += 1,
+            Kept::Unreached { .. } | Kept::Lost(_) => self.unreached += 1,
             Kept::Skipped(_) => self.skipped += 1,
         }
     }

@@ -5,6 +5,7 @@
 
 mod disk;
 mod error;
+mod etcd;
 mod history;
 mod lease;
 mod memory;
@@ -93,7 +94,7 @@ pub struct Settings {
 pub async fn open(kind: &str, settings: &Settings) -> Result<Arc<dyn Store>, Error> {
     match kind {
         "disk" => Ok(Arc::new(disk::Disk::open(&settings.path).await?)),
-        "etcd" => Err(Error::unknown("etcd")),
+        "etcd" => Ok(Arc::new(etcd::Etcd::open(settings).await?)),
         "memory" => Ok(Arc::new(memory::Memory::default())),
         other => Err(Error::unknown(other)),
     }

@@ -367,6 +367,7 @@ impl Wish {
             wipe: self.options.wipe,
             stream: self.options.stream,
             progress: Live::is_shown(),
+            receipts: None,
         };
         self.show_id(id, targets.len());
         let job = Job { id, call: self.call, targets, how };

@@ -156,7 +156,13 @@ impl Spooled {
         let missing: Vec<String> = self.missing().map(str::to_owned).collect();
         let ended = self.job.ended.unwrap_or(self.job.started);
         self.job.ended = Some(ended);
-        let lost = |target| ReturnRecord { target, outcome: Kept::Lost, ended, outputter: None, cut_from: None };
+        let lost = |target| ReturnRecord {
+            target,
+            outcome: Kept::Lost("the command that ran it broke off".into()),
+            ended,
+            outputter: None,
+            cut_from: None,
+        };
         self.returns.extend(missing.into_iter().map(lost));
     }
 

@@ -1,7 +1,6 @@
 //! [`Stream`]: events to one listener, from its own place in the log and at its own pace.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -113,7 +112,7 @@ impl Stream {
         }
     }
 
-    fn wants(&self, event: &Arc<Logged>) -> bool {
+    fn wants(&self, event: &Logged) -> bool {
         self.tags.is_empty() || self.tags.iter().any(|tag| glob::matches(tag, &event.event.tag))
     }
 }

@@ -1,11 +1,11 @@
 //! [`Answer`]: what comes of a request, one variant a kind of result.
 
+use std::sync::Arc;
+
 use rocksalt_controller::ledger::Follower;
 use rocksalt_controller::watching::Watcher;
 use rocksalt_core::record::{EventId, JobRecord, ReturnRecord};
 use rocksalt_core::{JobId, Value};
-
-use super::Known;
 
 pub enum Answer {
     /// The record is stored, and it is under way.
@@ -18,7 +18,7 @@ pub enum Answer {
     },
     /// Read on from it until it says that the job has ended.
     Watching(Box<Watcher>),
-    Jobs(Vec<JobRecord>),
+    Jobs(Vec<Arc<JobRecord>>),
     /// What a runner or a wheel function did.
     Ran(Ran),
     /// Read on from it as long as you like; only those whose tags fit one of the patterns (all without any).
@@ -26,8 +26,6 @@ pub enum Answer {
         follower: Box<Follower>,
         tags: Vec<String>,
     },
-    /// The roster's targets, with what is known of each.
-    Targets(Vec<Known>),
     /// An event is in the log.
     Logged(EventId),
     Value(Value),

@@ -9,7 +9,7 @@ pub mod presence;
 mod refusal;
 mod stats;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -36,6 +36,9 @@ use crate::auth::{self, Auth};
 
 /// Reads the configuration and the roster, at the start and at each reload.
 pub type Load = dyn Fn() -> BoxFuture<'static, Result<Loaded, String>> + Send + Sync;
+
+/// What else is read anew by a reload.
+pub type Besides = dyn Fn() -> Result<(), String> + Send + Sync;
 
 /// What the configuration says; replaced as a whole by a reload. Who works with the old one goes on with it.
 pub struct Loaded {
@@ -77,6 +80,7 @@ impl Loaded {
 pub struct Desk {
     load: Box<Load>,
     loaded: RwLock<Arc<Loaded>>,
+    besides: OnceLock<Box<Besides>>,
     presence: Arc<Presence>,
     pub stats: Stats,
     pub runs: Arc<Runs>,
@@ -86,8 +90,27 @@ pub struct Desk {
 
 impl Desk {
     pub async fn new(load: Box<Load>, runs: Arc<Runs>, auth: Auth, audit: Audit) -> Result<Desk, String> {
-        let loaded = RwLock::new(Arc::new(load().await?));
-        Ok(Desk { load, loaded, presence: Arc::default(), stats: Stats::default(), runs, auth, audit })
+        let loaded = load().await?;
+        Ok(Desk::with(load, loaded, runs, auth, audit))
+    }
+
+    /// With what was read already.
+    pub fn with(load: Box<Load>, loaded: Loaded, runs: Arc<Runs>, auth: Auth, audit: Audit) -> Desk {
+        Desk {
+            load,
+            loaded: RwLock::new(Arc::new(loaded)),
+            besides: OnceLock::new(),
+            presence: Arc::default(),
+            stats: Stats::default(),
+            runs,
+            auth,
+            audit,
+        }
+    }
+
+    /// What a reload reads besides, before it takes anything: certificates. To be said once.
+    pub fn reload_besides(&self, read: Box<Besides>) {
+        let _ = self.besides.set(read);
     }
 
     pub fn loaded(&self) -> Arc<Loaded> {
@@ -133,6 +156,9 @@ impl Desk {
     /// Everything anew; what was stays if the new is no good.
     pub async fn reload(&self) -> Result<(), String> {
         let fresh = Arc::new((self.load)().await?);
+        if let Some(besides) = self.besides.get() {
+            besides()?;
+        }
         if let Some(settings) = &fresh.auth {
             self.auth.configure(Arc::clone(settings));
         }

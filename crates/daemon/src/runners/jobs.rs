@@ -1,5 +1,7 @@
 //! `jobs`: what was run, what came of it, and what still runs.
 
+use std::sync::Arc;
+
 use rocksalt_controller::job_events;
 use rocksalt_core::record::{JobRecord, Kept, ReturnRecord};
 use rocksalt_core::request::{JobFilter, Request};
@@ -104,7 +106,7 @@ pub struct ListJobs {
 }
 
 impl ListJobs {
-    async fn found(&self, context: &Context) -> Result<Vec<JobRecord>, Failure> {
+    async fn found(&self, context: &Context) -> Result<Vec<Arc<JobRecord>>, Failure> {
         let filter = JobFilter {
             functions: patterns(&self.search_function),
             targets: patterns(&self.search_target),
@@ -114,7 +116,7 @@ impl ListJobs {
         };
         let mut jobs = context.desk.ledger().jobs(&filter).await?;
         if !self.search_metadata.is_empty() {
-            let has = |job: &JobRecord| {
+            let has = |job: &Arc<JobRecord>| {
                 let known = job.metadata.as_map();
                 let mut wanted = self.search_metadata.iter();
                 wanted.any(|(key, value)| known.and_then(|known| known.get_value(key)) == Some(value))
@@ -316,7 +318,7 @@ impl Function for LastRun {
         };
         let Some(job) = wanted.found(&context).await?.into_iter().next() else { return Ok(false.into()) };
         let id = job.id;
-        let found = Found { returns: context.desk.ledger().returns(id).await?, job: Some(job) };
+        let found = Found { returns: context.desk.ledger().returns(id).await?, job: Some(JobRecord::clone(&job)) };
         let shown = Map::from_iter([(id.as_str().into(), found.details(id.as_str()).into())]);
         Ok(with_outputter(self.outputter, shown))
     }
@@ -405,7 +407,7 @@ fn result(record: &ReturnRecord) -> Map {
     shown
 }
 
-fn listed(jobs: &[JobRecord]) -> Map {
+fn listed(jobs: &[Arc<JobRecord>]) -> Map {
     jobs.iter().map(|job| (job.id.as_str().into(), described(job).into())).collect()
 }
 

@@ -5,6 +5,10 @@ use std::path::PathBuf;
 use rocksalt_core::Secret;
 
 use super::{Address, Error, Settings};
+use crate::auth::users::Users;
+
+/// Who may do everything where `external_auth` says nothing else.
+const ADMIN: &str = "admin";
 
 /// What a person at the terminal should know.
 #[derive(Clone, Debug)]
@@ -25,12 +29,22 @@ pub enum Notice {
 }
 
 /// The first user, if there is none yet.
-pub async fn users(_settings: &Settings, _said: &(dyn Fn(Notice) + Sync)) -> Result<(), Error> {
+pub async fn users(settings: &Settings, said: &(dyn Fn(Notice) + Sync)) -> Result<(), Error> {
+    let users = Users::at(&settings.users());
+    if users.path().exists() {
+        return Ok(());
+    }
+    let password = password()?;
+    let secret = password.clone();
+    // Hashing takes its time on purpose.
+    let adding = tokio::task::spawn_blocking(move || users.add(ADMIN, &secret, &[]));
+    adding.await.map_err(|error| Error::Users(error.to_string()))?.map_err(Error::Users)?;
+    said(Notice::Admin { user: ADMIN.into(), password });
     Ok(())
 }
 
 /// 24 letters and digits that nobody takes for one another: 120 bits.
-pub fn password() -> Result<Secret, Error> {
+fn password() -> Result<Secret, Error> {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut random = [0u8; 24];
     getrandom::fill(&mut random).map_err(|error| Error::Users(format!("no randomness: {error}")))?;

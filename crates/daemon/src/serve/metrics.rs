@@ -13,6 +13,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use rocksalt_core::record::JobState;
+use rocksalt_core::request::JobFilter;
+
 use crate::desk::Desk;
 
 pub struct Metrics {
@@ -23,6 +26,7 @@ pub struct Metrics {
     failed_commits: Counter,
     connections: Gauge,
     listeners: Gauge,
+    returns: Family<Success, Counter>,
     sampled: Sampled,
 }
 
@@ -43,11 +47,17 @@ struct State {
     state: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Success {
+    success: &'static str,
+}
+
 /// What is looked at when somebody asks.
 #[derive(Default)]
 struct Sampled {
     jobs_running: Gauge,
     jobs: Counter,
+    kept: Family<State, Gauge>,
     refused: Counter,
     runners: Counter,
     events: Counter,
@@ -69,7 +79,10 @@ impl Metrics {
         let durations = Family::new_with_constructor(histogram as fn() -> Histogram);
         let (commits, failed_commits) = (histogram(), Counter::default());
         let (connections, listeners) = (Gauge::default(), Gauge::default());
+        let returns = Family::default();
         let sampled = Sampled::default();
+        registry.register("returns", "Results of targets", returns.clone());
+        registry.register("jobs_kept", "Jobs in the store, by how they stand", sampled.kept.clone());
         registry.register("http_requests", "Requests by route and status", requests.clone());
         registry.register_with_unit(
             "http_request_duration",
@@ -91,7 +104,7 @@ impl Metrics {
         registry.register_with_unit("start_time", "Since 1970", Unit::Seconds, sampled.started.clone());
         registry.register_with_unit("process_resident_memory", "Memory in use", Unit::Bytes, sampled.memory.clone());
         registry.register("process_open_fds", "File descriptors in use", sampled.descriptors.clone());
-        Metrics { registry, requests, durations, commits, failed_commits, connections, listeners, sampled }
+        Metrics { registry, requests, durations, commits, failed_commits, connections, listeners, returns, sampled }
     }
 
     pub fn answered(&self, method: &Method, route: &str, status: u16, time: Duration) {
@@ -105,6 +118,10 @@ impl Metrics {
         if !fine {
             self.failed_commits.inc();
         }
+    }
+
+    pub fn returned(&self, success: bool) {
+        self.returns.get_or_create(&Success { success: if success { "true" } else { "false" } }).inc();
     }
 
     /// Counted until it is dropped.
@@ -141,9 +158,24 @@ impl Metrics {
         for (state, count) in [("up", up), ("down", down), ("unknown", (all - up - down).max(0))] {
             sampled.targets.get_or_create(&State { state }).set(count);
         }
+        self.sample_jobs(desk).await;
         sampled.started.set(desk.stats.started);
         sampled.memory.set(memory().unwrap_or(0));
         sampled.descriptors.set(std::fs::read_dir("/proc/self/fd").map_or(0, |all| all.count() as i64));
+    }
+}
+
+/// Of all jobs that are kept; the ledger has them in memory.
+const STATES: [JobState; 5] =
+    [JobState::Queued, JobState::Running, JobState::Done, JobState::Cancelled, JobState::Lost];
+
+impl Metrics {
+    async fn sample_jobs(&self, desk: &Arc<Desk>) {
+        let Ok(jobs) = desk.ledger().jobs(&JobFilter::default()).await else { return };
+        for state in STATES {
+            let count = jobs.iter().filter(|job| job.state == state).count() as i64;
+            self.sampled.kept.get_or_create(&State { state: state.name() }).set(count);
+        }
     }
 }
 

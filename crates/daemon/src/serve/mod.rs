@@ -41,16 +41,17 @@ pub use listen::Address;
 pub use settings::{Limits, Settings, Tls};
 
 use crate::api::{self, Api};
-use crate::desk::{Desk, Load};
-use crate::{audit, auth};
+use crate::audit::Audit;
+use crate::auth::Auth;
+use crate::desk::{Desk, Load, Loaded};
 use metrics::Metrics;
 
 /// What all connections share.
 struct Shared {
     settings: Settings,
     desk: Arc<Desk>,
-    /// Made anew by a reload.
-    router: RwLock<Router>,
+    /// With what it was made of: after a reload it is made anew.
+    router: RwLock<Option<(Arc<Loaded>, Router)>>,
     metrics: Arc<Metrics>,
     /// A place for each connection.
     places: Arc<Semaphore>,
@@ -62,7 +63,6 @@ struct Shared {
 pub struct Daemon {
     shared: Arc<Shared>,
     addresses: Vec<Address>,
-    certificates: Option<Arc<tls::Certificates>>,
     listeners: JoinSet<()>,
     tasks: JoinSet<()>,
     /// Held as long as we live: a second daemon finds it.
@@ -75,28 +75,45 @@ pub async fn start(settings: Settings, load: Box<Load>, said: &(dyn Fn(Notice) +
     let lock = state::Lock::take(&settings.state)?;
     let metrics = Arc::new(Metrics::new());
     let store = store::open(&settings, &metrics).await?;
-    let ledger = Ledger::open(Arc::clone(&store), ledger_settings(&settings)).await?;
-    let runs = Arc::new(Runs::new(Arc::new(ledger)));
-    let desk = Desk::new(load, runs, auth::Auth::default(), audit::Audit::default()).await.map_err(Error::Load)?;
-    let desk = Arc::new(desk);
+    let ledger = Arc::new(Ledger::open(Arc::clone(&store), ledger_settings(&settings)).await?);
+    let loaded = load().await.map_err(Error::Load)?;
+    let audit = Audit::open(&settings.state, &settings.owner, Arc::clone(&store)).await.map_err(Error::Audit)?;
+    let auth = match &loaded.auth {
+        Some(settings) => {
+            settings.warnings().iter().for_each(|warning| tracing::warn!("{warning}"));
+            Auth::open(store, Arc::clone(settings), audit.clone())
+        }
+        None => Auth::default(),
+    };
+    let desk = Arc::new(Desk::with(load, loaded, Arc::new(Runs::new(ledger)), auth, audit));
     first::users(&settings, said).await?;
     let certificates = tls::Certificates::open(&settings, said)?.map(Arc::new);
     let shared = Arc::new(Shared {
-        router: RwLock::new(Router::new()),
+        router: RwLock::new(None),
         desk,
         metrics,
         places: Arc::new(Semaphore::new(settings.limits.connections)),
         stopping: watch::Sender::new(false),
         settings,
     });
-    shared.build();
+    if let Some(certificates) = certificates.clone() {
+        let settings = shared.settings.clone();
+        let read = move || certificates.reload(&settings).map_err(|error| error.to_string());
+        shared.desk.reload_besides(Box::new(read));
+    }
+    // What was under way when the last one ended, before anything new begins.
+    let loaded = shared.desk.loaded();
+    let left = shared.desk.runs.recover(&loaded.controller).await?;
+    if left > 0 {
+        tracing::info!(jobs = left, "jobs of the time before are being settled");
+    }
     let mut listeners = JoinSet::new();
     let addresses = listen::open(&shared, certificates.as_ref(), &mut listeners).await?;
     let mut tasks = JoinSet::new();
     tasks::start(&shared, &mut tasks).await?;
     said(Notice::Listening(addresses.clone()));
     tracing::info!(addresses = %list(&addresses), version = env!("CARGO_PKG_VERSION"), "ready");
-    Ok(Daemon { shared, addresses, certificates, listeners, tasks, _lock: lock })
+    Ok(Daemon { shared, addresses, listeners, tasks, _lock: lock })
 }
 
 impl Daemon {
@@ -133,7 +150,7 @@ impl Daemon {
     /// Reads the configuration, the roster and the certificates anew. What is no good leaves the old as it was.
     pub async fn reload(&self) {
         systemd::reloading();
-        if let Err(why) = self.shared.reload(self.certificates.as_deref()).await {
+        if let Err(why) = self.shared.desk.reload().await {
             tracing::error!(%why, "the configuration is no good, and was not taken; the old one goes on");
         } else {
             tracing::info!("the configuration is read anew");
@@ -152,6 +169,11 @@ impl Daemon {
         if tokio::time::timeout(patience, self.shared.places.acquire_many(all)).await.is_err() {
             tracing::warn!(seconds = patience.as_secs(), "some requests had not ended in time");
         }
+        // Those that end in a moment need not be asked for at the next start.
+        let left = self.shared.desk.runs.drain(Duration::from_secs(1)).await;
+        if !left.is_empty() {
+            tracing::info!(jobs = left.len(), "jobs go on on their targets; the next start takes them up");
+        }
         self.tasks.shutdown().await;
         let controller = Arc::clone(&self.shared.desk.loaded().controller);
         // Agents that work for nobody end with us; the others go on, and keep their results.
@@ -161,30 +183,25 @@ impl Daemon {
             let closing = controller.links.close(&idle, false);
             let _ = tokio::time::timeout(Duration::from_secs(5), closing).await;
         }
+        self.shared.desk.audit.close().await;
         state::remove_socket(&self.shared.settings.socket);
     }
 }
 
 impl Shared {
-    fn router(&self) -> Router {
-        self.router.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     /// The routes, as the configuration has them now.
-    fn build(self: &Arc<Shared>) {
-        let api = Api { desk: Arc::clone(&self.desk), settings: self.desk.loaded().doors.clone() };
+    fn router(self: &Arc<Shared>) -> Router {
+        let loaded = self.desk.loaded();
+        if let Some((of, router)) = &*self.router.read().unwrap_or_else(PoisonError::into_inner)
+            && Arc::ptr_eq(of, &loaded)
+        {
+            return router.clone();
+        }
+        let api = Api { desk: Arc::clone(&self.desk), settings: loaded.doors.clone() };
         let router = api::router(Arc::new(api)).merge(health::router(Arc::clone(self)));
         let router = around::every(router, self);
-        *self.router.write().unwrap_or_else(PoisonError::into_inner) = router;
-    }
-
-    async fn reload(self: &Arc<Shared>, certificates: Option<&tls::Certificates>) -> Result<(), String> {
-        if let Some(certificates) = certificates {
-            certificates.reload(&self.settings).map_err(|error| error.to_string())?;
-        }
-        self.desk.reload().await?;
-        self.build();
-        Ok(())
+        *self.router.write().unwrap_or_else(PoisonError::into_inner) = Some((loaded, router.clone()));
+        router
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rocksalt_backends::store;
+use rocksalt_controller::spool::Spool;
 
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -31,6 +32,8 @@ pub struct Settings {
     pub limits: Limits,
     /// How long requests may go on after the daemon was told to stop.
     pub stop: Duration,
+    /// Jobs of commands that ran without a daemon; it takes them over.
+    pub spool: Option<Spool>,
     /// Whether `/metrics` wants a login even on this machine.
     pub metrics_auth: bool,
 }
@@ -47,16 +50,24 @@ impl Settings {
             client_ca: None,
             socket: state.join("daemon.sock"),
             store: "disk".into(),
-            store_settings: store::Settings { path: state.join("store.redb"), ..store::Settings::default() },
+            store_settings: store::Settings { path: state.join("store"), ..store::Settings::default() },
             owner: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             keep_jobs_seconds: 86_400,
             keep_events_seconds: 86_400,
-            largest_return: 1 << 20,
+            largest_return: 512 << 10,
             limits: Limits::default(),
             stop: Duration::from_secs(10),
+            spool: None,
             metrics_auth: false,
             state,
         }
+    }
+}
+
+impl Settings {
+    /// The file of our own users.
+    pub fn users(&self) -> PathBuf {
+        self.state.join("users")
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{arguments, metadata, output, table, times};
 
 /// Lists jobs, the newest first.
 #[derive(Args)]
-pub struct Options {
+pub struct Listing {
     /// Only this function: a glob; may be given several times
     #[arg(long, short = 'f', value_name = "GLOB")]
     function: Vec<String>,
@@ -50,7 +50,7 @@ pub struct Options {
     limit: usize,
 }
 
-pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
+pub async fn run(context: Context, options: Listing) -> Result<ExitCode, Failure> {
     let filter = options.filter(times::now())?;
     let jobs = KnownJobs::open(&context).await?.list(&filter).await?;
     if context.common.json {
@@ -66,7 +66,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-impl Options {
+impl Listing {
     fn filter(&self, now: u64) -> Result<JobFilter, Failure> {
         let time = |text: &Option<String>| text.as_deref().map(|text| times::parse(text, now)).transpose();
         let all = [JobState::Queued, JobState::Running, JobState::Done, JobState::Cancelled, JobState::Lost];

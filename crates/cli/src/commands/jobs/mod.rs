@@ -27,13 +27,13 @@ pub struct Options {
     verb: Option<Verb>,
 
     #[command(flatten)]
-    list: list::Options,
+    list: list::Listing,
 }
 
 #[derive(Subcommand)]
 enum Verb {
     /// List jobs, the newest first
-    List(list::Options),
+    List(list::Listing),
     /// Show a job and its results
     Show(show::Options),
     /// Follow a job to its end, as if it had been started here
@@ -95,7 +95,7 @@ fn described_return(record: &ReturnRecord) -> Map {
         }
         Kept::Unreached { stage, text, hint } => drop(map.insert("error", error(stage, text, hint.as_deref()))),
         Kept::Skipped(why) => drop(map.insert("error", error("skipped", why, None))),
-        Kept::Lost => drop(map.insert("error", error("lost", "nobody knows how it ended", None))),
+        Kept::Lost(why) => drop(map.insert("error", error("lost", why, None))),
     }
     map.insert("ended", times::iso(record.ended));
     if let Some(size) = record.cut_from {

@@ -7,6 +7,7 @@ use rocksalt_connect::HostKeys;
 use rocksalt_connect::links::Links;
 use rocksalt_core::roster::Roster;
 use rocksalt_daemon::access::Access;
+use rocksalt_daemon::auth;
 use rocksalt_daemon::desk::{Load, Loaded};
 
 use super::{doors, settings};
@@ -37,13 +38,16 @@ impl Loader {
         let (common, environment) = (self.common.clone(), self.environment.clone());
         let config = Config::read(self.directory.as_deref(), &environment, common.persist)?;
         // All of it is looked at, so that a reload finds what the next start would stumble over.
-        settings::read(&config, &environment, &[])?;
+        let users = settings::read(&config, &environment, &[])?.users();
         let context = Context { common, environment, config };
         let roster = self.roster(&context).await?;
         let controller = Session::with(&context, roster, Arc::clone(&self.links))?.controller;
         let (config, environment) = (&context.config, &context.environment);
         let access = Access::read(config.values(), &controller.nodegroups).map_err(|why| self.wrong(&why))?;
+        let directory = self.directory.clone().unwrap_or_default();
+        let auth = auth::Settings::read(config.values(), &directory, &users).map_err(|why| self.wrong(&why))?;
         Ok(Loaded {
+            auth: Some(Arc::new(auth)),
             doors: doors::read(config, environment)?,
             presence: settings::presence(config)?,
             config: config.values().clone(),

@@ -41,16 +41,16 @@ pub fn read(config: &Config, environment: &Environment, listen: &[String]) -> Re
         return Err(config.wrong_because("store", &why));
     }
     settings.store_settings = store::Settings {
-        path: path("store_path").unwrap_or_else(|| settings.state.join("store.redb")),
-        endpoints: list(config.get("store_endpoints")),
-        ca: path("store_ca"),
-        certificate: path("store_certificate"),
-        key: path("store_key"),
-        prefix: config.text("store_prefix").unwrap_or_else(|| "/rocksalt/".into()),
+        path: path("store_path").unwrap_or_else(|| settings.state.join("store")),
+        endpoints: list(config.get("etcd_endpoints")),
+        ca: path("etcd_ca"),
+        certificate: path("etcd_certificate"),
+        key: path("etcd_key"),
+        prefix: config.text("etcd_prefix").unwrap_or_else(|| "rocksalt/".into()),
         ..store::Settings::default()
     };
     if settings.store == "etcd" && settings.store_settings.endpoints.is_empty() {
-        return Err(config.wrong_because("store", "etcd needs `store_endpoints`"));
+        return Err(config.wrong_because("store", "etcd needs `etcd_endpoints`"));
     }
     if let Some(keep) = config.number("keep_jobs_seconds")? {
         settings.keep_jobs_seconds = keep;
@@ -67,6 +67,7 @@ pub fn read(config: &Config, environment: &Environment, listen: &[String]) -> Re
     if let Some(stop) = seconds("stop_seconds")? {
         settings.stop = stop;
     }
+    settings.spool = Some(config.spool(environment)?);
     settings.metrics_auth = config.flag("metrics_auth")?;
     Ok(settings)
 }

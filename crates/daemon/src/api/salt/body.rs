@@ -26,7 +26,9 @@ pub fn parse(headers: &HeaderMap, body: &[u8]) -> Result<Value, Refused> {
     }
     match kind.as_str() {
         // What a browser calls a text that nobody has given a type.
-        "application/json" | "text/plain" | "" if body.iter().all(u8::is_ascii_whitespace) => Ok(Value::List(Vec::new())),
+        "application/json" | "text/plain" | "" if body.iter().all(u8::is_ascii_whitespace) => {
+            Ok(Value::List(Vec::new()))
+        }
         "application/json" | "text/plain" | "" => {
             json::parse(text()?).map_err(|_| Refused::bad("Invalid JSON document"))
         }

@@ -51,17 +51,8 @@ pub async fn perform(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Vec<Va
     Ok(vec![result])
 }
 
-pub const KNOWN: [&str; 9] = [
-    "local",
-    "local_async",
-    "local_batch",
-    "local_subset",
-    "runner",
-    "runner_async",
-    "ssh",
-    "wheel",
-    "wheel_async",
-];
+pub const KNOWN: [&str; 9] =
+    ["local", "local_async", "local_batch", "local_subset", "runner", "runner_async", "ssh", "wheel", "wheel_async"];
 
 /// One function, or several after each other, whose results are then under their names.
 async fn local(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Value, Refused> {
@@ -156,9 +147,7 @@ pub fn ran(answer: Result<Answer, Refusal>) -> Result<Ran, Refused> {
 /// The limit that the asker gave; the function itself goes on.
 async fn in_time(chunk: &Chunk, working: impl Future<Output = Result<Ran, Refused>>) -> Result<Ran, Refused> {
     let Some(seconds) = chunk.timeout else { return working.await };
-    let late = |_| {
-        Refused::new(StatusCode::GATEWAY_TIMEOUT, format!("no result within {seconds} seconds"))
-    };
+    let late = |_| Refused::new(StatusCode::GATEWAY_TIMEOUT, format!("no result within {seconds} seconds"));
     timeout(Duration::from_secs_f64(seconds.min(1e6)), working).await.map_err(late)?
 }
 

@@ -78,7 +78,9 @@ fn wants_page(api: &Api, parts: &Parts) -> bool {
     api.settings.app.is_some()
         && parts.method == Method::GET
         && prefers_html(&parts.headers)
-        && !files.iter().any(|place| path.strip_prefix(place.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        && !files
+            .iter()
+            .any(|place| path.strip_prefix(place.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
 }
 
 fn prefers_html(headers: &HeaderMap) -> bool {

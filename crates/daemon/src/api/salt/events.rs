@@ -40,7 +40,9 @@ pub async fn respond(
     tags: Vec<String>,
 ) -> Result<Response, Refused> {
     let accepted = reply::accepted(&parts.headers);
-    let fits = |media: &str| matches!(media, "text/event-stream" | "text/*" | "*/*" | "application/json" | "application/x-yaml");
+    let fits = |media: &str| {
+        matches!(media, "text/event-stream" | "text/*" | "*/*" | "application/json" | "application/x-yaml")
+    };
     if !accepted.is_empty() && !accepted.iter().any(|(media, _)| fits(media)) {
         return Err(Refused::new(axum::http::StatusCode::NOT_ACCEPTABLE, "events are text/event-stream"));
     }

@@ -151,11 +151,8 @@ fn own(house: House, name: &str) -> Value {
 }
 
 async fn on_targets(api: &Arc<Api>, session: &Session, fields: &Map, name: &str) -> Result<Map, Refused> {
-    let context = functions::Context {
-        desk: Arc::clone(&api.desk),
-        loaded: api.desk.loaded(),
-        caller: session.caller.clone(),
-    };
+    let context =
+        functions::Context { desk: Arc::clone(&api.desk), loaded: api.desk.loaded(), caller: session.caller.clone() };
     let kind = fields.get("tgt_type").or_else(|| fields.get("expr_form")).map(ToString::to_string).unwrap_or_default();
     let target = fields.get("tgt").cloned().unwrap_or_else(|| "*".into());
     let entries = functions::select(&context, &target, &kind).await.map_err(|error| Refused::bad(error.to_string()))?;

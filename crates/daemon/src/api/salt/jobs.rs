@@ -19,11 +19,7 @@ pub async fn all(State(api): State<Arc<Api>>, request: Request) -> Result<Respon
     Ok(form.returned(vec![runner(&api, &session.caller, "jobs.list_jobs", None).await?]))
 }
 
-pub async fn one(
-    State(api): State<Arc<Api>>,
-    Path(jid): Path<String>,
-    request: Request,
-) -> Result<Response, Refused> {
+pub async fn one(State(api): State<Arc<Api>>, Path(jid): Path<String>, request: Request) -> Result<Response, Refused> {
     let (parts, _) = request.into_parts();
     let form = Form::wanted(&parts.headers)?;
     let session = session::of(&api, &parts).await?;

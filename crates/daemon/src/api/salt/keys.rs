@@ -18,11 +18,7 @@ pub async fn all(State(api): State<Arc<Api>>, request: Request) -> Result<Respon
     wheel(&api, &parts, Local { function: "key.list_all".into(), ..Local::default() }).await
 }
 
-pub async fn one(
-    State(api): State<Arc<Api>>,
-    Path(id): Path<String>,
-    request: Request,
-) -> Result<Response, Refused> {
+pub async fn one(State(api): State<Arc<Api>>, Path(id): Path<String>, request: Request) -> Result<Response, Refused> {
     let (parts, _) = request.into_parts();
     let kwargs = Map::from_iter([("match".into(), Value::from(id))]);
     wheel(&api, &parts, Local { function: "key.finger".into(), kwargs, ..Local::default() }).await

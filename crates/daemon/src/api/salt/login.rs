@@ -8,9 +8,9 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use rocksalt_core::{Map, Secret, Value};
 
+use super::body;
 use super::reply::{Form, Refused};
 use super::session::{self, COOKIE};
-use super::body;
 use crate::access::Rights;
 use crate::api::Api;
 use crate::auth::{Credentials, Login};
@@ -92,7 +92,8 @@ pub async fn token(State(api): State<Arc<Api>>, request: Request) -> Result<Resp
 
 /// Who they say they are, and what shall prove it; `None` if one of both is missing.
 pub fn credentials(fields: &Map) -> Option<Credentials> {
-    let text = |key: &str| fields.get(key).filter(|value| value.is_scalar() && !value.is_null()).map(ToString::to_string);
+    let text =
+        |key: &str| fields.get(key).filter(|value| value.is_scalar() && !value.is_null()).map(ToString::to_string);
     Some(Credentials {
         user: text("username").filter(|user| !user.is_empty())?,
         password: Secret::new(text("password")?),

@@ -197,7 +197,9 @@ fn plain(value: Value) -> Value {
 /// As forms and YAML say yes.
 pub fn truth(value: &Value) -> bool {
     match value {
-        Value::String(text) => !matches!(text.to_ascii_lowercase().as_str(), "" | "0" | "false" | "no" | "off" | "none"),
+        Value::String(text) => {
+            !matches!(text.to_ascii_lowercase().as_str(), "" | "0" | "false" | "no" | "off" | "none")
+        }
         other => other.truth(),
     }
 }

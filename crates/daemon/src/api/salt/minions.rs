@@ -17,11 +17,7 @@ pub async fn all(State(api): State<Arc<Api>>, request: Request) -> Result<Respon
     grains(&api, request, "*".into()).await
 }
 
-pub async fn one(
-    State(api): State<Arc<Api>>,
-    Path(id): Path<String>,
-    request: Request,
-) -> Result<Response, Refused> {
+pub async fn one(State(api): State<Arc<Api>>, Path(id): Path<String>, request: Request) -> Result<Response, Refused> {
     grains(&api, request, id).await
 }
 

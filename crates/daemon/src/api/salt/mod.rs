@@ -43,12 +43,7 @@ struct Row {
     handler: fn() -> MethodRouter<Arc<Api>>,
 }
 
-const fn row(
-    method: &'static str,
-    path: &'static str,
-    needs: Login,
-    handler: fn() -> MethodRouter<Arc<Api>>,
-) -> Row {
+const fn row(method: &'static str, path: &'static str, needs: Login, handler: fn() -> MethodRouter<Arc<Api>>) -> Row {
     Row { route: Route { method, path, needs }, halite: false, handler }
 }
 
@@ -121,4 +116,3 @@ fn with_files(mut router: Router<Arc<Api>>, settings: &Settings) -> Router<Arc<A
     }
     router
 }
-

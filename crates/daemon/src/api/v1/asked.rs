@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::http::HeaderMap;
+use rocksalt_core::json;
 use rocksalt_core::request::Request;
 use rocksalt_core::value::from_value;
-use rocksalt_core::json;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -212,10 +212,5 @@ fn shape<P: Input, Q: Input, B: Input, A: Answers>(
 ) -> Shape {
     // What comes in may be left out where it has a default; what goes out is always there.
     let body = takes_body::<B>().then(|| inputs.subschema_for::<B>().to_value());
-    Shape {
-        path: schema_for!(P).to_value(),
-        query: schema_for!(Q).to_value(),
-        body,
-        answer: A::described(outputs),
-    }
+    Shape { path: schema_for!(P).to_value(), query: schema_for!(Q).to_value(), body, answer: A::described(outputs) }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use axum::body::Bytes;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use rocksalt_controller::ledger::{Follower, Heard};
+use rocksalt_controller::ledger::{Follower, Heard, Told};
 use rocksalt_core::pattern::glob::Glob;
 use rocksalt_core::record::{EventId, Logged};
 use rocksalt_core::request::Request;
@@ -210,7 +210,7 @@ impl Source for Listened {
 }
 
 impl Listened {
-    fn written(&self, event: &Arc<Logged>) -> Bytes {
+    fn written(&self, event: &Arc<Told>) -> Bytes {
         match self.encoding {
             Encoding::Json => JSON.text(event),
             Encoding::Cbor => CBOR.text(event),
@@ -219,10 +219,12 @@ impl Listened {
 }
 
 /// Written once for all who listen.
-static JSON: LazyLock<EventTexts> =
-    LazyLock::new(|| EventTexts::new(|event| text(event, &json::compact(&to_value(&Event::of(event)).unwrap_or_default()))));
-static CBOR: LazyLock<EventTexts> =
-    LazyLock::new(|| EventTexts::new(|event| text(event, &STANDARD.encode(minicbor::to_vec(event).unwrap_or_default()))));
+static JSON: LazyLock<EventTexts> = LazyLock::new(|| {
+    EventTexts::new(|event| text(event, &json::compact(&to_value(&Event::of(event)).unwrap_or_default())))
+});
+static CBOR: LazyLock<EventTexts> = LazyLock::new(|| {
+    EventTexts::new(|event| text(event, &STANDARD.encode(minicbor::to_vec(event).unwrap_or_default())))
+});
 
 fn text(event: &Logged, data: &str) -> String {
     // What is only told has no place in the log to come back to.

@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use rocksalt_core::{Value, json, nearest};
 use rocksalt_core::pattern::glob::Glob;
+use rocksalt_core::{Value, json, nearest};
 use rocksalt_modules::catalog;
 use rocksalt_modules::docs::{self, ArgumentKind, Doc};
 use schemars::JsonSchema;
@@ -117,7 +117,8 @@ pub async fn one_state(asked: Asked<NamePath, Nothing, Nothing>) -> Result<Reply
 
 fn page(all: &[Function], filter: &Filter) -> FunctionPage {
     let pattern = filter.name.as_deref().map(Glob::new);
-    let words: Vec<String> = filter.search.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase).collect();
+    let words: Vec<String> =
+        filter.search.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase).collect();
     let mut fitting = all.iter().filter(|function| {
         let text = || format!("{} {}", function.name, function.text).to_lowercase();
         pattern.as_ref().is_none_or(|pattern| pattern.matches(&function.name))

@@ -268,7 +268,7 @@ pub async fn list(asked: Asked<Nothing, Filter, Nothing>) -> Result<Reply<JobPag
     let Answer::Jobs(jobs) = asked.answer(Request::ListJobs(filter)).await? else { return Err(Fault::internal()) };
     let next = jobs.last().filter(|_| jobs.len() == query.limit).map(|job| Jid(job.id));
     let page = JobPage { jobs: jobs.iter().map(|job| Job::of(job, query.targets)).collect(), next };
-    Ok(Reply::new(page).or_records(asked.cbor, || jobs))
+    Ok(Reply::new(page).or_records(asked.cbor, || jobs.iter().map(|job| &**job).collect::<Vec<_>>()))
 }
 
 /// Which of a job's returns.

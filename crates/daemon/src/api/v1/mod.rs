@@ -65,7 +65,8 @@ fn endpoints() -> Vec<Endpoint> {
             .example(json!({"function": "test.ping", "target": "*"})),
         Endpoint::new(get.clone(), "/jobs", "Jobs, the newest first", jobs::list).records(),
         Endpoint::new(get.clone(), "/jobs/{jid}", "One job, with its returns", jobs::one).records(),
-        Endpoint::new(get.clone(), "/jobs/{jid}/returns/{target}", "What one target returned", jobs::returned).records(),
+        Endpoint::new(get.clone(), "/jobs/{jid}/returns/{target}", "What one target returned", jobs::returned)
+            .records(),
         Endpoint::new(post.clone(), "/jobs/{jid}/cancel", "Stop a job", jobs::cancel).example(json!({"kill": false})),
         Endpoint::new(post.clone(), "/jobs/{jid}/rerun", "The same again", jobs::rerun)
             .records()
@@ -101,3 +102,6 @@ pub fn routes() -> Vec<Route> {
 pub fn document() -> &'static Json {
     &DOCUMENT
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,10 +3,10 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value as Json, json};
 
+use super::BASE;
 use super::endpoint::{Endpoint, Shape};
 use super::fault;
 use super::who::{COOKIE, CSRF};
-use super::BASE;
 use crate::api::routes::Login;
 
 const ABOUT: &str = "Rocksalt's own API. Log in by POST /v1/sessions and send the token as `Authorization: Bearer TOKEN`; \

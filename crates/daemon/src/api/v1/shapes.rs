@@ -123,7 +123,7 @@ fn failure(outcome: &Kept) -> Option<Failure> {
         }
         Kept::Unreached { stage, text, hint } => ("unreached", text.clone(), hint.clone(), Some(stage.clone())),
         Kept::Skipped(why) => ("skipped", why.clone(), None, None),
-        Kept::Lost => ("lost", "nobody knows how this ended".to_owned(), None, None),
+        Kept::Lost(why) => ("lost", why.clone(), None, None),
     };
     Some(Failure { kind, text, hint, stage })
 }

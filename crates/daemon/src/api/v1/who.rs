@@ -107,7 +107,8 @@ mod tests {
     #[test]
     fn a_cookie_alone_changes_nothing() {
         let token = Secret::new("t".to_owned());
-        let with = |value: &str| HeaderMap::from_iter([(CSRF.parse().expect("a name"), value.parse().expect("a header"))]);
+        let with =
+            |value: &str| HeaderMap::from_iter([(CSRF.parse().expect("a name"), value.parse().expect("a header"))]);
         assert!(same_page(&HeaderMap::new(), &token).is_err());
         assert!(same_page(&with("t"), &token).is_err());
         assert!(same_page(&with(&csrf(&token)), &token).is_ok());
