@@ -44,7 +44,7 @@ impl Desk {
             Request::Targets => {
                 let all = known::targets(self, loaded, caller).await;
                 Ok(Answer::Value(Value::List(all.into_iter().map(known::Known::value).collect())))
-            },
+            }
             Request::Stats => Ok(Answer::Value(self.stats.value(self, loaded).await)),
             Request::Explain { user, function, target } => {
                 let run = Run { function, target, ..Run::default() };

@@ -40,7 +40,8 @@ async fn what_was_stored_is_there_after_a_restart() {
     let head = |token: &str| format!("POST /\nX-Auth-Token: {token}\nContent-Type: application/x-www-form-urlencoded");
     let reply = ask(tcp(&daemon), &head(&before), body).await;
     assert_eq!(reply.status, 200, "{}", reply.body);
-    let jid: String = reply.body.split("\"jid\"").nth(1).expect("a job").chars().filter(char::is_ascii_digit).take(20).collect();
+    let jid: String =
+        reply.body.split("\"jid\"").nth(1).expect("a job").chars().filter(char::is_ascii_digit).take(20).collect();
     let last = daemon.desk().ledger().last_event();
     daemon.stop().await;
     let (daemon, _) = project.start().await;

@@ -68,7 +68,13 @@ impl Links for Network {
 
     async fn list(&self) -> Result<Vec<Info>, Failure> {
         let info = |id: &String| Info {
-            key: Key { transport: "ssh".into(), user: String::new(), address: id.clone(), port: 22, escalated: String::new() },
+            key: Key {
+                transport: "ssh".into(),
+                user: String::new(),
+                address: id.clone(),
+                port: 22,
+                escalated: String::new(),
+            },
             target: id.clone(),
             since: 0,
             idle: 0,
@@ -205,7 +211,8 @@ pub async fn over<T: AsyncRead + AsyncWrite + Unpin>(mut stream: T, request: &st
     let (first, headers) = request.split_once('\n').unwrap_or((request, ""));
     let headers: String = headers.lines().map(|line| format!("{}\r\n", line.trim())).collect();
     let length = body.len();
-    let text = format!("{first} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}");
+    let text =
+        format!("{first} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}");
     // A server that refuses may close before it has read everything.
     let _ = stream.write_all(text.as_bytes()).await;
     let mut bytes = Vec::new();

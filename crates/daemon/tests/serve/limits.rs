@@ -36,7 +36,10 @@ async fn a_body_that_is_too_large_is_refused_unread() {
     let project = Project::new();
     let (daemon, _) = project.start().await;
     let mut stream = TcpStream::connect(tcp(&daemon)).await.expect("it listens");
-    stream.write_all(b"POST /login HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n").await.expect("there is room");
+    stream
+        .write_all(b"POST /login HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n")
+        .await
+        .expect("there is room");
     let mut first = [0; 12];
     stream.read_exact(&mut first).await.expect("an answer");
     assert_eq!(&first, b"HTTP/1.1 413");
@@ -50,7 +53,8 @@ async fn who_waits_for_a_place_gets_it() {
     settings.limits.connections = 4;
     let (daemon, _) = project.start_with(settings).await.expect("it starts");
     // Two places are the listeners' own, for who comes next.
-    let idle = [TcpStream::connect(tcp(&daemon)).await.expect("room"), TcpStream::connect(tcp(&daemon)).await.expect("room")];
+    let idle =
+        [TcpStream::connect(tcp(&daemon)).await.expect("room"), TcpStream::connect(tcp(&daemon)).await.expect("room")];
     tokio::time::sleep(Duration::from_millis(100)).await;
     let address = tcp(&daemon);
     let third = tokio::spawn(async move { ask(address, "GET /healthz", "").await.status });

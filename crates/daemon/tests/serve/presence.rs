@@ -27,7 +27,8 @@ async fn a_target_that_comes_and_goes_is_told() {
     let mut follower = daemon.desk().ledger().follow(Some(0));
     let mut tags = Vec::new();
     while tags.len() < 4 {
-        let heard = tokio::time::timeout(Duration::from_secs(5), follower.next()).await.expect("it comes").expect("fine");
+        let heard =
+            tokio::time::timeout(Duration::from_secs(5), follower.next()).await.expect("it comes").expect("fine");
         if let Heard::Event(event) = heard {
             tags.push(event.event.tag.clone());
         }
