@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod commands;
+mod daemon_kill;
 mod faults;
 mod fifty;
 mod logins;
