@@ -14,3 +14,4 @@ mod reboot;
 mod states;
 mod two_agents;
 mod webserver;
+mod with_daemon;
