@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use rocksalt_core::JobId;
 use rocksalt_core::call::{Problem, ProblemKind, Return};
+use rocksalt_modules::machine::Running;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::place;
@@ -152,6 +153,27 @@ fn find_in(directory: &Path, job: JobId, target: &str) -> Found {
     result().unwrap_or(Found::Died)
 }
 
+/// Calls that other agents on this machine go on with, for `saltutil.running`.
+pub fn beside() -> Vec<Running> {
+    directories().flat_map(|directory| beside_in(&directory, std::process::id())).collect()
+}
+
+fn beside_in(directory: &Path, own: u32) -> Vec<Running> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let notes = entries.map(|entry| entry.path()).filter(|path| path.extension().is_none());
+    let running = notes.filter_map(|path| {
+        let job = path.file_name()?.to_str()?.get(..20)?.parse().ok();
+        let file = File::open(&path).ok()?;
+        let since = file.metadata().ok()?.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs_f64();
+        flock(&file, FlockOperation::NonBlockingLockShared).is_err().then_some(())?;
+        let text = String::from_utf8(place::read(&path).ok()?).ok()?;
+        let (process, function) = text.trim_end().split_once('\n')?;
+        let others = process != own.to_string();
+        others.then(|| Running { job, function: function.to_owned(), args: Vec::new(), since })
+    });
+    running.collect()
+}
+
 /// Asks a call that runs without a link to end; whoever runs it looks for this.
 pub fn stop(job: JobId, target: &str, signal: u8) {
     for directory in directories() {
@@ -242,6 +264,12 @@ mod tests {
         let note = Note::begin_in(&directory, job(1), "../h1", "cmd.run", false).expect("new").expect("noted");
         assert_eq!(note.path.parent(), Some(directory.as_path()), "no name leads elsewhere");
         assert_eq!(found(), Found::Running);
+        assert!(beside_in(&directory, std::process::id()).is_empty(), "our own are known otherwise");
+        let seen = beside_in(&directory, 0);
+        assert_eq!(
+            seen.iter().map(|one| (one.job, one.function.as_str())).collect::<Vec<_>>(),
+            [(Some(job(1)), "cmd.run")]
+        );
         assert_eq!(find_in(&directory, job(1), "h2"), Found::Unknown);
         assert!(Note::begin_in(&directory, job(1), "../h1", "cmd.run", false).is_err(), "never twice");
         note.end(&result("fine"));
