@@ -4,6 +4,7 @@ mod bad_input;
 mod clients;
 mod commands;
 mod daemon;
+mod daemon_kill;
 mod faults;
 mod fifty;
 mod logins;
