@@ -55,7 +55,7 @@ async fn killed_while_it_writes() {
     }
     let directory = private();
     let path = directory.path().join("store");
-    let mut newest = vec![None::<u64>; WRITERS];
+    let mut newest = [None::<u64>; WRITERS];
     for round in 0..40u64 {
         let mut child =
             child("store_disk::killed_while_it_writes", &path).stdout(Stdio::piped()).spawn().expect("starts");
@@ -197,7 +197,8 @@ async fn fill_the_disk(path: &Path) {
 #[allow(clippy::print_stdout)]
 async fn commits_a_second() {
     let directory = private();
-    let store = disk(&directory.path().join("store")).await.expect("opens");
+    let path = directory.path().join("store");
+    let store = disk(&path).await.expect("opens");
     for writers in [1, 4, 16, 64] {
         let begun = Instant::now();
         let limit = Duration::from_secs(3);
@@ -220,4 +221,52 @@ async fn commits_a_second() {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let memory = status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or_default();
     println!("{memory}");
+    for index in 0..150 {
+        done(&*store, Transaction::default().put(format!("large/{index}"), vec![index as u8; 1 << 20])).await;
+    }
+    drop(store);
+    let begun = Instant::now();
+    disk(&path).await.expect("opens");
+    let size = std::fs::metadata(&path).expect("there").len() >> 20;
+    println!("opening a file of {size} MiB, with a check of all of it: {:.2} seconds", begun.elapsed().as_secs_f64());
+}
+
+/// Bits of the file change by themselves: whatever then happens, it ends, and nobody else suffers.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_with_wrong_bits_harms_nobody() {
+    let directory = private();
+    let path = directory.path().join("store");
+    let store = disk(&path).await.expect("opens");
+    for part in 0..20 {
+        let keys = (0..25).map(|index| format!("a/{part}/{index}"));
+        done(&*store, keys.fold(Transaction::default(), |all, key| all.put(key, vec![7; 300]))).await;
+    }
+    drop(store);
+    let whole = std::fs::read(&path).expect("reads");
+    let (mut refused, mut failed, mut fine) = (0, 0, 0);
+    for round in 0..120u64 {
+        let mut damaged = whole.clone();
+        for hit in 0..=round % 20 {
+            // Some where redb begins, most in what is used of the file.
+            let mixed = (round * 20 + hit).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
+            let within = if round % 3 == 0 { 512 } else { whole.len() as u64 };
+            damaged[(mixed % within) as usize] ^= 1 << (mixed >> 60 & 7);
+        }
+        std::fs::write(&path, damaged).expect("writes");
+        let used = async {
+            let store = disk(&path).await.map_err(|_| &mut refused)?;
+            let read = store.range(&Range::prefix("a/")).await;
+            let written = store.commit(Transaction::default().put("b", "x")).await;
+            let (Ok(read), Ok(_)) = (read, written) else { return Err(&mut failed) };
+            // What is given out is right.
+            assert_eq!(read.pairs.len(), 500);
+            assert!(read.pairs.iter().all(|pair| pair.value == [7; 300]));
+            Ok(())
+        };
+        match tokio::time::timeout(Duration::from_secs(20), used).await.expect("it ends") {
+            Ok(()) => fine += 1,
+            Err(count) => *count += 1,
+        }
+    }
+    assert!(refused > 20 && fine > 20, "{refused} refused, {failed} failed, {fine} fine: nothing was tested");
 }

@@ -34,9 +34,31 @@ const WORTH_COMPACTING: u64 = 16 << 20;
 /// How long to wait for those who still read by a handle that is given up.
 const READERS: Duration = Duration::from_secs(5);
 
+/// A larger file is not checked at every start.
+const CHECKED: u64 = 512 << 20;
+
 pub struct Database {
     place: Place,
-    handle: RwLock<Option<Arc<redb::Database>>>,
+    handle: RwLock<Option<Arc<Handle>>>,
+}
+
+/// redb's own. It writes once more when it is closed, and must not take the process with it if it can't.
+pub struct Handle(Option<redb::Database>);
+
+impl Handle {
+    pub fn get(&self) -> Result<&redb::Database, Fault> {
+        self.0.as_ref().ok_or_else(closed)
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(self.0.take())));
+    }
+}
+
+fn closed() -> Fault {
+    Fault::panic("it is closed after a fault".into())
 }
 
 /// What went wrong below us.
@@ -97,10 +119,20 @@ impl Database {
             place.make(|file| fill(file).map_err(|fault| fault.error("begin", &place)))?;
         }
         let mut handle = attach(&place)?;
-        if place.file()?.is_some_and(|file| wasteful(&file, &handle)) {
-            // What can't be compacted now is as good as before; a broken handle is seen below.
-            let _ = handle.compact();
-        }
+        let length = place.file()?.and_then(|file| file.metadata().ok()).map_or(0, |metadata| metadata.len());
+        // redb holds some damages for impossible.
+        let checked = catch_unwind(AssertUnwindSafe(|| {
+            let database = handle.0.as_mut().ok_or_else(|| damaged(&place, "it is closed"))?;
+            if length <= CHECKED {
+                check(&place, database)?;
+            }
+            if length >= WORTH_COMPACTING && wasteful(length, database) {
+                // What can't be compacted now is as good as before; a broken handle is seen later.
+                let _ = database.compact();
+            }
+            Ok(())
+        }));
+        checked.unwrap_or_else(|_| Err(damaged(&place, "what is in it makes no sense")))?;
         Ok(Database { place, handle: RwLock::new(Some(Arc::new(handle))) })
     }
 
@@ -112,6 +144,7 @@ impl Database {
     pub fn begin(&self) -> Result<Revision, Error> {
         let fault = |fault: Fault| fault.error("open what is", &self.place);
         let handle = self.handle().map_err(fault)?;
+        let handle = handle.get().map_err(fault)?;
         if handle.begin_read().map_err(Fault::from).and_then(|read| stored_format(&read)).map_err(fault)? != THIS_FORMAT
         {
             return Err(Error::settings(format!(
@@ -119,16 +152,15 @@ impl Database {
                 self.place.path().display()
             )));
         }
-        end_leases(&handle).map_err(fault)
+        end_leases(handle).map_err(fault)
     }
 
-    pub fn handle(&self) -> Result<Arc<redb::Database>, Fault> {
-        let handle = self.handle.read().unwrap_or_else(PoisonError::into_inner).clone();
-        handle.ok_or_else(|| Fault::panic("it is closed after a fault".into()))
+    pub fn handle(&self) -> Result<Arc<Handle>, Fault> {
+        self.handle.read().unwrap_or_else(PoisonError::into_inner).clone().ok_or_else(closed)
     }
 
     pub fn read<T>(&self, read: impl Fn(&ReadTransaction) -> Result<T, Fault>) -> Result<T, Fault> {
-        read(&self.handle()?.begin_read()?)
+        read(&self.handle()?.get()?.begin_read()?)
     }
 
     /// Closes the handle and opens a new one; the answer is the revision that the file has.
@@ -146,7 +178,9 @@ impl Database {
         }
         let handle = attach(&self.place)?;
         let fault = |fault: Fault| fault.error("go on", &self.place);
-        let revision = handle.begin_read().map_err(Fault::from).and_then(|read| revision(&read)).map_err(fault)?;
+        let read = handle.get().and_then(|handle| Ok(handle.begin_read()?)).map_err(fault)?;
+        let revision = revision(&read).map_err(fault)?;
+        drop(read);
         *self.handle.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(handle));
         Ok(revision)
     }
@@ -158,7 +192,7 @@ impl Database {
 
     #[cfg(test)]
     pub fn replace(&self, handle: redb::Database) {
-        *self.handle.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(handle));
+        *self.handle.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(Handle(Some(handle))));
     }
 }
 
@@ -168,7 +202,7 @@ fn builder() -> redb::Builder {
     builder
 }
 
-fn attach(place: &Place) -> Result<redb::Database, Error> {
+fn attach(place: &Place) -> Result<Handle, Error> {
     let shown = place.path().display();
     let file = place.file()?.ok_or_else(|| Error::settings(format!("{shown} is no longer there")))?;
     // An empty file would be taken for one to begin with.
@@ -176,21 +210,58 @@ fn attach(place: &Place) -> Result<redb::Database, Error> {
     let opened = match empty {
         true => Ok(Err("it is empty".to_owned())),
         // redb holds some damages for impossible.
-        false => catch_unwind(AssertUnwindSafe(|| builder().create_file(file).map_err(|error| error.to_string()))),
+        false => match catch_unwind(AssertUnwindSafe(|| builder().create_file(file))) {
+            // Somebody has removed our own lock.
+            Ok(Err(redb::DatabaseError::DatabaseAlreadyOpen)) => {
+                return Err(Error::settings(format!("{shown} is in use by another process; stop that one first")));
+            }
+            opened => opened.map(|opened| opened.map_err(|error| error.to_string())),
+        },
     };
     let why = match opened {
-        Ok(Ok(database)) => return Ok(database),
+        Ok(Ok(database)) => return Ok(Handle(Some(database))),
         Ok(Err(why)) => why,
         Err(_) => "what is in it makes no sense".to_owned(),
     };
-    Err(Error::Broken {
+    Err(damaged(place, &why))
+}
+
+fn damaged(place: &Place, why: &str) -> Error {
+    let shown = place.path().display();
+    Error::Broken {
         doing: "use what is",
         place: shown.to_string(),
         why: format!(
-            "{why}; nothing in it was changed. If the file is damaged put a copy of it back that is whole, or move it \
-             away (mv {shown} {shown}.damaged): then the next start begins with an empty store"
+            "{why}. If the file is damaged put a copy of it back that is whole, or move it away (mv {shown} \
+             {shown}.damaged): then the next start begins with an empty store"
         ),
-    })
+    }
+}
+
+/// Reads the whole file. A file that was closed in good order redb takes at its word; if bits of it have changed since,
+/// it would give wrong answers, or write over what is in use.
+fn check(place: &Place, database: &mut redb::Database) -> Result<(), Error> {
+    let now = |database: &redb::Database| database.begin_read().map_err(Fault::from).and_then(|read| revision(&read));
+    let before = now(database);
+    match database.check_integrity() {
+        Ok(true) => return Ok(()),
+        // It could be mended: lists of free pages, or by going back to the commit before the last.
+        Ok(false) => {}
+        Err(error) => return Err(damaged(place, &error.to_string())),
+    }
+    match (before, now(database)) {
+        (Ok(before), Ok(after)) if before == after => Ok(()),
+        (Ok(before), Ok(after)) => Err(Error::Broken {
+            doing: "use what is",
+            place: place.path().display().to_string(),
+            why: format!(
+                "the newest changes in it were damaged, and are lost: it was at revision {before}, and what was there \
+                 at revision {after} is whole. Put a newer copy of the file back, or start again to go on with that"
+            ),
+        }),
+        (_, Ok(_)) => Ok(()),
+        (_, Err(fault)) => Err(damaged(place, fault.why())),
+    }
 }
 
 /// What a new file has.
@@ -208,13 +279,9 @@ fn fill(file: File) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Whether more than half of a large file is empty.
-fn wasteful(file: &File, handle: &redb::Database) -> bool {
-    let length = file.metadata().map_or(0, |metadata| metadata.len());
-    if length < WORTH_COMPACTING {
-        return false;
-    }
-    let stats = handle.begin_write().map_err(Fault::from).and_then(|transaction| {
+/// Whether more than half of a file is empty.
+fn wasteful(length: u64, database: &redb::Database) -> bool {
+    let stats = database.begin_write().map_err(Fault::from).and_then(|transaction| {
         let stats = transaction.stats()?;
         transaction.abort()?;
         Ok(stats)

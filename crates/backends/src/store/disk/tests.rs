@@ -135,6 +135,10 @@ async fn one_process_has_it_and_others_are_told_who() {
     let disk = Disk::open(&path).await.expect("opens");
     let error = Disk::open(&path).await.err().expect("in use").to_string();
     assert!(error.contains(&format!("process {}", std::process::id())) && error.contains("stop that one"), "{error}");
+    // Also if somebody thinks that the lock is in the way.
+    std::fs::remove_file(path.with_extension("lock")).expect("removed");
+    let error = Disk::open(&path).await.err().expect("in use").to_string();
+    assert!(error.contains("in use by another process"), "{error}");
     drop(disk);
     Disk::open(&path).await.expect("free again");
 }
@@ -183,7 +187,7 @@ async fn what_is_no_store_is_refused_and_left_alone() {
 async fn a_file_of_another_version_is_refused() {
     let (_directory, path) = place();
     let disk = Disk::open(&path).await.expect("opens");
-    let write = disk.database.handle().expect("open").begin_write().expect("begins");
+    let write = disk.database.handle().expect("open").get().expect("open").begin_write().expect("begins");
     write.open_table(file::META).expect("a table").insert("format", 99).expect("written");
     write.commit().expect("written");
     drop(disk);

@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use redb::{ReadableDatabase, ReadableTable, Table};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::file::{Database, Fault, LEASED, META, PAIRS, REVISION, Row};
+use super::file::{Database, Fault, Handle, LEASED, META, PAIRS, REVISION, Row};
 use crate::store::history::History;
 use crate::store::{Change, Committed, Error, LeaseId, Operation, Pair, Revision, Transaction};
 
@@ -18,14 +19,22 @@ use crate::store::{Change, Committed, Error, LeaseId, Operation, Pair, Revision,
 const TOGETHER: usize = 1024;
 const TOGETHER_BYTES: usize = 8 << 20;
 
+/// How long the next group waits for those who were answered with the last one, as a part of what a commit takes:
+/// they often have more to write, and would else find the disk busy with the first of them alone.
+const WAIT_PART: u32 = 3;
+const LONGEST_WAIT: Duration = Duration::from_millis(3);
+const WAIT_STEP: Duration = Duration::from_micros(30);
+
 /// Before a group is begun there must be room for several times its size, and for pages that are written anew.
 /// redb would give its handle up if it ran out of space in the middle.
 const ROOM: u64 = 8 << 20;
 /// Deleting needs new pages, too, but it's the way to more room.
 const ROOM_TO_DELETE: u64 = 1 << 20;
 
+type Answer = oneshot::Sender<Result<Committed, Error>>;
+
 pub enum Ask {
-    Commit(Transaction, oneshot::Sender<Result<Committed, Error>>),
+    Commit(Transaction, Answer),
     Lease(watch::Sender<bool>, oneshot::Sender<LeaseId>),
     /// A lease is given back.
     End(LeaseId),
@@ -41,6 +50,8 @@ pub struct Writer {
     last_lease: LeaseId,
     /// Given back, with keys that are still to be removed.
     ended: Vec<LeaseId>,
+    /// How many were in the last group, and how long it took.
+    last: (usize, Duration),
 }
 
 /// What a group has changed, once it is written.
@@ -65,32 +76,24 @@ impl<E: Into<redb::Error>> From<E> for Failed {
 
 impl Writer {
     pub fn new(database: Arc<Database>, history: History, revision: Revision) -> Writer {
-        Writer { database, history, revision, leases: HashMap::new(), last_lease: 0, ended: Vec::new() }
+        Writer {
+            database,
+            history,
+            revision,
+            leases: HashMap::new(),
+            last_lease: 0,
+            ended: Vec::new(),
+            last: (0, Duration::ZERO),
+        }
     }
 
     /// Until nobody can ask any more.
     pub fn run(mut self, mut asked: mpsc::Receiver<Ask>) {
         while let Some(first) = asked.blocking_recv() {
-            let (mut transactions, mut answers, mut bytes) = (Vec::new(), Vec::new(), 0);
-            let mut next = Some(first);
-            while let Some(ask) = next {
-                match ask {
-                    Ask::Commit(transaction, answer) => {
-                        bytes += transaction.size();
-                        transactions.push(transaction);
-                        answers.push(answer);
-                    }
-                    Ask::Lease(lost, answer) => self.lease(lost, answer),
-                    Ask::End(lease) => self.end(lease),
-                    Ask::Mend(answer) => {
-                        self.mend();
-                        let _ = answer.send(());
-                    }
-                }
-                let more = answers.len() < TOGETHER && bytes < TOGETHER_BYTES;
-                next = if more { asked.try_recv().ok() } else { None };
-            }
+            let (transactions, answers, bytes) = self.collect(first, &mut asked);
+            let begun = Instant::now();
             let results = self.commit(transactions, bytes);
+            self.last = (answers.len(), begun.elapsed());
             for (answer, result) in answers.into_iter().zip(results) {
                 // Whoever asked may be gone.
                 let _ = answer.send(result);
@@ -100,6 +103,36 @@ impl Writer {
         for lost in self.leases.values() {
             lost.send_replace(true);
         }
+    }
+
+    /// All that wait, and those who are about to.
+    fn collect(&mut self, first: Ask, asked: &mut mpsc::Receiver<Ask>) -> (Vec<Transaction>, Vec<Answer>, usize) {
+        let (mut transactions, mut answers, mut bytes) = (Vec::new(), Vec::new(), 0);
+        let (expected, took) = self.last;
+        let end = Instant::now() + (took / WAIT_PART).min(LONGEST_WAIT);
+        let mut next = Some(first);
+        loop {
+            match next {
+                Some(Ask::Commit(transaction, answer)) => {
+                    bytes += transaction.size();
+                    transactions.push(transaction);
+                    answers.push(answer);
+                }
+                Some(Ask::Lease(lost, answer)) => self.lease(lost, answer),
+                Some(Ask::End(lease)) => self.end(lease),
+                Some(Ask::Mend(answer)) => {
+                    self.mend();
+                    let _ = answer.send(());
+                }
+                None if answers.len() < expected && Instant::now() < end => std::thread::sleep(WAIT_STEP),
+                None => break,
+            }
+            if answers.len() >= TOGETHER || bytes >= TOGETHER_BYTES {
+                break;
+            }
+            next = asked.try_recv().ok();
+        }
+        (transactions, answers, bytes)
     }
 
     fn lease(&mut self, lost: watch::Sender<bool>, answer: oneshot::Sender<LeaseId>) {
@@ -160,7 +193,8 @@ impl Writer {
 
     fn mend(&mut self) {
         let sound = self.database.handle().is_ok_and(|handle| {
-            let sound = |handle: &redb::Database| -> Result<(), Fault> {
+            let sound = |handle: &Handle| -> Result<(), Fault> {
+                let handle = handle.get()?;
                 handle.begin_read()?.open_table(PAIRS)?.first()?;
                 handle.begin_write()?.abort()?;
                 Ok(())
@@ -185,7 +219,7 @@ impl Writer {
 
     fn write(&self, transactions: Vec<Transaction>) -> Result<Group, Failed> {
         let handle = self.database.handle().map_err(Failed::Before)?;
-        let write = handle.begin_write()?;
+        let write = handle.get().map_err(Failed::Before)?.begin_write()?;
         let mut group = Group::default();
         let mut revision = self.revision;
         {

@@ -212,9 +212,9 @@ impl Patience {
         self.end.saturating_duration_since(Instant::now())
     }
 
-    /// How long one attempt may take: half of what is left, so that there is time to ask another member.
+    /// How long one attempt may take: a third of what is left, so that there is time to ask other members.
     pub fn attempt(&self) -> Duration {
-        (self.left() / 2).max(Duration::from_millis(300)).min(self.left().max(Duration::from_millis(50)))
+        (self.left() / 3).max(Duration::from_millis(300)).min(self.left().max(Duration::from_millis(50)))
     }
 
     pub fn is_over(&self) -> bool {

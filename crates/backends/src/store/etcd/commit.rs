@@ -183,7 +183,7 @@ async fn clear_up(
             Ok(answer) => match found(&answer) {
                 (modified, value) if value == attempt => return Ok(Cleared::Done(modified)),
                 // An earlier one of these, whose answer was lost, too.
-                (modified, value) if fences.iter().any(|fence| *fence == value) => {
+                (modified, value) if fences.contains(&value) => {
                     marker.modified = modified;
                     return Ok(Cleared::NotDone(trouble));
                 }

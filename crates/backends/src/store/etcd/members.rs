@@ -19,8 +19,8 @@ use crate::store::{Error, Settings};
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 /// etcd ends connections that are asked for a sign of life more often than every five seconds.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
-const SIGN_OF_LIFE_LIMIT: Duration = Duration::from_secs(5);
+const SIGN_OF_LIFE: Duration = Duration::from_secs(6);
+const SIGN_OF_LIFE_LIMIT: Duration = Duration::from_secs(4);
 
 pub struct Members {
     all: Vec<Member>,

@@ -75,7 +75,7 @@ impl Watcher {
             key: self.key.clone(),
             range_end: self.range_end.clone(),
             // One earlier than needed: of the compacted revision itself etcd may have forgotten what was deleted, and
-            // only says so of those before it. 0 would mean: from now on.
+            // only says so of those before it (etcd#18089, #19179). 0 would mean: from now on.
             start_revision: self.next.saturating_sub(1).max(1).cast_signed(),
             progress_notify: true,
             fragment: true,
@@ -116,7 +116,8 @@ impl Watcher {
             if !answer.fragment && !self.told(std::mem::take(&mut commit)).await {
                 return Ended::Unheard;
             }
-            // Sent in the order of the events, and only if there is nothing before it that wasn't.
+            // Sent in the order of the events, and only if there is nothing before it that wasn't. That doesn't hold for
+            // progress that is asked for (etcd#15220), so we don't ask.
             if progress && let Some(header) = answer.header {
                 self.next = self.next.max(header.revision.cast_unsigned() + 1);
             }
