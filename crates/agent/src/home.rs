@@ -78,6 +78,7 @@ pub fn wipe(home: &Path) {
     for path in ours(home) {
         let _ = fs::remove_file(path);
     }
+    let _ = fs::remove_dir_all(home.join(crate::kept::DIRECTORY));
     let _ = fs::remove_dir(home);
 }
 

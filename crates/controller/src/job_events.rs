@@ -84,8 +84,8 @@ pub fn warning(job: &JobRecord, target: &str, text: &str, data: &Map) -> Event {
 
 /// An event of a target. Whose it is the controller knows by the link, whatever the target says (rule R3); under the
 /// tags by which controllers and other targets speak it can't say anything.
-pub fn from_target(target: &str, event: Event) -> Event {
-    let own = ["salt/beacon/", "salt/minion/"]
+pub fn from_target(job: JobId, target: &str, event: Event) -> Event {
+    let own = ["salt/beacon/".to_owned(), "salt/minion/".to_owned(), format!("salt/state_result/{job}/")]
         .iter()
         .any(|kind| event.tag.strip_prefix(kind).and_then(|rest| rest.strip_prefix(target)).is_some_and(is_below));
     let tag = match is_reserved(&event.tag) && !own {
@@ -192,13 +192,18 @@ mod tests {
             ("salt/minion/h1/start", "salt/minion/h1/start"),
             ("salt/minion/h11/start", "salt/minion/h1/event/salt/minion/h11/start"),
             ("salt/job/20260131093000123456/ret/h2", "salt/minion/h1/event/salt/job/20260131093000123456/ret/h2"),
+            ("salt/state_result/19700101000000000000/h1/x", "salt/state_result/19700101000000000000/h1/x"),
+            (
+                "salt/state_result/19700101000000000001/h1/x",
+                "salt/minion/h1/event/salt/state_result/19700101000000000001/h1/x",
+            ),
             ("salt/auth", "salt/minion/h1/event/salt/auth"),
             ("salt", "salt/minion/h1/event/salt"),
             ("20260131093000123456", "salt/minion/h1/event/20260131093000123456"),
             ("minion_start", "salt/minion/h1/event/minion_start"),
             ("", "salt/minion/h1/event/"),
         ] {
-            let mut named = from_target("h1", event(tag));
+            let mut named = from_target(JobId::at(0), "h1", event(tag));
             stamp(&mut named, 1_769_851_800_123_456);
             assert_eq!(named.tag, expected, "{tag}");
             assert_eq!(named.data.get("id"), Some(&"h1".into()));

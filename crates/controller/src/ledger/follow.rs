@@ -3,12 +3,10 @@
 //! The newest events are in memory, once for all who listen; whoever is too slow for that reads the store.
 
 use std::collections::VecDeque;
-use std::ops::Deref;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rocksalt_backends::store::{Error, Range, Store};
 use rocksalt_core::record::{EventId, Logged};
-use rocksalt_core::{Map, Value, json};
 use tokio::sync::watch;
 
 use super::keys;
@@ -27,40 +25,9 @@ pub struct Recent {
     count: watch::Sender<u64>,
 }
 
-/// An event as all who listen share it.
-#[derive(Debug)]
-pub struct Told {
-    logged: Logged,
-    size: usize,
-    json: OnceLock<String>,
-}
-
-impl Told {
-    fn new(logged: Logged, size: usize) -> Told {
-        Told { logged, size, json: OnceLock::new() }
-    }
-
-    /// `{"tag":…,"data":{…}}`, as Salt's streams have it; made once for all listeners.
-    pub fn json(&self) -> &str {
-        self.json.get_or_init(|| {
-            let mut map = Map::new();
-            map.insert("tag", self.logged.event.tag.as_str());
-            map.insert("data", self.logged.event.data.clone());
-            json::compact(&Value::Map(map))
-        })
-    }
-}
-
-impl Deref for Told {
-    type Target = Logged;
-
-    fn deref(&self) -> &Logged {
-        &self.logged
-    }
-}
-
 struct Kept {
-    events: VecDeque<Arc<Told>>,
+    /// With their sizes.
+    events: VecDeque<(Arc<Logged>, usize)>,
     bytes: usize,
     /// How many were there before the first of `events`.
     gone: u64,
@@ -86,12 +53,12 @@ impl Recent {
     /// An event that is stored, with its size.
     pub fn log(&self, event: Logged, size: usize) {
         self.kept().last = event.id;
-        self.push(Told::new(event, size));
+        self.push(event, size);
     }
 
     /// An event that is not stored; its id is 0.
     pub fn tell(&self, event: Logged, size: usize) {
-        self.push(Told::new(event, size));
+        self.push(event, size);
     }
 
     /// Somebody else wrote events up to this one.
@@ -108,13 +75,13 @@ impl Recent {
         self.count.send_replace(count);
     }
 
-    fn push(&self, event: Told) {
+    fn push(&self, event: Logged, size: usize) {
         let mut kept = self.kept();
-        kept.bytes += event.size;
-        kept.events.push_back(Arc::new(event));
+        kept.bytes += size;
+        kept.events.push_back((Arc::new(event), size));
         while kept.events.len() > KEPT || (kept.bytes > BYTES && kept.events.len() > 1) {
-            let Some(oldest) = kept.events.pop_front() else { break };
-            kept.bytes -= oldest.size;
+            let Some((oldest, size)) = kept.events.pop_front() else { break };
+            kept.bytes -= size;
             kept.gone += 1;
             kept.before = kept.before.max(oldest.id);
         }
@@ -127,7 +94,7 @@ impl Recent {
 /// What a follower hears.
 #[derive(Clone, Debug)]
 pub enum Heard {
-    Event(Arc<Told>),
+    Event(Arc<Logged>),
     /// The events between what was asked for and this one are too old, and forgotten.
     Gap {
         first: EventId,
@@ -142,7 +109,7 @@ pub struct Follower {
     after: EventId,
     /// The place in memory of the next one; `None` while it reads the store.
     place: Option<u64>,
-    page: VecDeque<Arc<Told>>,
+    page: VecDeque<Arc<Logged>>,
 }
 
 impl Follower {
@@ -196,12 +163,12 @@ impl Follower {
             }
             // All that is missing is in memory.
             _ => {
-                let known = kept.events.iter().take_while(|event| event.id == 0 || event.id <= self.after).count();
+                let known = kept.events.iter().take_while(|(event, _)| event.id == 0 || event.id <= self.after).count();
                 kept.gone + known as u64
             }
         };
         match kept.events.get((place - kept.gone) as usize) {
-            Some(event) => {
+            Some((event, _)) => {
                 self.place = Some(place + 1);
                 Look::Event(Arc::clone(event))
             }
@@ -217,7 +184,7 @@ impl Follower {
         let range = Range { from: keys::event(self.after + 1), ..Range::prefix(keys::EVENTS) };
         let listing = self.store.range(&range.limit(PAGE)).await?;
         let events = listing.pairs.iter().filter_map(|pair| minicbor::decode::<Logged>(&pair.value).ok());
-        self.page = events.map(|event| Arc::new(Told::new(event, 0))).collect();
+        self.page = events.map(Arc::new).collect();
         match self.page.front() {
             Some(first) if first.id > self.after + 1 => {
                 let first = first.id;
@@ -237,7 +204,7 @@ impl Follower {
 }
 
 enum Look {
-    Event(Arc<Told>),
+    Event(Arc<Logged>),
     Store,
     Nothing,
 }

@@ -83,14 +83,16 @@ impl Ledger {
     /// Stores a target's return and its event together; once this answers, it can be acknowledged.
     pub async fn returned(&self, job: &JobRecord, target: &str, outcome: Kept) -> Result<ReturnRecord, Error> {
         let record = self.return_record(job, target.to_owned(), outcome);
-        let (put, event) = stored_return(job, &record);
+        let (put, event, _) = stored_return(job, &record);
         self.writer.write(Wish { changes: vec![put], events: vec![event], ..Wish::default() }).await?;
         Ok(record)
     }
 
     /// What a target's share is kept as; too large a result is cut.
     pub fn return_record(&self, job: &JobRecord, target: String, outcome: Kept) -> ReturnRecord {
-        let (outcome, cut_from) = cut(outcome, self.settings.largest_return);
+        // A return and its event go into one commit.
+        let largest = self.settings.largest_return.min(self.store.limits().bytes / 3);
+        let (outcome, cut_from) = cut(outcome, largest);
         let outputter = job_events::outputter(&job.function).map(str::to_owned);
         ReturnRecord { target, outcome, ended: (self.settings.now)(), outputter, cut_from }
     }
@@ -103,22 +105,23 @@ impl Ledger {
         returns: &[ReturnRecord],
         end: Option<JobState>,
     ) -> Result<(), Error> {
-        let parts: Vec<&[ReturnRecord]> = returns.chunks(TOGETHER).collect();
-        let count = parts.len().max(1);
-        for number in 0..count {
-            let mut wish = Wish::default();
-            for record in parts.get(number).copied().unwrap_or_default() {
-                let (put, event) = stored_return(job, record);
-                wish.changes.push(put);
-                wish.events.push(event);
+        let room = self.store.limits().bytes / 3;
+        let (mut wish, mut bytes) = (Wish::default(), 0);
+        for record in returns {
+            let (put, event, size) = stored_return(job, record);
+            bytes += size;
+            if !wish.changes.is_empty() && (bytes > room || wish.changes.len() >= TOGETHER) {
+                self.writer.write(std::mem::take(&mut wish)).await?;
+                bytes = size;
             }
-            if let Some(state) = end.filter(|_| number + 1 == count) {
-                self.change(job, state);
-                wish = wish.job(Arc::new(job.clone()));
-            }
-            self.writer.write(wish).await?;
+            wish.changes.push(put);
+            wish.events.push(event);
         }
-        Ok(())
+        if let Some(state) = end {
+            self.change(job, state);
+            wish = wish.job(Arc::new(job.clone()));
+        }
+        self.writer.write(wish).await.map(drop)
     }
 
     /// Stores how a job stands now, with the events that go with it.
@@ -192,10 +195,11 @@ impl Ledger {
     }
 }
 
-fn stored_return(job: &JobRecord, record: &ReturnRecord) -> (Operation, Logged) {
+fn stored_return(job: &JobRecord, record: &ReturnRecord) -> (Operation, Logged, usize) {
     let value = minicbor::to_vec(record).unwrap_or_default();
+    let size = value.len();
     let put = Operation::Put { key: keys::return_of(job.id, &record.target), value, lease: None };
-    (put, Logged { id: 0, stamp: 0, event: job_events::returned(job, record) })
+    (put, Logged { id: 0, stamp: 0, event: job_events::returned(job, record) }, size)
 }
 
 /// A result that is too large becomes a text that says so, with its beginning.

@@ -19,7 +19,7 @@ use rocksalt_core::Event;
 use rocksalt_core::record::{EventId, Logged};
 
 use follow::Recent;
-pub use follow::{Follower, Heard, Told};
+pub use follow::{Follower, Heard};
 use index::Index;
 pub(crate) use jobs::cut;
 pub use jobs::{NewJob, fits};

@@ -15,11 +15,8 @@ use super::index::Index;
 use super::keys;
 use crate::job_events;
 
-/// At most so many operations in one commit: etcd takes 128.
-const OPERATIONS: usize = 120;
-
-/// And about so many bytes, beside the events: etcd takes 1.5 MiB.
-const BYTES: usize = 512 << 10;
+/// At most so many operations in one commit, if the store takes as many.
+const OPERATIONS: usize = 2000;
 
 /// So often another controller may be faster before we give up.
 const TRIES: usize = 20;
@@ -76,6 +73,8 @@ impl Writer {
     pub fn start(store: Arc<dyn Store>, recent: Arc<Recent>, index: Arc<Index>, now: fn() -> u64) -> Writer {
         let (sender, mut wishes) = mpsc::channel::<Asked>(1024);
         tokio::spawn(async move {
+            // Beside the changes there are the events, which hold much of the same.
+            let room = Room { operations: store.limits().operations.min(OPERATIONS), bytes: store.limits().bytes / 3 };
             let shared = Shared { store, recent, index, now };
             let mut waiting = VecDeque::new();
             let mut fresh = Vec::new();
@@ -87,7 +86,7 @@ impl Writer {
                     fresh.push(asked);
                 }
                 waiting.extend(fresh.drain(..));
-                shared.commit(together(&mut waiting)).await;
+                shared.commit(together(&mut waiting, &room)).await;
             }
         });
         Writer(sender)
@@ -103,13 +102,18 @@ impl Writer {
     }
 }
 
+struct Room {
+    operations: usize,
+    bytes: usize,
+}
+
 /// As many as go into one commit, in their order.
-fn together(waiting: &mut VecDeque<Asked>) -> Vec<Asked> {
+fn together(waiting: &mut VecDeque<Asked>, room: &Room) -> Vec<Asked> {
     let (mut batch, mut operations, mut bytes) = (Vec::new(), 0, 0);
     while let Some(next) = waiting.front() {
         operations += next.wish.operations();
         bytes += next.wish.bytes();
-        if !batch.is_empty() && (operations > OPERATIONS || bytes > BYTES) {
+        if !batch.is_empty() && (operations > room.operations || bytes > room.bytes) {
             break;
         }
         batch.extend(waiting.pop_front());
@@ -132,14 +136,19 @@ impl Shared {
                 return;
             }
             let (transaction, sizes) = self.transaction(&mut batch);
-            match self.store.commit(transaction).await {
+            let witness = transaction.changes.last().cloned();
+            let committed = match self.store.commit(transaction).await {
+                Err(Error::Unsure { why }) => self.was_it_done(witness, why).await,
+                other => other,
+            };
+            match committed {
                 Ok(Committed::Done(_)) => return self.done(batch, sizes),
                 Ok(Committed::Conflict) => match self.who_may_not(batch).await {
                     Ok(rest) => batch = rest,
                     Err((rest, error)) => return refuse(rest, &error),
                 },
                 // One that the store never takes must not take the others with it.
-                Err(Error::Broken { .. }) if batch.len() > 1 => {
+                Err(Error::TooLarge { .. } | Error::Key { .. }) if batch.len() > 1 => {
                     for one in batch {
                         Box::pin(self.commit(vec![one])).await;
                     }
@@ -176,6 +185,19 @@ impl Shared {
             }
         }
         (transaction, sizes)
+    }
+
+    /// All of a commit was done or nothing: one change tells for all.
+    async fn was_it_done(&self, witness: Option<Operation>, why: String) -> Result<Committed, Error> {
+        let there = match &witness {
+            Some(Operation::Put { key, value, .. }) => {
+                self.store.get(key).await?.is_some_and(|pair| pair.value == *value)
+            }
+            Some(Operation::Delete { key }) => self.store.get(key).await?.is_none(),
+            None => true,
+        };
+        // Which revision it was nobody here wants to know.
+        if there { Ok(Committed::Done(0)) } else { Err(Error::Away { doing: "write", why }) }
     }
 
     fn done(&self, batch: Vec<Asked>, sizes: Vec<usize>) {

@@ -99,11 +99,17 @@ impl Keeping {
     }
 
     /// Asks the targets of a job whose controller was gone; what is known without asking comes along.
-    pub async fn settle(mut self, known: Vec<(String, Kept)>, ask: Vec<String>, returned: usize, lost: bool) {
+    pub async fn settle(
+        mut self,
+        known: Vec<(String, Kept)>,
+        ask: Vec<(String, Option<Kept>)>,
+        returned: usize,
+        lost: bool,
+    ) {
         self.left = self.left.saturating_sub(returned);
         self.lost = lost;
-        for id in ask {
-            self.recall(id, None);
+        for (id, otherwise) in ask {
+            self.recall(id, otherwise);
         }
         if !known.is_empty() || self.left == 0 {
             self.returned(known).await;
@@ -125,7 +131,7 @@ impl Keeping {
             self.live.hub.tell(JobNews::Event { target: id.clone(), event: event.clone() });
             match event.tag.strip_prefix("warning: ") {
                 Some(text) => self.ledger.tell(job_events::warning(&self.job, &id, text, &event.data)),
-                None => events.push(job_events::from_target(&id, event)),
+                None => events.push(job_events::from_target(self.job.id, &id, event)),
             }
         }
         // An event is not worth to hold a job up: a store that is away loses it.
@@ -158,10 +164,10 @@ impl Keeping {
                 Update::Done { id, outcome } => match outcome {
                     // It may still run there.
                     Outcome::Unreached(failure) if failure.stage == Stage::Link && !is_harmless(&self.job.function) => {
-                        let otherwise = Some(kept(Outcome::Unreached(failure)));
+                        let otherwise = Some(Outcome::Unreached(failure).kept());
                         self.recall(id, otherwise);
                     }
-                    outcome => done.push((id, kept(outcome))),
+                    outcome => done.push((id, outcome.kept())),
                 },
             }
         }
@@ -189,6 +195,8 @@ impl Keeping {
 
     async fn recalled(&mut self, recalled: Recalled) {
         let Recalled { target, outcome, receipt } = recalled;
+        // What a controller that went down did not come to.
+        self.lost |= matches!(outcome, Kept::Skipped(_));
         if let Some(receipt) = receipt {
             self.receipts.insert(target.clone(), receipt);
         }
@@ -217,18 +225,16 @@ impl Keeping {
         loop {
             match self.ledger.returned_all(&mut self.job, &records, end.then_some(state)).await {
                 Ok(()) => break,
-                Err(Error::Away { .. }) => tokio::time::sleep(PAUSE).await,
-                Err(error) => {
-                    // What the store never takes is said to be so, once.
+                Err(error @ (Error::TooLarge { .. } | Error::Key { .. })) => {
+                    // What the store never takes is said to be so.
                     let problem = Problem::new(ProblemKind::Failed, format!("the result could not be stored: {error}"));
                     for record in &mut records {
                         record.outcome = Kept::Returned(problem.clone().into());
                     }
-                    if self.ledger.returned_all(&mut self.job, &records, end.then_some(state)).await.is_ok() {
-                        break;
-                    }
                     tokio::time::sleep(PAUSE).await;
                 }
+                // It comes back, or somebody makes room: until then nobody hears that it has ended.
+                Err(_) => tokio::time::sleep(PAUSE).await,
             }
         }
         for record in &records {
@@ -242,15 +248,5 @@ impl Keeping {
             self.live.hub.tell(JobNews::Ended(self.job.clone()));
         }
         self.live.add(records);
-    }
-}
-
-fn kept(outcome: Outcome) -> Kept {
-    match outcome {
-        Outcome::Returned(result) => Kept::Returned(result),
-        Outcome::Unreached(failure) => {
-            Kept::Unreached { stage: failure.stage.name().to_owned(), text: failure.text, hint: failure.hint }
-        }
-        Outcome::Skipped(why) => Kept::Skipped(why.to_owned()),
     }
 }

@@ -38,26 +38,26 @@ pub struct Runs {
     running: Mutex<HashMap<JobId, Arc<Live>>>,
     /// The last ones that ended: whoever waits for one finds its returns without reading the store.
     ended: Mutex<VecDeque<(JobId, Arc<Live>)>>,
+    /// The store's revisions at the last rounds of [`Runs::tidy`].
+    history: Mutex<VecDeque<store::Revision>>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// How long a target that can't be reached is asked for the result of a job before the job is said to be lost.
     pub recall: Duration,
-    /// How often old jobs and events are looked for.
-    pub expire_every: Duration,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { recall: Duration::from_secs(600), expire_every: Duration::from_secs(60) }
+        Settings { recall: Duration::from_secs(600) }
     }
 }
 
 /// So many of those that ended are in memory.
 const ENDED: usize = 128;
 
-/// The store's history before the last so many rounds of [`Runs::tend`] is thrown away.
+/// The store's history before the last so many rounds of [`Runs::tidy`] is thrown away.
 const HISTORY: usize = 10;
 
 #[derive(Debug, thiserror::Error)]
@@ -81,7 +81,14 @@ impl Runs {
     }
 
     pub fn with(ledger: Arc<Ledger>, settings: Settings) -> Runs {
-        Runs { ledger, settings, slots: Slots::default(), running: Mutex::default(), ended: Mutex::default() }
+        Runs {
+            ledger,
+            settings,
+            slots: Slots::default(),
+            running: Mutex::default(),
+            ended: Mutex::default(),
+            history: Mutex::default(),
+        }
     }
 
     /// Starts a job, and answers once its record is stored. `None`: it means no target.
@@ -217,30 +224,33 @@ impl Runs {
         self.running()
     }
 
-    /// Forgets what is old every now and then, as long as anybody holds `self` besides.
-    pub fn tend(self: &Arc<Runs>) -> tokio::task::JoinHandle<()> {
-        let runs = Arc::downgrade(self);
-        let pause = self.settings.expire_every;
-        tokio::spawn(async move {
-            let mut history = VecDeque::new();
-            loop {
-                tokio::time::sleep(pause).await;
-                let Some(runs) = runs.upgrade() else { return };
-                // What can't be forgotten now is the next time.
-                let _ = runs.ledger.expire().await;
-                let _ = runs.compact(&mut history).await;
-            }
-        })
-    }
-
-    async fn compact(&self, history: &mut VecDeque<store::Revision>) -> Result<(), store::Error> {
+    /// Forgets what is old, and the store's own history; how many jobs. To be called every minute or so.
+    pub async fn tidy(&self) -> Result<usize, store::Error> {
+        let count = self.ledger.expire().await?;
         let store = self.ledger.store();
         let now = store.range(&store::Range::prefix("job/").limit(1).keys_only()).await?.revision;
-        history.push_back(now);
-        match history.len() > HISTORY {
-            true => store.compact(history.pop_front().unwrap_or_default()).await,
-            false => Ok(()),
+        let old = {
+            let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+            history.push_back(now);
+            if history.len() > HISTORY { history.pop_front() } else { None }
+        };
+        if let Some(old) = old {
+            store.compact(old).await?;
         }
+        Ok(count)
+    }
+
+    /// Calls [`Runs::tidy`] every minute, as long as anybody holds `self` besides.
+    pub fn tend(self: &Arc<Runs>) -> tokio::task::JoinHandle<()> {
+        let runs = Arc::downgrade(self);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(Duration::from_secs(60)).await;
+                let Some(runs) = runs.upgrade() else { return };
+                // What can't be forgotten now is the next time.
+                let _ = runs.tidy().await;
+            }
+        })
     }
 
     fn under_way(&self) -> MutexGuard<'_, HashMap<JobId, Arc<Live>>> {

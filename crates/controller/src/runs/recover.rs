@@ -33,13 +33,13 @@ impl Runs {
             live.add(returns);
             self.under_way().insert(job.id, Arc::clone(&live));
             let (known, ask) = sort(&job, &returned);
+            let lost = !known.is_empty();
             let keeping = Keeping::new(self, controller, &job, &live);
             if exclusive(&job.function, &job.kwargs) {
                 let mut tickets = keeping.tickets.lock().unwrap_or_else(PoisonError::into_inner);
-                tickets.extend(ask.iter().map(|id| (id.clone(), self.slots.line_up(id, job.id))));
+                tickets.extend(ask.iter().map(|(id, _)| (id.clone(), self.slots.line_up(id, job.id))));
             }
             let runs = Arc::clone(self);
-            let lost = !known.is_empty();
             tokio::spawn(async move {
                 keeping.settle(known, ask, returned.len(), lost).await;
                 runs.over(job.id, &live);
@@ -50,18 +50,21 @@ impl Runs {
     }
 }
 
+/// Who must be asked, and what it means if they never heard of it.
+type Ask = Vec<(String, Option<Kept>)>;
+
 /// What is known of a job's targets without asking, and who must be asked.
-fn sort(job: &JobRecord, returned: &HashSet<String>) -> (Vec<(String, Kept)>, Vec<String>) {
-    let missing: Vec<String> = job.targets.iter().filter(|id| !returned.contains(*id)).cloned().collect();
-    let outcome = match job.state {
-        JobState::Queued => Kept::Skipped("it waited in line when the controller went down, and was not begun".into()),
-        _ if own_events::tag(&job.function, job.id).is_some() => {
-            Kept::Lost("the controller went down while it worked on it".into())
-        }
-        _ if is_harmless(&job.function) => Kept::Lost(
-            "the controller went down meanwhile, and targets keep nothing of functions that only look".into(),
-        ),
-        _ => return (Vec::new(), missing),
+fn sort(job: &JobRecord, returned: &HashSet<String>) -> (Vec<(String, Kept)>, Ask) {
+    let missing = job.targets.iter().filter(|id| !returned.contains(*id)).cloned();
+    let lost = if own_events::tag(&job.function, job.id).is_some() {
+        "the controller went down while it worked on it"
+    } else if is_harmless(&job.function) {
+        "the controller went down meanwhile, and targets keep nothing of functions that only look"
+    } else {
+        // It may have begun in the very moment.
+        let waited = || Kept::Skipped("it waited in line when the controller went down, and was not begun".into());
+        let otherwise = (job.state == JobState::Queued).then(waited);
+        return (Vec::new(), missing.map(|id| (id, otherwise.clone())).collect());
     };
-    (missing.into_iter().map(|id| (id, outcome.clone())).collect(), Vec::new())
+    (missing.map(|id| (id, Kept::Lost(lost.into()))).collect(), Vec::new())
 }

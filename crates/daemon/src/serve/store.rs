@@ -54,4 +54,8 @@ impl Store for Timed {
     async fn compact(&self, before: Revision) -> Result<(), Error> {
         self.store.compact(before).await
     }
+
+    fn limits(&self) -> rocksalt_backends::store::Limits {
+        self.store.limits()
+    }
 }
