@@ -57,6 +57,10 @@ impl Access {
         controller: &Arc<Controller>,
         talk: &mut Talk<'_>,
     ) -> Result<Option<Grant>, Refusal> {
+        if !is_name(&run.function) {
+            talk.say(|| "that is no name of a function".into());
+            return Ok(None);
+        }
         if run.function == FREE {
             talk.say(|| format!("{FREE} is free for everybody who is logged in"));
             return Ok(Some(Grant::default()));
@@ -124,6 +128,10 @@ impl Access {
 
 /// Whether a function of the controller may run. `.*` alone never covers these.
 pub fn controller(entries: &[&Entry], form: Form, asked: Asked<'_>, talk: &mut Talk<'_>) -> bool {
+    if !is_name(asked.function) {
+        talk.say(|| "that is no name of a function".into());
+        return false;
+    }
     let (module, short) = asked.function.split_once('.').unwrap_or((asked.function, ""));
     for (entry, rule) in rules(entries) {
         let Rule::Controller { name, functions } = rule else {
@@ -153,6 +161,11 @@ pub fn controller(entries: &[&Entry], form: Form, asked: Asked<'_>, talk: &mut T
         talk.say(|| format!("{entry}: '@{name}': {why}"));
     }
     false
+}
+
+/// Patterns are for names: what is none fits no pattern, be it as wide as it may.
+fn is_name(function: &str) -> bool {
+    !function.is_empty() && function.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-'))
 }
 
 /// All rules of all entries, each with its place.
