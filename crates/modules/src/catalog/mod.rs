@@ -15,6 +15,7 @@ mod alias;
 mod alternatives;
 mod archive;
 mod at;
+mod beacons;
 mod cmd;
 mod config;
 mod cp;
@@ -60,6 +61,7 @@ mod ps;
 mod publish;
 mod random;
 mod saltutil;
+mod schedule;
 mod selinux;
 mod service;
 mod shadow;
@@ -113,6 +115,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("alternatives", alternatives::FUNCTIONS),
     ("archive", archive::FUNCTIONS),
     ("at", at::FUNCTIONS),
+    ("beacons", beacons::FUNCTIONS),
     ("cmd", cmd::FUNCTIONS),
     ("config", config::FUNCTIONS),
     ("cp", cp::FUNCTIONS),
@@ -154,6 +157,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("publish", publish::FUNCTIONS),
     ("random", random::FUNCTIONS),
     ("saltutil", saltutil::FUNCTIONS),
+    ("schedule", schedule::FUNCTIONS),
     ("selinux", selinux::FUNCTIONS),
     ("service", service::FUNCTIONS),
     ("shadow", shadow::FUNCTIONS),
