@@ -63,8 +63,7 @@ pub async fn connect(context: &Context) -> Result<Client, Absent> {
 pub async fn for_job(context: &Context) -> Option<Client> {
     let roster = &context.common.roster;
     let own_ways = !roster.host.is_empty()
-        || roster.roster.is_some()
-        || roster.roster_file.is_some()
+        || !roster.is_configured(&context.config, &context.environment)
         || roster.ask_pass
         || roster.ask_sudo_pass
         || roster.private_key.is_some()

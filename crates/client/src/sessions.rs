@@ -23,8 +23,6 @@ pub struct Session {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
     pub version: String,
-    /// Its name in records.
-    pub owner: String,
     pub pid: i64,
 }
 
@@ -58,7 +56,7 @@ impl Client {
     pub async fn info(&self) -> Result<Info, Error> {
         let said = self.value(Ask::get("/version")).await?;
         let pid = said.walk("pid", ":").and_then(Value::as_i64).unwrap_or_default();
-        Ok(Info { version: text(&said, "version"), owner: text(&said, "owner"), pid })
+        Ok(Info { version: text(&said, "version"), pid })
     }
 }
 

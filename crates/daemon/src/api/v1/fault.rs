@@ -51,10 +51,6 @@ impl Fault {
         Fault::new(StatusCode::NOT_FOUND, "no_targets", text)
     }
 
-    pub fn taken(text: impl Into<String>) -> Fault {
-        Fault::new(StatusCode::CONFLICT, "taken", text)
-    }
-
     pub fn not_allowed() -> Fault {
         let fault = Fault::new(StatusCode::METHOD_NOT_ALLOWED, "not_allowed", "this path has no such method");
         fault.hint("the header Allow says which it has")

@@ -102,3 +102,6 @@ pub fn routes() -> Vec<Route> {
 pub fn document() -> &'static Json {
     &DOCUMENT
 }
+
+#[cfg(test)]
+mod tests;
