@@ -96,8 +96,8 @@ impl Client {
 fn listing(filter: &JobFilter) -> Ask<'static> {
     let mut ask = Ask::get("/jobs")
         .maybe("user", filter.user.as_ref())
-        .maybe("since", filter.since)
-        .maybe("until", filter.until)
+        .maybe("since", filter.since.map(seconds))
+        .maybe("until", filter.until.map(seconds))
         .maybe("prefix", filter.prefix.as_ref());
     for function in &filter.functions {
         ask = ask.query("function", function);
@@ -124,4 +124,9 @@ fn unless_nobody(answered: Result<JobRecord, Error>) -> Result<Option<JobRecord>
         Err(Error::Refused { kind: Kind::NoTargets, .. }) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Microseconds as the API has them, to the last digit.
+fn seconds(micros: u64) -> String {
+    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
