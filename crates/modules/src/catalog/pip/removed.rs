@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
-use super::super::program::change;
+use super::super::change;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::find;
 use super::options::{Options, said};
