@@ -275,7 +275,8 @@ impl State for CacheCleaned {
 fn touches(dir: Option<&str>, user: Option<&str>) -> Touches {
     let Some(dir) = dir else { return Touches::everything() };
     let home = user.map_or("/root".into(), |user| format!("/home/{user}"));
-    Touches::nothing().writes(Thing::Path(dir.to_owned())).writes(Thing::Path(format!("{home}/.npm")))
+    let touches = Touches::nothing().writes(Thing::Path(dir.to_owned())).writes(Thing::Path(format!("{home}/.npm")));
+    touches.reads(Thing::Network)
 }
 
 fn perform(machine: &dyn System, plan: Plan) -> Result<Verdict> {

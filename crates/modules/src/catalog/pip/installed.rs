@@ -97,7 +97,7 @@ impl State for Installed {
         let requirements = crate::text::words::listed(&self.requirements);
         let links = crate::text::words::listed(&self.find_links);
         let paths = requirements.into_iter().chain(links).chain(crate::text::words::listed(&self.editable));
-        let touches = Touches::nothing().writes(Thing::Path(place.to_owned()));
+        let touches = Touches::nothing().writes(Thing::Path(place.to_owned())).reads(Thing::Network);
         let touches =
             paths.filter(|path| path.starts_with('/')).fold(touches, |all, path| all.reads(Thing::Path(path)));
         match &self.user {

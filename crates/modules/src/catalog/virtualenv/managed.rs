@@ -210,7 +210,7 @@ impl State for Managed {
 
     fn touches(&self) -> Touches {
         let requirements = listed(&self.requirements).into_iter().chain(listed(&self.find_links));
-        let touches = Touches::nothing().writes(Thing::Path(self.name.clone()));
+        let touches = Touches::nothing().writes(Thing::Path(self.name.clone())).reads(Thing::Network);
         let touches =
             requirements.filter(|path| path.starts_with('/')).fold(touches, |all, path| all.reads(Thing::Path(path)));
         match &self.user {
