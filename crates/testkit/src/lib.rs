@@ -27,8 +27,8 @@ pub use loopback::Loopback;
 pub use process::Usage;
 pub use repository::{Repository, Server};
 pub use roster::{Entry, roster};
-pub use unpacked::unpacked;
 pub use scratch::{Outcome, Run, Scratch, Started, rocksalt_binary};
+pub use unpacked::unpacked;
 
 /// What every user of a throw-away host has as a password, followed by `-password`: `deploy-password`.
 pub fn password_of(user: &str) -> String {

@@ -1,8 +1,6 @@
 //! [`EventTexts`]: each event is written out once, for all who listen.
 
-use std::any::Any;
 use std::collections::{HashMap, VecDeque};
-use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::body::Bytes;
@@ -24,7 +22,7 @@ pub struct EventTexts {
 struct Kept {
     /// By where the event is in memory: those who listen share it, and it stays as long as it is here.
     texts: HashMap<usize, Bytes>,
-    order: VecDeque<(usize, Arc<dyn Any + Send + Sync>)>,
+    order: VecDeque<Arc<Logged>>,
     bytes: usize,
 }
 
@@ -33,10 +31,7 @@ impl EventTexts {
         EventTexts { form, kept: RwLock::default() }
     }
 
-    pub fn text<E>(&self, event: &Arc<E>) -> Bytes
-    where
-        E: Deref<Target = Logged> + Send + Sync + 'static,
-    {
+    pub fn text(&self, event: &Arc<Logged>) -> Bytes {
         let place = Arc::as_ptr(event) as usize;
         if let Some(text) = self.kept.read().unwrap_or_else(PoisonError::into_inner).texts.get(&place) {
             return text.clone();
@@ -44,22 +39,22 @@ impl EventTexts {
         let text = Bytes::from((self.form)(event));
         // Read from the store by one slow listener: nobody else has this very one.
         if Arc::strong_count(event) > 1 {
-            self.kept.write().unwrap_or_else(PoisonError::into_inner).keep(place, Arc::clone(event) as _, &text);
+            self.kept.write().unwrap_or_else(PoisonError::into_inner).keep(place, event, &text);
         }
         text
     }
 }
 
 impl Kept {
-    fn keep(&mut self, place: usize, event: Arc<dyn Any + Send + Sync>, text: &Bytes) {
+    fn keep(&mut self, place: usize, event: &Arc<Logged>, text: &Bytes) {
         if self.texts.insert(place, text.clone()).is_some() {
             return;
         }
-        self.order.push_back((place, event));
+        self.order.push_back(Arc::clone(event));
         self.bytes += text.len();
         while self.order.len() > KEPT || self.bytes > LARGEST {
-            let Some((oldest, _)) = self.order.pop_front() else { break };
-            let gone = self.texts.remove(&oldest);
+            let Some(oldest) = self.order.pop_front() else { break };
+            let gone = self.texts.remove(&(Arc::as_ptr(&oldest) as usize));
             self.bytes -= gone.map_or(0, |text| text.len());
         }
     }
@@ -82,7 +77,7 @@ mod tests {
             event.id.to_string()
         });
         let logged = |id| Logged { id, stamp: 0, event: Event { tag: "a".into(), data: Map::new() } };
-        let events: Vec<Arc<Box<Logged>>> = (0..2000).map(|id| Arc::new(Box::new(logged(id)))).collect();
+        let events: Vec<Arc<Logged>> = (0..2000).map(|id| Arc::new(logged(id))).collect();
         for event in &events {
             for _ in 0..3 {
                 let shared = Arc::clone(event);

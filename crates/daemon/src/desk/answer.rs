@@ -7,8 +7,6 @@ use rocksalt_controller::watching::Watcher;
 use rocksalt_core::record::{EventId, JobRecord, ReturnRecord};
 use rocksalt_core::{JobId, Value};
 
-use super::Known;
-
 pub enum Answer {
     /// The record is stored, and it is under way.
     Started(Box<JobRecord>),
@@ -28,8 +26,6 @@ pub enum Answer {
         follower: Box<Follower>,
         tags: Vec<String>,
     },
-    /// The roster's targets, with what is known of each.
-    Targets(Vec<Known>),
     /// An event is in the log.
     Logged(EventId),
     Value(Value),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rocksalt_core::request::{Request, Run};
-use rocksalt_core::{Event, JobId, Map};
+use rocksalt_core::{Event, JobId, Map, Value};
 
 use super::{Answer, Caller, Desk, Kind, Loaded, Refusal, known};
 use crate::access::Grant;
@@ -41,7 +41,10 @@ impl Desk {
             }
             Request::Fire(event) => Ok(Answer::Logged(self.ledger().fire(own(event)?).await?)),
             Request::Hook { path, data } => Ok(Answer::Logged(self.ledger().fire(hook(&path, data)?).await?)),
-            Request::Targets => Ok(Answer::Targets(known::targets(self, loaded, caller).await)),
+            Request::Targets => {
+                let all = known::targets(self, loaded, caller).await;
+                Ok(Answer::Value(Value::List(all.into_iter().map(known::Known::value).collect())))
+            }
             Request::Stats => Ok(Answer::Value(self.stats.value(self, loaded).await)),
             Request::Explain { user, function, target } => {
                 let run = Run { function, target, ..Run::default() };

@@ -60,7 +60,10 @@ impl Shared {
         }
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let bearer = text(AUTHORIZATION.as_str()).and_then(|value| value.strip_prefix("Bearer "));
-        let token = text("x-auth-token").or(bearer)?;
-        self.desk.auth.token(token, peer.address).await.ok()
+        match (text("x-auth-token").or(bearer), &peer.certificate) {
+            (Some(token), _) => self.desk.auth.token(token, peer.address).await.ok(),
+            (None, Some(name)) => self.desk.auth.certificate(name, peer.address).await.ok(),
+            (None, None) => None,
+        }
     }
 }

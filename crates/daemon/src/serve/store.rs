@@ -54,8 +54,4 @@ impl Store for Timed {
     async fn compact(&self, before: Revision) -> Result<(), Error> {
         self.store.compact(before).await
     }
-
-    fn limits(&self) -> rocksalt_backends::store::Limits {
-        self.store.limits()
-    }
 }

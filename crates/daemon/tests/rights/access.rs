@@ -50,7 +50,8 @@ async fn rules_decide_as_the_cases_say() {
                 let kwargs = ask.get("kwarg").and_then(Value::as_map).cloned().unwrap_or_default();
                 let target_kind = text(ask, "tgt_type", "glob");
                 let client = text(ask, "client", "local");
-                let local = Local { function: function.clone(), args: args.clone(), kwargs: kwargs.clone(), background: false };
+                let local =
+                    Local { function: function.clone(), args: args.clone(), kwargs: kwargs.clone(), background: false };
                 let run = Run { function, args, kwargs, target: text(ask, "tgt", ""), target_kind, ..Run::default() };
                 let needs = match client.as_str() {
                     "local" => Needs::Function(&run),
@@ -66,7 +67,8 @@ async fn rules_decide_as_the_cases_say() {
                 }
                 if client == "local" {
                     let groups = texts(ask.get("groups"));
-                    let told = access.explain(&caller.user, Some("file"), &groups, &run, &controller).await.expect("told");
+                    let told =
+                        access.explain(&caller.user, Some("file"), &groups, &run, &controller).await.expect("told");
                     assert_eq!(told.allowed, expected, "{name}: {:?}", told.lines);
                     assert!(!told.lines.is_empty(), "{name}: nothing is explained");
                 }
@@ -83,12 +85,8 @@ async fn what_was_checked_is_what_is_granted() {
     let controller = fixture::controller(directory.path());
     let ledger = fixture::ledger(fixture::store().await).await;
     let access = Access::parse(&map("{file: {fred: [{'G@role:web': [test.ping]}]}}")).expect("rules");
-    let caller = Caller {
-        user: "fred".into(),
-        eauth: "file".into(),
-        rights: Rights::Listed { groups: Vec::new() },
-        from: None,
-    };
+    let caller =
+        Caller { user: "fred".into(), eauth: "file".into(), rights: Rights::Listed { groups: Vec::new() }, from: None };
     let run = |kind: &str, target: &str| Run {
         function: "test.ping".into(),
         target: target.into(),
@@ -150,5 +148,8 @@ fn permissions_are_as_salt_gives_them() {
     };
     assert_eq!(shown("fred", &["ops"]), "['.*', '@jobs', '@runner', 'pkg.install', {'web*': ['test.ping']}]");
     assert_eq!(shown("ann", &[]), "['.*', '@jobs']");
-    assert_eq!(Access::parse(&map("{file: {fred: [x]}}")).expect("rules").permissions("file", "ann", &[]).to_string(), "{}");
+    assert_eq!(
+        Access::parse(&map("{file: {fred: [x]}}")).expect("rules").permissions("file", "ann", &[]).to_string(),
+        "{}"
+    );
 }

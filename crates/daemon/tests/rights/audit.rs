@@ -83,7 +83,8 @@ async fn entries_say_who_did_what_and_no_secrets() {
     audit.close().await;
     let entries: Vec<Value> = lines(directory.path()).iter().map(|line| json::parse(line).expect("JSON")).collect();
     let field = |index: usize, name: &str| entries[index].walk(name, ":").map(ToString::to_string).unwrap_or_default();
-    let kinds: Vec<String> = (0..entries.len()).map(|index| format!("{} {}", field(index, "kind"), field(index, "verdict"))).collect();
+    let kinds: Vec<String> =
+        (0..entries.len()).map(|index| format!("{} {}", field(index, "kind"), field(index, "verdict"))).collect();
     let expected = [
         "start allowed",
         "run allowed",
@@ -95,10 +96,16 @@ async fn entries_say_who_did_what_and_no_secrets() {
         "stop allowed",
     ];
     assert_eq!(kinds, expected);
-    assert_eq!((field(1, "user"), field(1, "function"), field(1, "target"), field(1, "from")), ("ann".into(), "test.f1".into(), "web*".into(), "local".into()));
+    assert_eq!(
+        (field(1, "user"), field(1, "function"), field(1, "target"), field(1, "from")),
+        ("ann".into(), "test.f1".into(), "web*".into(), "local".into())
+    );
     assert_eq!((field(2, "of"), field(2, "targets"), field(2, "jid")), (field(1, "n"), "2".into(), job.id.to_string()));
     assert_eq!(field(3, "why"), "ann may not");
-    assert_eq!((field(5, "user"), field(5, "eauth"), field(5, "from")), ("fred".into(), "file".into(), "192.0.2.1".into()));
+    assert_eq!(
+        (field(5, "user"), field(5, "eauth"), field(5, "from")),
+        ("fred".into(), "file".into(), "192.0.2.1".into())
+    );
     assert_eq!(field(1, "arguments"), field(3, "arguments"), "the same arguments have the same mark");
     assert_eq!(field(1, "arguments").len(), 64);
     assert!(!fs::read_to_string(log(directory.path())).expect("a log").contains("canary"));

@@ -239,7 +239,8 @@ async fn time_ends_tokens() {
     assert!(long.expire - long.start < 40_000_000.0);
 
     // Who isn't listed has no say.
-    let others = open("{external_auth: {file: {fred: ['.*']}}, token_expire: 100, token_expire_user_override: {file: [ann]}}");
+    let others =
+        open("{external_auth: {file: {fred: ['.*']}}, token_expire: 100, token_expire_user_override: {file: [ann]}}");
     let credentials = Credentials { token_expire: Some(5.0), ..given("fred", "freds password", "file") };
     let login = others.login(credentials, from(1)).await.expect("a login");
     assert!((login.expire - login.start - 100.0).abs() < 0.01);
@@ -254,7 +255,9 @@ async fn addresses_can_be_limited() {
          authorized_ips: [192.0.2.0/24]}}",
     );
     let verify = |address: Option<IpAddr>| async move { address };
-    for (address, allowed) in [("192.0.2.7", true), ("198.51.100.200", true), ("192.0.2.8", false), ("::ffff:192.0.2.7", true)] {
+    for (address, allowed) in
+        [("192.0.2.7", true), ("198.51.100.200", true), ("192.0.2.8", false), ("::ffff:192.0.2.7", true)]
+    {
         let address = verify(address.parse().ok()).await;
         let found = auth.verify(&given("fred", "freds password", "file"), address).await;
         assert_eq!(found.is_ok(), allowed, "{address:?}");
@@ -292,14 +295,19 @@ async fn other_files_and_secrets() {
     for (number, (options, user, password)) in ok.into_iter().enumerate() {
         let auth = place.auth(&format!("{{external_auth: {{file: {{{options}, ann: ['.*']}}}}}}"));
         let place = from(u8::try_from(number).expect("few"));
-        auth.verify(&given(user, password, "file"), place).await.unwrap_or_else(|refusal| panic!("{options}: {refusal}"));
+        auth.verify(&given(user, password, "file"), place)
+            .await
+            .unwrap_or_else(|refusal| panic!("{options}: {refusal}"));
         refused(auth.verify(&given(user, "wrong", "file"), place).await, Kind::Unauthenticated);
         refused(auth.verify(&given("nobody", password, "file"), place).await, Kind::Unauthenticated);
         refused(auth.verify(&given(user, "", "file"), place).await, Kind::Unauthenticated);
     }
     let secret = place.auth("{external_auth: {sharedsecret: {ann: ['.*']}}, sharedsecret: a long enough secret}");
     secret.verify(&given("ann", "a long enough secret", "sharedsecret"), from(90)).await.expect("the secret");
-    refused(secret.verify(&given("ann", "a long enough secreT", "sharedsecret"), from(91)).await, Kind::Unauthenticated);
+    refused(
+        secret.verify(&given("ann", "a long enough secreT", "sharedsecret"), from(91)).await,
+        Kind::Unauthenticated,
+    );
 
     // What isn't safe, or isn't there, lets nobody in, and says so at the start.
     for (block, text) in [

@@ -118,7 +118,8 @@ fn certificates(place: &Path) {
     fs::write(place.join("cert.pem"), certificate.pem()).expect("a file");
     fs::write(place.join("key.pem"), key.serialize_pem()).expect("a file");
     let other = KeyPair::generate().expect("a key");
-    let other = CertificateParams::new(vec!["localhost".to_owned()]).expect("names").self_signed(&other).expect("another");
+    let other =
+        CertificateParams::new(vec!["localhost".to_owned()]).expect("names").self_signed(&other).expect("another");
     fs::write(place.join("other.pem"), other.pem()).expect("a file");
 }
 
@@ -220,14 +221,16 @@ async fn a_directory_proves_who_somebody_is() {
     assert_eq!(login(&auth, "twin", "twins password").await, wrong, "two entries are nobody");
 
     // By the user's own name, without anybody who searches.
-    let own = format!("auth.ldap.binddn: 'uid={{{{ username }}}},ou=People,dc=example,dc=com'\nauth.ldap.port: {plain}\n");
+    let own =
+        format!("auth.ldap.binddn: 'uid={{{{ username }}}},ou=People,dc=example,dc=com'\nauth.ldap.port: {plain}\n");
     let auth = directory.auth(&own).await;
     assert_eq!(login(&auth, "fred", "freds password").await, Ok(vec!["ops".to_owned()]));
     assert_eq!(login(&auth, "fred,ou=People", "freds password").await, wrong);
     assert_eq!(login(&auth, "fred", "x").await, wrong);
 
     // Groups by whole names, and a place for groups that isn't there.
-    let active = "auth.ldap.activedirectory: true\nauth.ldap.accountattributename: uid\nauth.ldap.groupclass: groupOfNames\n";
+    let active =
+        "auth.ldap.activedirectory: true\nauth.ldap.accountattributename: uid\nauth.ldap.groupclass: groupOfNames\n";
     let auth = directory.auth(&format!("{here}{active}")).await;
     assert_eq!(login(&auth, "fred", "freds password").await, Ok(vec!["named".to_owned()]));
     let auth = directory.auth(&format!("{here}auth.ldap.groupou: Nowhere\n")).await;

@@ -122,7 +122,13 @@ impl Bed {
         self.desk.auth.login(credentials, None).await.expect("they may").token.reveal().clone()
     }
 
-    pub async fn raw(&self, method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> axum::response::Response {
+    pub async fn raw(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Body>,
+    ) -> axum::response::Response {
         let mut request = Request::builder().method(method.parse::<Method>().expect("a method")).uri(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -260,16 +266,22 @@ impl Fleet {
         }
         match call.function.as_str() {
             "test.ping" => good(true.into()),
-            "test.arg" => good(Map::from_iter([
-                ("args".into(), call.args.clone().into()),
-                ("kwargs".into(), call.kwargs.clone().into()),
-            ]).into()),
+            "test.arg" => good(
+                Map::from_iter([
+                    ("args".into(), call.args.clone().into()),
+                    ("kwargs".into(), call.kwargs.clone().into()),
+                ])
+                .into(),
+            ),
             "test.echo" => good(call.args.first().cloned().unwrap_or_default()),
-            "grains.items" => good(Map::from_iter([
-                ("id".into(), id.into()),
-                ("os".into(), "Debian".into()),
-                ("role".into(), if id == "lab-a" { "web".into() } else { "db".into() }),
-            ]).into()),
+            "grains.items" => good(
+                Map::from_iter([
+                    ("id".into(), id.into()),
+                    ("os".into(), "Debian".into()),
+                    ("role".into(), if id == "lab-a" { "web".into() } else { "db".into() }),
+                ])
+                .into(),
+            ),
             other => Problem::new(ProblemKind::UnknownFunction, format!("'{other}' is not available.")).into(),
         }
     }

@@ -60,7 +60,9 @@ async fn sessions_begin_and_end() {
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
     let sent = format!("a=b; session_id={token}");
     // An empty header does not hide the cookie.
-    assert!(bed.ask("GET", "/stats", &[("cookie", &sent), ("x-auth-token", "")], Body::empty()).await.status.is_success());
+    assert!(
+        bed.ask("GET", "/stats", &[("cookie", &sent), ("x-auth-token", "")], Body::empty()).await.status.is_success()
+    );
     let out = bed.ask("POST", "/logout", &[json, ("cookie", &sent)], "{}").await;
     assert_eq!(out.at("return"), "Your token has been cleared".into());
     assert_eq!(bed.ask("GET", "/stats", &[("x-auth-token", &token)], Body::empty()).await.status, 401);
@@ -125,7 +127,14 @@ async fn a_page_and_its_files() {
     assert_eq!((file.text.as_str(), file.header("content-type")), ("1", "text/javascript; charset=utf-8"));
     let tag = file.header("etag").to_owned();
     assert_eq!(bed.ask("GET", "/static/a.js", &[("if-none-match", &tag)], Body::empty()).await.status, 304);
-    for path in ["/static/minions.txt", "/static/../secret", "/static/%2e%2e/secret", "/static/..%2fsecret", "/static/", "/static//etc/passwd"] {
+    for path in [
+        "/static/minions.txt",
+        "/static/../secret",
+        "/static/%2e%2e/secret",
+        "/static/..%2fsecret",
+        "/static/",
+        "/static//etc/passwd",
+    ] {
         let reply = bed.ask("GET", path, &html, Body::empty()).await;
         assert_eq!(reply.status, 404, "{path}: {}", reply.text);
     }

@@ -13,7 +13,8 @@ use crate::bed::{Bed, PASSWORD};
 #[tokio::test(flavor = "multi_thread")]
 async fn all_cases() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/salt_api/cases");
-    let mut files: Vec<_> = std::fs::read_dir(folder).expect("cases").map(|file| file.expect("a file").path()).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).expect("cases").map(|file| file.expect("a file").path()).collect();
     files.sort();
     let (mut count, mut wrong) = (0, Vec::new());
     for file in files {
@@ -94,7 +95,8 @@ async fn replay(case: &Map) -> Result<(), String> {
 fn returned(answer: &Value) -> Return {
     match answer {
         Value::Map(map) if map.contains_key("problem") => {
-            Problem::new(ProblemKind::UnknownFunction, map.get("problem").map(ToString::to_string).unwrap_or_default()).into()
+            Problem::new(ProblemKind::UnknownFunction, map.get("problem").map(ToString::to_string).unwrap_or_default())
+                .into()
         }
         Value::Map(map) if map.contains_key("retcode") && map.contains_key("value") => Return {
             value: map.get("value").cloned().unwrap_or_default(),

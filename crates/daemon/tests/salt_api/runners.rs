@@ -26,7 +26,8 @@ async fn jobs_are_found_again() {
         run(&bed, "local", &format!(r#""tgt":"*","fun":"{fun}","jid":"{jid}"{more}"#)).await;
     }
     let ids = |found: Value| -> Vec<String> {
-        let mut ids: Vec<String> = found.as_map().expect("a map").keys().map(|key| key.to_string()[18..].to_owned()).collect();
+        let mut ids: Vec<String> =
+            found.as_map().expect("a map").keys().map(|key| key.to_string()[18..].to_owned()).collect();
         ids.sort();
         ids
     };
@@ -35,7 +36,10 @@ async fn jobs_are_found_again() {
     assert_eq!(ids(run(&bed, "runner", states).await), ["02"]);
     let mixed = r#""fun":"jobs.list_jobs","search_function":"test.*,nope""#;
     assert_eq!(ids(run(&bed, "runner", mixed).await), ["01", "03"]);
-    assert_eq!(ids(run(&bed, "runner", r#""fun":"jobs.list_jobs","search_metadata":{"ticket":7,"other":1}"#).await), ["03"]);
+    assert_eq!(
+        ids(run(&bed, "runner", r#""fun":"jobs.list_jobs","search_metadata":{"ticket":7,"other":1}"#).await),
+        ["03"]
+    );
     assert_eq!(ids(run(&bed, "runner", r#""fun":"jobs.list_jobs","search_target":"lab-*""#).await), ["01", "02", "03"]);
     assert_eq!(ids(run(&bed, "runner", r#""fun":"jobs.list_jobs","start_time":"2100, Jan 01 00:00""#).await).len(), 0);
     let job = run(&bed, "runner", r#""fun":"jobs.list_job","jid":20260101000000000002"#).await;
@@ -90,7 +94,10 @@ async fn nothing_is_changed_that_is_not_ours() {
     }
     assert_eq!(run(&bed, "wheel", r#""fun":"key.accept","match":"lab-a""#).await, value("{}"));
     assert_eq!(run(&bed, "wheel", r#""fun":"key.delete","match":"nobody""#).await, value("{}"));
-    assert_eq!(run(&bed, "runner", r#""fun":"state.orchestrate_show_sls","arg":["*"]"#).await, value(r#"{"master_master":{}}"#));
+    assert_eq!(
+        run(&bed, "runner", r#""fun":"state.orchestrate_show_sls","arg":["*"]"#).await,
+        value(r#"{"master_master":{}}"#)
+    );
 }
 
 #[test]

@@ -23,12 +23,18 @@ async fn every_client_has_its_form() {
     let started = only(bed.post(&ping("local_async", "")).await);
     assert_eq!(started.walk("minions", ":"), Some(&value(r#"["lab-a","lab-b"]"#)));
     assert_eq!(started.walk("jid", ":").and_then(Value::as_str).map(str::len), Some(20));
-    assert_eq!(bed.post(&ping("local_batch", r#","batch":"1""#)).await.at("return"), value(r#"[{"lab-a":true},{"lab-b":true}]"#));
+    assert_eq!(
+        bed.post(&ping("local_batch", r#","batch":"1""#)).await.at("return"),
+        value(r#"[{"lab-a":true},{"lab-b":true}]"#)
+    );
     assert_eq!(only(bed.post(&ping("local_subset", r#","subset":1"#)).await).as_map().map(|map| map.len()), Some(1));
     assert_eq!(only(bed.post(&ping("ssh", "")).await).walk("lab-b:return", ":"), Some(&true.into()));
     assert_eq!(only(bed.post(r#"{"client":"local","tgt":"nobody","fun":"test.ping"}"#).await), value("{}"));
     assert_eq!(only(bed.post(r#"{"client":"local_async","tgt":"nobody","fun":"test.ping"}"#).await), value("{}"));
-    assert_eq!(bed.post(r#"{"client":"local_batch","tgt":"nobody","fun":"test.ping"}"#).await.at("return"), value("[]"));
+    assert_eq!(
+        bed.post(r#"{"client":"local_batch","tgt":"nobody","fun":"test.ping"}"#).await.at("return"),
+        value("[]")
+    );
     let wheel = only(bed.post(r#"{"client":"wheel","fun":"key.list_all"}"#).await);
     assert_eq!(wheel.walk("data:return:minions", ":"), Some(&value(r#"["lab-a","lab-b"]"#)));
     assert_eq!(wheel.walk("data:tag", ":"), wheel.walk("tag", ":"));
@@ -40,7 +46,8 @@ async fn every_client_has_its_form() {
         assert_eq!(started.walk("tag", ":"), Some(&format!("salt/{place}/{jid}").into()));
         // It can be looked up, as in Salt.
         for attempt in 0.. {
-            let found = only(bed.post(&format!(r#"{{"client":"runner","fun":"jobs.lookup_jid","jid":"{jid}"}}"#)).await);
+            let found =
+                only(bed.post(&format!(r#"{{"client":"runner","fun":"jobs.lookup_jid","jid":"{jid}"}}"#)).await);
             if let Some(kept) = found.walk("master_master", ":") {
                 assert_eq!(kept.walk("success", ":"), Some(&true.into()));
                 break;
@@ -64,9 +71,11 @@ async fn a_target_that_is_gone_is_false() {
     let started = bed.post(r#"{"client":"local_async","tgt":"*","fun":"test.ping"}"#).await.at("return:0:jid");
     tokio::time::sleep(Duration::from_millis(300)).await;
     // pepper takes a job for complete when all of its targets are there.
-    let found = bed.post(&format!(r#"{{"client":"runner","fun":"jobs.lookup_jid","kwarg":{{"jid":"{started}"}}}}"#)).await;
+    let found =
+        bed.post(&format!(r#"{{"client":"runner","fun":"jobs.lookup_jid","kwarg":{{"jid":"{started}"}}}}"#)).await;
     assert_eq!(found.at("return:0"), value(r#"{"lab-a":true}"#));
-    let found = bed.post(&format!(r#"{{"client":"runner","fun":"jobs.lookup_jid","jid":{started},"missing":true}}"#)).await;
+    let found =
+        bed.post(&format!(r#"{{"client":"runner","fun":"jobs.lookup_jid","jid":{started},"missing":true}}"#)).await;
     assert_eq!(found.at("return:0:lab-b"), "Minion did not return".into());
     let unknown = bed.post(r#"{"client":"local","tgt":"lab-a,nope","tgt_type":"list","fun":"test.ping"}"#).await;
     assert_eq!(unknown.at("return:0:lab-a"), true.into());
@@ -87,7 +96,8 @@ async fn arguments_come_as_they_are_meant() {
     );
     let single = bed.post(r#"{"client":"local","tgt":"lab-a","fun":"test.arg","arg":"alone"}"#).await;
     assert_eq!(single.at("return:0:lab-a:args"), value(r#"["alone"]"#));
-    let several = bed.post(r#"{"client":"local","tgt":"lab-a","fun":["test.ping","test.echo"],"arg":[[],["x"]]}"#).await;
+    let several =
+        bed.post(r#"{"client":"local","tgt":"lab-a","fun":["test.ping","test.echo"],"arg":[[],["x"]]}"#).await;
     assert_eq!(several.at("return:0"), value(r#"{"lab-a":{"test.ping":true,"test.echo":"x"}}"#));
     let runner = bed.post(r#"{"client":"runner","fun":"test.arg","arg":[1,"b=2"],"kwarg":{"c":3},"d":4}"#).await;
     assert_eq!(runner.at("return:0"), value(r#"{"args":[1],"kwargs":{"b":2,"c":3,"d":4}}"#));
@@ -108,7 +118,9 @@ async fn every_kind_of_target() {
         ("ipcidr", "192.0.2.1"),
     ] {
         for name in ["tgt_type", "expr_form"] {
-            let reply = bed.post(&format!(r#"{{"client":"local","tgt":"{target}","{name}":"{kind}","fun":"test.ping"}}"#)).await;
+            let reply = bed
+                .post(&format!(r#"{{"client":"local","tgt":"{target}","{name}":"{kind}","fun":"test.ping"}}"#))
+                .await;
             assert_eq!(reply.at("return:0"), value(r#"{"lab-a":true}"#), "{name} {kind}");
         }
     }
@@ -174,7 +186,13 @@ async fn paths_of_their_own() {
     assert_eq!(bed.get("/nothing").await.status, 404);
     let token = bed.token.clone();
     assert_eq!(bed.ask("PUT", "/minions", &[("x-auth-token", &token)], Body::empty()).await.status, 405);
-    let made = bed.ask("POST", "/keys", &[("content-type", "application/x-www-form-urlencoded")],
-        format!("mid=x&username=admin&password={}&eauth=file", crate::bed::PASSWORD.replace(' ', "+"))).await;
+    let made = bed
+        .ask(
+            "POST",
+            "/keys",
+            &[("content-type", "application/x-www-form-urlencoded")],
+            format!("mid=x&username=admin&password={}&eauth=file", crate::bed::PASSWORD.replace(' ', "+")),
+        )
+        .await;
     assert_eq!(made.status, 501);
 }

@@ -144,14 +144,16 @@ async fn halite_has_its_own_ways_where_they_are_wanted() {
     assert_eq!(listener.next().await.expect("an event").1, format!("{tag}/new"));
     assert_eq!(listener.next().await.expect("an event").1, format!("{tag}/ret"));
     let header = [json[0], ("x-auth-token", bed.token.as_str())];
-    let run = bed.ask("POST", "/run", &header, r#"{"mode":"sync","fun":"test.ping","tgt":"lab-a","expr_form":"list"}"#).await;
+    let run =
+        bed.ask("POST", "/run", &header, r#"{"mode":"sync","fun":"test.ping","tgt":"lab-a","expr_form":"list"}"#).await;
     assert_eq!(run.at("return:0"), json::parse(r#"{"lab-a":true}"#).expect("JSON"));
     let none = bed.ask("POST", "/run", &header, r#"{"fun":"test.ping","tgt":"nobody"}"#).await;
     assert_eq!(none.status, 404);
     assert!(none.at("error").truth());
     let wheel = bed.ask("POST", "/run", &header, r#"{"fun":"wheel.key.list_all"}"#).await;
     assert_eq!(wheel.at("return:0:data:return:minions:0"), "lab-a".into());
-    let spec = bed.ask("POST", "/signature", &header, r#"{"module":"test.echo","tgt":"lab-a","client":"minion"}"#).await;
+    let spec =
+        bed.ask("POST", "/signature", &header, r#"{"module":"test.echo","tgt":"lab-a","client":"minion"}"#).await;
     let echo = spec.at("return:0:lab-a");
     assert!(echo.walk("test.echo|args", "|").is_some(), "{}", spec.text);
     let spec = bed.ask("POST", "/signature", &header, r#"{"module":"runner.jobs.list_job","tgt":"*"}"#).await;

@@ -81,7 +81,8 @@ impl Function for Add {
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
-        Err(Error::failed("there is no schedule yet").hint("a cron job on the target does the same: see `cron.set_job`"))
+        Err(Error::failed("there is no schedule yet")
+            .hint("a cron job on the target does the same: see `cron.set_job`"))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use axum::body::Bytes;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use rocksalt_controller::ledger::{Follower, Heard, Told};
+use rocksalt_controller::ledger::{Follower, Heard};
 use rocksalt_core::pattern::glob::Glob;
 use rocksalt_core::record::{EventId, Logged};
 use rocksalt_core::request::Request;
@@ -210,7 +210,7 @@ impl Source for Listened {
 }
 
 impl Listened {
-    fn written(&self, event: &Arc<Told>) -> Bytes {
+    fn written(&self, event: &Arc<Logged>) -> Bytes {
         match self.encoding {
             Encoding::Json => JSON.text(event),
             Encoding::Cbor => CBOR.text(event),

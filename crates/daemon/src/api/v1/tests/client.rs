@@ -104,9 +104,12 @@ async fn a_job_is_started_and_watched_to_its_end() {
 async fn nothing_is_lost_on_the_way() {
     let world = World::new().await;
     let client = client(serve(&world).await).await;
-    let odd: Map = [(Value::Int(1), Value::Bytes(vec![0, 255])), (Value::Null, Value::integer("99999999999999999999").expect("one"))]
-        .into_iter()
-        .collect();
+    let odd: Map = [
+        (Value::Int(1), Value::Bytes(vec![0, 255])),
+        (Value::Null, Value::integer("99999999999999999999").expect("one")),
+    ]
+    .into_iter()
+    .collect();
     let run = Run {
         function: "test.arg".into(),
         args: vec![odd.clone().into(), Value::Float(1.5)],

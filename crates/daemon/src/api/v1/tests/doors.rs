@@ -133,7 +133,10 @@ async fn what_is_not_there_is_said_in_the_same_form() {
     assert_eq!(wrong.is(405).text("/error/kind"), "not_allowed");
     assert!(wrong.headers["allow"].to_str().expect("text").contains("POST"));
     assert_eq!(world.get("/targets/nobody").await.is(404).text("/error/kind"), "not_found");
-    assert_eq!(world.get("/functions/test.pnig").await.is(404).text("/error/text"), "there is none of that name; did you mean 'test.ping'?");
+    assert_eq!(
+        world.get("/functions/test.pnig").await.is(404).text("/error/text"),
+        "there is none of that name; did you mean 'test.ping'?"
+    );
     let answered = world.get("/version").await;
     assert!(!answered.headers["x-request-id"].is_empty());
     assert_eq!(answered.headers["x-content-type-options"], "nosniff");

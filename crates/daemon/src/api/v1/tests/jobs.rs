@@ -27,7 +27,10 @@ async fn a_job_has_its_returns_by_pages() {
     let shown = done(&world, body).await;
     assert_eq!(shown.json["job"]["count"], 11);
     assert_eq!(shown.json["job"]["state"], "done");
-    assert_eq!((&shown.json["succeeded"], &shown.json["failed"], &shown.json["waiting"]), (&json!(9), &json!(2), &json!(0)));
+    assert_eq!(
+        (&shown.json["succeeded"], &shown.json["failed"], &shown.json["waiting"]),
+        (&json!(9), &json!(2), &json!(0))
+    );
     let first = &shown.json["returns"][0];
     assert_eq!((&first["target"], &first["failure"]["kind"]), (&json!("gone"), &json!("unreached")));
     assert_eq!(first["failure"]["stage"], "connect");
@@ -74,7 +77,8 @@ async fn jobs_are_found() {
         let function = if n % 2 == 0 { "test.ping" } else { "test.arg" };
         done(&world, json!({"function": function, "target": format!("web-{n}"), "metadata": {"n": n}})).await;
     }
-    let count = async |query: &str| world.get(&format!("/jobs?{query}")).await.is(200).json["jobs"].as_array().map(Vec::len);
+    let count =
+        async |query: &str| world.get(&format!("/jobs?{query}")).await.is(200).json["jobs"].as_array().map(Vec::len);
     assert_eq!(count("").await, Some(5));
     assert_eq!(count("function=test.ping").await, Some(3));
     assert_eq!(count("function=test.p*&function=test.a*").await, Some(5));
@@ -112,9 +116,21 @@ async fn the_same_again_only_where_it_failed() {
 async fn all_that_is_only_looked_at() {
     let world = World::new().await;
     for path in [
-        "/targets", "/targets?id=web-*&grains=true&limit=3", "/targets/web-1", "/functions?name=test.*", "/functions?search=ping",
-        "/functions/test.ping", "/states", "/states/file.managed", "/stats", "/version", "/session", "/health",
-        "/access/explain?user=bob&function=cmd.run&target=web-1", "/events", "/events?limit=2&tag=salt/*",
+        "/targets",
+        "/targets?id=web-*&grains=true&limit=3",
+        "/targets/web-1",
+        "/functions?name=test.*",
+        "/functions?search=ping",
+        "/functions/test.ping",
+        "/states",
+        "/states/file.managed",
+        "/stats",
+        "/version",
+        "/session",
+        "/health",
+        "/access/explain?user=bob&function=cmd.run&target=web-1",
+        "/events",
+        "/events?limit=2&tag=salt/*",
     ] {
         world.get(path).await.is(200);
     }
