@@ -10,6 +10,7 @@ mod machines;
 mod many;
 mod odd_hosts;
 mod reboot;
+mod secrets;
 mod states;
 mod two_agents;
 mod webserver;
