@@ -76,6 +76,11 @@ impl Note {
             }
             Err(_) => return Ok(None),
         };
+        // Somebody was told that it never began: so it must not begin any more.
+        if ending(&path, "never").exists() {
+            let _ = fs::remove_file(&path);
+            return Err(Problem::new(ProblemKind::Refused, format!("the job {job} was given up before it came here")));
+        }
         let written = flock(&file, FlockOperation::NonBlockingLockExclusive)
             .map_err(io::Error::from)
             .and_then(|()| file.write_all(format!("{}\n{function}\n", std::process::id()).as_bytes()))
@@ -115,12 +120,22 @@ impl Note {
     }
 }
 
-/// What is known here of a job's call.
+/// What is known here of a job's call. One that is not known can't begin here any more: its message may still be on the
+/// way, and whoever asks takes it for lost.
 pub fn find(job: JobId, target: &str) -> Found {
-    directories()
-        .map(|directory| find_in(&directory, job, target))
-        .find(|found| *found != Found::Unknown)
-        .unwrap_or(Found::Unknown)
+    let look = || {
+        let mut found = directories().map(|directory| find_in(&directory, job, target));
+        found.find(|found| *found != Found::Unknown).unwrap_or(Found::Unknown)
+    };
+    let found = look();
+    if found != Found::Unknown {
+        return found;
+    }
+    if let Some(directory) = place::lasting().iter().find_map(|base| own(base)) {
+        let _ = place::create(&ending(&directory.join(key(job, target)), "never"));
+    }
+    // It may have begun in this very moment.
+    look()
 }
 
 fn find_in(directory: &Path, job: JobId, target: &str) -> Found {
@@ -264,6 +279,17 @@ mod tests {
         tidy(&directory, SystemTime::now() + LONGEST + Duration::from_secs(60));
         assert_eq!(fs::read_dir(&directory).expect("read").count(), 1, "only what runs is left");
         drop(running);
+    }
+
+    #[test]
+    fn what_was_said_to_have_never_begun_does_not_begin() {
+        let place = tempfile::tempdir().expect("a directory");
+        let directory = own(place.path()).expect("a place");
+        place::create(&directory.join(key(job(1), "h1")).with_extension("never")).expect("made");
+        let late = Note::begin_in(&directory, job(1), "h1", "cmd.run", false);
+        assert!(late.is_err_and(|problem| problem.text.contains("given up")));
+        assert_eq!(find_in(&directory, job(1), "h1"), Found::Unknown);
+        assert!(Note::begin_in(&directory, job(2), "h1", "cmd.run", false).is_ok_and(|note| note.is_some()));
     }
 
     #[test]

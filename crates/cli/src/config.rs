@@ -50,6 +50,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ("etcd_key", "Its private key, a PEM file"),
     ("etcd_prefix", "What all keys in etcd begin with; default: rocksalt/"),
     ("keep_events_seconds", "How long events are kept; default: as long as jobs"),
+    ("recall_seconds", "How long a target that is away is asked for a job's result before it is lost; default: 600"),
     ("largest_return", "Bytes of a result that are kept; a larger one is cut, and says so; default: 524288"),
     ("max_connections", "Connections to `rocksalt serve` at once; default: 10000"),
     ("stop_seconds", "How long requests may go on when the daemon is told to stop; default: 10"),

@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use axum::Router;
 use rocksalt_controller::ledger::{self, Ledger};
-use rocksalt_controller::runs::Runs;
+use rocksalt_controller::runs::{self, Runs};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -85,7 +85,7 @@ pub async fn start(settings: Settings, load: Box<Load>, said: &(dyn Fn(Notice) +
         }
         None => Auth::default(),
     };
-    let desk = Arc::new(Desk::with(load, loaded, Arc::new(Runs::new(ledger)), auth, audit));
+    let desk = Arc::new(Desk::with(load, loaded, Arc::new(Runs::with(ledger, runs::Settings { recall: settings.recall })), auth, audit));
     first::users(&settings, said).await?;
     let certificates = tls::Certificates::open(&settings, said)?.map(Arc::new);
     let shared = Arc::new(Shared {
