@@ -25,7 +25,7 @@ export ROCKSALT_SKIPPED := $(TARGET)/skipped
 .DEFAULT_GOAL := help
 # The order of the steps matters, and cargo uses all cores by itself.
 .NOTPARALLEL:
-.PHONY: help demo test build fuzz bench clean-testbed forget-skipped tools agent check unit hosts e2e
+.PHONY: help demo test build fuzz bench clean-testbed forget-skipped tools agent check unit hosts e2e api
 
 help:
 	@echo 'make demo           three throw-away hosts, and what rocksalt does with them'
@@ -39,7 +39,7 @@ demo: tools agent
 	$(CARGO) build --locked --package rocksalt --package rocksalt-testkit
 	@TARGET='$(TARGET)' scripts/demo
 
-test: forget-skipped tools agent check unit hosts e2e
+test: forget-skipped tools agent check unit hosts e2e api
 	@scripts/skipped
 
 build: tools agent
@@ -54,7 +54,10 @@ bench: build
 	$(FLAGS)='$(STATIC)' $(CARGO) build --locked --release --package rocksalt-sls --example compile --target $(TRIPLE)
 	@mkdir -p $(TARGET)/release/examples
 	@cp $(TARGET)/$(TRIPLE)/release/examples/compile $(TARGET)/release/examples/compile
+	$(FLAGS)='$(STATIC)' $(CARGO) build --locked --release --package rocksalt-client --example load --target $(TRIPLE)
+	@cp $(TARGET)/$(TRIPLE)/release/examples/load $(TARGET)/release/examples/load
 	TARGET='$(TARGET)' bench/run --install --write
+	TARGET='$(TARGET)' bench/http --install --write
 
 fuzz: tools
 	@TARGET='$(TARGET)' scripts/fuzz
@@ -94,3 +97,8 @@ hosts:
 e2e:
 	$(CARGO) build --locked --package rocksalt
 	$(CARGO) test --locked --package e2e
+
+# What the daemon answers is held against its own document.
+api:
+	$(CARGO) build --locked --package rocksalt
+	@TARGET='$(TARGET)' scripts/schemathesis

@@ -5,12 +5,16 @@
 
 mod calls;
 mod home;
+mod kept;
 #[cfg(feature = "whole")]
 mod language;
 mod link;
 #[cfg(not(feature = "whole"))]
 mod no_language;
+mod place;
 mod serve;
+#[cfg(feature = "whole")]
+mod state_lock;
 #[cfg(feature = "whole")]
 pub mod states;
 #[cfg(feature = "whole")]

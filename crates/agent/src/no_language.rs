@@ -1,9 +1,8 @@
 //! What the small agent has instead of the state language: nothing. The controller asks the whole one for it.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use rocksalt_core::call::Return;
+use rocksalt_core::call::{Call, Return};
 use rocksalt_core::link::Extent;
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::machine::{Host, Probe};
@@ -20,6 +19,15 @@ pub fn give(_: &Arc<Host>, _: Option<Progress>, _: Option<Map>) {}
 /// Nor at grains.
 pub fn grains(_: &dyn Probe) -> Map {
     Map::new()
+}
+
+/// It has no runs of states that might overlap.
+pub fn alone(
+    host: &Arc<Host>,
+    call: Call,
+    work: fn(Call, &Arc<Host>) -> Return,
+) -> std::result::Result<Return, Return> {
+    Ok(work(call, host))
 }
 
 pub fn pillar(_: &Arc<Host>, _: &Map) -> Result<Map> {
@@ -40,9 +48,6 @@ pub fn restart(_: &Arc<Host>, _: Option<&str>) {}
 pub fn resume(_: &Arc<Host>, _: &Map) -> Return {
     none().problem().into()
 }
-
-/// Nor is there a journal of runs.
-pub fn settle(_: Option<&Path>) {}
 
 fn none() -> Error {
     Error::failed("the small agent knows no states")

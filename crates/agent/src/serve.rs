@@ -2,16 +2,17 @@
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rocksalt_core::frame::{Decoder, Error, FIRST_ASK, Hello, LINK, Message, PROTOCOL};
-use rocksalt_modules::machine::Base;
+use rocksalt_modules::machine::{Base, Stop};
 
 use crate::calls::Calls;
 use crate::home;
 use crate::language;
 use crate::link::Link;
+use crate::{kept, place};
 
 /// Nothing heard for so long means that the controller is gone: it pings far more often.
 const SILENCE: u64 = 90;
@@ -20,15 +21,15 @@ const SILENCE: u64 = 90;
 pub enum Ended {
     /// The controller said good-bye, or closed the link.
     Finished,
-    /// The link broke; what ran was stopped.
+    /// The link broke; what ran was stopped, unless it is kept.
     LinkLost,
-    /// The controller sent something that is not our protocol; what ran was stopped.
+    /// The controller sent something that is not our protocol; what ran was stopped, unless it is kept.
     Protocol(String),
 }
 
 /// `home` is the directory that the agent was put in, if it was.
 pub fn serve(mut input: impl Read, output: impl Write + Send + 'static, home: Option<&Path>) -> Ended {
-    language::settle(home);
+    place::settle(home);
     let link = Arc::new(Link::new(Box::new(output)));
     let greeting = Hello {
         protocol: PROTOCOL,
@@ -39,12 +40,12 @@ pub fn serve(mut input: impl Read, output: impl Write + Send + 'static, home: Op
     if !link.send(LINK, Message::Hello(greeting)) {
         return Ended::LinkLost;
     }
-    let watched = Arc::clone(&link);
-    std::thread::spawn(move || watch(&watched));
+    let calls: Arc<OnceLock<Arc<Calls>>> = Arc::default();
+    let watched = (Arc::clone(&link), Arc::clone(&calls));
+    std::thread::spawn(move || watch(&watched.0, &watched.1));
 
     let mut decoder = Decoder::new();
     let mut buffer = vec![0; 64 * 1024];
-    let mut calls = None;
     let ended = loop {
         let count = match input.read(&mut buffer) {
             Ok(0) => break Ended::Finished,
@@ -54,7 +55,7 @@ pub fn serve(mut input: impl Read, output: impl Write + Send + 'static, home: Op
         };
         link.hear();
         decoder.push(&buffer[..count]);
-        match take_in(&mut decoder, &link, &mut calls) {
+        match take_in(&mut decoder, &link, &calls) {
             Ok(None) => {}
             Ok(Some(Farewell { wipe })) => {
                 if let Some(home) = home.filter(|_| wipe) {
@@ -66,8 +67,8 @@ pub fn serve(mut input: impl Read, output: impl Write + Send + 'static, home: Op
         }
     };
     link.lose();
-    if let Some(calls) = calls {
-        calls.stop_all();
+    if let Some(calls) = calls.get() {
+        calls.leave();
     }
     ended
 }
@@ -77,20 +78,22 @@ struct Farewell {
 }
 
 /// Handles all whole frames, until the controller says good-bye.
-fn take_in(
-    decoder: &mut Decoder,
-    link: &Arc<Link>,
-    calls: &mut Option<Arc<Calls>>,
-) -> Result<Option<Farewell>, String> {
+fn take_in(decoder: &mut Decoder, link: &Arc<Link>, calls: &OnceLock<Arc<Calls>>) -> Result<Option<Farewell>, String> {
     while let Some(frame) = decoder.next_frame().map_err(explain)? {
-        match (frame.message, &calls) {
-            (Message::Hello(hello), None) => *calls = Some(Arc::new(Calls::new(base(hello)?, Arc::clone(link)))),
+        match (frame.message, calls.get()) {
+            (Message::Hello(hello), None) => {
+                let base = base(hello)?;
+                calls.get_or_init(|| Arc::new(Calls::new(base, Arc::clone(link))));
+            }
             (Message::Ping, _) => drop(link.send(LINK, Message::Pong)),
             (Message::Bye { wipe }, _) => return Ok(Some(Farewell { wipe })),
             (Message::Call(call), Some(calls)) if frame.id != LINK && frame.id < FIRST_ASK => {
                 calls.start(frame.id, *call);
             }
-            (Message::Cancel, Some(calls)) => calls.cancel(frame.id),
+            (Message::Cancel, Some(calls)) => calls.stop(frame.id, Stop::Term),
+            (Message::Kill, Some(calls)) => calls.stop(frame.id, Stop::Kill),
+            (Message::Abandon, Some(calls)) => calls.abandon(frame.id),
+            (Message::Stored { job, target }, Some(_)) => kept::forget(job, &target),
             (message @ (Message::Answer(_) | Message::Data(_) | Message::Credit(_)), Some(_)) => {
                 link.deliver(frame.id, message);
             }
@@ -122,11 +125,15 @@ fn base(hello: Hello) -> Result<Arc<Base>, String> {
     Ok(Arc::new(Base::with(Some(launcher), language::grains)))
 }
 
-/// Ends the process when the controller has vanished without closing the link.
-fn watch(link: &Link) {
+/// Ends the process when the controller has vanished without closing the link; not before what is kept has ended.
+fn watch(link: &Link, calls: &OnceLock<Arc<Calls>>) {
     loop {
         std::thread::sleep(Duration::from_secs(5));
         if link.lost() || link.silence() > SILENCE {
+            link.lose();
+            if let Some(calls) = calls.get() {
+                calls.leave();
+            }
             std::process::exit(1);
         }
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rocksalt_controller::spool::Spool;
 use rocksalt_core::{Map, Value, nearest, yaml};
 
 use crate::environment::Environment;
@@ -26,11 +27,43 @@ pub const KEYS: &[(&str, &str)] = &[
     ("file_recv", "Whether targets may send files with cp.push; default: false"),
     ("file_recv_max_size", "The largest such file in megabytes; default: 100"),
     ("cache_dir", "Where grains and received files are kept"),
+    (
+        "state_dir",
+        "Where jobs are kept, and all that a daemon keeps; default: a directory for this configuration below ~/.local/state/rocksalt, /var/lib/rocksalt for root",
+    ),
+    ("keep_jobs_seconds", "How long jobs and their results are kept; default: 86400"),
     ("grains_cache_seconds", "How long remembered grains count for targeting; default: 86400"),
     ("persist", "Seconds that a connection stays up between commands; 0 turns it off; default: 600"),
     ("connect_at_once", "Logins under way at the same time; default: 64"),
     ("links_max", "Connections that may be open; default: 20000"),
     ("timeout", "Seconds that a call may take; default: as long as the connection stands"),
+    ("listen", "Where `rocksalt serve` listens: addresses with ports; default: 127.0.0.1:8000"),
+    ("tls", "Which of these speak TLS: auto (all but those on loopback), true or false; default: auto"),
+    ("tls_certificate", "The certificate of `rocksalt serve`, a PEM file; default: one is made"),
+    ("tls_key", "Its private key, a PEM file; default: in the same file as the certificate"),
+    ("client_ca", "Whose client certificates count as a login, a PEM file; default: nobody's"),
+    ("store", "Where jobs, events and tokens are kept: disk, etcd or memory; default: disk"),
+    ("store_path", "The file of the store `disk`; default: store in state_dir"),
+    ("etcd_endpoints", "URLs of etcd's members, for the store `etcd`"),
+    ("etcd_ca", "Who signed etcd's certificates, a PEM file"),
+    ("etcd_certificate", "Our certificate for etcd, a PEM file"),
+    ("etcd_key", "Its private key, a PEM file"),
+    ("etcd_prefix", "What all keys in etcd begin with; default: rocksalt/"),
+    ("keep_events_seconds", "How long events are kept; default: as long as jobs"),
+    ("largest_return", "Bytes of a result that are kept; a larger one is cut, and says so; default: 524288"),
+    ("max_connections", "Connections to `rocksalt serve` at once; default: 10000"),
+    ("stop_seconds", "How long requests may go on when the daemon is told to stop; default: 10"),
+    ("presence_seconds", "How often the daemon looks which targets are reached; 0 turns it off; default: 15"),
+    ("presence_events", "Whether salt/presence events are told; default: false"),
+    ("metrics_auth", "Whether /metrics needs a login on this machine too; default: false"),
+    ("log_level", "error, warning, info, debug or trace; default: info"),
+    ("log_format", "text, json or auto (text on a terminal); default: auto"),
+    (
+        "rest_cherrypy",
+        "Salt's block of settings of the HTTP API: port, host, ssl_crt, ssl_key, app, static and the like",
+    ),
+    ("netapi_enable_clients", "The clients that Salt's API takes: local, runner, wheel and the like; default: all"),
+    ("halite", "Whether the routes of the web page Halite are there; default: false"),
     ("output", "The outputter, as --out; default: nested"),
     ("id", "This machine's id, for `rocksalt call`; default: the host name"),
     ("state_output", "How the highstate outputter prints: full, terse, mixed, changes or filter; default: full"),
@@ -169,6 +202,43 @@ impl Config {
         }
     }
 
+    /// Where this configuration's jobs are kept, and its daemon's things. Two configurations never share one.
+    pub fn state_dir(&self, environment: &Environment) -> PathBuf {
+        if let Some(path) = self.text("state_dir") {
+            return self.path(&path, environment);
+        }
+        match &self.directory {
+            // The machine's own, whoever asks: its daemon may be another user's.
+            Some(directory) if is_systems(directory) => PathBuf::from("/var/lib/rocksalt"),
+            Some(directory) => environment.state_dir.join(name_of(directory)),
+            None => environment.state_dir.join("none"),
+        }
+    }
+
+    /// The socket of this configuration's daemon.
+    pub fn socket(&self, environment: &Environment) -> PathBuf {
+        let socket = self.state_dir(environment).join("daemon.sock");
+        // A socket's name has room for 107 bytes.
+        match socket.as_os_str().len() {
+            0..=107 => socket,
+            _ => environment.runtime_dir.join(format!("rocksalt/{}.sock", short_hash(&socket))),
+        }
+    }
+
+    /// Where commands without a daemon keep their jobs.
+    pub fn spool(&self, environment: &Environment) -> Result<Spool, Failure> {
+        let mut directory = self.state_dir(environment);
+        let systems = self.get("state_dir").is_none() && self.directory.as_deref().is_some_and(is_systems);
+        if systems && environment.person.uid != 0 {
+            directory = environment.state_dir.join("system");
+        }
+        let mut spool = Spool::new(directory.join("spool"), environment.person.uid);
+        if let Some(seconds) = self.number("keep_jobs_seconds")? {
+            spool.keep_seconds = seconds;
+        }
+        Ok(spool)
+    }
+
     /// `file_roots` with absolute paths.
     pub fn roots(&self, key: &str, environment: &Environment) -> Result<Map, Failure> {
         let mut roots = self.map(key)?;
@@ -184,10 +254,34 @@ impl Config {
         Ok(roots)
     }
 
+    /// For what only its reader can tell.
+    pub fn wrong_because(&self, key: &str, why: &str) -> Failure {
+        let place = self.directory.as_deref().unwrap_or(Path::new("")).join(FILE);
+        Failure::usage(format!("{}: `{key}` {why}", place.display()))
+    }
+
     fn wrong(&self, key: &str, wanted: &str, found: &Value) -> Failure {
         let place = self.directory.as_deref().unwrap_or(Path::new("")).join(FILE);
         Failure::usage(format!("{}: `{key}` must be {wanted}, not {}", place.display(), found.kind()))
     }
+}
+
+fn is_systems(directory: &Path) -> bool {
+    ["/etc/rocksalt", "/etc/salt"].iter().any(|systems| directory == Path::new(systems))
+}
+
+/// A directory's own name for people, and the hash of where it is.
+fn name_of(directory: &Path) -> String {
+    let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).take(24).collect();
+    format!("{}-{}", name.trim_start_matches('.'), short_hash(&directory))
+}
+
+fn short_hash(path: &Path) -> String {
+    use sha2::Digest;
+    use std::os::unix::ffi::OsStrExt;
+    sha2::Sha256::digest(path.as_os_str().as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The nearest directory upwards that is a project, then the usual places.

@@ -9,12 +9,15 @@ use rocksalt_connect::transport::Person;
 
 use crate::output::Style;
 
+#[derive(Clone)]
 pub struct Environment {
     pub person: Person,
     pub agent_socket: Option<PathBuf>,
     /// Where sockets go.
     pub runtime_dir: PathBuf,
     pub cache_dir: PathBuf,
+    /// What must not be lost: jobs, and what a daemon keeps. Each configuration has its own part of it.
+    pub state_dir: PathBuf,
     pub config_home: PathBuf,
 }
 
@@ -32,6 +35,11 @@ impl Environment {
             0 => system("/var/cache/rocksalt"),
             _ => home.join(".cache/rocksalt"),
         });
+        let state_dir = path("XDG_STATE_HOME").map(|state| state.join("rocksalt"));
+        let state_dir = state_dir.unwrap_or_else(|| match uid {
+            0 => system("/var/lib/rocksalt"),
+            _ => home.join(".local/state/rocksalt"),
+        });
         let runtime_dir = path("XDG_RUNTIME_DIR").filter(|path| path.is_dir());
         let runtime_dir = runtime_dir.unwrap_or_else(|| match uid {
             0 => system("/run"),
@@ -45,7 +53,7 @@ impl Environment {
             .collect();
         let agent_socket = path("SSH_AUTH_SOCK");
         let person = Person { name, home, uid, hostname, environment };
-        Environment { person, agent_socket, runtime_dir, cache_dir, config_home }
+        Environment { person, agent_socket, runtime_dir, cache_dir, state_dir, config_home }
     }
 }
 

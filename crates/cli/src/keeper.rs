@@ -76,13 +76,13 @@ pub async fn serve(environment: &Environment, config: &Config) -> Result<(), Fai
 }
 
 fn pool(environment: &Environment, config: &Config) -> Arc<Pool> {
+    pool_with(environment, config, config.persist)
+}
+
+/// A pool whose links end when nobody used them for so long.
+pub fn pool_with(environment: &Environment, config: &Config, idle: Duration) -> Arc<Pool> {
     raise_file_limit();
-    let limits = Limits {
-        connecting: config.connect_at_once,
-        open: config.links_max,
-        idle: config.persist,
-        ..Limits::default()
-    };
+    let limits = Limits { connecting: config.connect_at_once, open: config.links_max, idle, ..Limits::default() };
     Arc::new(Pool::new(agents::load(), &environment.person, limits))
 }
 

@@ -8,20 +8,27 @@ mod agents;
 mod arguments;
 mod commands;
 mod config;
+mod daemon;
 mod environment;
 mod failure;
+mod following;
 mod graph;
 mod keeper;
+mod known_jobs;
 mod live;
 mod local;
+mod metadata;
 mod names;
 mod output;
+mod printing;
 mod prompt;
 mod roster;
 mod say;
 mod session;
 mod table;
+mod tally;
 mod this_machine;
+mod times;
 
 use std::process::ExitCode;
 

@@ -42,6 +42,20 @@ pub struct Options {
     pub accept_new: bool,
 }
 
+impl Options {
+    /// Whether the roster is the one that the configuration names, however the command line says so.
+    pub fn is_configured(&self, config: &Config, environment: &Environment) -> bool {
+        let named = match (&self.roster, &self.roster_file) {
+            (None, None) => return true,
+            (Some(path), None) | (None, Some(path)) => Path::new(path),
+            (Some(_), Some(_)) => return false,
+        };
+        let configured = config.path(config.text("roster_file").as_deref().unwrap_or("roster"), environment);
+        let same = |one: &Path, other: &Path| Some(one.canonicalize().ok()? == other.canonicalize().ok()?);
+        config.get("roster").is_none() && same(named, &configured).unwrap_or(false)
+    }
+}
+
 pub async fn load(options: &Options, config: &Config, environment: &Environment) -> Result<Roster, Failure> {
     let mut roster = match options.host.is_empty() {
         true => from_source(options, config, environment).await?,
@@ -62,6 +76,16 @@ pub async fn load(options: &Options, config: &Config, environment: &Environment)
         complete(entry, options, password.as_ref(), sudo.as_ref());
     }
     Ok(roster)
+}
+
+/// Whether nobody has said which targets there are: no option, no key, no file.
+pub fn is_missing(options: &Options, config: &Config, environment: &Environment) -> bool {
+    options.host.is_empty()
+        && options.roster.is_none()
+        && options.roster_file.is_none()
+        && config.text("roster").is_none()
+        && config.text("roster_file").is_none()
+        && !config.path("roster", environment).exists()
 }
 
 fn complete(entry: &mut Entry, options: &Options, password: Option<&Secret>, sudo: Option<&Secret>) {

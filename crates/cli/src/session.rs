@@ -1,180 +1,34 @@
 //! A command's way from a job to printed results.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
 use rocksalt_backends::files;
 use rocksalt_backends::pillar::{Compile, External, Settings, kinds};
 use rocksalt_connect::links::Links;
 use rocksalt_controller::facts::Facts;
-use rocksalt_controller::job::{AnswersFor, Job, Outcome, Stopper, Update};
+use rocksalt_controller::job::{AnswersFor, Job, Stopper};
 use rocksalt_controller::peer::Rules;
 use rocksalt_controller::pillar::{Compiler, Pillar};
 use rocksalt_controller::select::{Selection, Target};
-use rocksalt_controller::{Controller, Receive};
-use rocksalt_core::frame::Stream;
+use rocksalt_controller::{Controller, Receive, spool};
 use rocksalt_core::link::{Extent, Failure as Unreached, Stage};
+use rocksalt_core::record::{JobState, Kept, ReturnRecord};
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::target::{Kind, Nodegroups};
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::commands::Context;
 use crate::config::Config;
-use crate::failure::{self, Failure};
-use crate::live::Live;
-use crate::output::{self, Outputter, Style};
-use crate::{keeper, local, roster};
-
-/// How results are printed.
-#[derive(Args, Clone, Debug, Default)]
-pub struct Printing {
-    /// The outputter: nested, json, yaml, txt, table, raw, quiet …
-    #[arg(long, visible_alias = "output", value_name = "NAME", help_heading = "Output")]
-    pub out: Option<String>,
-
-    /// How states are printed: full, terse, mixed, changes or filter
-    #[arg(long, value_name = "FORM", help_heading = "Output")]
-    pub state_output: Option<String>,
-
-    /// Print all results together at the end, as one
-    #[arg(short = 's', long = "static", help_heading = "Output")]
-    pub together: bool,
-
-    /// Write the results to a file
-    #[arg(long, visible_alias = "output-file", value_name = "FILE", help_heading = "Output")]
-    pub out_file: Option<PathBuf>,
-
-    /// Indent by so many spaces
-    #[arg(
-        long,
-        visible_alias = "output-indent",
-        value_name = "N",
-        allow_hyphen_values = true,
-        help_heading = "Output"
-    )]
-    pub out_indent: Option<i32>,
-}
-
-/// Functions whose results are those of states.
-const STATE_RUNS: [&str; 8] = [
-    "state.apply",
-    "state.high",
-    "state.highstate",
-    "state.low",
-    "state.single",
-    "state.sls",
-    "state.sls_id",
-    "state.test",
-];
-
-impl Printing {
-    pub fn printer(&self, context: &Context) -> Result<Printer, Failure> {
-        self.printer_for(context, "")
-    }
-
-    /// The printer for a function's results: those of states are printed as such.
-    pub fn printer_for(&self, context: &Context, function: &str) -> Result<Printer, Failure> {
-        let usual = if STATE_RUNS.contains(&function) { "highstate" } else { "nested" };
-        let name = match (&self.out, context.common.json) {
-            (Some(name), _) => name.clone(),
-            (None, true) => "json".into(),
-            (None, false) => context.config.text("output").unwrap_or_else(|| usual.into()),
-        };
-        let mut settings = context.config.values().clone();
-        if let Some(form) = &self.state_output {
-            settings.insert("state_output", form.as_str());
-        }
-        let outputter = output::open_with(&name, &settings).map_err(|error| {
-            let names = output::names().collect::<Vec<_>>().join(", ");
-            Failure::caused(&error).hint(format!("there are: {names}"))
-        })?;
-        let mut style = context.style(self.out_indent);
-        let file = match &self.out_file {
-            None => None,
-            Some(path) => {
-                style = Style { indent: self.out_indent, ..Style::default() };
-                let file = std::fs::File::create(path);
-                Some(file.map_err(|error| Failure::usage(format!("can't write {}: {error}", path.display())))?)
-            }
-        };
-        // People read nested; programs read the rest, and must not find our remarks in it.
-        let human = matches!(name.as_str(), "nested" | "highstate" | "table" | "txt");
-        Ok(Printer { outputter, style, together: self.together, file, human, results: Map::new() })
-    }
-}
-
-pub struct Printer {
-    outputter: Box<dyn Outputter>,
-    style: Style,
-    together: bool,
-    file: Option<std::fs::File>,
-    human: bool,
-    results: Map,
-}
-
-impl Printer {
-    pub fn one(&mut self, id: &str, value: Value, success: bool) {
-        if self.together {
-            self.results.insert(id, value);
-            return;
-        }
-        let text = match success {
-            true => self.outputter.one(id, &value, &self.style),
-            false => self.outputter.failed(id, &value, &self.style),
-        };
-        self.write(&text);
-    }
-
-    /// Data that belong to no target.
-    pub fn bare(&mut self, value: &Value) {
-        let text = self.outputter.bare(value, &self.style);
-        self.write(&text);
-    }
-
-    /// Prints what was kept back. `order` is the roster's.
-    pub fn end(&mut self, order: &[String]) {
-        if self.together {
-            let mut sorted = Map::new();
-            for id in order {
-                if let Some(value) = self.results.remove(id) {
-                    sorted.insert(id.as_str(), value);
-                }
-            }
-            sorted.extend(std::mem::take(&mut self.results));
-            let text = self.outputter.all(&sorted, &self.style);
-            self.write(&text);
-        }
-    }
-
-    pub fn failure(&mut self, id: &str, stage: &str, text: &str, hint: Option<&str>) {
-        let value = if self.human {
-            let hint = hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-            Value::String(format!("ERROR ({stage}): {text}{hint}"))
-        } else {
-            let mut error = Map::new();
-            error.insert("stage", stage);
-            error.insert("text", text);
-            error.insert("hint", hint.map(str::to_owned));
-            Value::Map(Map::from_iter([("_error".into(), Value::Map(error))]))
-        };
-        self.one(id, value, false);
-    }
-
-    fn write(&mut self, text: &str) {
-        // Whoever closed the pipe wants no more; that is no error.
-        let _ = match &mut self.file {
-            Some(file) => file.write_all(text.as_bytes()),
-            None => std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush()),
-        };
-    }
-}
+use crate::failure::Failure;
+use crate::following::{News, Stop, follow};
+use crate::printing::Printer;
+use crate::tally::Tally;
+use crate::{keeper, local, roster, times};
 
 pub struct Session {
     pub controller: Arc<Controller>,
@@ -217,6 +71,7 @@ impl Session {
             peer: Rules::parse(&config.map("peer")?).map_err(|error| Failure::caused(&error))?,
             receive,
             extent: |call| if catalog::is_small(call) { Extent::Small } else { Extent::Whole },
+            own: crate::local::answer,
             user: context.environment.person.name.clone(),
         };
         Ok(Session { controller: Arc::new(controller) })
@@ -229,8 +84,7 @@ impl Session {
             let named = target.text.split(',').map(str::trim).filter(|id| !id.is_empty());
             for id in named.filter(|id| self.controller.roster.get(id).is_none()) {
                 let ids = self.controller.roster.entries.iter().map(|entry| entry.id.as_str());
-                let near = rocksalt_core::nearest::hint(id, ids);
-                let failure = Unreached::new(Stage::Settings, format!("it is not in the roster{near}"));
+                let failure = Unreached::new(Stage::Settings, not_in_roster(id, ids));
                 selection.unknown.push((Entry::new(id, id), failure));
             }
         }
@@ -256,35 +110,33 @@ impl Session {
 
     /// Runs a job and prints what comes of it.
     pub async fn run(&self, job: Job, unknown: Vec<(Entry, Unreached)>, printer: Printer) -> Result<ExitCode, Failure> {
-        self.run_with(job, unknown, printer, None).await
+        self.run_with(job, unknown, printer, Extras::default()).await
     }
 
-    /// As `run`, with other answers to what the targets' functions ask.
+    /// As `run`, with what only some commands have.
     pub async fn run_with(
         &self,
         job: Job,
         unknown: Vec<(Entry, Unreached)>,
         mut printer: Printer,
-        answers: Option<Arc<AnswersFor>>,
+        extras: Extras,
     ) -> Result<ExitCode, Failure> {
-        let mut tally = Tally { total: job.targets.len() + unknown.len(), ..Tally::default() };
+        let mut tally = Tally::of(job.targets.len() + unknown.len());
         let order: Vec<String> = self.controller.roster.entries.iter().map(|entry| entry.id.clone()).collect();
         for (entry, failure) in unknown {
             tally.unreached += 1;
-            let text = match failure.stage {
-                Stage::Settings => failure.text.clone(),
-                _ => format!("its grains are not known, and it can't be asked: {}", failure.text),
-            };
-            printer.failure(&entry.id, failure.stage.name(), &text, failure.hint.as_deref());
+            printer.failure(&entry.id, failure.stage.name(), &why_unknown(&failure), failure.hint.as_deref());
         }
         let wipe = job.how.wipe.then(|| job.targets.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>());
         if let Some(result) = local::answer(&job.call) {
             for entry in &job.targets {
-                tally.count(&Outcome::Returned(result.clone()));
-                print_outcome(&mut printer, &entry.id, Outcome::Returned(result.clone()));
+                let outcome = Kept::Returned(result.clone());
+                tally.count(&outcome);
+                let target = entry.id.clone();
+                printer.outcome(ReturnRecord { target, outcome, ended: 0, outputter: None, cut_from: None });
             }
         } else {
-            self.follow(job, answers, &mut tally, &mut printer).await;
+            self.follow(job, extras, &mut tally, &mut printer).await?;
         }
         printer.end(&order);
         if let Some(targets) = wipe {
@@ -293,49 +145,45 @@ impl Session {
         tally.end(printer.human)
     }
 
-    async fn follow(&self, job: Job, answers: Option<Arc<AnswersFor>>, tally: &mut Tally, printer: &mut Printer) {
-        let (updates, mut news) = mpsc::unbounded_channel();
+    async fn follow(&self, job: Job, extras: Extras, tally: &mut Tally, printer: &mut Printer) -> Result<(), Failure> {
+        let (sender, updates) = mpsc::unbounded_channel();
         let stopper = Stopper::default();
-        let mut live = Live::new(job.targets.iter().map(|entry| entry.id.clone()).collect());
+        let targets = job.targets.iter().map(|entry| entry.id.clone()).collect();
+        let function = job.call.function.clone();
         let controller = Arc::clone(&self.controller);
         let running = tokio::spawn({
             let stopper = stopper.clone();
-            async move { controller.run(job, answers, updates, stopper).await }
+            async move { controller.run(job, extras.answers, sender, stopper).await }
         });
-        let mut tick = tokio::time::interval(Duration::from_millis(100));
-        // One for the whole time: what comes between two rounds of the loop must not be lost.
-        let mut interrupts = signal(SignalKind::interrupt()).ok();
-        loop {
-            tokio::select! {
-                update = news.recv() => match update {
-                    None => break,
-                    Some(Update::Begun { id }) => live.begun(&id),
-                    Some(Update::Output { id, stream: Stream::Progress, bytes }) => live.progress(&id, &bytes),
-                    Some(Update::Output { id, bytes, .. }) => live.above(|| show_piece(&id, &bytes)),
-                    Some(Update::Note { id, text }) => live.above(|| eprintln!("{id}: {}", output::clean(&text))),
-                    Some(Update::Event { id, event }) => live.above(|| eprintln!("event from {id}: {}", output::clean(&event.tag))),
-                    Some(Update::Done { id, outcome }) => {
-                        live.done(&id);
-                        tally.count(&outcome);
-                        live.above(|| print_outcome(printer, &id, outcome));
-                    }
-                },
-                _ = tick.tick() => live.draw(),
-                () = interrupted(&mut interrupts) => {
-                    live.clear();
-                    let out = live.out();
-                    if tally.interrupted {
-                        eprintln!("leaving at once; may still run on: {}", out.join(", "));
-                        running.abort();
-                        break;
-                    }
-                    tally.interrupted = true;
-                    eprintln!("stopping; waiting for: {} (Ctrl-C again to leave at once)", out.join(", "));
-                    stopper.stop();
-                }
-            }
+        let mut news = News::Here { updates, function, entry: extras.entry };
+        let followed = follow(&mut news, &Stop::Here(stopper, running.abort_handle()), targets, tally, printer).await;
+        if let News::Here { entry: Some(entry), .. } = news {
+            let state = if tally.interrupted { JobState::Cancelled } else { JobState::Done };
+            // A record that can't be kept must not end the run.
+            let _ = entry.end(state, times::now());
         }
-        live.clear();
+        followed.map(drop)
+    }
+}
+
+/// What only some runs of a job have.
+#[derive(Default)]
+pub struct Extras {
+    /// Other answers to what the targets' functions ask.
+    pub answers: Option<Arc<AnswersFor>>,
+    /// Where it is kept.
+    pub entry: Option<spool::Entry>,
+}
+
+pub fn not_in_roster<'a>(id: &str, known: impl Iterator<Item = &'a str>) -> String {
+    format!("it is not in the roster{}", rocksalt_core::nearest::hint(id, known))
+}
+
+/// Why a target that was named could not be asked at all.
+pub fn why_unknown(failure: &Unreached) -> String {
+    match failure.stage {
+        Stage::Settings => failure.text.clone(),
+        _ => format!("its grains are not known, and it can't be asked: {}", failure.text),
     }
 }
 
@@ -397,87 +245,3 @@ const STATE_OPTIONS: [&str; 26] = [
     "test",
     "top_file_merging_strategy",
 ];
-
-async fn interrupted(interrupts: &mut Option<Signal>) {
-    match interrupts {
-        Some(interrupts) => drop(interrupts.recv().await),
-        None => std::future::pending().await,
-    }
-}
-
-fn show_piece(id: &str, bytes: &[u8]) {
-    for line in String::from_utf8_lossy(bytes).lines() {
-        eprintln!("{id}| {}", output::clean(line));
-    }
-}
-
-fn print_outcome(printer: &mut Printer, id: &str, outcome: Outcome) {
-    match outcome {
-        Outcome::Returned(result) => match result.problem {
-            None => {
-                let success = result.success();
-                printer.one(id, result.value, success);
-            }
-            Some(problem) => {
-                let stage = match problem.kind {
-                    rocksalt_core::call::ProblemKind::UnknownFunction => "unknown function",
-                    rocksalt_core::call::ProblemKind::Arguments => "arguments",
-                    rocksalt_core::call::ProblemKind::Failed => "failed",
-                    rocksalt_core::call::ProblemKind::Cancelled => "cancelled",
-                    rocksalt_core::call::ProblemKind::TimedOut => "timed out",
-                    rocksalt_core::call::ProblemKind::Refused => "refused",
-                    rocksalt_core::call::ProblemKind::Rebooting => "rebooting",
-                };
-                printer.failure(id, stage, &problem.text, problem.hint.as_deref());
-            }
-        },
-        Outcome::Unreached(failure) => {
-            printer.failure(id, failure.stage.name(), &failure.text, failure.hint.as_deref())
-        }
-        Outcome::Skipped(reason) => printer.failure(id, "skipped", reason, None),
-    }
-}
-
-#[derive(Default)]
-struct Tally {
-    total: usize,
-    fine: usize,
-    failed: usize,
-    unreached: usize,
-    skipped: usize,
-    interrupted: bool,
-}
-
-impl Tally {
-    fn count(&mut self, outcome: &Outcome) {
-        match outcome {
-            Outcome::Returned(result) if result.success() => self.fine += 1,
-            Outcome::Returned(_) => self.failed += 1,
-            Outcome::Unreached(_) => self.unreached += 1,
-            Outcome::Skipped(_) => self.skipped += 1,
-        }
-    }
-
-    fn end(&self, human: bool) -> Result<ExitCode, Failure> {
-        let kind = match self {
-            Tally { interrupted: true, .. } => failure::Kind::Interrupted,
-            Tally { unreached: 1.., .. } => failure::Kind::Unreached,
-            Tally { failed: 1.., .. } | Tally { skipped: 1.., .. } => failure::Kind::Function,
-            _ => return Ok(ExitCode::SUCCESS),
-        };
-        if human && self.total > 1 {
-            // Whoever presses Ctrl-C twice leaves some behind.
-            let left = self.total - self.fine - self.failed - self.unreached - self.skipped;
-            let parts = [
-                (self.failed, "failed"),
-                (self.unreached, "not reached"),
-                (self.skipped, "skipped"),
-                (left, "not waited for"),
-            ];
-            let parts: Vec<String> =
-                parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-            eprintln!("{} of {} targets fine; {}", self.fine, self.total, parts.join(", "));
-        }
-        Err(Failure::silent(kind))
-    }
-}

@@ -1,1 +1,50 @@
-//! The HTTP client library.
+//! Talks to a running `rocksalt serve`: starts jobs and watches them, reads events, asks what is known.
+//!
+//! ```no_run
+//! use rocksalt_client::{Client, Tls};
+//! use rocksalt_core::news::JobNews;
+//! use rocksalt_core::request::Run;
+//! use rocksalt_core::Secret;
+//!
+//! # async fn example() -> Result<(), rocksalt_client::Error> {
+//! // On the daemon's own machine its socket is enough. From elsewhere: TLS, and a token.
+//! let client = Client::http("https://salt.example:8000", Tls::Ca("ca.pem".into()))?;
+//! client.login("alice", &Secret::new("her password".into()), None).await?;
+//!
+//! let ping = Run { function: "test.ping".into(), target: "web*".into(), ..Run::default() };
+//! let Some(mut watch) = client.run(&ping).await? else { return Ok(()) };
+//! while let Some(news) = watch.next().await? {
+//!     if let JobNews::Done(record) = news {
+//!         println!("{}: {}", record.target, record.outcome.success());
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Streams ([`Watch`], [`Events`]) find their way back after a broken connection and go on where they were, without gap or
+//! double. What the daemon refuses comes as [`Error::Refused`], with its kind, its text and the way out.
+
+mod client;
+mod error;
+
+mod control;
+mod events;
+mod jobs;
+mod sessions;
+mod targets;
+mod watch;
+
+mod connection;
+mod sse;
+mod tls;
+
+pub use client::Client;
+pub use control::Ran;
+pub use error::{Error, Kind};
+pub use events::{EventPage, Events, Heard};
+pub use jobs::Rerun;
+pub use sessions::{Info, Session};
+pub use targets::{Target, TargetFilter, TargetPage};
+pub use tls::Tls;
+pub use watch::Watch;

@@ -4,6 +4,7 @@
 //! [`bootstrap`] puts the agent there and starts it, [`link`] speaks with it, [`pool`] shares it,
 //! and [`keeper`] keeps it between commands.
 
+mod host_keys;
 pub mod known_hosts;
 pub mod ssh_config;
 pub mod transport;
@@ -17,3 +18,5 @@ pub mod pool;
 pub mod keeper;
 
 mod resolve;
+
+pub use host_keys::HostKeys;

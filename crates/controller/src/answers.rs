@@ -180,12 +180,16 @@ impl Serving {
     }
 
     fn event(&self, event: Event) -> Result<Value, Problem> {
-        if event.tag.len() > 1024 || rocksalt_core::json::compact(&Value::Map(event.data.clone())).len() > EVENT {
+        if is_too_large(&event) {
             return Err(Problem::new(ProblemKind::Refused, "the event is too large"));
         }
         let _ = self.updates.send(Update::Event { id: self.source.clone(), event });
         Ok(Value::Bool(true))
     }
+}
+
+pub(crate) fn is_too_large(event: &Event) -> bool {
+    event.tag.len() > 1024 || rocksalt_core::json::compact(&Value::Map(event.data.clone())).len() > EVENT
 }
 
 /// Writes what a target sends beside its place, and puts it there only when it is whole.

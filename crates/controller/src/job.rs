@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rocksalt_connect::link::{Answers, Request};
-use rocksalt_core::call::{Problem, ProblemKind, Return};
+use rocksalt_connect::link::{Answers, Receipt, Request};
+use rocksalt_core::call::{Problem, ProblemKind, Return, is_harmless};
 use rocksalt_core::frame::Stream;
 use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::record::Kept;
 use rocksalt_core::roster::Entry;
 use rocksalt_core::{Call, Event, JobId, Value};
 use tokio::sync::{mpsc, watch};
@@ -42,6 +43,9 @@ pub struct How {
     pub stream: bool,
     /// Tell how far runs of states are.
     pub progress: bool,
+    /// Targets keep their results until they hear that they are stored: whom to give what tells them so. Without it a
+    /// call ends with its controller.
+    pub receipts: Option<mpsc::UnboundedSender<(String, Receipt)>>,
 }
 
 /// What happens while a job runs.
@@ -76,31 +80,67 @@ impl Outcome {
     pub fn success(&self) -> bool {
         matches!(self, Outcome::Returned(result) if result.success())
     }
+
+    /// As it is kept.
+    pub fn kept(self) -> Kept {
+        match self {
+            Outcome::Returned(result) => Kept::Returned(result),
+            Outcome::Unreached(failure) => {
+                Kept::Unreached { stage: failure.stage.name().to_owned(), text: failure.text, hint: failure.hint }
+            }
+            Outcome::Skipped(why) => Kept::Skipped(why.to_owned()),
+        }
+    }
 }
 
 /// Tells a job to stop; every clone does.
 #[derive(Clone)]
-pub struct Stopper(Arc<watch::Sender<bool>>);
+pub struct Stopper(Arc<watch::Sender<Stop>>);
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stop {
+    Go,
+    Term,
+    Kill,
+}
 
 impl Default for Stopper {
     fn default() -> Stopper {
-        Stopper(Arc::new(watch::Sender::new(false)))
+        Stopper(Arc::new(watch::Sender::new(Stop::Go)))
     }
 }
 
 impl Stopper {
+    /// What calls have started gets SIGTERM.
     pub fn stop(&self) {
-        self.0.send_replace(true);
+        self.0.send_if_modified(|stop| std::mem::replace(stop, (*stop).max(Stop::Term)) == Stop::Go);
+    }
+
+    /// What calls have started gets SIGKILL.
+    pub fn kill(&self) {
+        self.0.send_replace(Stop::Kill);
     }
 
     pub(crate) async fn stopped(&self) {
+        self.reached(Stop::Term).await;
+    }
+
+    pub(crate) async fn killed(&self) {
+        self.reached(Stop::Kill).await;
+    }
+
+    async fn reached(&self, level: Stop) {
         let mut receiver = self.0.subscribe();
         // The sender lives as long as `self`.
-        let _ = receiver.wait_for(|stop| *stop).await;
+        let _ = receiver.wait_for(|stop| *stop >= level).await;
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
-        *self.0.borrow()
+        *self.0.borrow() > Stop::Go
+    }
+
+    pub(crate) fn is_killed(&self) -> bool {
+        *self.0.borrow() == Stop::Kill
     }
 }
 
@@ -137,6 +177,7 @@ impl Controller {
                 call.job = Some(job.id);
                 call.stream = job.how.stream;
                 call.progress = job.how.progress;
+                call.keep = job.how.receipts.is_some() && !is_harmless(&call.function);
                 let (controller, how) = (Arc::clone(self), job.how.clone());
                 let (updates, stopper) = (updates.clone(), stopper.clone());
                 let answers = match &answers {
@@ -185,6 +226,9 @@ impl Controller {
 
     async fn on_target(&self, entry: &Entry, work: Work<'_>) -> Outcome {
         let limit = work.how.timeout;
+        if let Some(result) = (self.own)(&work.call) {
+            return Outcome::Returned(result);
+        }
         let working = self.through_reboots(entry, work);
         match limit {
             None => working.await,
@@ -216,20 +260,21 @@ impl Controller {
         };
         let is_grains = call.function == "grains.items";
         let about_jobs = jobs_beside::asks(&call.function).then(|| call.clone());
+        let kept = call.job.filter(|_| call.keep);
         let mut request = Request::start(port, call, answers);
         let mut output = |stream: Stream, bytes: &[u8]| {
             let _ = updates.send(Update::Output { id: entry.id.clone(), stream, bytes: bytes.to_vec() });
         };
         let finished = tokio::select! {
             result = request.finish(&mut output) => result,
-            () = stopper.stopped() => {
-                let may_run = || Problem::new(ProblemKind::Cancelled, "cancelled; it may still run on the target").into();
-                return Outcome::Returned(cancel(request).await.unwrap_or_else(may_run));
-            }
+            () = stopper.stopped() => stop(&mut request, stopper, how).await,
             () = limit(how.timeout) => return self.give_up(entry, request, how.timeout.unwrap_or_default()).await,
         };
         match finished {
             Ok(mut result) => {
+                if let (Some(job), Some(receipts)) = (kept, &how.receipts) {
+                    let _ = receipts.send((entry.id.clone(), request.into_receipt(job, entry.id.clone())));
+                }
                 if let Some(call) = about_jobs {
                     self.add_jobs_beside(entry, call, &user, &mut result).await;
                 }
@@ -254,10 +299,36 @@ impl Controller {
     }
 }
 
+/// Stops a call as hard as somebody wants, and gives it a moment to say so itself.
+async fn stop(request: &mut Request, stopper: &Stopper, how: &How) -> Result<Return, Failure> {
+    let mut kill = stopper.is_killed();
+    let mut output = |_: Stream, _: &[u8]| {};
+    loop {
+        if kill {
+            request.kill()
+        } else {
+            request.cancel()
+        }
+        // Who is there for a command waits with it; a job that is kept has time to end in peace.
+        let patience = if how.receipts.is_some() && !kill { PATIENCE } else { MOMENT };
+        tokio::select! {
+            result = request.finish(&mut output) => return result,
+            () = stopper.killed(), if !kill => kill = true,
+            () = sleep(patience) => {
+                return Ok(Problem::new(ProblemKind::Cancelled, "cancelled; it may still run on the target").into());
+            }
+        }
+    }
+}
+
+/// How long a call may take to end once it was asked to.
+const MOMENT: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Stops a call and gives it a moment to say so itself; `None` if it says nothing.
 async fn cancel(mut request: Request) -> Option<Return> {
     request.cancel();
-    timeout(Duration::from_secs(3), request.finish(&mut |_, _| {})).await.ok()?.ok()
+    timeout(MOMENT, request.finish(&mut |_, _| {})).await.ok()?.ok()
 }
 
 async fn limit(time: Option<Duration>) {

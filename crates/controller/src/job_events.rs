@@ -1,10 +1,16 @@
 //! The events of a job, with Salt's tags and payloads.
 
+use rocksalt_core::call::RUNS;
 use rocksalt_core::record::{JobRecord, Kept, ReturnRecord};
-use rocksalt_core::{Event, Map, Value};
+use rocksalt_core::{Event, JobId, Map, Value, json};
+
+use crate::own_events;
 
 /// A job was taken: the bare tag of old, and the one of today.
 pub fn new(job: &JobRecord) -> Vec<Event> {
+    if let Some(event) = own_events::new(job) {
+        return vec![event];
+    }
     let minions = texts(&job.targets);
     let bare = Map::from_iter([("minions".into(), minions.clone())]);
     let mut data = Map::new();
@@ -21,6 +27,9 @@ pub fn new(job: &JobRecord) -> Vec<Event> {
 
 /// A target's share is known.
 pub fn returned(job: &JobRecord, record: &ReturnRecord) -> Event {
+    if let Some(event) = own_events::returned(job, record) {
+        return event;
+    }
     let mut data = Map::new();
     data.insert("cmd", "_return");
     data.insert("id", record.target.as_str());
@@ -52,6 +61,81 @@ pub fn progress(job: &JobRecord, target: &str, number: i64, result: Value, total
     Event { tag, data }
 }
 
+/// What a target says of a step that is done, if it does: runs tell how far they are more often.
+pub fn step(job: &JobRecord, target: &str, bytes: &[u8]) -> Option<Event> {
+    let news = json::parse(std::str::from_utf8(bytes).ok()?).ok()?;
+    let news = news.as_map()?;
+    let result = news.get("ret")?.clone();
+    let number = |value: Option<&Value>| value.and_then(Value::as_i64).unwrap_or_default();
+    let run_num = number(result.as_map().and_then(|result| result.get("__run_num__")));
+    Some(progress(job, target, run_num, result, number(news.get("total"))))
+}
+
+/// What a run on a target wants its operator to know.
+pub fn warning(job: &JobRecord, target: &str, text: &str, data: &Map) -> Event {
+    let mut told = Map::new();
+    told.insert("id", target);
+    told.insert("jid", job.id.as_str());
+    told.insert("cmd", "_minion_event");
+    told.insert("text", text);
+    told.insert("hint", data.get("hint").cloned().unwrap_or(Value::Null));
+    Event { tag: format!("salt/job/{}/warning/{target}", job.id), data: told }
+}
+
+/// An event of a target. Whose it is the controller knows by the link, whatever the target says (rule R3); under the
+/// tags by which controllers and other targets speak it can't say anything.
+pub fn from_target(job: JobId, target: &str, event: Event) -> Event {
+    let own = ["salt/beacon/".to_owned(), "salt/minion/".to_owned(), format!("salt/state_result/{job}/")]
+        .iter()
+        .any(|kind| event.tag.strip_prefix(kind).and_then(|rest| rest.strip_prefix(target)).is_some_and(is_below));
+    let tag = match is_reserved(&event.tag) && !own {
+        true => format!("salt/minion/{target}/event/{}", event.tag),
+        false => event.tag,
+    };
+    let mut data = Map::new();
+    data.insert("id", target);
+    data.insert("cmd", "_minion_event");
+    data.insert("pretag", Value::Null);
+    data.insert("data", event.data);
+    data.insert("tag", tag.as_str());
+    Event { tag, data }
+}
+
+fn is_below(rest: &str) -> bool {
+    rest.starts_with('/')
+}
+
+/// Tags that only the controller itself gives: Salt's own, and bare job ids.
+pub fn is_reserved(tag: &str) -> bool {
+    const WORDS: [&str; 4] = ["_salt_error", "key", "minion_start", "salt"];
+    let first = tag.split('/').next().unwrap_or_default();
+    WORDS.contains(&first)
+        || tag.starts_with("minion/refresh/")
+        || tag.starts_with("syndic/")
+        || tag.is_empty()
+        || first.parse::<JobId>().is_ok()
+}
+
+/// Writes the time into an event, as Salt does: `_stamp`, and `ts` in what came from a target.
+pub fn stamp(event: &mut Event, micros: u64) {
+    let id = JobId::at(micros);
+    let digits = id.as_str();
+    let text = format!(
+        "{}-{}-{}T{}:{}:{}.{}",
+        &digits[..4],
+        &digits[4..6],
+        &digits[6..8],
+        &digits[8..10],
+        &digits[10..12],
+        &digits[12..14],
+        &digits[14..]
+    );
+    if event.data.contains_key("cmd") {
+        event.data.insert("ts", (micros / 1_000_000) as i64);
+    }
+    event.data.insert("_stamp", text);
+}
+
 /// The arguments as Salt shows them: named ones as a last map that says that it is one.
 pub fn arguments(job: &JobRecord) -> Value {
     let mut all = job.args.clone();
@@ -70,7 +154,7 @@ pub fn shown(outcome: &Kept) -> Value {
         Kept::Unreached { text, hint: Some(hint), .. } => format!("{text}\nhint: {hint}").into(),
         Kept::Unreached { text, .. } => text.as_str().into(),
         Kept::Skipped(why) => why.as_str().into(),
-        Kept::Lost => "nobody knows how this ended: the controller was gone, and the target has no record of it".into(),
+        Kept::Lost(why) => format!("nobody knows how this ended: {why}").into(),
     }
 }
 
@@ -84,11 +168,47 @@ pub fn retcode(outcome: &Kept) -> i64 {
 
 /// How a function's results are shown, where that isn't the usual way.
 pub fn outputter(function: &str) -> Option<&'static str> {
-    const STATES: [&str; 7] =
-        ["state.apply", "state.high", "state.highstate", "state.low", "state.single", "state.sls", "state.sls_id"];
-    STATES.contains(&function).then_some("highstate")
+    RUNS.contains(&function).then_some("highstate")
 }
 
 fn texts(all: &[String]) -> Value {
     Value::List(all.iter().map(|text| text.as_str().into()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(tag: &str) -> Event {
+        let data = Map::from_iter([("id".into(), "other".into()), ("_stamp".into(), "forged".into())]);
+        Event { tag: tag.into(), data }
+    }
+
+    #[test]
+    fn a_target_speaks_under_its_own_name_only() {
+        for (tag, expected) in [
+            ("my/own/tag", "my/own/tag"),
+            ("salt/beacon/h1/load/", "salt/beacon/h1/load/"),
+            ("salt/minion/h1/start", "salt/minion/h1/start"),
+            ("salt/minion/h11/start", "salt/minion/h1/event/salt/minion/h11/start"),
+            ("salt/job/20260131093000123456/ret/h2", "salt/minion/h1/event/salt/job/20260131093000123456/ret/h2"),
+            ("salt/state_result/19700101000000000000/h1/x", "salt/state_result/19700101000000000000/h1/x"),
+            (
+                "salt/state_result/19700101000000000001/h1/x",
+                "salt/minion/h1/event/salt/state_result/19700101000000000001/h1/x",
+            ),
+            ("salt/auth", "salt/minion/h1/event/salt/auth"),
+            ("salt", "salt/minion/h1/event/salt"),
+            ("20260131093000123456", "salt/minion/h1/event/20260131093000123456"),
+            ("minion_start", "salt/minion/h1/event/minion_start"),
+            ("", "salt/minion/h1/event/"),
+        ] {
+            let mut named = from_target(JobId::at(0), "h1", event(tag));
+            stamp(&mut named, 1_769_851_800_123_456);
+            assert_eq!(named.tag, expected, "{tag}");
+            assert_eq!(named.data.get("id"), Some(&"h1".into()));
+            assert_eq!(named.data.get("_stamp"), Some(&"2026-01-31T09:30:00.123456".into()));
+            assert_eq!(named.data.get("ts"), Some(&Value::Int(1_769_851_800)));
+        }
+    }
 }

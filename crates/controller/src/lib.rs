@@ -8,10 +8,13 @@ pub mod select;
 pub mod job;
 pub mod runs;
 mod slots;
+pub mod spool;
+pub mod watching;
 
 pub mod job_events;
 mod jobs_beside;
 pub mod ledger;
+pub mod own_events;
 mod reboot;
 
 pub mod answers;
@@ -29,7 +32,7 @@ use rocksalt_connect::links::Links;
 use rocksalt_core::link::Extent;
 use rocksalt_core::roster::Roster;
 use rocksalt_core::target::Nodegroups;
-use rocksalt_core::{Call, Map};
+use rocksalt_core::{Call, Map, Return};
 
 /// All that a request needs.
 pub struct Controller {
@@ -46,6 +49,8 @@ pub struct Controller {
     pub receive: Option<Receive>,
     /// What an agent must be able to do for a call.
     pub extent: fn(&Call) -> Extent,
+    /// Functions that need no target: documentation is not sent to targets, and yet asked of them.
+    pub own: fn(&Call) -> Option<Return>,
     /// Who asks, for records.
     pub user: String,
 }

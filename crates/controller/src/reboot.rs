@@ -28,7 +28,8 @@ impl Controller {
         let mut outcome = self.call(entry, work).await;
         while let Some(announced) = announced(&outcome) {
             let again = |kwargs: Map| {
-                let call = Call { function: RESUME.into(), args: Vec::new(), kwargs, ..call.clone() };
+                let keep = call.keep && !kwargs.get("probe").is_some_and(Value::truth);
+                let call = Call { function: RESUME.into(), args: Vec::new(), kwargs, keep, ..call.clone() };
                 Work { call, how, answers: answers.clone(), updates, stopper }
             };
             let waiting = self.wait_for_reboot(entry, &announced, &again);

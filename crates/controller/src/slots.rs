@@ -1,72 +1,138 @@
-//! [`Slots`]: two runs of states never overlap on a target.
+//! [`Slots`]: two runs of states never overlap on a target. Who comes first is first.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rocksalt_core::JobId;
-use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
-
-/// Functions that change a machine as a whole.
-const RUNS: [&str; 7] =
-    ["state.apply", "state.high", "state.highstate", "state.low", "state.single", "state.sls", "state.sls_id"];
+use rocksalt_core::call::RUNS;
+use rocksalt_core::{JobId, Map, Value};
+use tokio::sync::watch;
 
 /// Whether a function must have a target for itself. A dry run changes nothing, and yet must not see things half done.
-pub fn exclusive(function: &str) -> bool {
-    RUNS.contains(&function)
+pub fn exclusive(function: &str, kwargs: &Map) -> bool {
+    // Salt's own way to say: I know what I do.
+    RUNS.contains(&function) && !kwargs.get("concurrent").is_some_and(Value::truth)
 }
+
+/// Whether a run waits in line: Salt's `queue` argument, true or how many may wait.
+pub fn queues(kwargs: &Map) -> bool {
+    match kwargs.get("queue") {
+        Some(Value::Int(number)) => *number > 0,
+        Some(Value::String(text)) => text.eq_ignore_ascii_case("true"),
+        other => other.is_some_and(Value::truth),
+    }
+}
+
+/// The lines in front of the targets: the first of each has it.
+#[derive(Clone, Default)]
+pub struct Slots(Arc<Mutex<Lines>>);
 
 #[derive(Default)]
-pub struct Slots(Mutex<HashMap<String, Slot>>);
-
-#[derive(Clone, Default)]
-struct Slot {
-    turn: Arc<Turn<()>>,
-    /// Who has it now.
-    holder: Arc<Mutex<Option<JobId>>>,
+struct Lines {
+    targets: HashMap<String, VecDeque<Place>>,
+    next: u64,
 }
 
-/// A target that is ours until this is dropped.
-pub struct Taken {
-    holder: Arc<Mutex<Option<JobId>>>,
-    _turn: OwnedMutexGuard<()>,
-}
-
-impl Drop for Taken {
-    fn drop(&mut self) {
-        *self.holder.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
+struct Place {
+    number: u64,
+    job: JobId,
+    turn: watch::Sender<bool>,
 }
 
 impl Slots {
-    fn slot(&self, target: &str) -> Slot {
-        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Targets come and go; those that nobody holds or waits for need no place.
-        if slots.len() > 1024 {
-            slots.retain(|_, slot| Arc::strong_count(&slot.turn) > 1);
-        }
-        slots.entry(target.to_owned()).or_default().clone()
+    fn lines(&self) -> std::sync::MutexGuard<'_, Lines> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The target, or the job that has it.
-    pub fn take(&self, target: &str, job: JobId) -> Result<Taken, Option<JobId>> {
-        let slot = self.slot(target);
-        match Arc::clone(&slot.turn).try_lock_owned() {
-            Ok(turn) => Ok(slot.taken(turn, job)),
-            Err(_) => Err(*slot.holder.lock().unwrap_or_else(PoisonError::into_inner)),
+    /// The target if nobody has it or waits for it; else the job that has it.
+    pub fn take(&self, target: &str, job: JobId) -> Result<Ticket, JobId> {
+        match self.holder(target) {
+            Some(holder) => Err(holder),
+            None => Ok(self.line_up(target, job)),
         }
     }
 
-    /// Waits for the target, in the order in which it was asked for.
-    pub async fn wait(&self, target: &str, job: JobId) -> Taken {
-        let slot = self.slot(target);
-        let turn = Arc::clone(&slot.turn).lock_owned().await;
-        slot.taken(turn, job)
+    pub fn holder(&self, target: &str) -> Option<JobId> {
+        self.lines().targets.get(target).and_then(VecDeque::front).map(|place| place.job)
+    }
+
+    /// A place in the line, behind all who asked before.
+    pub fn line_up(&self, target: &str, job: JobId) -> Ticket {
+        let mut lines = self.lines();
+        lines.next += 1;
+        let number = lines.next;
+        let line = lines.targets.entry(target.to_owned()).or_default();
+        let turn = watch::Sender::new(line.is_empty());
+        let heard = turn.subscribe();
+        line.push_back(Place { number, job, turn });
+        Ticket { slots: self.clone(), target: target.to_owned(), number, turn: heard }
     }
 }
 
-impl Slot {
-    fn taken(self, turn: OwnedMutexGuard<()>, job: JobId) -> Taken {
-        *self.holder.lock().unwrap_or_else(PoisonError::into_inner) = Some(job);
-        Taken { holder: self.holder, _turn: turn }
+/// A place in the line; dropped, the next one has it.
+pub struct Ticket {
+    slots: Slots,
+    target: String,
+    number: u64,
+    turn: watch::Receiver<bool>,
+}
+
+impl Ticket {
+    pub fn is_mine(&self) -> bool {
+        *self.turn.borrow()
+    }
+
+    /// Comes back when it is our turn.
+    pub async fn wait(&mut self) {
+        // The other end lives as long as our place.
+        let _ = self.turn.wait_for(|turn| *turn).await;
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let mut lines = self.slots.lines();
+        let Some(line) = lines.targets.get_mut(&self.target) else { return };
+        line.retain(|place| place.number != self.number);
+        match line.front() {
+            Some(first) => drop(first.turn.send_replace(true)),
+            None => drop(lines.targets.remove(&self.target)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_first_has_it_and_the_others_wait_in_order() {
+        let slots = Slots::default();
+        let job = JobId::at;
+        let first = slots.take("h1", job(1)).ok().expect("free");
+        assert_eq!(slots.take("h1", job(2)).err(), Some(job(1)));
+        assert!(slots.take("h2", job(2)).is_ok(), "another target is free");
+        let (mut second, mut third) = (slots.line_up("h1", job(3)), slots.line_up("h1", job(4)));
+        let gave_up = slots.line_up("h1", job(5));
+        assert!(first.is_mine() && !second.is_mine() && !third.is_mine());
+        drop(gave_up);
+        drop(first);
+        second.wait().await;
+        assert!(!third.is_mine());
+        assert_eq!(slots.holder("h1"), Some(job(3)));
+        drop(second);
+        third.wait().await;
+        drop(third);
+        assert!(slots.lines().targets.is_empty(), "nothing is left of it");
+    }
+
+    #[test]
+    fn salts_arguments_are_understood() {
+        let with = |key: &str, value: Value| Map::from_iter([(key.into(), value)]);
+        assert!(queues(&with("queue", true.into())) && queues(&with("queue", Value::Int(3))));
+        assert!(
+            !queues(&with("queue", false.into())) && !queues(&Map::new()) && !queues(&with("queue", Value::Int(0)))
+        );
+        assert!(exclusive("state.apply", &Map::new()) && !exclusive("test.ping", &Map::new()));
+        assert!(!exclusive("state.apply", &with("concurrent", true.into())));
     }
 }

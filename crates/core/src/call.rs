@@ -32,6 +32,10 @@ pub struct Call {
     /// Tell how far a run of states is.
     #[n(8)]
     pub progress: bool,
+    /// The target notes that it began, goes on without the controller, and keeps the result until it hears that it is
+    /// stored (decision 0020).
+    #[cbor(n(9), default)]
+    pub keep: bool,
 }
 
 impl Call {
@@ -46,6 +50,7 @@ impl Call {
             options: Map::new(),
             grains: None,
             progress: false,
+            keep: false,
         }
     }
 
@@ -72,6 +77,38 @@ pub const STEP_OUTPUTS: &str = "state.outputs";
 /// The function that goes on with a run after a restart of the machine in its middle: only the controller calls it.
 pub const RESUME: &str = "state.resume";
 
+/// The function that tells what a target has kept of a job (its only argument), for a controller that was gone
+/// meanwhile: a map with `state` (`done`, `running`, `died`, `unknown`), and `result` ([`Return::to_bytes`]) or `pid`.
+/// With `signal` (15 or 9) what still runs is stopped. Only the controller calls it.
+pub const KEPT: &str = "job.kept";
+
+/// Runs of states: each must have a machine for itself.
+pub const RUNS: [&str; 7] =
+    ["state.apply", "state.high", "state.highstate", "state.low", "state.single", "state.sls", "state.sls_id"];
+
+/// Functions that change nothing. A target keeps no note of them: whether they ran once or not at all is all the same,
+/// and the notes would cost more than the work (decision 0020).
+pub fn is_harmless(function: &str) -> bool {
+    const NOUNS: [&str; 5] = ["config", "match", "pillar", "sys", "test"];
+    const FUNCTIONS: [&str; 13] = [
+        "grains.equals",
+        "grains.fetch",
+        "grains.get",
+        "grains.has_value",
+        "grains.item",
+        "grains.items",
+        "grains.ls",
+        "saltutil.find_job",
+        "saltutil.is_running",
+        "saltutil.running",
+        "state.show_highstate",
+        "state.show_lowstate",
+        "state.show_top",
+    ];
+    let noun = function.split('.').next().unwrap_or_default();
+    NOUNS.contains(&noun) || FUNCTIONS.contains(&function)
+}
+
 /// What a target answered.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Return {
@@ -89,6 +126,17 @@ pub struct Return {
 impl Return {
     pub fn success(&self) -> bool {
         self.problem.is_none() && self.retcode == 0
+    }
+
+    /// For files.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // Writing into memory can't fail.
+        minicbor::to_vec(self).unwrap_or_default()
+    }
+
+    /// What [`Return::to_bytes`] wrote; `None` if it is anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Return> {
+        minicbor::decode(bytes).ok()
     }
 }
 
@@ -147,5 +195,28 @@ impl From<Problem> for Return {
     fn from(problem: Problem) -> Return {
         // Salt prints a failure's text as the result, and gives 1 as the return code.
         Return { value: problem.text.clone().into(), retcode: 1, problem: Some(problem) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_changes_nothing_is_harmless() {
+        for function in ["test.ping", "grains.items", "pillar.get", "sys.doc", "state.show_top"] {
+            assert!(is_harmless(function), "{function}");
+        }
+        for function in ["cmd.run", "state.apply", "grains.setval", "saltutil.kill_job", "testing.x", "", "event.send"]
+        {
+            assert!(!is_harmless(function), "{function}");
+        }
+    }
+
+    #[test]
+    fn a_result_is_the_same_after_a_file() {
+        let result = Return { value: vec![Value::Int(1), "x".into()].into(), retcode: 3, problem: None };
+        assert_eq!(Return::from_bytes(&result.to_bytes()), Some(result));
+        assert_eq!(Return::from_bytes(b"nonsense"), None);
     }
 }

@@ -11,6 +11,7 @@ pub mod yaml;
 pub mod call;
 pub mod event;
 pub mod job_id;
+pub mod news;
 pub mod record;
 pub mod request;
 
@@ -21,6 +22,7 @@ pub mod roster;
 pub mod target;
 pub mod touches;
 
+pub mod masking;
 pub mod merge;
 pub mod nearest;
 mod option_defaults;

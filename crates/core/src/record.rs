@@ -119,9 +119,9 @@ pub enum Kept {
     /// Not even tried, and why.
     #[n(2)]
     Skipped(#[n(0)] String),
-    /// Nobody knows how it ended: the controller died, and the target has no record of it.
+    /// Nobody knows how it ended, and why: the controller died, and the target can't tell.
     #[n(3)]
-    Lost,
+    Lost(#[n(0)] String),
 }
 
 impl Kept {

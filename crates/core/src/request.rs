@@ -4,9 +4,11 @@
 //! [`Request::needs`] says who may ask it, and the test that calls every variant without the right finds it by
 //! [`Request::examples`].
 
+use minicbor::{Decode, Encode};
+
 use crate::event::Event;
 use crate::job_id::JobId;
-use crate::record::EventId;
+use crate::record::{EventId, JobState};
 use crate::value::{Map, Value};
 
 /// What can be asked.
@@ -20,6 +22,8 @@ pub enum Request {
     Wheel(Local),
     /// A job with its returns.
     ShowJob(JobId),
+    /// What a job does, as it does it.
+    WatchJob(JobId),
     /// Jobs that fit, the newest first.
     ListJobs(JobFilter),
     /// Stop a job; its children get SIGKILL at once if `kill`.
@@ -41,26 +45,48 @@ pub enum Request {
 }
 
 /// A function on targets.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Encode, Decode)]
 pub struct Run {
+    #[n(0)]
     pub function: String,
+    #[n(1)]
     pub args: Vec<Value>,
+    #[n(2)]
     pub kwargs: Map,
+    #[n(3)]
     pub target: String,
     /// `glob`, `compound` … as Salt names them.
+    #[n(4)]
     pub target_kind: String,
+    #[n(5)]
     pub delimiter: Option<String>,
     /// Seconds; the controller's own limit without it.
-    pub timeout: Option<u64>,
+    #[n(6)]
+    pub timeout: Option<f64>,
     /// So many at a time: `10` or `25%`.
+    #[n(7)]
     pub batch: Option<String>,
+    /// Seconds to wait after each target of a batch.
+    #[n(8)]
+    pub batch_wait: f64,
+    /// No further target after the first failure.
+    #[n(9)]
+    pub failhard: bool,
+    /// Tell those who watch the job what commands print.
+    #[n(10)]
+    pub stream: bool,
     /// Only so many of them, taken at random.
+    #[n(11)]
     pub subset: Option<usize>,
+    #[n(12)]
     pub metadata: Value,
     /// The job's id, if the asker has chosen it.
+    #[n(13)]
     pub job: Option<JobId>,
     /// Wait in line where a run of states is under way; refused without it.
+    #[n(14)]
     pub queue: bool,
+    #[n(15)]
     pub returners: Vec<String>,
 }
 
@@ -87,6 +113,10 @@ pub struct JobFilter {
     pub metadata: Map,
     /// Only those that still run.
     pub running: bool,
+    /// Any of these; all without any.
+    pub states: Vec<JobState>,
+    /// The first digits of the id.
+    pub prefix: Option<String>,
     pub limit: Option<usize>,
     /// Only those before this one: for pages.
     pub before: Option<JobId>,
@@ -117,7 +147,7 @@ impl Request {
             Request::Run(run) => Needs::Function(run),
             Request::Runner(local) => Needs::Runner(local),
             Request::Wheel(local) => Needs::Wheel(local),
-            Request::ShowJob(job) => Needs::Job { job: *job, or_runner: "jobs.list_job" },
+            Request::ShowJob(job) | Request::WatchJob(job) => Needs::Job { job: *job, or_runner: "jobs.list_job" },
             Request::ListJobs(_) => Needs::RunnerNamed("jobs.list_jobs"),
             Request::CancelJob { job, .. } => Needs::Job { job: *job, or_runner: "jobs.kill" },
             // Salt's own rule: any valid token sees every event. Secrets are never in them.
@@ -140,6 +170,7 @@ impl Request {
             Request::Runner(local("jobs.list_jobs")),
             Request::Wheel(local("key.list_all")),
             Request::ShowJob(job),
+            Request::WatchJob(job),
             Request::ListJobs(JobFilter::default()),
             Request::CancelJob { job, kill: false },
             Request::Events { after: None, tags: Vec::new() },
@@ -157,6 +188,7 @@ impl Request {
                 | Request::Runner(_)
                 | Request::Wheel(_)
                 | Request::ShowJob(_)
+                | Request::WatchJob(_)
                 | Request::ListJobs(_)
                 | Request::CancelJob { .. }
                 | Request::Events { .. }

@@ -15,5 +15,6 @@ pub mod desk;
 pub mod access;
 pub mod audit;
 
+pub mod functions;
 pub mod runners;
 pub mod wheels;

@@ -17,6 +17,7 @@ mod repository;
 mod roster;
 mod scratch;
 mod tool;
+mod unpacked;
 
 pub use base::{prepare as prepare_base, prepare_extra};
 pub use bed::{Bed, Host, remove_all, remove_stale};
@@ -26,6 +27,7 @@ pub use loopback::Loopback;
 pub use process::Usage;
 pub use repository::{Repository, Server};
 pub use roster::{Entry, roster};
+pub use unpacked::unpacked;
 pub use scratch::{Outcome, Run, Scratch, Started, rocksalt_binary};
 
 /// What every user of a throw-away host has as a password, followed by `-password`: `deploy-password`.

@@ -10,6 +10,7 @@ mod surroundings;
 
 use std::sync::Arc;
 
+use rocksalt_core::call::{Call, RESUME, RUNS, Return};
 use rocksalt_core::frame::Ask;
 use rocksalt_core::link::Extent;
 use rocksalt_core::{Event, Map, Value};
@@ -22,11 +23,11 @@ use rocksalt_sls::render::{self, File};
 use rocksalt_sls::schedule::Mode;
 use rocksalt_sls::{High, Low, Wanted};
 
+use crate::state_lock::StateLock;
 use crate::states::{self, RunOptions};
 use crate::tree::RunTree;
 use surroundings::{States, Surroundings};
 
-pub use crate::states::journal::place::settle;
 pub use crate::tree::Progress;
 pub use rebooting::{reboot, restart, resume};
 pub use resume::Resumed;
@@ -40,6 +41,27 @@ type Listener<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;
 /// Gives a host the controller's files, its pillar and the language on top of them.
 pub fn give(host: &Arc<Host>, progress: Option<Progress>, pillar: Option<Map>) {
     RunTree::plant(host, progress, pillar);
+}
+
+/// Has a call done, with the machine for itself if it is a run of states.
+pub fn alone(
+    host: &Arc<Host>,
+    mut call: Call,
+    work: fn(Call, &Arc<Host>) -> Return,
+) -> std::result::Result<Return, Return> {
+    let is_run = RUNS.contains(&call.function.as_str());
+    if !is_run && !(call.function == RESUME && call.keep) {
+        return Ok(work(call, host));
+    }
+    let mut flag = |name: &str| match call.kwargs.remove(name) {
+        Some(Value::Int(number)) => number > 0,
+        Some(Value::String(text)) => text.eq_ignore_ascii_case("true"),
+        other => other.is_some_and(|value| value.truth()),
+    };
+    let (queue, concurrent) = (flag("queue") || !is_run, flag("concurrent"));
+    call.kwargs.remove("state_events");
+    let _lock = if concurrent { None } else { StateLock::take(host, &call.function, queue)? };
+    Ok(work(call, host))
 }
 
 pub fn perform(host: &Arc<Host>, wish: StateWish, progress: Listener<'_>) -> Result<Outcome> {
@@ -136,11 +158,12 @@ fn run(host: &Arc<Host>, around: &Surroundings, wish: &StateWish, low: Low, prog
     if !options.test {
         resume::tell_of_others(host);
     }
-    let ran = states::go(&low, &**host, &options, &told(progress), None);
+    let ran = states::go(&low, &**host, &options, &told(progress, flag("state_events")), None);
     resume::ended(host, wish, &options, low, ran)
 }
 
-fn told(progress: Listener<'_>) -> impl Fn(&states::Progress<'_>) + Sync {
+/// With `steps` the result of each step that has ended goes along.
+fn told(progress: Listener<'_>, steps: bool) -> impl Fn(&states::Progress<'_>) + Sync {
     move |news: &states::Progress<'_>| {
         if let Some(progress) = progress {
             let mut map = Map::new();
@@ -148,9 +171,27 @@ fn told(progress: Listener<'_>) -> impl Fn(&states::Progress<'_>) + Sync {
             map.insert("total", news.total);
             let shown = |tag: &String| Value::from(describe(tag));
             map.insert("running", news.running.iter().map(shown).collect::<Vec<_>>());
+            if let Some((tag, result)) = news.last.filter(|_| steps) {
+                map.insert("ret", step(tag, result));
+            }
             progress(&map);
         }
     }
+}
+
+/// A step's result, for those who follow the run; the whole of a large one comes with the run's result.
+fn step(tag: &str, result: &Map) -> Value {
+    /// What goes into one piece of a stream with room to spare.
+    const MOST: usize = 48 << 10;
+    let whole = Value::Map(result.clone());
+    if rocksalt_core::json::compact(&whole).len() <= MOST {
+        return whole;
+    }
+    let few = ["result", "name", "__id__", "__sls__", "__run_num__", "start_time", "duration"];
+    let mut short: Map = few.iter().filter_map(|key| Some(((*key).into(), result.get(*key)?.clone()))).collect();
+    short.insert("comment", format!("{}: the result is too large to be shown before the end", describe(tag)));
+    short.insert("changes", Map::new());
+    short.into()
 }
 
 fn finished(results: Map) -> Outcome {

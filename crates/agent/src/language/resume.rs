@@ -107,6 +107,7 @@ impl Resumed {
         // First of all: whatever happens now, nobody goes on with it a second time.
         std::fs::remove_file(&self.path).map_err(|error| Error::io("remove", &self.path, &error))?;
         let wish = self.wish();
+        let steps = host.options().get("state_events").is_some_and(Value::truth);
         let journal = self.journal;
         *host.tree().notes().lock().unwrap_or_else(PoisonError::into_inner) = journal.notes;
         let options = RunOptions {
@@ -116,7 +117,7 @@ impl Resumed {
             failhard: journal.failhard,
             job: &journal.job,
         };
-        let ran = states::go(&journal.low, &**host, &options, &told(progress), Some(journal.past));
+        let ran = states::go(&journal.low, &**host, &options, &told(progress, steps), Some(journal.past));
         ended(host, &wish, &options, journal.low, ran)
     }
 }

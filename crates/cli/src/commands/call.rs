@@ -8,7 +8,7 @@ use rocksalt_core::Call;
 
 use super::Context;
 use crate::failure::Failure;
-use crate::session::Printing;
+use crate::printing::Printing;
 use crate::this_machine::ThisMachine;
 use crate::{arguments, local};
 

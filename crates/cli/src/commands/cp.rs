@@ -20,7 +20,8 @@ use tokio::sync::mpsc;
 
 use super::Context;
 use crate::failure::Failure;
-use crate::session::{Printing, Session};
+use crate::printing::Printing;
+use crate::session::{Extras, Session};
 
 /// Copies files to targets (FILE… TARGET:PATH) or back from them (TARGET:PATH… DIRECTORY).
 ///
@@ -69,7 +70,8 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             let paths: Arc<Vec<PathBuf>> = Arc::new(sources.into_iter().map(|source| source.path).collect());
             let answers = move |_: &Entry| Arc::new(Give { paths: Arc::clone(&paths) }) as Arc<dyn Answers>;
             let job = Job { id: super::run::new_job_id(), call, targets: selection.entries, how };
-            session.run_with(job, selection.unknown, printer, Some(Arc::new(answers))).await
+            let extras = Extras { answers: Some(Arc::new(answers)), ..Extras::default() };
+            session.run_with(job, selection.unknown, printer, extras).await
         }
         (None, Some(sources)) => {
             let directory = PathBuf::from(last);
@@ -92,7 +94,8 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             let answers =
                 move |entry: &Entry| Arc::new(Take { directory: directory.join(&entry.id) }) as Arc<dyn Answers>;
             let job = Job { id: super::run::new_job_id(), call, targets: selection.entries, how };
-            session.run_with(job, selection.unknown, printer, Some(Arc::new(answers))).await
+            let extras = Extras { answers: Some(Arc::new(answers)), ..Extras::default() };
+            session.run_with(job, selection.unknown, printer, extras).await
         }
         (Some(_), Some(_)) => {
             Err(Failure::usage("all of these paths are on targets").hint("the last one must be a directory here"))

@@ -21,7 +21,22 @@ pub struct Options {
 
 pub fn run(options: &Options) -> Result<ExitCode, Failure> {
     let directory = &options.directory;
-    let files: Vec<(&str, String)> = vec![
+    let files = write_all(directory)?;
+    let place = directory.display();
+    say!("A project is in {place}: {}.", files.join(", "));
+    say!("Next:");
+    if directory != Path::new(".") {
+        say!("  cd {place}");
+    }
+    say!("  put your machines into roster");
+    say!("  rocksalt hosts --check");
+    say!("  rocksalt '*' test.ping");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a whole project; the names of its files.
+pub fn write_all(directory: &Path) -> Result<Vec<&'static str>, Failure> {
+    let files: Vec<(&'static str, String)> = vec![
         (FILE, config()),
         ("roster", ROSTER.into()),
         ("states/top.sls", STATE_TOP.into()),
@@ -37,16 +52,7 @@ pub fn run(options: &Options) -> Result<ExitCode, Failure> {
     for (name, text) in &files {
         write(&directory.join(name), text)?;
     }
-    let place = directory.display();
-    say!("A project is in {place}: {}.", files.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "));
-    say!("Next:");
-    if directory != Path::new(".") {
-        say!("  cd {place}");
-    }
-    say!("  put your machines into roster");
-    say!("  rocksalt hosts --check");
-    say!("  rocksalt '*' test.ping");
-    Ok(ExitCode::SUCCESS)
+    Ok(files.into_iter().map(|(name, _)| name).collect())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {

@@ -8,15 +8,18 @@ mod check;
 mod completions;
 mod cp;
 mod doc;
+mod events;
 mod hosts;
 mod init;
+mod jobs;
 mod links;
 mod man;
 mod matching;
 mod pillar;
 mod render;
 pub mod run;
-mod state;
+mod serve;
+pub mod state;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -50,12 +53,13 @@ Examples:
   rocksalt --host root@10.0.0.5 '*' grains.items
   rocksalt apply 'web*' nginx --test     what would these states change?
   rocksalt doc cmd.run                   what a function does and takes
+  rocksalt jobs                          what was run, and what came of it
   rocksalt hosts --check                 how far does one get, and what is in the way?
 
 Exit codes: 0 all fine, 1 nothing was sent (usage, configuration, roster),
 2 a function failed, 3 a target was not reached, 130 interrupted.";
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct Common {
     /// Where rocksalt.yml and the roster are; default: this project's, the user's, /etc/rocksalt
     #[arg(short = 'c', long, global = true, value_name = "DIR", env = "ROCKSALT_CONFIG_DIR")]
@@ -72,6 +76,10 @@ pub struct Common {
     /// Seconds that connections stay up after the command; 0 closes them at its end
     #[arg(long, global = true, value_name = "SECONDS")]
     pub persist: Option<u64>,
+
+    /// Run without the daemon, even if one runs (also: ROCKSALT_DAEMON=off)
+    #[arg(long, global = true)]
+    pub no_daemon: bool,
 
     /// Colours even where it isn't a terminal
     #[arg(long, global = true, visible_alias = "force-color", overrides_with = "no_colour")]
@@ -99,10 +107,14 @@ enum Command {
     Cp(cp::Options),
     /// Show what functions do and take
     Doc(doc::Options),
+    /// Show the daemon's events, or put one in
+    Events(events::Options),
     /// List the targets of the roster, or check how far one gets with each
     Hosts(hosts::Options),
     /// Write a small, commented project
     Init(init::Options),
+    /// Find jobs, show their results, watch, stop and repeat them
+    Jobs(jobs::Options),
     /// Show the connections that are up, or close them
     Links(links::Options),
     /// Say whether target expressions mean this machine
@@ -111,6 +123,8 @@ enum Command {
     Pillar(pillar::Options),
     /// Show what a template comes to
     Render(render::Options),
+    /// Serve jobs, events and the HTTP API
+    Serve(serve::Options),
     /// Compile states and show each stage, or apply them, on this machine
     State(state::Options),
     /// Print a completion script for a shell
@@ -179,6 +193,9 @@ fn perform(cli: Cli) -> Result<ExitCode, Failure> {
         _ => {}
     }
     let environment = Environment::read();
+    if matches!(cli.command, Command::Serve(_)) {
+        serve::prepare(&cli.common, &environment)?;
+    }
     let config = Config::read(cli.common.config_dir.as_deref(), &environment, cli.common.persist);
     // Links can be looked at and closed whatever the configuration looks like.
     let config =
@@ -203,8 +220,11 @@ fn perform(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Match(options) => matching::run(context, options).await,
             Command::Pillar(options) => pillar::run(context, options).await,
             Command::Render(options) => render::run(context, options).await,
+            Command::Serve(options) => serve::run(context, options).await,
             Command::State(options) => state::run(context, options).await,
             Command::Cp(options) => cp::run(context, options).await,
+            Command::Events(options) => events::run(context, options).await,
+            Command::Jobs(options) => jobs::run(context, options).await,
             Command::Hosts(options) => hosts::run(context, options).await,
             Command::Links(options) => links::run(context, options).await,
             Command::Keeper => keeper::serve(&context.environment, &context.config).await.map(|()| ExitCode::SUCCESS),

@@ -8,8 +8,8 @@ use rocksalt_core::{Call, Map, Value, json};
 use super::Context;
 use super::state::{self, Compiling};
 use crate::failure::{Failure, Kind};
+use crate::printing::Printing;
 use crate::say::say;
-use crate::session::Printing;
 use crate::this_machine::ThisMachine;
 
 /// Shows the pillar as this machine gets it. For others: `rocksalt TARGET pillar.items`.

@@ -9,8 +9,8 @@ use rocksalt_core::{Call, Map, Value, json};
 use super::Context;
 use super::state;
 use crate::failure::{Failure, Kind};
+use crate::printing::Printing;
 use crate::say::say;
-use crate::session::Printing;
 use crate::this_machine::ThisMachine;
 
 /// Renders files as templates, with this machine's grains and pillar (or those given).

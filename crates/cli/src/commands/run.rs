@@ -1,21 +1,30 @@
 //! `rocksalt run`: a function on targets.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use clap::Args;
+use rocksalt_client::Client;
 use rocksalt_controller::job::{self, Job};
 use rocksalt_controller::select::Target;
+use rocksalt_controller::spool::{self, Spool};
+use rocksalt_core::link::{Failure as Unreached, Stage};
+use rocksalt_core::record::{JobRecord, JobState, Kept, ReturnRecord};
+use rocksalt_core::request::Run;
+use rocksalt_core::roster::Entry;
 use rocksalt_core::target::Kind;
-use rocksalt_core::{Call, JobId};
+use rocksalt_core::{Call, JobId, Value, masking};
 
 use super::Context;
 use crate::failure::Failure;
+use crate::following::{News, Stop, follow};
 use crate::live::Live;
+use crate::printing::{Printer, Printing};
 use crate::say::say;
-use crate::session::{Printing, Session};
-use crate::{arguments, local};
+use crate::session::{Extras, Session, not_in_roster, why_unknown};
+use crate::tally::Tally;
+use crate::{arguments, daemon, local, metadata, roster, times};
 
 /// Runs a function on targets; results are printed as they arrive.
 #[derive(Args)]
@@ -73,7 +82,15 @@ pub struct How {
     #[arg(long, help_heading = "How it runs")]
     failhard: bool,
 
-    /// Print the job's id and go on in the background; results go to a file
+    /// Wait in line where a run of states is under way on a target, instead of being refused
+    #[arg(long, help_heading = "How it runs")]
+    queue: bool,
+
+    /// What the job can be found by again: key=value, or a map in YAML; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "How it runs")]
+    metadata: Vec<String>,
+
+    /// Print the job's id and go on in the background (see `rocksalt jobs`)
     #[arg(long = "async", help_heading = "How it runs")]
     background: bool,
 
@@ -93,8 +110,19 @@ pub struct How {
     #[arg(long, visible_alias = "verbose", short = 'v', help_heading = "Output")]
     show_jid: bool,
 
+    /// The metadata of the job that this one repeats.
+    #[arg(skip)]
+    inherited: Value,
+
     #[command(flatten)]
     printing: Printing,
+}
+
+impl How {
+    /// Metadata that hold where the command line says nothing else.
+    pub fn inherit(&mut self, metadata: &Value) {
+        self.inherited = metadata.clone();
+    }
 }
 
 /// How the target expression is meant. `apply` has `--pillar` for data, so there it is only `-I`.
@@ -180,9 +208,10 @@ pub async fn perform(
     context: Context,
     target: String,
     kind: Kind,
-    call: Call,
+    mut call: Call,
     options: How,
 ) -> Result<ExitCode, Failure> {
+    let metadata = metadata::of(&options.inherited, &options.metadata, &mut call)?;
     local::check(&call)?;
     let printer = options.printing.printer_for(&context, &call.function)?;
     let batch = options.batch.as_deref().map(Batch::parse).transpose()?;
@@ -192,37 +221,226 @@ pub async fn perform(
     };
     let default_timeout = context.config.number("timeout")?.map(|number| number as f64);
     let timeout = options.timeout.or(default_timeout).filter(|timeout| *timeout > 0.0);
-    let timeout = timeout.map(|timeout| seconds(timeout, "--timeout")).transpose()?;
-    let batch_wait = seconds(options.batch_wait, "--batch-wait")?;
-    let target = Target { kind, text: target, delimiter: ":".into() };
-
-    let id = options.job_id.unwrap_or_else(new_job_id);
-    if options.background {
-        return background(&context, id);
-    }
-    let session = Session::open(context).await?;
-    let selection = session.select(&target).await?;
-    let mut targets = selection.entries;
     if options.subset == Some(0) {
         return Err(Failure::usage("--subset 0 would run nothing"));
     }
-    if let Some(count) = options.subset {
-        pick(&mut targets, count);
-    }
-    let how = job::How {
-        batch: batch.map(|batch| batch.size(targets.len())),
-        batch_wait,
-        timeout,
-        failhard: options.failhard,
-        wipe: options.wipe,
-        stream: options.stream,
-        progress: Live::is_shown(),
+    let wish = Wish {
+        target: Target { kind, text: target, delimiter: ":".into() },
+        batch_wait: seconds(options.batch_wait, "--batch-wait")?,
+        timeout: timeout.map(|timeout| seconds(timeout, "--timeout")).transpose()?,
+        queue: options.queue || call.kwargs.get("queue").is_some_and(Value::truth),
+        call,
+        metadata,
+        batch,
+        options,
     };
-    if options.show_jid {
-        eprintln!("job {id}: {} on {} targets", arguments::show(&call), targets.len());
+    // What the controller answers itself needs no daemon, and leaves no job.
+    let is_own = local::answer(&wish.call).is_some();
+    if !wish.options.wipe
+        && !is_own
+        && let Some(client) = daemon::for_job(&context).await
+    {
+        return wish.through(client, context, printer).await;
     }
-    let job = Job { id, call, targets, how };
-    session.run(job, selection.unknown, printer).await
+    if wish.options.background {
+        return wish.in_background(context).await;
+    }
+    wish.here(context, printer, !is_own).await
+}
+
+/// A call on targets, with how it shall go.
+struct Wish {
+    target: Target,
+    call: Call,
+    metadata: Value,
+    queue: bool,
+    batch: Option<Batch>,
+    batch_wait: Duration,
+    timeout: Option<Duration>,
+    options: How,
+}
+
+impl Wish {
+    /// A daemon runs it, and keeps it.
+    async fn through(self, client: Client, context: Context, mut printer: Printer) -> Result<ExitCode, Failure> {
+        let run = Run {
+            function: self.call.function.clone(),
+            args: self.call.args.clone(),
+            kwargs: self.call.kwargs.clone(),
+            target: self.target.text.clone(),
+            target_kind: self.target.kind.name().to_owned(),
+            delimiter: Some(self.target.delimiter.clone()),
+            timeout: self.timeout.map(|timeout| timeout.as_secs_f64()),
+            batch: self.options.batch.clone(),
+            batch_wait: self.batch_wait.as_secs_f64(),
+            failhard: self.options.failhard,
+            stream: self.options.stream,
+            subset: self.options.subset,
+            metadata: self.metadata.clone(),
+            job: self.options.job_id,
+            queue: self.queue,
+            returners: Vec::new(),
+        };
+        let Some(job) = client.start(&run).await.map_err(|error| daemon::refused(&error))? else {
+            return Err(self.nobody(context).await);
+        };
+        if self.options.background {
+            return told_in_background(job.id);
+        }
+        self.show_id(job.id, job.targets.len());
+        let mut tally = Tally::of(job.targets.len() + job.missing.len());
+        if !job.missing.is_empty() {
+            let roster = roster::load(&context.common.roster, &context.config, &context.environment).await;
+            let ids: Vec<String> =
+                roster.map(|all| all.entries.into_iter().map(|entry| entry.id).collect()).unwrap_or_default();
+            for id in &job.missing {
+                tally.unreached += 1;
+                printer.failure(id, Stage::Settings.name(), &not_in_roster(id, ids.iter().map(String::as_str)), None);
+            }
+        }
+        let mut news = News::of_daemon(&client, job.id);
+        let stop = Stop::Daemon(client, job.id);
+        let followed = follow(&mut news, &stop, job.targets.clone(), &mut tally, &mut printer).await;
+        printer.end(&job.targets);
+        followed?;
+        tally.end(printer.human)
+    }
+
+    /// What there is instead, by this process's own look at the roster.
+    async fn nobody(&self, context: Context) -> Failure {
+        let looked = match Session::open(context).await {
+            Ok(session) => session.select(&self.target).await.err(),
+            Err(failure) => Some(failure),
+        };
+        looked.unwrap_or_else(|| {
+            Failure::usage(format!("the daemon knows no target that fits '{}'", self.target.text))
+                .hint("it read the roster before that was changed; `kill -HUP` or `systemctl reload rocksalt` has it read anew")
+        })
+    }
+
+    /// This process runs it, and leaves a record.
+    async fn here(self, context: Context, printer: Printer, keep: bool) -> Result<ExitCode, Failure> {
+        let spool = context.config.spool(&context.environment)?;
+        let hostname = context.environment.person.hostname.clone();
+        let user = context.environment.person.name.clone();
+        let session = Session::open(context).await?;
+        let selection = session.select(&self.target).await?;
+        let mut targets = selection.entries;
+        if let Some(count) = self.options.subset {
+            pick(&mut targets, count);
+        }
+        let started = times::now();
+        let id = self.options.job_id.unwrap_or_else(|| JobId::at(started));
+        let entry = keep.then(|| {
+            let (args, kwargs) = masking::mask(&self.call.function, &self.call.args, &self.call.kwargs);
+            let (missing, unasked): (Vec<_>, Vec<_>) =
+                selection.unknown.iter().partition(|(_, failure)| failure.stage == Stage::Settings);
+            let record = JobRecord {
+                id,
+                function: self.call.function.clone(),
+                args,
+                kwargs,
+                target: self.target.text.clone(),
+                target_kind: self.target.kind.name().to_owned(),
+                targets: targets
+                    .iter()
+                    .chain(unasked.iter().map(|(entry, _)| entry))
+                    .map(|entry| entry.id.clone())
+                    .collect(),
+                missing: missing.iter().map(|(entry, _)| entry.id.clone()).collect(),
+                user,
+                metadata: masking::masked(&self.metadata),
+                started,
+                state: JobState::Running,
+                ended: None,
+                owner: hostname,
+            };
+            kept(&spool, record, self.options.job_id.is_some(), &unasked)
+        });
+        let entry = entry.transpose()?.flatten();
+        let id = entry.as_ref().map_or(id, |entry| entry.job.id);
+        let how = job::How {
+            batch: self.batch.as_ref().map(|batch| batch.size(targets.len())),
+            batch_wait: self.batch_wait,
+            timeout: self.timeout,
+            failhard: self.options.failhard,
+            wipe: self.options.wipe,
+            stream: self.options.stream,
+            progress: Live::is_shown(),
+            receipts: None,
+        };
+        self.show_id(id, targets.len());
+        let job = Job { id, call: self.call, targets, how };
+        session.run_with(job, selection.unknown, printer, Extras { entry, ..Extras::default() }).await
+    }
+
+    /// Starts the same command once more, without a terminal.
+    async fn in_background(self, context: Context) -> Result<ExitCode, Failure> {
+        let fault = |error: std::io::Error| Failure::usage(format!("can't start it in the background: {error}"));
+        let spool = context.config.spool(&context.environment)?;
+        // What is wrong with the roster or the target is said here, where somebody reads it.
+        Session::open(context).await?.select(&self.target).await?;
+        let id = self.options.job_id.unwrap_or_else(|| JobId::at(times::now()));
+        let mut words: Vec<OsString> = std::env::args_os().skip(1).collect();
+        let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        let mut behind = words.split_off(end);
+        words.retain(|word| word != "--async");
+        words.extend(["--no-daemon", "--job-id", id.as_str()].map(OsString::from));
+        words.append(&mut behind);
+        let mut command = std::process::Command::new(std::env::current_exe().map_err(fault)?);
+        let null = || std::process::Stdio::null();
+        command.args(words).stdin(null()).stdout(null()).stderr(null());
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn().map_err(fault)?;
+        // Whoever has the id can ask for the job.
+        while !matches!(spool.job(id), Ok(Some(_))) {
+            if let Some(status) = child.try_wait().map_err(fault)? {
+                return Err(Failure::usage(format!("it ended in the background before it began ({status})")));
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        told_in_background(id)
+    }
+
+    fn show_id(&self, id: JobId, targets: usize) {
+        if self.options.show_jid {
+            eprintln!("job {id}: {} on {targets} targets", arguments::show(&self.call));
+        }
+    }
+}
+
+/// Its record; `None` where none can be kept, which must not end the run.
+fn kept(
+    spool: &Spool,
+    record: JobRecord,
+    chosen: bool,
+    unasked: &[&(Entry, Unreached)],
+) -> Result<Option<spool::Entry>, Failure> {
+    let (id, started) = (record.id, record.started);
+    let mut entry = match spool.begin(record, !chosen) {
+        Ok(entry) => entry,
+        Err(error) if chosen && error.kind() == std::io::ErrorKind::AlreadyExists => {
+            return Err(Failure::usage(format!("there is a job {id} already")));
+        }
+        Err(_) => return Ok(None),
+    };
+    for (target, failure) in unasked {
+        let hint = failure.hint.clone();
+        let outcome = Kept::Unreached { stage: failure.stage.name().to_owned(), text: why_unknown(failure), hint };
+        let target = target.id.clone();
+        let _ = entry.returned(&ReturnRecord { target, outcome, ended: started, outputter: None, cut_from: None });
+    }
+    // Now and then is enough: a few more than wished harm nobody.
+    if started % 32 == 0 {
+        let _ = spool.prune(started);
+    }
+    Ok(Some(entry))
+}
+
+fn told_in_background(id: JobId) -> Result<ExitCode, Failure> {
+    say!("{id}");
+    eprintln!("`rocksalt jobs watch {id}` shows what comes of it");
+    Ok(ExitCode::SUCCESS)
 }
 
 /// `10` or `25%`.
@@ -264,32 +482,18 @@ fn pick<T>(items: &mut Vec<T>, count: usize) {
     });
 }
 
+/// Runs a call on targets without a word.
+pub async fn quietly(context: Context, target: String, kind: Kind, call: Call) -> Result<(), Failure> {
+    let session = Session::open(context).await?;
+    let selection = session.select(&Target { kind, text: target, delimiter: ":".into() }).await?;
+    let job = Job { id: new_job_id(), call, targets: selection.entries, how: job::How::default() };
+    let (updates, _news) = tokio::sync::mpsc::unbounded_channel();
+    session.controller.run(job, None, updates, job::Stopper::default()).await;
+    Ok(())
+}
+
 pub fn new_job_id() -> JobId {
-    let micros = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_micros());
-    JobId::at(micros as u64)
-}
-
-/// Starts the same command once more, without a terminal.
-fn background(context: &Context, id: JobId) -> Result<ExitCode, Failure> {
-    let directory = context.environment.cache_dir.join("jobs");
-    let fault = |error: std::io::Error| Failure::usage(format!("can't start it in the background: {error}"));
-    make_private(&directory).map_err(fault)?;
-    let file: PathBuf = directory.join(format!("{id}.json"));
-    let words = std::env::args_os().skip(1).filter(|word| word != "--async");
-    let mut command = std::process::Command::new(std::env::current_exe().map_err(fault)?);
-    command.args(words).args(["--out", "json", "--static", "--job-id", id.as_str()]).arg("--out-file").arg(&file);
-    let null = || std::process::Stdio::null();
-    command.stdin(null()).stdout(null()).stderr(null());
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    command.spawn().map_err(fault)?;
-    say!("{id}");
-    eprintln!("results will be in {}", file.display());
-    Ok(ExitCode::SUCCESS)
-}
-
-fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+    JobId::at(times::now())
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use super::Context;
 use crate::failure::{Failure, Kind};
 use crate::graph;
 use crate::live::Live;
+use crate::printing::Printing;
 use crate::say::say;
-use crate::session::Printing;
 use crate::this_machine::ThisMachine;
 
 /// Compiles states and shows what they come to, or applies them, on this machine.

@@ -16,7 +16,7 @@ use std::path::Path;
 
 pub use add::add;
 pub use check::{KeyTypes, Verdict, check, fingerprint, key_types, rsa_bits};
-pub use entry::{Entry, Hosts, Marker};
+pub use entry::{Entry, Hosts, Marker, name as named};
 
 /// What some files say.
 #[derive(Clone, Debug, Default)]

@@ -18,7 +18,7 @@ use crate::bootstrap::Started;
 use crate::transport::Session;
 
 pub use port::{Outlet, Port};
-pub use request::{Answers, NoAnswers, Request, Upload};
+pub use request::{Answers, NoAnswers, Receipt, Request, Upload};
 
 /// A link that stands. Cheap to clone through `Arc`; closed by [`Link::close`].
 pub struct Link {
@@ -101,7 +101,7 @@ impl Link {
         self.hello.extent
     }
 
-    /// Starts a request. Dropping the port cancels it.
+    /// Starts a request. Dropping the port cancels it, unless the target is to keep its result.
     pub fn port(self: &Arc<Link>, user: &str) -> Result<Port, Failure> {
         let id = self.next.fetch_add(1, Ordering::Relaxed) & !rocksalt_core::frame::FIRST_ASK;
         let id = id.max(1);
@@ -227,9 +227,9 @@ impl Outlet for LinkOutlet {
     }
 
     fn close(&self) {
-        // Still open: nobody waits for the result any more, so the target need not work on it.
+        // Still open: nobody waits for the result any more, so the target need not work on it, unless it keeps it.
         if self.link.lock().ports.contains_key(&self.id) {
-            let _ = self.link.frames.send(Frame::new(self.id, Message::Cancel));
+            let _ = self.link.frames.send(Frame::new(self.id, Message::Abandon));
         }
     }
 

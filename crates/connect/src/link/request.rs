@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rocksalt_core::Value;
 use rocksalt_core::call::{Call, Problem, ProblemKind, Return};
 use rocksalt_core::frame::{Answer, Ask, CHUNK, Data, Message, RequestId, Stream, Window};
 use rocksalt_core::link::Failure;
+use rocksalt_core::{JobId, Value};
 use tokio::sync::mpsc;
 
 use super::Port;
@@ -72,13 +72,26 @@ pub struct Request {
     said: mpsc::UnboundedReceiver<(RequestId, Message)>,
 }
 
+/// A target keeps the result of a call until it hears that it is stored.
+pub struct Receipt {
+    port: Port,
+    job: JobId,
+    target: String,
+}
+
+impl Receipt {
+    pub fn stored(self) {
+        self.port.send(Message::Stored { job: self.job, target: self.target.clone() });
+    }
+}
+
 enum Asked {
     Sending(mpsc::UnboundedSender<u32>),
     Receiving(mpsc::UnboundedSender<Vec<u8>>),
 }
 
 impl Request {
-    /// Sends the call. Dropping the request cancels it.
+    /// Sends the call. Dropping the request cancels it, unless the target is to keep its result.
     pub fn start(port: Port, call: Call, answers: Arc<dyn Answers>) -> Request {
         port.send(Message::Call(Box::new(call)));
         let (say, said) = mpsc::unbounded_channel();
@@ -88,6 +101,16 @@ impl Request {
     /// Asks the target to stop; the result still comes, and says that it was cancelled.
     pub fn cancel(&self) {
         self.port.send(Message::Cancel);
+    }
+
+    /// As [`Request::cancel`], and what the call started is killed.
+    pub fn kill(&self) {
+        self.port.send(Message::Kill);
+    }
+
+    /// To be told when the result is stored, once it is there.
+    pub fn into_receipt(self, job: JobId, target: String) -> Receipt {
+        Receipt { port: self.port, job, target }
     }
 
     /// Runs to the result. `output` sees what a command prints, as it comes.

@@ -11,8 +11,9 @@ use tokio::sync::watch;
 
 use super::keys;
 
-/// How many of the newest events are in memory.
+/// How many of the newest events are in memory, and of how many bytes at most.
 const KEPT: usize = 4096;
+const BYTES: usize = 8 << 20;
 
 /// How many a slow one takes from the store at a time.
 const PAGE: usize = 256;
@@ -25,7 +26,9 @@ pub struct Recent {
 }
 
 struct Kept {
-    events: VecDeque<Arc<Logged>>,
+    /// With their sizes.
+    events: VecDeque<(Arc<Logged>, usize)>,
+    bytes: usize,
     /// How many were there before the first of `events`.
     gone: u64,
     last: EventId,
@@ -35,7 +38,7 @@ struct Kept {
 
 impl Recent {
     pub fn new(last: EventId) -> Recent {
-        let kept = Kept { events: VecDeque::new(), gone: 0, last, before: last };
+        let kept = Kept { events: VecDeque::new(), bytes: 0, gone: 0, last, before: last };
         Recent { kept: Mutex::new(kept), count: watch::Sender::new(0) }
     }
 
@@ -47,15 +50,15 @@ impl Recent {
         self.kept().last
     }
 
-    /// An event that is stored.
-    pub fn log(&self, event: Logged) {
+    /// An event that is stored, with its size.
+    pub fn log(&self, event: Logged, size: usize) {
         self.kept().last = event.id;
-        self.push(event);
+        self.push(event, size);
     }
 
     /// An event that is not stored; its id is 0.
-    pub fn tell(&self, event: Logged) {
-        self.push(event);
+    pub fn tell(&self, event: Logged, size: usize) {
+        self.push(event, size);
     }
 
     /// Somebody else wrote events up to this one.
@@ -64,6 +67,7 @@ impl Recent {
         // What is in memory is no longer all of the log: who follows reads the store up to here.
         kept.gone += kept.events.len() as u64;
         kept.events.clear();
+        kept.bytes = 0;
         kept.last = kept.last.max(newest);
         kept.before = kept.last;
         let count = kept.gone;
@@ -71,12 +75,13 @@ impl Recent {
         self.count.send_replace(count);
     }
 
-    fn push(&self, event: Logged) {
+    fn push(&self, event: Logged, size: usize) {
         let mut kept = self.kept();
-        kept.events.push_back(Arc::new(event));
-        if kept.events.len() > KEPT
-            && let Some(oldest) = kept.events.pop_front()
-        {
+        kept.bytes += size;
+        kept.events.push_back((Arc::new(event), size));
+        while kept.events.len() > KEPT || (kept.bytes > BYTES && kept.events.len() > 1) {
+            let Some((oldest, size)) = kept.events.pop_front() else { break };
+            kept.bytes -= size;
             kept.gone += 1;
             kept.before = kept.before.max(oldest.id);
         }
@@ -158,12 +163,12 @@ impl Follower {
             }
             // All that is missing is in memory.
             _ => {
-                let known = kept.events.iter().take_while(|event| event.id == 0 || event.id <= self.after).count();
+                let known = kept.events.iter().take_while(|(event, _)| event.id == 0 || event.id <= self.after).count();
                 kept.gone + known as u64
             }
         };
         match kept.events.get((place - kept.gone) as usize) {
-            Some(event) => {
+            Some((event, _)) => {
                 self.place = Some(place + 1);
                 Look::Event(Arc::clone(event))
             }

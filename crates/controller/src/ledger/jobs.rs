@@ -1,12 +1,22 @@
 //! Jobs in the ledger: begun, returned, ended, found.
 
-use rocksalt_backends::store::{Committed, Error, Operation, Range, Transaction};
-use rocksalt_core::record::{JobRecord, JobState, Kept, ReturnRecord};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rocksalt_backends::store::{Error, Operation, Range};
+use rocksalt_core::record::{JobRecord, JobState, Kept, Logged, ReturnRecord};
 use rocksalt_core::request::JobFilter;
 use rocksalt_core::{Event, JobId, Map, Value};
 
+use super::writer::Wish;
 use super::{Ledger, keys};
 use crate::job_events;
+
+/// How many records are read from the store at a time.
+const PAGE: usize = 512;
+
+/// Returns that are written together: each is two operations, and etcd takes 128.
+const TOGETHER: usize = 50;
 
 /// What a job begins with.
 #[derive(Clone, Debug, Default)]
@@ -25,14 +35,13 @@ pub struct NewJob {
 }
 
 impl Ledger {
-    /// Stores a job's record, and says that it is new. Only then may anything be sent.
+    /// Stores a job's record with the events that it is new, in one commit. Only then may anything be sent.
     ///
     /// `None` if a job of that id is there already; without an id of the asker's there is always one.
     pub async fn begin(&self, new: NewJob, state: JobState) -> Result<Option<JobRecord>, Error> {
         let chosen = new.id;
-        let mut micros = (self.settings.now)();
         let mut job = JobRecord {
-            id: chosen.unwrap_or_else(|| JobId::at(micros)),
+            id: chosen.unwrap_or_else(|| self.new_id()),
             function: new.function,
             args: new.args,
             kwargs: new.kwargs,
@@ -42,116 +51,159 @@ impl Ledger {
             missing: new.missing,
             user: new.user,
             metadata: new.metadata,
-            started: micros,
+            started: (self.settings.now)(),
             state,
             ended: None,
             owner: self.settings.owner.clone(),
         };
         loop {
-            let key = keys::job(job.id);
-            let transaction = Transaction::default().if_absent(&key).put(&key, encoded(&job));
-            match (self.store.commit(transaction).await?, chosen) {
-                (Committed::Done(_), _) => break,
-                (Committed::Conflict, Some(_)) => return Ok(None),
-                // Two jobs in one microsecond.
-                (Committed::Conflict, None) => {
-                    micros += 1;
-                    job.id = JobId::at(micros);
-                }
+            let record = Arc::new(job);
+            let mut wish = Wish::events(job_events::new(&record)).job(Arc::clone(&record));
+            wish.absent = Some(keys::job(record.id));
+            if self.writer.write(wish).await?.is_some() {
+                return Ok(Some(Arc::unwrap_or_clone(record)));
             }
+            if chosen.is_some() {
+                return Ok(None);
+            }
+            // Another controller was there in the same microsecond.
+            job = Arc::unwrap_or_clone(record);
+            job.id = self.new_id();
         }
-        self.writer.write(Vec::new(), job_events::new(&job)).await?;
-        Ok(Some(job))
+    }
+
+    /// A job id that was not given out yet: the time, or a little later.
+    pub fn new_id(&self) -> JobId {
+        let now = (self.settings.now)();
+        let next = |last: u64| Some(now.max(last + 1));
+        let last = self.last_id.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or_default();
+        JobId::at(now.max(last + 1))
     }
 
     /// Stores a target's return and its event together; once this answers, it can be acknowledged.
     pub async fn returned(&self, job: &JobRecord, target: &str, outcome: Kept) -> Result<ReturnRecord, Error> {
-        let (outcome, cut_from) = cut(outcome, self.settings.largest_return);
-        let outputter = job_events::outputter(&job.function).map(str::to_owned);
-        let record =
-            ReturnRecord { target: target.to_owned(), outcome, ended: (self.settings.now)(), outputter, cut_from };
-        let put = Operation::Put { key: keys::return_of(job.id, target), value: encoded(&record), lease: None };
-        self.writer.write(vec![put], vec![job_events::returned(job, &record)]).await?;
+        let record = self.return_record(job, target.to_owned(), outcome);
+        let (put, event, _) = stored_return(job, &record);
+        self.writer.write(Wish { changes: vec![put], events: vec![event], ..Wish::default() }).await?;
         Ok(record)
+    }
+
+    /// What a target's share is kept as; too large a result is cut.
+    pub fn return_record(&self, job: &JobRecord, target: String, outcome: Kept) -> ReturnRecord {
+        // A return and its event go into one commit.
+        let largest = self.settings.largest_return.min(self.store.limits().bytes / 3);
+        let (outcome, cut_from) = cut(outcome, largest);
+        let outputter = job_events::outputter(&job.function).map(str::to_owned);
+        ReturnRecord { target, outcome, ended: (self.settings.now)(), outputter, cut_from }
+    }
+
+    /// Stores returns and their events and, with the last of them, how the job has ended: in one commit if they are few.
+    /// Written again, they are the same.
+    pub async fn returned_all(
+        &self,
+        job: &mut JobRecord,
+        returns: &[ReturnRecord],
+        end: Option<JobState>,
+    ) -> Result<(), Error> {
+        let room = self.store.limits().bytes / 3;
+        let (mut wish, mut bytes) = (Wish::default(), 0);
+        for record in returns {
+            let (put, event, size) = stored_return(job, record);
+            bytes += size;
+            if !wish.changes.is_empty() && (bytes > room || wish.changes.len() >= TOGETHER) {
+                self.writer.write(std::mem::take(&mut wish)).await?;
+                bytes = size;
+            }
+            wish.changes.push(put);
+            wish.events.push(event);
+        }
+        if let Some(state) = end {
+            self.change(job, state);
+            wish = wish.job(Arc::new(job.clone()));
+        }
+        self.writer.write(wish).await.map(drop)
     }
 
     /// Stores how a job stands now, with the events that go with it.
     pub async fn set_state(&self, job: &mut JobRecord, state: JobState, events: Vec<Event>) -> Result<(), Error> {
+        self.change(job, state);
+        self.writer.write(Wish::events(events).job(Arc::new(job.clone()))).await.map(drop)
+    }
+
+    fn change(&self, job: &mut JobRecord, state: JobState) {
         job.state = state;
         job.ended = state.ended().then(|| (self.settings.now)());
-        let put = Operation::Put { key: keys::job(job.id), value: encoded(job), lease: None };
-        self.writer.write(vec![put], events).await.map(drop)
     }
 
     pub async fn job(&self, id: JobId) -> Result<Option<JobRecord>, Error> {
+        if let Some(job) = self.index.get(id) {
+            return Ok(Some(JobRecord::clone(&job)));
+        }
         Ok(self.store.get(&keys::job(id)).await?.and_then(|pair| minicbor::decode(&pair.value).ok()))
     }
 
     pub async fn returns(&self, id: JobId) -> Result<Vec<ReturnRecord>, Error> {
-        let listing = self.store.range(&Range::prefix(&keys::returns(id))).await?;
-        Ok(listing.pairs.iter().filter_map(|pair| minicbor::decode(&pair.value).ok()).collect())
+        let mut range = Range::prefix(&keys::returns(id)).limit(PAGE);
+        let mut all = Vec::new();
+        loop {
+            let listing = self.store.range(&range).await?;
+            all.extend(listing.pairs.iter().filter_map(|pair| minicbor::decode(&pair.value).ok()));
+            match listing.pairs.last().filter(|_| listing.more) {
+                // The first key behind it.
+                Some(last) => range.from = format!("{}!", last.key),
+                None => return Ok(all),
+            }
+        }
+    }
+
+    /// Changes with every change of any job: who has made something of a list of jobs need not make it again before.
+    pub fn jobs_version(&self) -> u64 {
+        self.index.version()
     }
 
     /// The newest first.
-    pub async fn jobs(&self, filter: &JobFilter) -> Result<Vec<JobRecord>, Error> {
-        let mut range = Range::prefix(keys::JOBS).backwards();
-        if let Some(before) = filter.before {
-            range.to = keys::job(before);
-        }
-        let listing = self.store.range(&range).await?;
-        let records = listing.pairs.iter().filter_map(|pair| minicbor::decode::<JobRecord>(&pair.value).ok());
-        let fitting = records.filter(|job| fits(filter, job));
-        Ok(fitting.take(filter.limit.unwrap_or(usize::MAX)).collect())
-    }
-
-    /// Forgets what is older than it must be kept.
-    pub async fn expire(&self) -> Result<(), Error> {
-        let now = (self.settings.now)();
-        let oldest = JobId::at(now.saturating_sub(self.settings.keep_jobs_seconds * 1_000_000));
-        let range = Range { to: keys::job(oldest), ..Range::prefix(keys::JOBS) };
-        for pair in self.store.range(&range.limit(1000)).await?.pairs {
-            let Ok(job) = minicbor::decode::<JobRecord>(&pair.value) else { continue };
-            if !job.state.ended() {
-                continue;
+    pub async fn jobs(&self, filter: &JobFilter) -> Result<Vec<Arc<JobRecord>>, Error> {
+        let limit = filter.limit.unwrap_or(usize::MAX);
+        let (mut found, older) = self.index.find(filter.before, limit, |job| fits(filter, job));
+        let Some(older) = older else { return Ok(found) };
+        // A job's id is its time, unless somebody has chosen another: those are looked for a day further.
+        let oldest = filter.since.map(|since| keys::job(JobId::at(since.saturating_sub(86_400_000_000))));
+        let mut range = Range::prefix(keys::JOBS).backwards().limit(PAGE);
+        range.to = keys::job(older);
+        range.from = oldest.unwrap_or(range.from);
+        if let Some(prefix) = &filter.prefix {
+            if !prefix.bytes().all(|byte| byte.is_ascii_digit()) {
+                return Ok(found);
             }
-            let returns = self.store.range(&Range::prefix(&keys::returns(job.id)).keys_only()).await?.pairs;
-            // The record last: what is left of it after a crash is found again.
-            for part in returns.chunks(100) {
-                let gone = part.iter().fold(Transaction::default(), |all, pair| all.delete(&pair.key));
-                self.store.commit(gone).await?;
-            }
-            self.store.commit(Transaction::default().delete(&pair.key)).await?;
+            let fitting = Range::prefix(&format!("{}{prefix}", keys::JOBS));
+            (range.from, range.to) = (range.from.max(fitting.from), range.to.min(fitting.to));
         }
-        self.expire_events(now).await
-    }
-
-    async fn expire_events(&self, now: u64) -> Result<(), Error> {
-        let oldest = now.saturating_sub(self.settings.keep_events_seconds * 1_000_000);
+        range.from = range.from.min(range.to.clone());
         loop {
-            let page = self.store.range(&Range::prefix(keys::EVENTS).limit(100)).await?.pairs;
-            let old = |value: &[u8]| {
-                minicbor::decode::<rocksalt_core::record::Logged>(value).map_or(true, |event| event.stamp < oldest)
-            };
-            let gone: Vec<&str> = page.iter().take_while(|pair| old(&pair.value)).map(|pair| &*pair.key).collect();
-            if gone.is_empty() {
-                return Ok(());
+            let listing = self.store.range(&range).await?;
+            let records = listing.pairs.iter().filter_map(|pair| minicbor::decode::<JobRecord>(&pair.value).ok());
+            found.extend(records.filter(|job| fits(filter, job)).map(Arc::new));
+            if found.len() >= limit {
+                found.truncate(limit);
+                return Ok(found);
             }
-            let whole = gone.len() == page.len();
-            self.store.commit(gone.into_iter().fold(Transaction::default(), Transaction::delete)).await?;
-            if !whole {
-                return Ok(());
+            match listing.pairs.last().filter(|_| listing.more) {
+                Some(last) => range.to.clone_from(&last.key),
+                None => return Ok(found),
             }
         }
     }
 }
 
-fn encoded<T: minicbor::Encode<()>>(record: &T) -> Vec<u8> {
-    // Into memory nothing can fail.
-    minicbor::to_vec(record).unwrap_or_default()
+fn stored_return(job: &JobRecord, record: &ReturnRecord) -> (Operation, Logged, usize) {
+    let value = minicbor::to_vec(record).unwrap_or_default();
+    let size = value.len();
+    let put = Operation::Put { key: keys::return_of(job.id, &record.target), value, lease: None };
+    (put, Logged { id: 0, stamp: 0, event: job_events::returned(job, record) }, size)
 }
 
 /// A result that is too large becomes a text that says so, with its beginning.
-fn cut(outcome: Kept, largest: usize) -> (Kept, Option<u64>) {
+pub fn cut(outcome: Kept, largest: usize) -> (Kept, Option<u64>) {
     let Kept::Returned(mut result) = outcome else { return (outcome, None) };
     let size = minicbor::to_vec(&result.value).map_or(0, |bytes| bytes.len());
     if size <= largest {
@@ -169,7 +221,8 @@ fn cut(outcome: Kept, largest: usize) -> (Kept, Option<u64>) {
     (Kept::Returned(result), Some(size as u64))
 }
 
-fn fits(filter: &JobFilter, job: &JobRecord) -> bool {
+/// Whether a job is one of those that are looked for.
+pub fn fits(filter: &JobFilter, job: &JobRecord) -> bool {
     let any = |patterns: &[String], text: &str| {
         patterns.is_empty() || patterns.iter().any(|pattern| rocksalt_core::pattern::glob::matches(pattern, text))
     };
@@ -182,4 +235,6 @@ fn fits(filter: &JobFilter, job: &JobRecord) -> bool {
             job.metadata.as_map().and_then(|known| key.as_str().and_then(|key| known.get(key))) == Some(value)
         })
         && (!filter.running || !job.state.ended())
+        && (filter.states.is_empty() || filter.states.contains(&job.state))
+        && filter.prefix.as_ref().is_none_or(|prefix| job.id.as_str().starts_with(prefix.as_str()))
 }

@@ -20,6 +20,10 @@ pub fn job(id: JobId) -> String {
     format!("{JOBS}{id}")
 }
 
+pub fn job_id(key: &str) -> Option<JobId> {
+    key.strip_prefix(JOBS)?.parse().ok()
+}
+
 pub fn returns(id: JobId) -> String {
     format!("{RETURNS}{id}/")
 }

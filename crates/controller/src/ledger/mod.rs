@@ -3,12 +3,16 @@
 //! A job's record is stored before anything is sent; a return counts once it is stored; every event has an id, and
 //! whoever listens reads the log from where they were, so that nobody loses anything by being slow.
 
+mod expire;
 mod follow;
+mod import;
+mod index;
 mod jobs;
 mod keys;
 mod writer;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use rocksalt_backends::store::{Error, Range, Store};
 use rocksalt_core::Event;
@@ -16,14 +20,19 @@ use rocksalt_core::record::{EventId, Logged};
 
 use follow::Recent;
 pub use follow::{Follower, Heard};
-pub use jobs::NewJob;
-use writer::Writer;
+use index::Index;
+pub(crate) use jobs::cut;
+pub use jobs::{NewJob, fits};
+use writer::{Wish, Writer};
 
 pub struct Ledger {
     store: Arc<dyn Store>,
     writer: Writer,
     recent: Arc<Recent>,
+    index: Arc<Index>,
     settings: Settings,
+    /// The time of the last job id that was given out: no two are the same.
+    last_id: AtomicU64,
 }
 
 #[derive(Clone)]
@@ -40,23 +49,45 @@ pub struct Settings {
     pub largest_return: usize,
 }
 
+impl Settings {
+    /// As Salt has them. A return is stored twice in one commit, with its event, and etcd takes 1.5 MiB at once.
+    pub fn new(now: fn() -> u64, owner: impl Into<String>) -> Settings {
+        Settings {
+            now,
+            owner: owner.into(),
+            keep_jobs_seconds: 86_400,
+            keep_events_seconds: 86_400,
+            largest_return: 512 << 10,
+        }
+    }
+}
+
 impl Ledger {
     pub async fn open(store: Arc<dyn Store>, settings: Settings) -> Result<Ledger, Error> {
         let last = store.range(&Range::prefix(keys::EVENTS).backwards().limit(1).keys_only()).await?;
         let last = last.pairs.first().and_then(|pair| keys::event_id(&pair.key)).unwrap_or(0);
         let recent = Arc::new(Recent::new(last));
-        let writer = Writer::start(Arc::clone(&store), Arc::clone(&recent), settings.now);
-        Ok(Ledger { store, writer, recent, settings })
+        let index = Arc::new(Index::read(&*store).await?);
+        let writer = Writer::start(Arc::clone(&store), Arc::clone(&recent), Arc::clone(&index), settings.now);
+        Ok(Ledger { store, writer, recent, index, settings, last_id: AtomicU64::new(0) })
     }
 
     /// Puts an event into the log; once this answers, it is stored.
     pub async fn fire(&self, event: Event) -> Result<EventId, Error> {
-        self.writer.write(Vec::new(), vec![event]).await
+        self.fire_all(vec![event]).await
+    }
+
+    /// Puts events into the log, one behind the other; the id of the last.
+    pub async fn fire_all(&self, events: Vec<Event>) -> Result<EventId, Error> {
+        self.writer.write(Wish::events(events)).await.map(Option::unwrap_or_default)
     }
 
     /// Tells an event to those who listen now, and keeps nothing of it: the progress of runs.
-    pub fn tell(&self, event: Event) {
-        self.recent.tell(Logged { id: 0, stamp: (self.settings.now)(), event });
+    pub fn tell(&self, mut event: Event) {
+        let stamp = (self.settings.now)();
+        crate::job_events::stamp(&mut event, stamp);
+        let size = minicbor::to_vec(&event).map_or(0, |bytes| bytes.len());
+        self.recent.tell(Logged { id: 0, stamp, event }, size);
     }
 
     /// All events after one of the log, then those to come; only those to come without it.
@@ -71,5 +102,9 @@ impl Ledger {
 
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
     }
 }

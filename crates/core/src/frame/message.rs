@@ -5,6 +5,7 @@ use minicbor::{Decode, Encode};
 use super::RequestId;
 use crate::call::{Call, Problem, Return};
 use crate::event::Event;
+use crate::job_id::JobId;
 use crate::link::Extent;
 use crate::value::{Map, Value};
 
@@ -42,6 +43,20 @@ pub enum Message {
         #[n(0)]
         wipe: bool,
     },
+    /// The result of a kept call is stored: the target need not keep it any more.
+    #[n(11)]
+    Stored {
+        #[n(0)]
+        job: JobId,
+        #[n(1)]
+        target: String,
+    },
+    /// Stop a call, and what it started at once (SIGKILL); it still ends with a `Return`.
+    #[n(12)]
+    Kill,
+    /// Nobody waits for a call's result any more. It is stopped, unless it is a kept one.
+    #[n(13)]
+    Abandon,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

@@ -10,6 +10,8 @@ use super::{Error, Flags, Template};
 enum Place {
     Start,
     Anywhere,
+    /// From the start, and to the very end.
+    Whole,
 }
 
 impl Place {
@@ -17,7 +19,7 @@ impl Place {
     /// for each letter of what may be a large file.
     fn steps(self) -> usize {
         match self {
-            Place::Start => 100_000,
+            Place::Start | Place::Whole => 100_000,
             Place::Anywhere => 10_000_000,
         }
     }
@@ -26,7 +28,7 @@ impl Place {
     /// pattern has what the engine allows by itself, which `\w{1,300}` needs.
     fn size(self) -> usize {
         match self {
-            Place::Start => 2 * 1024 * 1024,
+            Place::Start | Place::Whole => 2 * 1024 * 1024,
             Place::Anywhere => 10 * 1024 * 1024,
         }
     }
@@ -45,6 +47,11 @@ impl Pattern {
     /// Matches from the start of a text, not necessarily to its end, as with `re.match`.
     pub fn at_start(pattern: &str, flags: Flags) -> Result<Pattern, Error> {
         build(pattern, flags, Place::Start)
+    }
+
+    /// Matches the whole of a text and nothing less, as with `re.fullmatch`.
+    pub fn whole(pattern: &str, flags: Flags) -> Result<Pattern, Error> {
+        build(pattern, flags, Place::Whole)
     }
 
     pub fn matches(&self, text: &str) -> Result<bool, Error> {
@@ -88,11 +95,15 @@ fn build(pattern: &str, flags: Flags, place: Place) -> Result<Pattern, Error> {
     let bad = |position, reason: String| Error::Malformed { pattern: pattern.to_owned(), position, reason };
     let mut translator = Translator::new(pattern, flags);
     translator.run().map_err(|reason| bad(Some(translator.position()), reason))?;
-    let anchor = if place == Place::Start { "\\A" } else { "" };
+    let (anchor, end) = match place {
+        Place::Start => ("\\A", ""),
+        Place::Anywhere => ("", ""),
+        Place::Whole => ("\\A", "\\z"),
+    };
     let prefix = format!("{anchor}(?{}:", flags.letters());
     // A comment in a verbose pattern may run to the end: the parenthesis must not be part of it.
     let close = if translator.verbose { "\n)" } else { ")" };
-    RegexBuilder::new(&format!("{prefix}{}{close}", translator.output))
+    RegexBuilder::new(&format!("{prefix}{}{close}{end}", translator.output))
         .backtrack_limit(place.steps())
         .delegate_size_limit(place.size())
         .delegate_dfa_size_limit(place.size())
@@ -175,6 +186,24 @@ mod tests {
         }
         let ignoring = Pattern::at_start(r"\D+x", Flags::IGNORE_CASE).expect("it is a pattern");
         assert_eq!(ignoring.matches("ABX"), Ok(true));
+    }
+
+    #[test]
+    fn a_whole_match_leaves_nothing_over() {
+        let cases = [
+            ("test.ping", "test.ping", true),
+            ("test.ping", "test.pingx", false),
+            ("test.ping$", "test.ping\n", false),
+            ("a|ab", "ab", true),
+            ("(?i)a|B", "b", true),
+            ("(?x)a # b", "a", true),
+            (".*", "a\nb", false),
+            (r"(a)\1", "aa", true),
+        ];
+        for (pattern, text, expected) in cases {
+            let found = Pattern::whole(pattern, Flags::NONE).expect(pattern).matches(text);
+            assert_eq!(found, Ok(expected), "{pattern} on {text:?}");
+        }
     }
 
     #[test]

@@ -44,6 +44,7 @@ fn call() -> impl Strategy<Value = Call> {
             options,
             grains,
             progress: stream,
+            keep: !stream,
         },
     )
 }
@@ -99,6 +100,9 @@ fn message() -> impl Strategy<Value = Message> {
         Just(Message::Ping),
         Just(Message::Pong),
         any::<bool>().prop_map(|wipe| Message::Bye { wipe }),
+        (any::<u32>(), ".*").prop_map(|(time, target)| Message::Stored { job: JobId::at(time.into()), target }),
+        Just(Message::Kill),
+        Just(Message::Abandon),
     ]
 }
 

@@ -1,8 +1,13 @@
 //! [`Answer`]: what comes of a request, one variant a kind of result.
 
+use std::sync::Arc;
+
 use rocksalt_controller::ledger::Follower;
+use rocksalt_controller::watching::Watcher;
 use rocksalt_core::record::{EventId, JobRecord, ReturnRecord};
 use rocksalt_core::{JobId, Value};
+
+use super::Known;
 
 pub enum Answer {
     /// The record is stored, and it is under way.
@@ -13,7 +18,9 @@ pub enum Answer {
         job: Box<JobRecord>,
         returns: Vec<ReturnRecord>,
     },
-    Jobs(Vec<JobRecord>),
+    /// Read on from it until it says that the job has ended.
+    Watching(Box<Watcher>),
+    Jobs(Vec<Arc<JobRecord>>),
     /// What a runner or a wheel function did.
     Ran(Ran),
     /// Read on from it as long as you like; only those whose tags fit one of the patterns (all without any).
@@ -21,6 +28,8 @@ pub enum Answer {
         follower: Box<Follower>,
         tags: Vec<String>,
     },
+    /// The roster's targets, with what is known of each.
+    Targets(Vec<Known>),
     /// An event is in the log.
     Logged(EventId),
     Value(Value),

@@ -1,47 +1,116 @@
 //! [`Desk`]: the one place where a request is checked, noted and done.
 
 mod answer;
+mod asking;
 mod caller;
+mod known;
+mod perform;
+pub mod presence;
 mod refusal;
+mod stats;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+use rocksalt_connect::HostKeys;
 use rocksalt_controller::Controller;
 use rocksalt_controller::ledger::Ledger;
 use rocksalt_controller::runs::Runs;
+use rocksalt_core::Map;
 use rocksalt_core::record::{JobRecord, ReturnRecord};
 use rocksalt_core::request::Request;
 
 pub use answer::{Answer, Ran};
+pub use asking::Asking;
 pub use caller::Caller;
+pub use known::Known;
+pub use presence::Presence;
 pub use refusal::{Kind, Refusal};
+pub use stats::Stats;
 
 use crate::access::Access;
+use crate::api;
 use crate::audit::Audit;
-use crate::auth::Auth;
+use crate::auth::{self, Auth};
 
 /// Reads the configuration and the roster, at the start and at each reload.
-pub type Load = dyn Fn() -> Result<Loaded, String> + Send + Sync;
+pub type Load = dyn Fn() -> BoxFuture<'static, Result<Loaded, String>> + Send + Sync;
 
-/// What the configuration says; replaced as a whole by a reload.
+/// What else is read anew by a reload.
+pub type Besides = dyn Fn() -> Result<(), String> + Send + Sync;
+
+/// What the configuration says; replaced as a whole by a reload. Who works with the old one goes on with it.
 pub struct Loaded {
     pub controller: Arc<Controller>,
     pub access: Access,
+    /// Ways to log in; `None` leaves them as they are.
+    pub auth: Option<Arc<auth::Settings>>,
+    pub doors: api::Settings,
+    pub presence: presence::Settings,
+    /// The configuration as it was read; it may hold secrets.
+    pub config: Map,
+    /// What ssh knows of targets' keys.
+    pub host_keys: Option<Arc<HostKeys>>,
+}
+
+impl Loaded {
+    /// With the defaults of all the rest.
+    pub fn new(controller: Arc<Controller>, access: Access) -> Loaded {
+        Loaded {
+            controller,
+            access,
+            auth: None,
+            doors: api::Settings::default(),
+            presence: presence::Settings::default(),
+            config: Map::new(),
+            host_keys: None,
+        }
+    }
+
+    /// By which name this controller goes among its targets: Salt's id of the master.
+    pub fn id(&self) -> String {
+        match self.config.get("id") {
+            Some(id) if id.truth() => id.to_string(),
+            _ => format!("{}_master", rustix::system::uname().nodename().to_string_lossy()),
+        }
+    }
 }
 
 pub struct Desk {
     load: Box<Load>,
     loaded: RwLock<Arc<Loaded>>,
+    besides: OnceLock<Box<Besides>>,
+    presence: Arc<Presence>,
+    pub stats: Stats,
     pub runs: Arc<Runs>,
     pub auth: Auth,
     pub audit: Audit,
 }
 
 impl Desk {
-    pub fn new(load: Box<Load>, runs: Arc<Runs>, auth: Auth, audit: Audit) -> Result<Desk, String> {
-        let loaded = RwLock::new(Arc::new(load()?));
-        Ok(Desk { load, loaded, runs, auth, audit })
+    pub async fn new(load: Box<Load>, runs: Arc<Runs>, auth: Auth, audit: Audit) -> Result<Desk, String> {
+        let loaded = load().await?;
+        Ok(Desk::with(load, loaded, runs, auth, audit))
+    }
+
+    /// With what was read already.
+    pub fn with(load: Box<Load>, loaded: Loaded, runs: Arc<Runs>, auth: Auth, audit: Audit) -> Desk {
+        Desk {
+            load,
+            loaded: RwLock::new(Arc::new(loaded)),
+            besides: OnceLock::new(),
+            presence: Arc::default(),
+            stats: Stats::default(),
+            runs,
+            auth,
+            audit,
+        }
+    }
+
+    /// What a reload reads besides, before it takes anything: certificates. To be said once.
+    pub fn reload_besides(&self, read: Box<Besides>) {
+        let _ = self.besides.set(read);
     }
 
     pub fn loaded(&self) -> Arc<Loaded> {
@@ -52,13 +121,31 @@ impl Desk {
         &self.runs.ledger
     }
 
+    /// Which targets are reached.
+    pub fn presence(&self) -> &Arc<Presence> {
+        &self.presence
+    }
+
     /// Whether they may, said and noted; then it is done.
     pub async fn answer(self: &Arc<Desk>, caller: &Caller, request: Request) -> Result<Answer, Refusal> {
+        Asking::by(&caller.user);
+        let (desk, caller) = (Arc::clone(self), caller.clone());
+        // A task of its own: who asks may go away at any moment, and yet nothing may be done by half.
+        let work = tokio::spawn(async move { desk.checked(&caller, request).await });
+        work.await.unwrap_or_else(|_| Err(Refusal::new(Kind::Unavailable, "the request broke off; the log tells why")))
+    }
+
+    async fn checked(self: &Arc<Desk>, caller: &Caller, request: Request) -> Result<Answer, Refusal> {
         let loaded = self.loaded();
         let verdict = loaded.access.check(caller, &request.needs(), &loaded.controller, self.ledger()).await;
-        self.audit.note(caller, &request, verdict.as_ref().err()).await?;
-        verdict?;
-        self.perform(&loaded, caller, request).await
+        let noted = self.audit.note(caller, &request, verdict.as_ref().err()).await?;
+        self.stats.asked(&request, verdict.is_ok());
+        let grant = verdict?;
+        let answer = self.perform(&loaded, caller, grant, request).await;
+        if let Ok(Answer::Started(job)) = &answer {
+            self.audit.started(&noted, job);
+        }
+        answer
     }
 
     /// What a job that somebody started has returned when it has ended, or when the time is over.
@@ -67,39 +154,18 @@ impl Desk {
     }
 
     /// Everything anew; what was stays if the new is no good.
-    pub fn reload(&self) -> Result<(), String> {
-        let fresh = Arc::new((self.load)()?);
-        *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = fresh;
-        Ok(())
-    }
-
-    async fn perform(self: &Arc<Desk>, loaded: &Loaded, caller: &Caller, request: Request) -> Result<Answer, Refusal> {
-        match request {
-            Request::Run(run) => {
-                let job = self.runs.start(&loaded.controller, *run, &caller.user).await?;
-                Ok(job.map_or(Answer::Nobody, |job| Answer::Started(Box::new(job))))
-            }
-            Request::Runner(local) => crate::runners::run(self, caller, local).await.map(Answer::Ran),
-            Request::Wheel(local) => crate::wheels::run(self, caller, local).await.map(Answer::Ran),
-            Request::ShowJob(id) => match self.ledger().job(id).await? {
-                Some(job) => Ok(Answer::Job { returns: self.ledger().returns(id).await?, job: Box::new(job) }),
-                None => Err(Refusal::new(Kind::NotFound, format!("there is no job {id}"))),
-            },
-            Request::ListJobs(filter) => Ok(Answer::Jobs(self.ledger().jobs(&filter).await?)),
-            Request::Events { after, tags } => {
-                Ok(Answer::Events { follower: Box::new(self.ledger().follow(after)), tags })
-            }
-            Request::Fire(event) => Ok(Answer::Logged(self.ledger().fire(event).await?)),
-            Request::Reload => {
-                self.reload().map_err(|why| Refusal::new(Kind::Invalid, why))?;
-                Ok(Answer::Done)
-            }
-            // TODO(DAEMON): the rest.
-            Request::CancelJob { .. }
-            | Request::Hook { .. }
-            | Request::Targets
-            | Request::Stats
-            | Request::Explain { .. } => Err(Refusal::new(Kind::Unavailable, "not yet")),
+    pub async fn reload(&self) -> Result<(), String> {
+        let fresh = Arc::new((self.load)().await?);
+        if let Some(besides) = self.besides.get() {
+            besides()?;
         }
+        if let Some(settings) = &fresh.auth {
+            self.auth.configure(Arc::clone(settings));
+        }
+        *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        // Whatever kept a target from being reached may be gone with the old configuration.
+        self.presence.afresh();
+        self.stats.reloaded();
+        Ok(())
     }
 }

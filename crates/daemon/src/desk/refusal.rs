@@ -50,6 +50,7 @@ impl From<runs::Error> for Refusal {
         let kind = match &error {
             runs::Error::Target(_) | runs::Error::Batch(_) => Kind::Invalid,
             runs::Error::Taken(_) => Kind::Taken,
+            runs::Error::Beyond(_) => Kind::Forbidden,
             runs::Error::Store(_) => Kind::Unavailable,
         };
         Refusal::new(kind, error.to_string())

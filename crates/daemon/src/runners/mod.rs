@@ -1,13 +1,48 @@
 //! Salt's runner functions by name, one file a noun.
 
+mod auth;
+mod cache;
+mod config;
+mod doc;
+mod event;
+mod jobs;
+mod manage;
+mod matching;
+mod mine;
+mod pillar;
+mod saltutil;
+mod state;
+mod test;
+mod times;
+
 use std::sync::Arc;
 
 use rocksalt_core::request::Local;
 
-use crate::desk::{Caller, Desk, Kind, Ran, Refusal};
+use crate::desk::{Caller, Desk, Ran, Refusal};
+use crate::functions::{self, House};
+
+/// Alphabetical by noun.
+pub const HOUSE: House = House {
+    kind: "runner",
+    nouns: &[
+        auth::FUNCTIONS,
+        cache::FUNCTIONS,
+        config::FUNCTIONS,
+        doc::FUNCTIONS,
+        event::FUNCTIONS,
+        jobs::FUNCTIONS,
+        manage::FUNCTIONS,
+        matching::FUNCTIONS,
+        mine::FUNCTIONS,
+        pillar::FUNCTIONS,
+        saltutil::FUNCTIONS,
+        state::FUNCTIONS,
+        test::FUNCTIONS,
+    ],
+};
 
 /// Runs a function with its events; a failure of the function itself is a result that says so.
-pub async fn run(_desk: &Arc<Desk>, _caller: &Caller, _local: Local) -> Result<Ran, Refusal> {
-    // TODO(SALTAPI)
-    Err(Refusal::new(Kind::Unavailable, "not yet"))
+pub async fn run(desk: &Arc<Desk>, caller: &Caller, local: Local) -> Result<Ran, Refusal> {
+    functions::run(HOUSE, desk, caller, local).await
 }

@@ -144,7 +144,7 @@ pub const NAMED: &str = "kwargs";
 /// Puts positional and named arguments together under their names.
 ///
 /// `rest` names the field for further positional arguments; fields after it are given by name only.
-fn bind(fields: &[&str], rest: &str, call: Call) -> std::result::Result<Map, Problem> {
+pub fn bind(fields: &[&str], rest: &str, call: Call) -> std::result::Result<Map, Problem> {
     let fault = |text: String| {
         Problem::new(ProblemKind::Arguments, format!("{}: {text}", call.function)).hint(usage(&call.function))
     };

@@ -11,7 +11,7 @@ use crate::machine::System;
 use crate::{Error, Result};
 
 pub const FUNCTIONS: &[Entry] =
-    &[entry::<Delete>(), entry::<Flush>(), entry::<Get>(), entry::<Send>(), entry::<Update>()];
+    &[entry::<Delete>(), entry::<Flush>(), entry::<Get>(), entry::<Send>(), entry::<Update>(), entry::<Valid>()];
 
 fn absent<T>() -> Result<T> {
     Err(Error::failed("there is no mine to put things into yet")
@@ -140,5 +140,23 @@ impl Function for Flush {
 
     fn call(self, _: &dyn System) -> Result<bool> {
         Ok(true)
+    }
+}
+
+/// The functions whose results this target tells others. Always none, as there is no mine yet.
+///
+/// ```text
+/// rocksalt '*' mine.valid
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Valid {}
+
+impl Function for Valid {
+    const NAME: &'static str = "mine.valid";
+    type Output = Map;
+
+    fn call(self, _: &dyn System) -> Result<Map> {
+        Ok(Map::new())
     }
 }

@@ -5,7 +5,6 @@
 mod from_template;
 mod function;
 mod in_place;
-mod program;
 mod state;
 mod tool;
 mod verdict;
@@ -15,6 +14,7 @@ mod alias;
 mod alternatives;
 mod archive;
 mod at;
+mod beacons;
 mod cmd;
 mod config;
 mod cp;
@@ -60,6 +60,7 @@ mod ps;
 mod publish;
 mod random;
 mod saltutil;
+mod schedule;
 mod selinux;
 mod service;
 mod shadow;
@@ -81,12 +82,12 @@ mod virtualenv;
 mod x509;
 
 pub use from_template::from_template;
-pub use function::{Entry, Function, NAMED, Outcome, entry};
+pub use function::{Entry, Function, NAMED, Outcome, bind, entry};
 pub use in_place::{Changed, changed, changes_in_place};
 pub use rocksalt_core::touches::{Thing, Touches};
 pub use state::{Bound, Decision, Described, Join, State, StateEntry, Step, state};
 pub use system::restart;
-pub use verdict::Verdict;
+pub use verdict::{Verdict, change};
 
 use rocksalt_core::{Call, Problem, Return, Value, call::ProblemKind, nearest};
 
@@ -113,6 +114,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("alternatives", alternatives::FUNCTIONS),
     ("archive", archive::FUNCTIONS),
     ("at", at::FUNCTIONS),
+    ("beacons", beacons::FUNCTIONS),
     ("cmd", cmd::FUNCTIONS),
     ("config", config::FUNCTIONS),
     ("cp", cp::FUNCTIONS),
@@ -154,6 +156,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("publish", publish::FUNCTIONS),
     ("random", random::FUNCTIONS),
     ("saltutil", saltutil::FUNCTIONS),
+    ("schedule", schedule::FUNCTIONS),
     ("selinux", selinux::FUNCTIONS),
     ("service", service::FUNCTIONS),
     ("shadow", shadow::FUNCTIONS),

@@ -2,7 +2,6 @@
 //! one has done if it does not come to its end (`docs/decisions/0017-the-journal.md`).
 
 pub mod boot;
-pub mod place;
 pub mod trace;
 
 use std::fs;
@@ -16,6 +15,7 @@ use rocksalt_sls::Low;
 use rocksalt_sls::schedule::Mode;
 
 use super::past::Past;
+use crate::place;
 
 /// Of this form only.
 const VERSION: i64 = 1;

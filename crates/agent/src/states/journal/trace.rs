@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::{entries, key, place};
+use super::{entries, key};
+use crate::place;
 
 /// Goes with the run: dropping it removes the file, and whoever is killed can't.
 pub struct Trace {

@@ -47,6 +47,7 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<NotLoaded>(),
     entry::<Ping>(),
     entry::<provider::Provider>(),
+    entry::<provider::Providers>(),
     entry::<random::RandSleep>(),
     entry::<random::RandomHash>().also(&["test.rand_str"]),
     entry::<Retcode>(),

@@ -1,6 +1,6 @@
 //! Which of Salt's modules would be behind a name.
 
-use rocksalt_core::Value;
+use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
 use super::Function;
@@ -28,6 +28,24 @@ impl Function for Provider {
 
     fn call(self, machine: &dyn System) -> Result<String> {
         Ok(provider(machine, &self.module).to_owned())
+    }
+}
+
+/// The nouns there are, each under the name of the Salt module that would do its work here.
+///
+/// ```text
+/// rocksalt '*' test.providers
+/// ```
+#[derive(Deserialize)]
+#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+pub struct Providers {}
+
+impl Function for Providers {
+    const NAME: &'static str = "test.providers";
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        Ok(catalog::nouns().map(|noun| (provider(machine, noun).into(), noun.into())).collect())
     }
 }
 

@@ -22,6 +22,7 @@ pub fn settle(home: Option<&Path>) {
 }
 
 /// The agent's own directory, if it has one.
+#[cfg(feature = "whole")]
 pub fn home() -> Option<&'static Path> {
     HOME.get().map(PathBuf::as_path).filter(|home| is_safe(home))
 }
@@ -34,20 +35,27 @@ pub fn lasting() -> Vec<PathBuf> {
     [HOME.get().cloned(), user, Some(shared.into())].into_iter().flatten().collect()
 }
 
-/// Makes it if it isn't there; whether it can be used.
+/// Makes it if it isn't there; whether it can be used for what must be found after a restart of the machine.
+#[cfg(feature = "whole")]
 pub fn prepare(directory: &Path) -> bool {
+    make(directory) && is_on_disk(directory)
+}
+
+/// Makes it if it isn't there; whether it is ours alone.
+pub fn make(directory: &Path) -> bool {
     if !directory.exists() {
         let _ = fs::DirBuilder::new().mode(0o700).create(directory);
     }
-    is_safe(directory) && is_on_disk(directory)
+    is_safe(directory)
 }
 
 /// Ours, a real directory, and nobody else's to write to.
-fn is_safe(directory: &Path) -> bool {
+pub fn is_safe(directory: &Path) -> bool {
     fs::symlink_metadata(directory).is_ok_and(|is| is.is_dir() && is.uid() == own() && is.mode() & 0o022 == 0)
 }
 
 /// What is in memory is gone after a restart.
+#[cfg(any(feature = "whole", test))]
 fn is_on_disk(directory: &Path) -> bool {
     const MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
     rustix::fs::statfs(directory).is_ok_and(|is| !MEMORY.contains(&(is.f_type as u64 & 0xffff_ffff)))
@@ -58,6 +66,7 @@ fn own() -> u32 {
 }
 
 /// Writes a file that only its owner can read, and comes back when it is on the disk.
+#[cfg(feature = "whole")]
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("/"));
     let temporary = path.with_extension("new");

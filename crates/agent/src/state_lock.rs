@@ -1,0 +1,76 @@
+//! [`StateLock`]: two runs of states never overlap on a machine, whoever started them: a file that the one which runs
+//! has locked. The controller has lines of its own; this holds for runs of others too.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+
+use rocksalt_core::call::{Problem, ProblemKind, Return};
+use rocksalt_core::{JobId, Value};
+use rocksalt_modules::machine::{Host, Probe};
+use rustix::fs::{FlockOperation, flock};
+
+use crate::place;
+
+const NAME: &str = "rocksalt-agent-states";
+
+/// How often it is looked whether the machine is free.
+const PAUSE: f64 = 0.2;
+
+/// Goes with the run; of a process that dies too.
+pub struct StateLock(#[allow(dead_code, reason = "held, not read")] File);
+
+impl StateLock {
+    /// The machine for a run; with `queue` it is waited for. `None` if there is no place for the file: the run goes
+    /// without.
+    pub fn take(host: &Host, function: &str, queue: bool) -> Result<Option<StateLock>, Return> {
+        let Some(mut file) = open() else { return Ok(None) };
+        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if !queue {
+                return Err(refused(function, &mut file));
+            }
+            host.sleep(PAUSE).map_err(|error| Return::from(error.problem()))?;
+        }
+        let job = host.job().map(|job| job.to_string()).unwrap_or_default();
+        // Only for the words of a refusal.
+        let _ = file.set_len(0).and_then(|()| file.rewind());
+        let _ = file.write_all(format!("{} {job} {function}\n", std::process::id()).as_bytes());
+        Ok(Some(StateLock(file)))
+    }
+}
+
+/// One file a user, wherever the agent lies: agents of several controllers must find the same.
+fn open() -> Option<File> {
+    let places = place::lasting();
+    // The agent's own directory may differ from controller to controller.
+    let shared = places.iter().rev().take(2).rev();
+    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::CLOEXEC).bits().cast_signed();
+    for directory in shared.filter(|directory| place::make(directory)) {
+        let mut options = fs::OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags);
+        if let Ok(file) = options.open(directory.join(NAME)) {
+            return Some(file);
+        }
+    }
+    None
+}
+
+/// In Salt's words and form: a list with one text.
+fn refused(function: &str, file: &mut File) -> Return {
+    let mut held = String::new();
+    let _ = file.rewind();
+    let _ = file.take(1024).read_to_string(&mut held);
+    let words: Vec<&str> = held.split_whitespace().collect();
+    let (by, job) = match words[..] {
+        [process, job, other] => (format!(" as PID {process}"), job.parse::<JobId>().ok().map(|job| (job, other))),
+        _ => (String::new(), None),
+    };
+    let text = match job {
+        Some((job, other)) => {
+            format!("The function \"{other}\" is running{by} and was started at {} with jid {job}", job.start_time())
+        }
+        None => format!("The function \"{function}\" can't run: other states are applied here at this moment"),
+    };
+    let problem = Problem::new(ProblemKind::Refused, text.as_str()).hint("wait for it, or give queue=True");
+    Return { value: vec![Value::from(text)].into(), retcode: 1, problem: Some(problem) }
+}

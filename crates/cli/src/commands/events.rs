@@ -1,0 +1,206 @@
+//! `rocksalt events`: what happens, from the daemon's log.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use rocksalt_client::{Client, Events, Heard};
+use rocksalt_core::record::{EventId, Logged};
+use rocksalt_core::{Event, Map, Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::Context;
+use crate::failure::Failure;
+use crate::say::say;
+use crate::{arguments, daemon, output, times};
+
+/// Shows the daemon's events: those that are kept, or with --follow those to come.
+///
+/// Each has a number, and `--since NUMBER` goes on behind it, without gap or double.
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Options {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+
+    /// Only those whose tags fit one of these globs: 'salt/job/*'
+    tags: Vec<String>,
+
+    /// Wait for those to come
+    #[arg(long, short)]
+    follow: bool,
+
+    /// Those after the event of this number
+    #[arg(long, value_name = "NUMBER")]
+    since: Option<EventId>,
+
+    /// The last so many; with --since or --follow: end after so many
+    #[arg(long, short = 'n', value_name = "N")]
+    count: Option<usize>,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Put an event into the log
+    Fire(Fire),
+}
+
+#[derive(Args)]
+struct Fire {
+    /// Its tag: my/deploy/done
+    tag: String,
+
+    /// Its data as name=value; each value is read as YAML
+    data: Vec<String>,
+}
+
+/// So many are shown where nobody says how many.
+const USUAL: usize = 50;
+
+/// So many are asked for at once.
+const PAGE: usize = 1000;
+
+pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
+    let client = daemon::connect(&context).await.map_err(|absent| absent.failure())?;
+    if let Some(Verb::Fire(fire)) = options.verb {
+        return fire.run(&context, &client).await;
+    }
+    let mut shown = Shown { as_json: context.common.json, width: context.style(None).width, last: options.since };
+    let mut left = options.count;
+    if options.since.is_none() && options.follow {
+        // From now on: the number of the newest, so that nothing that comes is missed.
+        shown.last = Some(client.logged(None, &[], 1).await.map_err(|error| daemon::refused(&error))?.newest);
+    } else {
+        past(&client, &options, &mut shown, &mut left).await?;
+    }
+    if options.follow && left != Some(0) {
+        let mut interrupts = signal(SignalKind::interrupt()).map_err(|error| Failure::usage(error.to_string()))?;
+        tokio::select! {
+            ended = following(&client, &options.tags, &mut shown, left) => ended?,
+            _ = interrupts.recv() => {}
+        }
+    }
+    if let Some(last) = shown.last {
+        eprintln!("go on with: --since {last}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is kept: all behind a number, or the last ones.
+async fn past(client: &Client, options: &Options, shown: &mut Shown, left: &mut Option<usize>) -> Result<(), Failure> {
+    let mut after = options.since;
+    let mut end = None;
+    loop {
+        let usual = if options.since.is_some() { PAGE } else { USUAL };
+        let wanted = left.unwrap_or(usual).min(PAGE);
+        let page = client.logged(after, &options.tags, wanted).await.map_err(|error| daemon::refused(&error))?;
+        // What comes while we read is for --follow.
+        let end = *end.get_or_insert(page.newest);
+        if let Some(left) = left.as_mut().filter(|_| options.since.is_some() || options.follow) {
+            *left -= page.events.len().min(*left);
+        }
+        for logged in &page.events {
+            shown.event(logged);
+        }
+        if *left == Some(0) {
+            return Ok(());
+        }
+        shown.last = shown.last.max(Some(page.next));
+        if options.since.is_none() || page.next >= end {
+            return Ok(());
+        }
+        after = Some(page.next);
+    }
+}
+
+/// What comes, over any restart of the daemon.
+async fn following(
+    client: &Client,
+    tags: &[String],
+    shown: &mut Shown,
+    mut left: Option<usize>,
+) -> Result<(), Failure> {
+    let mut events: Events = client.events(shown.last, tags);
+    let mut away = false;
+    loop {
+        match events.next().await {
+            Ok(Heard::Event(logged)) => {
+                away = false;
+                shown.event(&logged);
+                if let Some(left) = &mut left {
+                    *left -= 1;
+                    if *left == 0 {
+                        return Ok(());
+                    }
+                }
+            }
+            Ok(Heard::Gap { first }) => eprintln!("the events before {first} are forgotten; there is a gap"),
+            Err(error) if error.passing() => {
+                if !away {
+                    eprintln!("the daemon is away; waiting for it");
+                }
+                away = true;
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                events = client.events(shown.last, tags);
+            }
+            Err(error) => return Err(daemon::refused(&error)),
+        }
+    }
+}
+
+struct Shown {
+    as_json: bool,
+    width: Option<usize>,
+    /// The number of the newest that was shown.
+    last: Option<EventId>,
+}
+
+impl Shown {
+    fn event(&mut self, logged: &Logged) {
+        // Those that are not kept have no number.
+        if logged.id > 0 {
+            self.last = self.last.max(Some(logged.id));
+        }
+        if self.as_json {
+            say!("{}", json::compact(&described(logged)));
+            return;
+        }
+        let line = line(logged);
+        match self.width {
+            Some(width) => say!("{}", line.chars().take(width).collect::<String>()),
+            None => say!("{line}"),
+        }
+    }
+}
+
+fn line(logged: &Logged) -> String {
+    let time = &times::iso(logged.stamp)[11..23];
+    let number = if logged.id > 0 { logged.id.to_string() } else { "-".to_owned() };
+    let data = json::compact(&Value::Map(logged.event.data.clone()));
+    output::clean(&format!("{number:>6}  {time}  {}  {data}", logged.event.tag)).replace('\n', " ")
+}
+
+fn described(logged: &Logged) -> Value {
+    let mut map = Map::new();
+    map.insert("id", logged.id);
+    map.insert("time", times::iso(logged.stamp));
+    map.insert("tag", logged.event.tag.as_str());
+    map.insert("data", logged.event.data.clone());
+    map.into()
+}
+
+impl Fire {
+    async fn run(self, context: &Context, client: &Client) -> Result<ExitCode, Failure> {
+        let (args, data) = arguments::parse(&self.data).map_err(|error| Failure::caused(&error))?;
+        if let Some(word) = args.first() {
+            return Err(Failure::usage(format!("'{word}' is no data of an event")).hint("write it as name=value"));
+        }
+        let event = Event { tag: self.tag, data };
+        let id = client.fire(&event).await.map_err(|error| daemon::refused(&error))?;
+        match context.common.json {
+            true => say!("{}", json::compact(&Map::from_iter([("id".into(), id.into())]).into())),
+            false => say!("{id}"),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,113 @@
+//! `rocksalt jobs`: what was run, and what came of it.
+
+mod cancel;
+mod list;
+mod rerun;
+mod show;
+mod watch;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use rocksalt_core::record::{JobRecord, Kept, ReturnRecord};
+use rocksalt_core::{Call, Map, Value};
+
+use super::Context;
+use crate::failure::Failure;
+use crate::times;
+
+/// Finds jobs, shows their results, watches, stops and repeats them.
+///
+/// With a daemon those of everybody, without one those of your own commands. A job is named by its id, the first or last
+/// digits of it, or `last`.
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Options {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+
+    #[command(flatten)]
+    list: list::Listing,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// List jobs, the newest first
+    List(list::Listing),
+    /// Show a job and its results
+    Show(show::Options),
+    /// Follow a job to its end, as if it had been started here
+    Watch(watch::Options),
+    /// Stop a job
+    Cancel(cancel::Options),
+    /// Run a job once more
+    Rerun(Box<rerun::Options>),
+}
+
+pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
+    match options.verb {
+        None => list::run(context, options.list).await,
+        Some(Verb::List(options)) => list::run(context, options).await,
+        Some(Verb::Show(options)) => show::run(context, options).await,
+        Some(Verb::Watch(options)) => watch::run(context, options).await,
+        Some(Verb::Cancel(options)) => cancel::run(context, options).await,
+        Some(Verb::Rerun(options)) => rerun::run(context, *options).await,
+    }
+}
+
+/// The call of a job, as far as it is kept.
+fn call(job: &JobRecord) -> Call {
+    Call { args: job.args.clone(), kwargs: job.kwargs.clone(), ..Call::new(job.function.as_str()) }
+}
+
+/// A job for programs.
+fn described(job: &JobRecord) -> Map {
+    let texts = |all: &[String]| Value::List(all.iter().map(|text| text.as_str().into()).collect());
+    let mut map = Map::new();
+    map.insert("jid", job.id.as_str());
+    map.insert("state", job.state.name());
+    map.insert("function", job.function.as_str());
+    map.insert("args", job.args.clone());
+    map.insert("kwargs", job.kwargs.clone());
+    map.insert("target", job.target.as_str());
+    map.insert("target_type", job.target_kind.as_str());
+    map.insert("targets", texts(&job.targets));
+    map.insert("missing", texts(&job.missing));
+    map.insert("user", job.user.as_str());
+    map.insert("metadata", job.metadata.clone());
+    map.insert("started", times::iso(job.started));
+    map.insert("ended", job.ended.map(times::iso));
+    map.insert("owner", job.owner.as_str());
+    map
+}
+
+/// A return for programs.
+fn described_return(record: &ReturnRecord) -> Map {
+    let mut map = Map::new();
+    map.insert("success", record.outcome.success());
+    match &record.outcome {
+        Kept::Returned(result) => {
+            map.insert("return", result.value.clone());
+            map.insert("retcode", result.retcode);
+            if let Some(problem) = &result.problem {
+                map.insert("error", error("failed", &problem.text, problem.hint.as_deref()));
+            }
+        }
+        Kept::Unreached { stage, text, hint } => drop(map.insert("error", error(stage, text, hint.as_deref()))),
+        Kept::Skipped(why) => drop(map.insert("error", error("skipped", why, None))),
+        Kept::Lost(why) => drop(map.insert("error", error("lost", why, None))),
+    }
+    map.insert("ended", times::iso(record.ended));
+    if let Some(size) = record.cut_from {
+        map.insert("cut_from", size);
+    }
+    map
+}
+
+fn error(stage: &str, text: &str, hint: Option<&str>) -> Map {
+    let mut map = Map::new();
+    map.insert("stage", stage);
+    map.insert("text", text);
+    map.insert("hint", hint.map(str::to_owned));
+    map
+}

@@ -1,0 +1,92 @@
+//! `rocksalt jobs show`: a job and its results.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use rocksalt_core::record::JobRecord;
+use rocksalt_core::{Map, Value, json};
+
+use super::{call, described, described_return};
+use crate::commands::Context;
+use crate::failure::Failure;
+use crate::known_jobs::{Known, KnownJobs};
+use crate::printing::Printing;
+use crate::say::say;
+use crate::{arguments, output, times};
+
+/// Shows a job and its results.
+#[derive(Args)]
+pub struct Options {
+    /// The job: its id, the first or last digits of it, or `last`
+    #[arg(default_value = "last")]
+    job: String,
+
+    /// Only the results of these targets, with commas between
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    target: Vec<String>,
+
+    #[command(flatten)]
+    printing: Printing,
+}
+
+pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
+    let mut known = KnownJobs::open(&context).await?.find(&options.job).await?;
+    if !options.target.is_empty() {
+        known.job.targets.retain(|id| options.target.contains(id));
+        known.returns.retain(|record| options.target.contains(&record.target));
+    }
+    if context.common.json && options.printing.out.is_none() {
+        let returns: Map = known
+            .returns
+            .iter()
+            .map(|record| (record.target.as_str().into(), described_return(record).into()))
+            .collect();
+        let mut all = described(&known.job);
+        all.insert("returns", returns);
+        say!("{}", json::pretty(&all.into()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut printer = options.printing.printer_for(&context, &known.job.function)?;
+    let missing = missing(&known);
+    if printer.human && options.printing.out_file.is_none() {
+        head(&known.job, missing.len());
+    }
+    let order = known.job.targets.clone();
+    let place = |id: &str| order.iter().position(|target| target == id).unwrap_or(usize::MAX);
+    known.returns.sort_by_key(|record| place(&record.target));
+    for record in known.returns {
+        printer.outcome(record);
+    }
+    printer.end(&order);
+    if !missing.is_empty() && printer.human {
+        let ended = known.job.state.ended();
+        eprintln!("{}: {}", if ended { "no result of" } else { "no result yet of" }, missing.join(", "));
+    }
+    if !known.job.missing.is_empty() && printer.human {
+        eprintln!("not in the roster: {}", known.job.missing.join(", "));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The targets without a return.
+pub fn missing(known: &Known) -> Vec<String> {
+    let returned: std::collections::HashSet<&str> = known.returns.iter().map(|record| record.target.as_str()).collect();
+    known.job.targets.iter().filter(|id| !returned.contains(id.as_str())).cloned().collect()
+}
+
+fn head(job: &JobRecord, missing: usize) {
+    let count = match job.targets.len() {
+        1 => "1 target".to_owned(),
+        count => format!("{count} targets"),
+    };
+    let out = if missing > 0 { format!(", {missing} without a result") } else { String::new() };
+    let took = job.ended.map(|ended| format!(", took {}", times::took(ended.saturating_sub(job.started))));
+    say!("job:      {} ({})", job.id, job.state.name());
+    say!("runs:     {}", output::clean(&arguments::show(&call(job))));
+    say!("target:   {} ({}): {count}{out}", output::clean(&job.target), job.target_kind);
+    say!("started:  {}{} by {}", times::shown(job.started), took.unwrap_or_default(), output::clean(&job.user));
+    if job.metadata != Value::Null {
+        say!("metadata: {}", output::clean(&json::compact(&job.metadata)));
+    }
+    say!("");
+}

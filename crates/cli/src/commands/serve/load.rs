@@ -1,0 +1,76 @@
+//! Reads all that a reload may change: the configuration, the roster, who may do what.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rocksalt_connect::HostKeys;
+use rocksalt_connect::links::Links;
+use rocksalt_core::roster::Roster;
+use rocksalt_daemon::access::Access;
+use rocksalt_daemon::auth;
+use rocksalt_daemon::desk::{Load, Loaded};
+
+use super::{doors, settings};
+use crate::commands::{Common, Context};
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::roster;
+use crate::session::Session;
+
+pub struct Loader {
+    pub common: Common,
+    pub environment: Environment,
+    pub directory: Option<PathBuf>,
+    /// They outlive a reload.
+    pub links: Arc<dyn Links>,
+}
+
+impl Loader {
+    pub fn load(self: Arc<Loader>) -> Box<Load> {
+        Box::new(move || {
+            let loader = Arc::clone(&self);
+            Box::pin(async move { loader.read().await.map_err(|failure| text(&failure)) })
+        })
+    }
+
+    async fn read(&self) -> Result<Loaded, Failure> {
+        let (common, environment) = (self.common.clone(), self.environment.clone());
+        let config = Config::read(self.directory.as_deref(), &environment, common.persist)?;
+        // All of it is looked at, so that a reload finds what the next start would stumble over.
+        let users = settings::read(&config, &environment, &[])?.users();
+        let context = Context { common, environment, config };
+        let roster = self.roster(&context).await?;
+        let controller = Session::with(&context, roster, Arc::clone(&self.links))?.controller;
+        let (config, environment) = (&context.config, &context.environment);
+        let access = Access::read(config.values(), &controller.nodegroups).map_err(|why| self.wrong(&why))?;
+        let directory = self.directory.clone().unwrap_or_default();
+        let auth = auth::Settings::read(config.values(), &directory, &users).map_err(|why| self.wrong(&why))?;
+        Ok(Loaded {
+            auth: Some(Arc::new(auth)),
+            doors: doors::read(config, environment)?,
+            presence: settings::presence(config)?,
+            config: config.values().clone(),
+            host_keys: Some(Arc::new(HostKeys::new(&environment.person))),
+            ..Loaded::new(controller, access)
+        })
+    }
+
+    /// A daemon without any target is one that will get some.
+    async fn roster(&self, context: &Context) -> Result<Roster, Failure> {
+        if roster::is_missing(&context.common.roster, &context.config, &context.environment) {
+            return Ok(Roster::default());
+        }
+        roster::load(&context.common.roster, &context.config, &context.environment).await
+    }
+
+    fn wrong(&self, why: &str) -> Failure {
+        let place = self.directory.as_deref().unwrap_or(std::path::Path::new("")).join(crate::config::FILE);
+        Failure::usage(format!("{}: {why}", place.display()))
+    }
+}
+
+fn text(failure: &Failure) -> String {
+    let hints = failure.hints.iter().map(|hint| format!("\nhint: {hint}"));
+    std::iter::once(failure.text.clone()).chain(hints).collect()
+}

@@ -1,0 +1,126 @@
+//! `rocksalt serve`: the controller as a service.
+
+mod doors;
+mod load;
+mod settings;
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use clap::Args;
+use rocksalt_connect::links::{Links, Own};
+use rocksalt_connect::pool::Pool;
+use rocksalt_connect::transport::Prompt;
+use rocksalt_core::Secret;
+use rocksalt_daemon::serve::{self, Address, Notice};
+
+use super::{Common, Context, init};
+use crate::config::{Config, FILE};
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::keeper;
+use crate::say::say;
+use load::Loader;
+
+/// Serves jobs, events and the HTTP API until it is told to stop.
+///
+/// The first start makes what is missing: a configuration, a user `admin` whose password is printed once, and a
+/// certificate where one is needed.
+#[derive(Args)]
+pub struct Options {
+    /// Listen here instead of where the configuration says; may be given several times
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Vec<String>,
+}
+
+pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
+    let Context { common, environment, config } = context;
+    let settings = settings::read(&config, &environment, &options.listen)?;
+    let log = settings::log(&config)?;
+    serve::log::start(&log).map_err(Failure::usage)?;
+    let presence = settings::presence(&config)?;
+    // Links that tell of presence stay up; else they end like those of commands.
+    let idle = if presence.every.is_zero() { config.persist } else { Duration::from_secs(10 * 365 * 86_400) };
+    let pool = keeper::pool_with(&environment, &config, idle);
+    tokio::spawn(upkeep(Arc::clone(&pool)));
+    let links: Arc<dyn Links> =
+        Arc::new(Own { pool, prompt: Arc::new(Nobody), agent_socket: environment.agent_socket.clone() });
+    let loader = Arc::new(Loader { common, environment, directory: config.directory.clone(), links });
+    let daemon = serve::start(settings, loader.load(), &tell).await.map_err(|error| {
+        let failure = Failure::caused(&error);
+        error.hint().into_iter().fold(failure, Failure::hint)
+    })?;
+    daemon.until_told().await.map_err(|error| Failure::caused(&error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes a configuration, if there is none.
+pub fn prepare(common: &Common, environment: &Environment) -> Result<(), Failure> {
+    if let Some(directory) = &common.config_dir {
+        let known = [FILE, "roster", "master", "minion"].iter().any(|name| directory.join(name).exists());
+        return if known { Ok(()) } else { make(directory) };
+    }
+    if Config::read(None, environment, common.persist)?.directory.is_some() {
+        return Ok(());
+    }
+    match environment.person.uid {
+        0 => make(Path::new("/etc/rocksalt")),
+        _ => make(&environment.config_home),
+    }
+}
+
+fn make(directory: &Path) -> Result<(), Failure> {
+    let files = init::write_all(directory)?;
+    say!("A configuration is in {}: {}.", directory.display(), files.join(", "));
+    Ok(())
+}
+
+/// Closes what is lost, and what nobody needs any more.
+async fn upkeep(pool: Arc<Pool>) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        pool.reap().await;
+    }
+}
+
+/// What a person at the terminal should know. Logs go to standard error, this to standard output.
+fn tell(notice: Notice) {
+    match notice {
+        Notice::Admin { user, password } => {
+            say!("A first user was made, who may do everything. This password is shown only now:");
+            say!("  user:     {user}");
+            say!("  password: {}", password.reveal());
+            say!("Another: `rocksalt users passwd {user}`.");
+        }
+        Notice::Certificate { path, fingerprint, pin, names } => {
+            say!("A certificate was made for {}: {}", names.join(", "), path.display());
+            say!("  SHA-256:  {fingerprint}");
+            say!("  for curl: --cacert {} or --pinnedpubkey '{pin}'", path.display());
+        }
+        Notice::Listening(addresses) => {
+            let all: Vec<String> = addresses.iter().map(Address::to_string).collect();
+            say!("Listening on {}.", all.join(", "));
+            if std::io::stdout().is_terminal() {
+                say!("Ctrl-C ends it.");
+            }
+        }
+    }
+}
+
+/// A service has nobody to ask.
+struct Nobody;
+
+#[async_trait]
+impl Prompt for Nobody {
+    async fn secret(&self, _: &str) -> Option<Secret> {
+        None
+    }
+
+    async fn tell(&self, text: &str) {
+        serve::log::notice(text);
+    }
+}

@@ -1,0 +1,125 @@
+//! Finds this configuration's daemon, or says why it is gone around.
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rocksalt_client::{Client, Error};
+
+use crate::commands::Context;
+use crate::failure::Failure;
+
+/// A daemon that does not answer in this time is gone around.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Why there is none to ask.
+#[derive(Debug)]
+pub enum Absent {
+    /// Somebody wishes it so.
+    Off,
+    NotThere {
+        socket: PathBuf,
+    },
+    NotOurs {
+        socket: PathBuf,
+    },
+    Silent {
+        why: String,
+    },
+    Other {
+        version: String,
+    },
+}
+
+/// The daemon, if it runs and is of this version.
+pub async fn connect(context: &Context) -> Result<Client, Absent> {
+    let wish = context.environment.person.environment.get("ROCKSALT_DAEMON").map(String::as_str);
+    if context.common.no_daemon || matches!(wish, Some("off" | "no" | "0" | "false")) {
+        return Err(Absent::Off);
+    }
+    let socket = context.config.socket(&context.environment);
+    // Quick where there is none: no runtime, no client, one system call.
+    match UnixStream::connect(&socket).map(drop) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(Absent::NotOurs { socket }),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            return Err(Absent::Silent { why: "too many wait for it".into() });
+        }
+        Err(_) => return Err(Absent::NotThere { socket }),
+    }
+    let client = Client::unix(socket);
+    match tokio::time::timeout(PATIENCE, client.info()).await {
+        Err(_) => Err(Absent::Silent { why: "it did not answer in a second".into() }),
+        Ok(Err(error)) => Err(Absent::Silent { why: Failure::caused(&error).text }),
+        Ok(Ok(info)) if info.version != VERSION => Err(Absent::Other { version: info.version }),
+        Ok(Ok(_)) => Ok(client),
+    }
+}
+
+/// The daemon for a job, unless the command line says how targets are reached, which is this process's business then.
+pub async fn for_job(context: &Context) -> Option<Client> {
+    let roster = &context.common.roster;
+    let own_ways = !roster.host.is_empty()
+        || !roster.is_configured(&context.config, &context.environment)
+        || roster.ask_pass
+        || roster.ask_sudo_pass
+        || roster.private_key.is_some()
+        || context.common.grains.is_some()
+        || context.common.persist.is_some();
+    if own_ways {
+        return None;
+    }
+    match connect(context).await {
+        Ok(client) => Some(client),
+        Err(absent) => {
+            if let Some(why) = absent.worth_saying() {
+                eprintln!("{why}; running without it");
+            }
+            None
+        }
+    }
+}
+
+impl Absent {
+    fn worth_saying(&self) -> Option<String> {
+        match self {
+            Absent::Off | Absent::NotThere { .. } => None,
+            Absent::NotOurs { socket } => Some(format!("the daemon at {} is another user's", socket.display())),
+            Absent::Silent { why } => Some(format!("the daemon does not answer ({why})")),
+            Absent::Other { version } => Some(format!("the daemon is version {version}, and this is {VERSION}")),
+        }
+    }
+
+    /// For a command that can't do without it.
+    pub fn failure(&self) -> Failure {
+        match self {
+            Absent::Off => {
+                Failure::usage("this needs the daemon, and ROCKSALT_DAEMON or --no-daemon says to do without")
+            }
+            Absent::NotThere { socket } => {
+                Failure::usage(format!("no daemon runs here (there is none at {})", socket.display()))
+                    .hint("`rocksalt serve` starts it; with another configuration: --config-dir DIR")
+            }
+            Absent::NotOurs { socket } => {
+                Failure::usage(format!("the daemon's socket {} is another user's", socket.display()))
+                    .hint("ask as that user or as root; over the network, it has a login (docs/http.md)")
+            }
+            Absent::Silent { .. } => Failure::usage(self.worth_saying().unwrap_or_default())
+                .hint("look into its log: `journalctl -u rocksalt`, or where it was started"),
+            Absent::Other { .. } => Failure::usage(self.worth_saying().unwrap_or_default())
+                .hint("start it anew: `systemctl restart rocksalt`, or `rocksalt serve` where it was started"),
+        }
+    }
+}
+
+/// What the daemon says, or that it can't be heard.
+pub fn refused(error: &Error) -> Failure {
+    let failure = Failure::caused(error);
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}

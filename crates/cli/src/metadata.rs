@@ -1,0 +1,72 @@
+//! What a job can be found by again: `--metadata`, and Salt's `metadata` among a function's arguments.
+
+use rocksalt_core::{Call, Map, Value};
+use rocksalt_modules::catalog;
+
+use crate::arguments;
+use crate::commands::state;
+use crate::failure::Failure;
+
+/// The job's metadata; what isn't the function's own is taken out of the call.
+pub fn of(inherited: &Value, words: &[String], call: &mut Call) -> Result<Value, Failure> {
+    let mut all = inherited.as_map().cloned().unwrap_or_default();
+    if let Some(Value::Map(given)) = call.kwargs.get("metadata")
+        && !takes_metadata(call)
+    {
+        all.extend(given.clone());
+        call.kwargs.remove("metadata");
+    }
+    all.extend(parse("--metadata", words)?);
+    Ok(if all.is_empty() { Value::Null } else { all.into() })
+}
+
+/// Each is `key=value`, or a map.
+pub fn parse(option: &str, words: &[String]) -> Result<Map, Failure> {
+    let mut all = Map::new();
+    for word in words {
+        let (args, kwargs) = arguments::parse(std::slice::from_ref(word)).map_err(|error| Failure::caused(&error))?;
+        match (&args[..], kwargs.is_empty()) {
+            ([], false) => all.extend(kwargs),
+            _ => match state::data(option, word)? {
+                Value::Map(map) => all.extend(map),
+                other => {
+                    return Err(Failure::usage(format!("{option} takes key=value or a map, not {}", other.kind()))
+                        .hint(format!("as in {option} ticket=4711")));
+                }
+            },
+        }
+    }
+    Ok(all)
+}
+
+/// Whether the function itself has an argument of that name.
+fn takes_metadata(call: &Call) -> bool {
+    let Ok(entry) = catalog::get(&call.function) else { return false };
+    let mut without = call.clone();
+    without.kwargs.remove("metadata");
+    entry.check(call.clone()).is_ok() || entry.check(without).is_err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_taken_out_of_a_call_that_has_no_use_for_it() {
+        let given = Map::from_iter([("a".into(), 1.into())]);
+        let mut call = Call::new("test.ping").kwarg("metadata", given.clone());
+        assert_eq!(
+            of(&Value::Null, &["b=x".into(), "{c: [1]}".into()], &mut call).map(|all| all.to_string()).ok().as_deref(),
+            {
+                let all = Value::Map(Map::from_iter([
+                    ("a".into(), 1.into()),
+                    ("b".into(), "x".into()),
+                    ("c".into(), vec![Value::Int(1)].into()),
+                ]));
+                Some(all.to_string()).as_deref()
+            }
+        );
+        assert!(call.kwargs.is_empty());
+        assert!(of(&Value::Null, &["plain".into()], &mut call).is_err());
+    }
+}

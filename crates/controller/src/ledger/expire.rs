@@ -1,0 +1,90 @@
+//! Forgetting: what is older than it must be kept, and the store's own history.
+
+use rocksalt_backends::store::{Error, Operation, Pair, Range};
+use rocksalt_core::JobId;
+use rocksalt_core::record::{JobRecord, Logged};
+
+use super::writer::Wish;
+use super::{Ledger, keys};
+
+/// So many deletes go into one commit.
+const TOGETHER: usize = 100;
+
+const DAY: u64 = 86_400_000_000;
+
+impl Ledger {
+    /// Forgets jobs and events that are older than they must be kept; how many jobs.
+    pub async fn expire(&self) -> Result<usize, Error> {
+        let now = (self.settings.now)();
+        let oldest = now.saturating_sub(self.settings.keep_jobs_seconds.saturating_mul(1_000_000));
+        let all = Range::prefix(keys::JOBS);
+        // By their ids, which are times; and those whose ids somebody has chosen far in the future.
+        let old = Range { to: keys::job(JobId::at(oldest)), ..all.clone() };
+        let odd = Range { from: keys::job(JobId::at(now + DAY)), ..all };
+        let count = self.expire_jobs(old, oldest).await? + self.expire_jobs(odd, oldest).await?;
+        self.expire_events(now).await?;
+        Ok(count)
+    }
+
+    async fn expire_jobs(&self, range: Range, oldest: u64) -> Result<usize, Error> {
+        let mut range = range.limit(TOGETHER);
+        let mut count = 0;
+        loop {
+            let page = self.store.range(&range).await?;
+            let mut wish = Wish::default();
+            for pair in &page.pairs {
+                if !is_old(pair, oldest) {
+                    continue;
+                }
+                let Some(id) = keys::job_id(&pair.key) else { continue };
+                let returns = self.store.range(&Range::prefix(&keys::returns(id)).keys_only()).await?.pairs;
+                // The record last: what is left of it after a crash is found again.
+                for part in returns.chunks(TOGETHER) {
+                    if wish.changes.len() + part.len() > TOGETHER {
+                        self.writer.write(std::mem::take(&mut wish)).await?;
+                    }
+                    wish.changes.extend(part.iter().map(|pair| Operation::Delete { key: pair.key.clone() }));
+                }
+                wish.changes.push(Operation::Delete { key: pair.key.clone() });
+                wish.gone.push(id);
+                count += 1;
+            }
+            if !wish.changes.is_empty() {
+                self.writer.write(wish).await?;
+            }
+            match page.pairs.last().filter(|_| page.more) {
+                // The first key behind it.
+                Some(last) => range.from = format!("{}!", last.key),
+                None => return Ok(count),
+            }
+        }
+    }
+
+    /// The newest event always stays: the next one is numbered after it.
+    async fn expire_events(&self, now: u64) -> Result<(), Error> {
+        let oldest = now.saturating_sub(self.settings.keep_events_seconds.saturating_mul(1_000_000));
+        loop {
+            let page = self.store.range(&Range::prefix(keys::EVENTS).limit(TOGETHER)).await?;
+            let old = |value: &[u8]| minicbor::decode::<Logged>(value).map_or(true, |event| event.stamp < oldest);
+            let newest = self.recent.last();
+            let gone: Vec<Operation> = page
+                .pairs
+                .iter()
+                .take_while(|pair| keys::event_id(&pair.key).is_none_or(|id| id < newest) && old(&pair.value))
+                .map(|pair| Operation::Delete { key: pair.key.clone() })
+                .collect();
+            let whole = !gone.is_empty() && gone.len() == page.pairs.len();
+            if !gone.is_empty() {
+                self.writer.write(Wish { changes: gone, ..Wish::default() }).await?;
+            }
+            if !whole {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// A job that ended long enough ago; what can't be read is of no use to anybody.
+fn is_old(pair: &Pair, oldest: u64) -> bool {
+    minicbor::decode::<JobRecord>(&pair.value).map_or(true, |job| job.ended.is_some_and(|ended| ended < oldest))
+}

@@ -1,0 +1,48 @@
+//! The events of functions that the controller does itself: Salt's `salt/run/…` and `salt/wheel/…`.
+
+use rocksalt_core::record::{JobRecord, Kept, ReturnRecord};
+use rocksalt_core::{Event, JobId, Map, Value};
+
+/// Under which tag the events of such a job are: `salt/run/<jid>`; `None` for a job on targets.
+pub fn tag(function: &str, job: JobId) -> Option<String> {
+    let (kind, rest) = function.split_once('.')?;
+    let place = match kind {
+        "runner" => "run",
+        "wheel" => "wheel",
+        _ => return None,
+    };
+    // No function of a target has three parts.
+    rest.contains('.').then(|| format!("salt/{place}/{job}"))
+}
+
+pub(crate) fn new(job: &JobRecord) -> Option<Event> {
+    let tag = tag(&job.function, job.id)?;
+    let mut data = Map::new();
+    data.insert("fun", job.function.as_str());
+    data.insert("jid", job.id.as_str());
+    if tag.starts_with("salt/wheel/") {
+        data.insert("tag", tag.as_str());
+    }
+    data.insert("user", job.user.as_str());
+    data.insert("fun_args", arguments(&job.args, &job.kwargs));
+    Some(Event { tag: format!("{tag}/new"), data })
+}
+
+/// What is kept of such a job is already the event's payload.
+pub(crate) fn returned(job: &JobRecord, record: &ReturnRecord) -> Option<Event> {
+    let tag = tag(&job.function, job.id)?;
+    let Kept::Returned(result) = &record.outcome else { return None };
+    let mut data = result.value.as_map()?.clone();
+    // Every event gets its own when it is shown.
+    data.remove("_stamp");
+    Some(Event { tag: format!("{tag}/ret"), data })
+}
+
+/// The arguments as Salt shows them: named ones as a last map.
+pub fn arguments(args: &[Value], kwargs: &Map) -> Value {
+    let mut all = args.to_vec();
+    if !kwargs.is_empty() {
+        all.push(kwargs.clone().into());
+    }
+    Value::List(all)
+}

@@ -1,0 +1,252 @@
+//! [`Keeping`]: stores what comes of a job, in the order in which it comes, and tells the targets that it is stored.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rocksalt_backends::store::Error;
+use rocksalt_connect::link::Receipt;
+use rocksalt_core::Event;
+use rocksalt_core::call::{Problem, ProblemKind, is_harmless};
+use rocksalt_core::frame::Stream;
+use rocksalt_core::link::Stage;
+use rocksalt_core::news::JobNews;
+use rocksalt_core::record::{JobRecord, JobState, Kept, ReturnRecord};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::Runs;
+use super::live::Live;
+use super::recall::{self, Recalled};
+use crate::Controller;
+use crate::job::{Outcome, Update};
+use crate::job_events;
+use crate::ledger::Ledger;
+use crate::slots::Ticket;
+
+/// How long to wait before a store that is away is tried again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+pub struct Keeping {
+    ledger: Arc<Ledger>,
+    controller: Arc<Controller>,
+    job: JobRecord,
+    live: Arc<Live>,
+    recall_for: Duration,
+    /// Targets that are ours until their return is stored.
+    pub tickets: Arc<Mutex<HashMap<String, Ticket>>>,
+    receipts: HashMap<String, Receipt>,
+    /// Targets that are asked once more.
+    recalls: JoinSet<Recalled>,
+    /// So many returns are missing.
+    left: usize,
+    lost: bool,
+}
+
+impl Keeping {
+    pub fn new(runs: &Runs, controller: &Arc<Controller>, job: &JobRecord, live: &Arc<Live>) -> Keeping {
+        Keeping {
+            ledger: Arc::clone(&runs.ledger),
+            controller: Arc::clone(controller),
+            job: job.clone(),
+            live: Arc::clone(live),
+            recall_for: runs.settings.recall,
+            tickets: Arc::default(),
+            receipts: HashMap::new(),
+            recalls: JoinSet::new(),
+            left: job.targets.len(),
+            lost: false,
+        }
+    }
+
+    /// Until every target has a return.
+    pub async fn keep(
+        mut self,
+        mut news: mpsc::UnboundedReceiver<Update>,
+        mut receipts: mpsc::UnboundedReceiver<(String, Receipt)>,
+        mut events: mpsc::Receiver<(String, Event)>,
+    ) {
+        let (mut updates, mut told, mut open) = (Vec::new(), Vec::new(), true);
+        while self.left > 0 {
+            tokio::select! {
+                // What a target says before it returns comes before its return.
+                biased;
+                count = events.recv_many(&mut told, 32), if !events.is_closed() || !events.is_empty() => {
+                    if count > 0 {
+                        self.tell(told.drain(..)).await;
+                    }
+                }
+                count = news.recv_many(&mut updates, 64), if open => {
+                    open = count > 0;
+                    while let Ok((id, receipt)) = receipts.try_recv() {
+                        self.receipts.insert(id, receipt);
+                    }
+                    self.updates(updates.drain(..)).await;
+                }
+                Some(recalled) = self.recalls.join_next() => {
+                    if let Ok(recalled) = recalled {
+                        self.recalled(recalled).await;
+                    }
+                }
+                // Nobody can say anything any more.
+                else => break,
+            }
+        }
+        if self.left > 0 || self.job.targets.is_empty() {
+            self.lost |= self.left > 0;
+            self.store(Vec::new(), true).await;
+        }
+    }
+
+    /// Asks the targets of a job whose controller was gone; what is known without asking comes along.
+    pub async fn settle(
+        mut self,
+        known: Vec<(String, Kept)>,
+        ask: Vec<(String, Option<Kept>)>,
+        returned: usize,
+        lost: bool,
+    ) {
+        self.left = self.left.saturating_sub(returned);
+        self.lost = lost;
+        for (id, otherwise) in ask {
+            self.recall(id, otherwise);
+        }
+        if !known.is_empty() || self.left == 0 {
+            self.returned(known).await;
+        }
+        while let Some(recalled) = self.recalls.join_next().await {
+            if let Ok(recalled) = recalled {
+                self.recalled(recalled).await;
+            }
+        }
+        if self.left > 0 {
+            self.lost = true;
+            self.store(Vec::new(), true).await;
+        }
+    }
+
+    async fn tell(&mut self, told: impl Iterator<Item = (String, Event)>) {
+        let mut events = Vec::new();
+        for (id, event) in told {
+            self.live.hub.tell(JobNews::Event { target: id.clone(), event: event.clone() });
+            match event.tag.strip_prefix("warning: ") {
+                Some(text) => self.ledger.tell(job_events::warning(&self.job, &id, text, &event.data)),
+                None => events.push(job_events::from_target(self.job.id, &id, event)),
+            }
+        }
+        // An event is not worth to hold a job up: a store that is away loses it.
+        if !events.is_empty() {
+            let _ = self.ledger.fire_all(events).await;
+        }
+    }
+
+    async fn updates(&mut self, updates: impl Iterator<Item = Update>) {
+        let mut done = Vec::new();
+        let mut begun = false;
+        for update in updates {
+            match update {
+                Update::Begun { id } => {
+                    begun = true;
+                    self.live.hub.tell(JobNews::Begun { target: id });
+                }
+                Update::Output { id, stream: Stream::Progress, bytes } => {
+                    if let Some(event) = job_events::step(&self.job, &id, &bytes) {
+                        self.ledger.tell(event);
+                    }
+                    self.live.hub.tell(JobNews::Progress { target: id, bytes });
+                }
+                Update::Output { id, stream, bytes } => {
+                    self.live.hub.tell(JobNews::Output { target: id, stream, bytes });
+                }
+                // Only for who started it: notes may name what is in a pillar.
+                Update::Note { id, text } => self.live.hub.tell(JobNews::Note { target: id, text }),
+                Update::Event { .. } => {}
+                Update::Done { id, outcome } => match outcome {
+                    // It may still run there.
+                    Outcome::Unreached(failure) if failure.stage == Stage::Link && !is_harmless(&self.job.function) => {
+                        let otherwise = Some(Outcome::Unreached(failure).kept());
+                        self.recall(id, otherwise);
+                    }
+                    outcome => done.push((id, outcome.kept())),
+                },
+            }
+        }
+        if begun && self.job.state == JobState::Queued {
+            let mut job = self.job.clone();
+            // If it can't be stored now, the end will be.
+            if self.ledger.set_state(&mut job, JobState::Running, Vec::new()).await.is_ok() {
+                self.job = job;
+            }
+        }
+        self.returned(done).await;
+    }
+
+    fn recall(&mut self, id: String, otherwise: Option<Kept>) {
+        let asking = recall::Asking {
+            controller: Arc::clone(&self.controller),
+            job: self.job.id,
+            target: id,
+            limit: self.recall_for,
+            stopper: self.live.stopper.clone(),
+            otherwise,
+        };
+        self.recalls.spawn(asking.recall());
+    }
+
+    async fn recalled(&mut self, recalled: Recalled) {
+        let Recalled { target, outcome, receipt } = recalled;
+        // What a controller that went down did not come to.
+        self.lost |= matches!(outcome, Kept::Skipped(_));
+        if let Some(receipt) = receipt {
+            self.receipts.insert(target.clone(), receipt);
+        }
+        self.returned(vec![(target, outcome)]).await;
+    }
+
+    /// Stores returns; the last of them together with the job's end.
+    async fn returned(&mut self, done: Vec<(String, Kept)>) {
+        if done.is_empty() && self.left > 0 {
+            return;
+        }
+        self.left = self.left.saturating_sub(done.len());
+        self.lost |= done.iter().any(|(_, outcome)| matches!(outcome, Kept::Lost(_)));
+        let record = |(id, outcome)| self.ledger.return_record(&self.job, id, outcome);
+        let records: Vec<ReturnRecord> = done.into_iter().map(record).collect();
+        self.store(records, self.left == 0).await;
+    }
+
+    /// Comes back when it is stored: nobody may believe it before.
+    async fn store(&mut self, mut records: Vec<ReturnRecord>, end: bool) {
+        let state = match (self.lost, self.live.stopper.is_stopped()) {
+            (true, _) => JobState::Lost,
+            (false, true) => JobState::Cancelled,
+            (false, false) => JobState::Done,
+        };
+        loop {
+            match self.ledger.returned_all(&mut self.job, &records, end.then_some(state)).await {
+                Ok(()) => break,
+                Err(error @ (Error::TooLarge { .. } | Error::Key { .. })) => {
+                    // What the store never takes is said to be so.
+                    let problem = Problem::new(ProblemKind::Failed, format!("the result could not be stored: {error}"));
+                    for record in &mut records {
+                        record.outcome = Kept::Returned(problem.clone().into());
+                    }
+                    tokio::time::sleep(PAUSE).await;
+                }
+                // It comes back, or somebody makes room: until then nobody hears that it has ended.
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            }
+        }
+        for record in &records {
+            if let Some(receipt) = self.receipts.remove(&record.target) {
+                receipt.stored();
+            }
+            self.tickets.lock().unwrap_or_else(PoisonError::into_inner).remove(&record.target);
+        }
+        records.iter().for_each(|record| self.live.hub.tell(JobNews::Done(record.clone())));
+        if end {
+            self.live.hub.tell(JobNews::Ended(self.job.clone()));
+        }
+        self.live.add(records);
+    }
+}

@@ -1,0 +1,215 @@
+//! [`Spool`]: jobs that were run without a daemon, a file each, until one takes them over.
+//!
+//! To keep a job costs a few system calls: nothing is locked and nothing is forced to the disk. What a command that
+//! died had already got stays; the job itself counts as lost then.
+
+mod file;
+mod process;
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rocksalt_core::JobId;
+use rocksalt_core::record::{JobRecord, JobState, Kept, ReturnRecord};
+use rocksalt_core::request::JobFilter;
+
+use crate::ledger::{self, Ledger};
+pub use file::Entry;
+use file::Part;
+pub use process::Process;
+
+#[derive(Clone, Debug)]
+pub struct Spool {
+    pub directory: PathBuf,
+    /// Whose the directory must be.
+    pub uid: u32,
+    /// Jobs that began longer ago are forgotten.
+    pub keep_seconds: u64,
+    /// So many are kept, the newest.
+    pub most: usize,
+    /// A return larger than this is cut, and says so.
+    pub largest_return: usize,
+}
+
+/// A job of the spool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spooled {
+    pub job: JobRecord,
+    pub returns: Vec<ReturnRecord>,
+    /// Who runs it, as long as it does.
+    pub process: Option<Process>,
+}
+
+impl Spool {
+    pub fn new(directory: PathBuf, uid: u32) -> Spool {
+        Spool { directory, uid, keep_seconds: 86_400, most: 1000, largest_return: 1 << 20 }
+    }
+
+    /// Keeps a job's record; its id is the next free one if there is such a job already and `may_rename`.
+    pub fn begin(&self, job: JobRecord, may_rename: bool) -> io::Result<Entry> {
+        private_directory(&self.directory, self.uid)?;
+        Entry::create(&self.directory, job, may_rename, self.largest_return)
+    }
+
+    /// The jobs that fit, the newest first.
+    pub fn jobs(&self, filter: &JobFilter) -> io::Result<Vec<JobRecord>> {
+        let mut found = Vec::new();
+        for id in self.ids()?.into_iter().rev() {
+            if found.len() >= filter.limit.unwrap_or(usize::MAX) {
+                break;
+            }
+            if filter.before.is_some_and(|before| id >= before) {
+                continue;
+            }
+            if let Some(spooled) = self.read(id, Part::Job)?
+                && ledger::fits(filter, &spooled.job)
+            {
+                found.push(spooled.job);
+            }
+        }
+        Ok(found)
+    }
+
+    /// A job with what it has returned so far.
+    pub fn job(&self, id: JobId) -> io::Result<Option<Spooled>> {
+        self.read(id, Part::All)
+    }
+
+    /// Forgets what is too old or too much. `now` is in microseconds since 1970.
+    pub fn prune(&self, now: u64) -> io::Result<()> {
+        let ids = self.ids()?;
+        let oldest = JobId::at(now.saturating_sub(self.keep_seconds.saturating_mul(1_000_000)));
+        let too_many = ids.len().saturating_sub(self.most);
+        for (place, id) in ids.into_iter().enumerate() {
+            if place >= too_many && id >= oldest {
+                break;
+            }
+            // What still runs stays, however old it is.
+            if self.read(id, Part::Job)?.is_none_or(|spooled| spooled.process.is_none()) {
+                fs::remove_file(self.path(id))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives all that has ended to a ledger, and forgets it here; how many there were.
+    pub async fn import(&self, ledger: &Ledger) -> io::Result<usize> {
+        let mut count = 0;
+        for id in self.ids()? {
+            let Some(mut spooled) = self.read(id, Part::All)? else { continue };
+            if spooled.process.is_some() {
+                continue;
+            }
+            spooled.add_lost();
+            ledger.import(&spooled.job, &spooled.returns).await.map_err(io::Error::other)?;
+            fs::remove_file(self.path(id))?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// The oldest first.
+    fn ids(&self) -> io::Result<Vec<JobId>> {
+        let entries = match fs::read_dir(&self.directory) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        verify(&self.directory, self.uid)?;
+        let mut ids: Vec<JobId> =
+            entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
+    fn path(&self, id: JobId) -> PathBuf {
+        self.directory.join(id.as_str())
+    }
+
+    /// `None` if it is not there, or no whole record of a job.
+    fn read(&self, id: JobId, part: Part) -> io::Result<Option<Spooled>> {
+        let Some((mut job, returns, process)) = file::read(&self.path(id), part)? else { return Ok(None) };
+        if job.state.ended() {
+            return Ok(Some(Spooled { job, returns, process: None }));
+        }
+        if process.is_alive() {
+            return Ok(Some(Spooled { job, returns, process: Some(process) }));
+        }
+        // It may have ended between the two looks.
+        let Some((again, returns, _)) = file::read(&self.path(id), part)? else { return Ok(None) };
+        job = again;
+        if !job.state.ended() {
+            job.state = JobState::Lost;
+        }
+        Ok(Some(Spooled { job, returns, process: None }))
+    }
+}
+
+impl Spooled {
+    /// Says for each target without a return that it is lost, if the job is.
+    pub fn add_lost(&mut self) {
+        if self.job.state != JobState::Lost {
+            return;
+        }
+        let missing: Vec<String> = self.missing().map(str::to_owned).collect();
+        let ended = self.job.ended.unwrap_or(self.job.started);
+        self.job.ended = Some(ended);
+        let lost = |target| ReturnRecord {
+            target,
+            outcome: Kept::Lost("the command that ran it broke off".into()),
+            ended,
+            outputter: None,
+            cut_from: None,
+        };
+        self.returns.extend(missing.into_iter().map(lost));
+    }
+
+    /// The targets without a return.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        let known: std::collections::HashSet<&str> = self.returns.iter().map(|record| record.target.as_str()).collect();
+        self.job.targets.iter().map(String::as_str).filter(move |id| !known.contains(id))
+    }
+}
+
+/// Makes a directory that only its owner can use, and refuses one that others can (rule R10).
+pub fn private_directory(path: &Path, uid: u32) -> io::Result<()> {
+    if let Err(error) = fs::symlink_metadata(path) {
+        if error.kind() != io::ErrorKind::NotFound {
+            return Err(error);
+        }
+        make(path)?;
+    }
+    verify(path, uid)
+}
+
+/// Each missing directory above it is made for its owner alone as well.
+fn make(path: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let Some(parent) = path.parent() else { return Err(error) };
+            make(parent)?;
+            match DirBuilder::new().mode(0o700).create(path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+                _ => Ok(()),
+            }
+        }
+        other => other,
+    }
+}
+
+fn verify(path: &Path, uid: u32) -> io::Result<()> {
+    let metadata = fs::symlink_metadata(path)?;
+    if metadata.is_dir() && metadata.uid() == uid && metadata.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::PermissionDenied,
+        format!("{} is not a directory that only its owner can use", path.display()),
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,334 @@
+//! [`Fleet`]: targets that are played, with links that can break and agents that can die.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rocksalt_backends::store::{self, Store};
+use rocksalt_backends::{files, pillar};
+use rocksalt_connect::link::{Outlet, Port};
+use rocksalt_connect::links::{Line, Links, Progress};
+use rocksalt_controller::Controller;
+use rocksalt_controller::facts::Facts;
+use rocksalt_controller::ledger::{Ledger, Settings};
+use rocksalt_controller::peer::Rules;
+use rocksalt_controller::pillar::{Compiler, Pillar};
+use rocksalt_controller::runs::{self, Runs};
+use rocksalt_core::call::{KEPT, Problem, ProblemKind, Return};
+use rocksalt_core::frame::{Ask, FIRST_ASK, Frame, LINK, Message};
+use rocksalt_core::link::{Extent, Failure, Info, Stage};
+use rocksalt_core::request::Run;
+use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::{Call, Event, JobId, Map, Value};
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, mpsc, watch};
+
+/// Functions: `test.ping` answers; `test.hold`, `cmd.run` and `state.apply` wait until they are released; `event.send`
+/// sends an event under its first argument.
+pub struct Fleet {
+    targets: Mutex<HashMap<String, Target>>,
+    /// Targets outlive the controller.
+    runtime: Handle,
+}
+
+pub struct Target {
+    up: bool,
+    /// Another one with each break of the links.
+    links: watch::Sender<u64>,
+    /// Another one with each death of the agent.
+    agent: watch::Sender<u64>,
+    released: Arc<Semaphore>,
+    notes: HashMap<JobId, Noted>,
+    /// What was begun here.
+    pub begun: Vec<JobId>,
+    /// Runs of states at this moment, and at most.
+    applying: usize,
+    pub overlapped: usize,
+}
+
+#[derive(Clone)]
+enum Noted {
+    Running,
+    Died,
+    Done(Return),
+}
+
+impl Fleet {
+    pub fn new(ids: &[&str]) -> Arc<Fleet> {
+        let target = || Target {
+            up: true,
+            links: watch::Sender::new(0),
+            agent: watch::Sender::new(0),
+            released: Arc::new(Semaphore::new(0)),
+            notes: HashMap::new(),
+            begun: Vec::new(),
+            applying: 0,
+            overlapped: 0,
+        };
+        let targets = ids.iter().map(|id| ((*id).to_owned(), target())).collect();
+        Arc::new(Fleet { targets: Mutex::new(targets), runtime: Handle::current() })
+    }
+
+    fn targets(&self) -> MutexGuard<'_, HashMap<String, Target>> {
+        self.targets.lock().expect("no panics")
+    }
+
+    pub fn on<T>(&self, id: &str, act: impl FnOnce(&mut Target) -> T) -> T {
+        act(self.targets().get_mut(id).expect("a target"))
+    }
+
+    /// Lets so many calls of a target end.
+    pub fn release(&self, id: &str, count: usize) {
+        self.on(id, |target| target.released.add_permits(count));
+    }
+
+    pub fn break_links(&self, id: &str) {
+        self.on(id, |target| target.links.send_modify(|number| *number += 1));
+    }
+
+    pub fn set_up(&self, id: &str, up: bool) {
+        self.on(id, |target| target.up = up);
+    }
+
+    /// As by `kill -9`.
+    pub fn kill_agent(&self, id: &str) {
+        self.on(id, |target| {
+            target.agent.send_modify(|number| *number += 1);
+            target.links.send_modify(|number| *number += 1);
+            for note in target.notes.values_mut().filter(|note| matches!(note, Noted::Running)) {
+                *note = Noted::Died;
+            }
+        });
+    }
+
+    /// How many results are kept there.
+    pub fn kept(&self, id: &str) -> usize {
+        self.on(id, |target| target.notes.len())
+    }
+
+    pub fn controller(self: &Arc<Fleet>) -> Arc<Controller> {
+        let links: Arc<dyn Links> = Arc::new(Playing(Arc::clone(self)));
+        let mut ids: Vec<String> = self.targets().keys().cloned().collect();
+        ids.sort();
+        let files: Arc<dyn files::Files> = files::open("roots", &Map::new()).expect("files").into();
+        let external = pillar::External::new(&Value::List(Vec::new()), &pillar::Settings::default());
+        let compiler = Compiler { links: Arc::clone(&links), options: Map::new() };
+        Arc::new(Controller {
+            roster: Roster { entries: ids.iter().map(|id| Entry::new(id, id)).collect(), ..Roster::default() },
+            nodegroups: Default::default(),
+            links,
+            files: Arc::clone(&files),
+            options: Map::new(),
+            pillar: Pillar { files, external: Arc::new(external), compiler: Arc::new(compiler) },
+            facts: Facts { directory: "/nonexistent".into(), fresh: Duration::ZERO },
+            peer: Rules::parse(&Map::new()).expect("rules"),
+            receive: None,
+            extent: |_| Extent::Whole,
+            own: |_| None,
+            user: "test".into(),
+        })
+    }
+
+    /// The life of a call on a target.
+    async fn live(self: Arc<Fleet>, id: String, call: Call, mut stop: watch::Receiver<&'static str>) -> Option<Return> {
+        let (released, mut agent) = self.on(&id, |target| (Arc::clone(&target.released), target.agent.subscribe()));
+        let applies = call.function == "state.apply";
+        if applies {
+            self.on(&id, |target| {
+                target.applying += 1;
+                target.overlapped = target.overlapped.max(target.applying);
+            });
+        }
+        let result = tokio::select! {
+            permit = released.acquire() => {
+                permit.expect("open").forget();
+                Return { value: format!("{} on {id}", call.function).into(), retcode: 0, problem: None }
+            }
+            stopped = stop.wait_for(|how| !how.is_empty()) => {
+                let how = stopped.map_or("gone", |how| *how);
+                Problem::new(ProblemKind::Cancelled, how).into()
+            }
+            _ = agent.changed() => return None,
+        };
+        self.on(&id, |target| {
+            if applies {
+                target.applying -= 1;
+            }
+            if let Some(job) = call.job.filter(|_| call.keep) {
+                target.notes.insert(job, Noted::Done(result.clone()));
+            }
+        });
+        Some(result)
+    }
+
+    fn known(&self, id: &str, call: &Call) -> Return {
+        let job: JobId = call.args[0].as_str().expect("a text").parse().expect("a job");
+        let note = self.on(id, |target| target.notes.get(&job).cloned());
+        let mut map = Map::new();
+        map.insert(
+            "state",
+            match &note {
+                Some(Noted::Running) => "running",
+                Some(Noted::Died) => "died",
+                Some(Noted::Done(_)) => "done",
+                None => "unknown",
+            },
+        );
+        if let Some(Noted::Done(result)) = note {
+            map.insert("result", Value::Bytes(result.to_bytes()));
+        }
+        Return { value: map.into(), retcode: 0, problem: None }
+    }
+
+    /// The other end of a port.
+    async fn serve(
+        self: Arc<Fleet>,
+        id: String,
+        mut asked: mpsc::UnboundedReceiver<Message>,
+        answers: mpsc::UnboundedSender<Frame>,
+    ) {
+        let mut links = self.on(&id, |target| target.links.subscribe());
+        let Some(Message::Call(call)) = asked.recv().await else { return };
+        let fine = |value: Value| Return { value, retcode: 0, problem: None };
+        let say = |result: Return| drop(answers.send(Frame::new(LINK, Message::Return(Box::new(result)))));
+        match call.function.as_str() {
+            "test.ping" => return say(fine(true.into())),
+            KEPT => say(self.known(&id, &call)),
+            "event.send" => {
+                let tag = call.args[0].as_str().expect("a tag").to_owned();
+                let ask = Ask::Event(Event { tag, data: Map::new() });
+                let _ = answers.send(Frame::new(FIRST_ASK, Message::Ask(1, ask)));
+                while !matches!(asked.recv().await, Some(Message::Answer(_)) | None) {}
+                return say(fine(true.into()));
+            }
+            _ => {}
+        }
+        let (stop, stopped) = watch::channel("");
+        let mut life = None;
+        if call.function != KEPT {
+            let again = self.on(&id, |target| {
+                let job = call.job.expect("a job");
+                target.begun.push(job);
+                call.keep && target.notes.insert(job, Noted::Running).is_some()
+            });
+            assert!(!again, "sent a second time");
+            life = Some(tokio::spawn(Arc::clone(&self).live(id.clone(), (*call).clone(), stopped)));
+        }
+        loop {
+            let ended = async {
+                match &mut life {
+                    Some(life) => life.await.ok().flatten(),
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                result = ended => {
+                    life = None;
+                    match result {
+                        Some(result) => say(result),
+                        None => return,
+                    }
+                }
+                message = asked.recv() => match message {
+                    Some(Message::Cancel) => drop(stop.send_replace("term")),
+                    Some(Message::Kill) => drop(stop.send_replace("kill")),
+                    Some(Message::Abandon) if !call.keep => drop(stop.send_replace("abandoned")),
+                    Some(Message::Stored { job, .. }) => drop(self.on(&id, |target| target.notes.remove(&job))),
+                    Some(_) => {}
+                    None => break,
+                },
+                _ = links.changed() => break,
+            }
+        }
+        // Without a link; what is kept goes on.
+        drop(answers);
+        if let Some(life) = life {
+            if !call.keep {
+                stop.send_replace("gone");
+            }
+            let _ = life.await;
+        }
+    }
+}
+
+struct Playing(Arc<Fleet>);
+
+#[async_trait]
+impl Links for Playing {
+    async fn open(&self, entry: &Entry, _: Extent, _: bool, _: Option<&Progress>) -> Result<Arc<dyn Line>, Failure> {
+        match self.0.on(&entry.id, |target| target.up) {
+            true => Ok(Arc::new(PlayedLine(Arc::clone(&self.0), entry.id.clone()))),
+            false => Err(Failure::new(Stage::Connect, "it is down")),
+        }
+    }
+
+    async fn beside(&self, _: &Entry) -> Option<Arc<dyn Line>> {
+        None
+    }
+
+    async fn list(&self) -> Result<Vec<Info>, Failure> {
+        Ok(Vec::new())
+    }
+
+    async fn close(&self, _: &[String], _: bool) -> Result<usize, Failure> {
+        Ok(0)
+    }
+}
+
+struct PlayedLine(Arc<Fleet>, String);
+
+impl Line for PlayedLine {
+    fn port(&self, _: &str) -> Result<Port, Failure> {
+        let (answers, frames) = mpsc::unbounded_channel();
+        let (say, asked) = mpsc::unbounded_channel();
+        let fleet = Arc::clone(&self.0);
+        self.0.runtime.spawn(fleet.serve(self.1.clone(), asked, answers));
+        Ok(Port::new(frames, Box::new(Said(say))))
+    }
+}
+
+struct Said(mpsc::UnboundedSender<Message>);
+
+impl Outlet for Said {
+    fn send(&self, frame: Frame) {
+        let _ = self.0.send(frame.message);
+    }
+
+    fn close(&self) {
+        let _ = self.0.send(Message::Abandon);
+    }
+
+    fn lost(&self) -> Failure {
+        Failure::new(Stage::Link, "the link broke")
+    }
+}
+
+pub async fn memory() -> Arc<dyn Store> {
+    store::open("memory", &store::Settings::default()).await.expect("a store")
+}
+
+pub fn now() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_micros() as u64)
+}
+
+/// A controller's part that keeps jobs.
+pub async fn keeper(store: &Arc<dyn Store>, recall: Duration) -> Arc<Runs> {
+    let ledger = Ledger::open(Arc::clone(store), Settings::new(now, "me")).await.expect("a ledger");
+    Arc::new(Runs::with(Arc::new(ledger), runs::Settings { recall }))
+}
+
+pub fn run(function: &str, target: &str) -> Run {
+    Run { function: function.into(), target: target.into(), target_kind: "list".into(), ..Run::default() }
+}
+
+/// Until something holds; not for ever.
+pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..2000 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("never: {what}");
+}

@@ -1,0 +1,130 @@
+//! `/events`: all that happens, as it happens (server-sent events).
+
+use std::sync::{Arc, LazyLock};
+
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use rocksalt_core::record::{EventId, Logged};
+use rocksalt_core::{Value, json, request};
+
+use super::reply::Refused;
+use super::session::{self, Session};
+use super::{clients, reply};
+use crate::api::Api;
+use crate::api::event_texts::EventTexts;
+use crate::api::stream::Stream;
+use crate::desk::Answer;
+use crate::functions::stamp;
+
+/// Events in Salt's form, each written once for all who listen.
+pub static TEXTS: LazyLock<EventTexts> = LazyLock::new(|| EventTexts::new(written));
+
+pub async fn events(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Refused> {
+    let (parts, _) = request.into_parts();
+    let session = session::of(&api, &parts).await?;
+    // A token in an address ends in logs (rule R9).
+    if parts.uri.query().is_some() {
+        return Err(Refused::bad("no parameters are taken here; a token goes into the header X-Auth-Token"));
+    }
+    respond(&api, &parts, session, "retry: 400\n", Vec::new()).await
+}
+
+/// The stream, for who may listen.
+pub async fn respond(
+    api: &Arc<Api>,
+    parts: &Parts,
+    session: Session,
+    greeting: &str,
+    tags: Vec<String>,
+) -> Result<Response, Refused> {
+    let accepted = reply::accepted(&parts.headers);
+    let fits = |media: &str| {
+        matches!(media, "text/event-stream" | "text/*" | "*/*" | "application/json" | "application/x-yaml")
+    };
+    if !accepted.is_empty() && !accepted.iter().any(|(media, _)| fits(media)) {
+        return Err(Refused::new(axum::http::StatusCode::NOT_ACCEPTABLE, "events are text/event-stream"));
+    }
+    let stream = listen(api, parts, session, greeting, tags).await?;
+    let mut response = Response::new(stream.body());
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream;charset=utf-8"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // A proxy in between must hand on each event as it comes.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+/// What somebody hears, from where they were.
+pub async fn listen(
+    api: &Arc<Api>,
+    parts: &Parts,
+    session: Session,
+    greeting: &str,
+    tags: Vec<String>,
+) -> Result<Stream, Refused> {
+    let wish = request::Request::Events { after: last_event(&parts.headers), tags };
+    let Answer::Events { follower, tags } = api.desk.answer(&session.caller, wish).await? else {
+        return Err(clients::unexpected());
+    };
+    let (desk, from) = (Arc::clone(&api.desk), session::peer(parts).address);
+    let valid = move || {
+        let (desk, token) = (Arc::clone(&desk), session.token.clone());
+        Box::pin(async move {
+            match token {
+                Some(token) => desk.auth.token(&token, from).await.is_ok(),
+                None => true,
+            }
+        }) as futures_util::future::BoxFuture<'static, bool>
+    };
+    Ok(Stream { follower: *follower, tags, texts: &TEXTS, greeting: greeting.to_owned(), valid: Box::new(valid) })
+}
+
+/// Where a browser was when its stream broke.
+fn last_event(headers: &HeaderMap) -> Option<EventId> {
+    headers.get("last-event-id")?.to_str().ok()?.trim().parse().ok()
+}
+
+/// An event as Salt sends it, with its id for those who come back. `tag:` is no field that browsers know.
+fn written(event: &Logged) -> String {
+    let tag: String = event.event.tag.chars().filter(|c| !c.is_control()).collect();
+    let data = as_json(event);
+    match event.id {
+        0 => format!("tag: {tag}\ndata: {data}\n\n"),
+        id => format!("id: {id}\ntag: {tag}\ndata: {data}\n\n"),
+    }
+}
+
+/// `{"tag": …, "data": {…}}`; every payload has the time, and what targets say the seconds too.
+pub fn as_json(event: &Logged) -> String {
+    let mut data = event.event.data.clone();
+    data.insert("_stamp", stamp(event.stamp));
+    if data.contains_key("cmd") && !data.contains_key("ts") {
+        data.insert("ts", event.stamp / 1_000_000);
+    }
+    let mut all = rocksalt_core::Map::with_capacity(2);
+    all.insert("tag", event.event.tag.as_str());
+    all.insert("data", data);
+    json::compact(&Value::Map(all))
+}
+
+#[cfg(test)]
+mod tests {
+    use rocksalt_core::{Event, Map};
+
+    use super::*;
+
+    #[test]
+    fn an_event_is_three_lines_and_an_empty_one() {
+        let data = Map::from_iter([("n".into(), Value::Int(1)), ("t".into(), "a\nb".into())]);
+        let event = Event { tag: "my/event\nid: 7".into(), data };
+        let text = written(&Logged { id: 3, stamp: 1_769_851_800_123_456, event: event.clone() });
+        assert_eq!(
+            text,
+            "id: 3\ntag: my/eventid: 7\ndata: {\"tag\":\"my/event\\nid: 7\",\"data\":{\"n\":1,\"t\":\"a\\nb\",\
+             \"_stamp\":\"2026-01-31T09:30:00.123456\"}}\n\n"
+        );
+        assert!(written(&Logged { id: 0, stamp: 0, event }).starts_with("tag: "));
+    }
+}

@@ -1,0 +1,126 @@
+//! `/login`, `/logout` and `/token`.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use rocksalt_core::{Map, Secret, Value};
+
+use super::body;
+use super::reply::{Form, Refused};
+use super::session::{self, COOKIE};
+use crate::access::Rights;
+use crate::api::Api;
+use crate::auth::{Credentials, Login};
+
+/// How long a browser keeps the cookie, in seconds; the token has its own time.
+const COOKIE_AGE: u32 = 36_000;
+
+pub async fn please(request: Request) -> Result<Response, Refused> {
+    let form = Form::wanted(request.headers())?;
+    let mut answer = Map::new();
+    answer.insert("status", Value::Null);
+    answer.insert("return", "Please log in");
+    Ok(form.reply(&answer.into()))
+}
+
+pub async fn login(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Refused> {
+    let (parts, content) = request.into_parts();
+    let form = Form::wanted(&parts.headers)?;
+    let content = body::read(content, api.settings.max_request_body_size).await?;
+    let fields = body::chunks(body::parse(&parts.headers, &content)?)?.into_iter().next().unwrap_or_default();
+    let login = prove(&api, &parts, &fields).await?;
+    let mut answer = Map::new();
+    let token = login.token.reveal().as_str();
+    answer.insert("token", token);
+    answer.insert("expire", login.expire);
+    answer.insert("start", login.start);
+    answer.insert("user", login.caller.user.as_str());
+    // Halite's names of the same.
+    answer.insert("name", login.caller.user.as_str());
+    answer.insert("username", login.caller.user.as_str());
+    answer.insert("eauth", login.caller.eauth.as_str());
+    answer.insert("perms", permissions(&api, &login));
+    let mut response = form.returned(vec![Value::Map(answer)]);
+    let headers = response.headers_mut();
+    if let Ok(token) = HeaderValue::from_str(token) {
+        headers.insert("x-auth-token", token);
+    }
+    headers.insert(header::SET_COOKIE, cookie(&parts, token, COOKIE_AGE));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+pub async fn logout(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Refused> {
+    let (parts, _) = request.into_parts();
+    let form = Form::wanted(&parts.headers)?;
+    let session = session::of(&api, &parts).await?;
+    if let Some(token) = session.token {
+        api.desk.auth.logout(&token).await?;
+    }
+    let mut response = form.returned("Your token has been cleared");
+    response.headers_mut().insert(header::SET_COOKIE, cookie(&parts, "", 0));
+    Ok(response)
+}
+
+/// A token for `/run`; the answer is a bare list.
+pub async fn token(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Refused> {
+    let (parts, content) = request.into_parts();
+    let form = Form::wanted(&parts.headers)?;
+    let content = body::read(content, api.settings.max_request_body_size).await?;
+    let all = body::chunks(body::parse(&parts.headers, &content)?)?;
+    if all.is_empty() {
+        return Err(Refused::unauthorized("Could not authenticate using provided credentials"));
+    }
+    let mut made = Vec::new();
+    for fields in all {
+        let login = prove(&api, &parts, &fields).await?;
+        let mut answer = Map::new();
+        answer.insert("token", login.token.reveal().as_str());
+        answer.insert("start", login.start);
+        answer.insert("expire", login.expire);
+        answer.insert("name", login.caller.user.as_str());
+        answer.insert("eauth", login.caller.eauth.as_str());
+        made.push(Value::Map(answer));
+    }
+    let mut response = form.reply(&made.into());
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// Who they say they are, and what shall prove it; `None` if one of both is missing.
+pub fn credentials(fields: &Map) -> Option<Credentials> {
+    let text =
+        |key: &str| fields.get(key).filter(|value| value.is_scalar() && !value.is_null()).map(ToString::to_string);
+    Some(Credentials {
+        user: text("username").filter(|user| !user.is_empty())?,
+        password: Secret::new(text("password")?),
+        eauth: text("eauth").unwrap_or_default(),
+        token_expire: text("token_expire").and_then(|seconds| seconds.parse().ok()),
+    })
+}
+
+async fn prove(api: &Api, parts: &Parts, fields: &Map) -> Result<Login, Refused> {
+    let Some(credentials) = credentials(fields) else {
+        return Err(Refused::unauthorized("Could not authenticate using provided credentials"));
+    };
+    Ok(api.desk.auth.login(credentials, session::peer(parts).address).await?)
+}
+
+/// What they may do, as the configuration says it.
+fn permissions(api: &Api, login: &Login) -> Value {
+    let loaded = api.desk.loaded();
+    let groups: &[String] = match &login.caller.rights {
+        Rights::Listed { groups } => groups,
+        _ => &[],
+    };
+    loaded.access.permissions(&login.caller.eauth, &login.caller.user, groups)
+}
+
+fn cookie(parts: &Parts, token: &str, age: u32) -> HeaderValue {
+    let secure = if session::peer(parts).tls { "; Secure" } else { "" };
+    let text = format!("{COOKIE}={token}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}");
+    HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("session_id=; Path=/; Max-Age=0"))
+}

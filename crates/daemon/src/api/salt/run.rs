@@ -1,0 +1,47 @@
+//! `/run`: commands that bring their credentials along, without a session.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use rocksalt_core::Map;
+
+use super::low::Chunk;
+use super::reply::{Form, Refused};
+use super::{body, clients, halite, login, session};
+use crate::api::Api;
+use crate::desk::Caller;
+
+pub async fn run(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Refused> {
+    let (parts, content) = request.into_parts();
+    let form = Form::wanted(&parts.headers)?;
+    let content = body::read(content, api.settings.max_request_body_size).await?;
+    let chunks = body::chunks(body::parse(&parts.headers, &content)?)?;
+    let is_halite = |chunk: &Map| !chunk.contains_key("client");
+    if api.settings.halite && !chunks.is_empty() && chunks.iter().all(is_halite) {
+        return halite::run(&api, &parts, None, chunks).await;
+    }
+    if chunks.is_empty() {
+        return Err(Refused::unauthorized("No permission -- each command must bring a token or credentials"));
+    }
+    // All of them may before any is done.
+    let mut ready: Vec<(Caller, Chunk)> = Vec::new();
+    for fields in chunks {
+        let caller = match fields.get("token") {
+            Some(token) if token.truth() => session::by_token(&api, &parts, &token.to_string()).await?.caller,
+            _ => match login::credentials(&fields) {
+                Some(credentials) => api.desk.auth.verify(&credentials, session::peer(&parts).address).await?,
+                None => match session::peer(&parts).local {
+                    Some(caller) => caller,
+                    None => return Err(Refused::unauthorized("No permission -- see authorization schemes")),
+                },
+            },
+        };
+        ready.push((caller, Chunk::read(fields)?));
+    }
+    let mut results = Vec::new();
+    for (caller, chunk) in ready {
+        results.extend(clients::perform(&api, &caller, &chunk).await?);
+    }
+    Ok(form.returned(results))
+}

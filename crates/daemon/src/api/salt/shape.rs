@@ -1,0 +1,132 @@
+//! Results in Salt's form, by `client`.
+
+use rocksalt_controller::job_events;
+use rocksalt_core::record::{JobRecord, Kept, ReturnRecord};
+use rocksalt_core::{Map, Value};
+
+use crate::desk::Ran;
+use crate::functions::{payload, stamp};
+
+/// `local`: a target that gave no result is false, one that nobody knows has a text that says so.
+pub fn local(job: &JobRecord, returns: Vec<ReturnRecord>, full: bool) -> Map {
+    let mut results = Map::with_capacity(job.targets.len());
+    let mut returns = by_target(job, returns);
+    for id in &job.targets {
+        results.insert(id.as_str(), returns.take(id).map_or(Value::Bool(false), |record| one(job, record, full)));
+    }
+    for id in &job.missing {
+        let text = format!(
+            "Minion did not return. [No response]\nThe minions may not have all finished running and any remaining \
+             minions will return upon completion. To look up the return data for this job later, run the following \
+             command:\n\nsalt-run jobs.lookup_jid {}",
+            job.id
+        );
+        results.insert(id.as_str(), if full { no_return(text).into() } else { Value::String(text) });
+    }
+    results
+}
+
+fn no_return(text: String) -> Map {
+    let mut shown = Map::with_capacity(3);
+    shown.insert("out", "no_return");
+    shown.insert("ret", text);
+    shown.insert("retcode", 1);
+    shown
+}
+
+fn one(job: &JobRecord, record: ReturnRecord, full: bool) -> Value {
+    let Kept::Returned(result) = record.outcome else { return Value::Bool(false) };
+    if !full {
+        return result.value;
+    }
+    let mut shown = Map::with_capacity(4);
+    shown.insert("ret", result.value);
+    match (record.outputter, &result.problem) {
+        (Some(outputter), None) => drop(shown.insert("out", outputter)),
+        (_, Some(_)) => drop(shown.insert("out", "nested")),
+        (None, None) => {}
+    }
+    shown.insert("retcode", result.retcode);
+    shown.insert("jid", job.id.as_str());
+    shown.into()
+}
+
+/// `local_batch`: an element for each target that gave a result.
+pub fn batch(job: &JobRecord, returns: Vec<ReturnRecord>) -> Vec<Value> {
+    let mut returns = by_target(job, returns);
+    let given = job.targets.iter().filter_map(|id| match returns.take(id)?.outcome {
+        Kept::Returned(result) => Some(Map::from_iter([(id.as_str().into(), result.value)]).into()),
+        _ => None,
+    });
+    given.collect()
+}
+
+/// `local_async`.
+pub fn started(job: &JobRecord) -> Value {
+    let minions = job.targets.iter().map(|id| id.as_str().into()).collect();
+    Map::from_iter([("jid".into(), job.id.as_str().into()), ("minions".into(), Value::List(minions))]).into()
+}
+
+/// `ssh`: all that is known of each.
+pub fn ssh(job: &JobRecord, returns: Vec<ReturnRecord>) -> Map {
+    let mut results = Map::with_capacity(job.targets.len());
+    for record in returns {
+        let mut shown = Map::with_capacity(7);
+        shown.insert("jid", job.id.as_str());
+        shown.insert("return", job_events::shown(&record.outcome));
+        shown.insert("retcode", job_events::retcode(&record.outcome));
+        shown.insert("success", record.outcome.success());
+        shown.insert("id", record.target.as_str());
+        shown.insert("fun", job.function.as_str());
+        shown.insert("fun_args", job_events::arguments(job));
+        results.insert(record.target, shown);
+    }
+    results
+}
+
+/// `runner`: the bare result, or with `full_return` the event that told it.
+pub fn runner(ran: Ran, full: bool) -> Value {
+    if !full {
+        return ran.result.unwrap_or_default();
+    }
+    let tag = format!("{}/ret", ran.tag);
+    event(tag, ran, payload)
+}
+
+/// `wheel`: always with what surrounds it.
+pub fn wheel(ran: Ran) -> Value {
+    let tag = ran.tag.clone();
+    event(tag, ran, |ran| {
+        let mut data = payload(ran);
+        data.remove("fun_args");
+        data
+    })
+}
+
+fn event(tag: String, ran: Ran, data: impl Fn(&Ran) -> Map) -> Value {
+    let mut data = data(&ran);
+    data.insert("_stamp", stamp(ran.stamp));
+    data.insert("return", ran.result.unwrap_or_default());
+    data.insert("success", ran.success);
+    Map::from_iter([("tag".into(), tag.into()), ("data".into(), data.into())]).into()
+}
+
+/// `runner_async` and `wheel_async`.
+pub fn background(ran: &Ran) -> Value {
+    Map::from_iter([("tag".into(), ran.tag.as_str().into()), ("jid".into(), ran.job.as_str().into())]).into()
+}
+
+/// Returns by their targets. They mostly come in the order in which they are asked for.
+struct ByTarget(std::collections::HashMap<String, ReturnRecord>);
+
+fn by_target(job: &JobRecord, returns: Vec<ReturnRecord>) -> ByTarget {
+    let mut all = std::collections::HashMap::with_capacity(job.targets.len());
+    all.extend(returns.into_iter().map(|record| (record.target.clone(), record)));
+    ByTarget(all)
+}
+
+impl ByTarget {
+    fn take(&mut self, id: &str) -> Option<ReturnRecord> {
+        self.0.remove(id)
+    }
+}

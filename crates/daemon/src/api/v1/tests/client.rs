@@ -1,0 +1,188 @@
+//! The client library on the API, over real connections, also broken ones.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::Extension;
+use rocksalt_client::{Client, Error, Heard, Kind, Rerun, TargetFilter, Tls};
+use rocksalt_core::news::JobNews;
+use rocksalt_core::request::{JobFilter, Local, Run};
+use rocksalt_core::{Event, Map, Secret, Value};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
+
+use super::world::World;
+use crate::api::Peer;
+use crate::desk::Caller;
+
+async fn serve(world: &World) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let router = world.router.clone().layer(Extension(Peer::default()));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    address
+}
+
+/// Lets connections through, and cuts each after so many bytes.
+async fn cutting(to: SocketAddr, most: usize, cuts: Arc<AtomicUsize>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((mut near, _)) = listener.accept().await {
+            let cuts = Arc::clone(&cuts);
+            tokio::spawn(async move {
+                let mut far = TcpStream::connect(to).await.expect("the server");
+                let (mut near_read, mut near_write) = near.split();
+                let (mut far_read, mut far_write) = far.split();
+                let back = async {
+                    let (mut buffer, mut left) = (vec![0; 256], most);
+                    while left > 0 {
+                        let end = left.min(256);
+                        let count = far_read.read(&mut buffer[..end]).await.unwrap_or(0);
+                        if count == 0 || near_write.write_all(&buffer[..count]).await.is_err() {
+                            return;
+                        }
+                        left -= count;
+                    }
+                    cuts.fetch_add(1, Ordering::Relaxed);
+                };
+                tokio::select! {
+                    _ = tokio::io::copy(&mut near_read, &mut far_write) => {}
+                    () = back => {}
+                }
+            });
+        }
+    });
+    address
+}
+
+async fn client(address: SocketAddr) -> Client {
+    let client = Client::http(&format!("http://{address}"), Tls::Loopback).expect("it is an address");
+    client.login("admin", &Secret::new("x".into()), Some("sharedsecret")).await.expect("logged in");
+    client
+}
+
+fn ping(target: &str) -> Run {
+    Run { function: "test.ping".into(), target: target.into(), ..Run::default() }
+}
+
+#[tokio::test]
+async fn a_job_is_started_and_watched_to_its_end() {
+    let world = World::new().await;
+    let client = client(serve(&world).await).await;
+    assert_eq!(client.session().await.expect("known").user, "admin");
+    assert_eq!(client.info().await.expect("known").version, env!("CARGO_PKG_VERSION"));
+    let mut watch = client.run(&ping("*")).await.expect("started").expect("somebody");
+    let (mut returned, mut ended) = (Vec::new(), None);
+    while let Some(news) = watch.next().await.expect("news") {
+        match news {
+            JobNews::Done(record) => returned.push((record.target.clone(), record.outcome.success())),
+            JobNews::Ended(job) => ended = Some(job),
+            _ => {}
+        }
+    }
+    assert_eq!((returned.len(), returned.iter().filter(|(_, fine)| *fine).count()), (11, 9));
+    let job = ended.expect("it has ended");
+    let (record, returns) = client.job(job.id).await.expect("it is kept");
+    assert_eq!((record, returns.len()), (job.clone(), 11));
+    // Watched again: the same, from the ledger.
+    let (mut again, mut count) = (client.watch(job.id), 0);
+    while again.next().await.expect("news").is_some() {
+        count += 1;
+    }
+    assert_eq!(count, 12);
+    assert_eq!(client.jobs(&JobFilter::default()).await.expect("listed"), [job.clone()]);
+    let rerun = client.rerun(job.id, &Rerun { failed: true, job: None }).await.expect("again").expect("somebody");
+    assert_eq!(rerun.targets, ["web-9", "gone"]);
+    assert!(client.start(&ping("nobody")).await.expect("understood").is_none());
+    assert_eq!(client.cancel(job.id, true).await.expect_err("it has ended").kind(), Some(Kind::Taken));
+}
+
+#[tokio::test]
+async fn nothing_is_lost_on_the_way() {
+    let world = World::new().await;
+    let client = client(serve(&world).await).await;
+    let odd: Map = [(Value::Int(1), Value::Bytes(vec![0, 255])), (Value::Null, Value::integer("99999999999999999999").expect("one"))]
+        .into_iter()
+        .collect();
+    let run = Run {
+        function: "test.arg".into(),
+        args: vec![odd.clone().into(), Value::Float(1.5)],
+        target: "web-1".into(),
+        ..Run::default()
+    };
+    let mut watch = client.run(&run).await.expect("started").expect("somebody");
+    while let Some(news) = watch.next().await.expect("news") {
+        if let JobNews::Done(record) = news {
+            let rocksalt_core::record::Kept::Returned(result) = record.outcome else { panic!("{record:?}") };
+            assert_eq!(result.value, Value::List(vec![odd.clone().into(), Value::Float(1.5)]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn events_go_on_over_broken_connections_without_gap_or_double() {
+    let world = World::new().await;
+    let server = serve(&world).await;
+    let cuts = Arc::new(AtomicUsize::new(0));
+    let token = Secret::new(world.admin.clone());
+    let through = |address: SocketAddr| {
+        let client = Client::http(&format!("http://{address}"), Tls::Loopback).expect("it is an address");
+        client.set_token(Some(token.clone()));
+        client
+    };
+    let listener = through(cutting(server, 3000, Arc::clone(&cuts)).await);
+    let mut events = listener.events(Some(0), &["my/*".to_owned()]);
+    let direct = through(server);
+    tokio::spawn(async move {
+        for n in 0..300 {
+            let data = Map::from_iter([("n".into(), Value::Int(n))]);
+            direct.fire(&Event { tag: "my/event".into(), data }).await.expect("stored");
+        }
+    });
+    for n in 0..300 {
+        let heard = tokio::time::timeout(Duration::from_secs(30), events.next()).await.expect("in time").expect("one");
+        let Heard::Event(event) = heard else { panic!("{heard:?}") };
+        assert_eq!(event.event.data.get("n"), Some(&Value::Int(n)));
+    }
+    assert!(cuts.load(Ordering::Relaxed) > 3, "it was cut {} times", cuts.load(Ordering::Relaxed));
+}
+
+#[tokio::test]
+async fn the_socket_needs_no_token() {
+    let world = World::new().await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("socket");
+    let listener = UnixListener::bind(&path).expect("a socket");
+    let peer = Peer { local: Some(Caller::local("root")), ..Peer::default() };
+    let router = world.router.clone().layer(Extension(peer));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let client = Client::unix(&path);
+    assert_eq!(client.session().await.expect("known").user, "root");
+    let page = client.targets(&TargetFilter { limit: Some(3), ..TargetFilter::default() }).await.expect("listed");
+    assert_eq!((page.targets.len(), page.next.as_deref()), (3, Some("web-1")));
+    assert_eq!(client.target("web-1").await.expect("known").host, "127.0.0.1");
+    let ran = client.runner(&Local { function: "jobs.active".into(), ..Local::default() }).await.expect("done");
+    assert!(ran.success);
+    client.reload().await.expect("done");
+    client.stats().await.expect("told");
+    let missing = Client::unix(directory.path().join("other")).info().await;
+    assert!(matches!(missing, Err(Error::Connect { .. })), "{missing:?}");
+}
+
+#[tokio::test]
+async fn refusals_keep_their_words() {
+    let world = World::new().await;
+    let address = serve(&world).await;
+    let client = Client::http(&format!("http://{address}"), Tls::Loopback).expect("it is an address");
+    let error = client.info().await.expect_err("nobody is logged in");
+    assert_eq!(error.kind(), Some(Kind::Unauthenticated));
+    assert!(error.hint().is_some_and(|hint| hint.contains("/v1/sessions")), "{error:?}");
+    client.login("bob", &Secret::new("x".into()), Some("sharedsecret")).await.expect("logged in");
+    let run = Run { function: "cmd.run".into(), target: "*".into(), ..Run::default() };
+    assert_eq!(client.start(&run).await.expect_err("bob may not").kind(), Some(Kind::Forbidden));
+    client.logout().await.expect("gone");
+    assert_eq!(client.session().await.expect_err("gone").kind(), Some(Kind::Unauthenticated));
+}

@@ -1,0 +1,7 @@
+//! The API as its users see it: a desk over a store in memory, targets that answer without being there.
+
+mod client;
+mod doors;
+mod jobs;
+mod paper;
+mod world;

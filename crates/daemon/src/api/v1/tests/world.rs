@@ -1,0 +1,212 @@
+//! [`World`]: all of a daemon but its sockets; every answer is held against the document.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use rocksalt_backends::files;
+use rocksalt_backends::pillar::{self, External};
+use rocksalt_backends::store;
+use rocksalt_connect::links::{Line, Links, Progress};
+use rocksalt_controller::facts::Facts;
+use rocksalt_controller::ledger::{self, Ledger};
+use rocksalt_controller::peer::Rules;
+use rocksalt_controller::pillar::{Compiler, Pillar};
+use rocksalt_controller::runs::Runs;
+use rocksalt_controller::Controller;
+use rocksalt_core::link::{Extent, Failure, Info, Stage};
+use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::target::Nodegroups;
+use rocksalt_core::{Call, Map, Return, Secret, Value, yaml};
+use serde_json::Value as Json;
+use tower::ServiceExt;
+
+use crate::access::Access;
+use crate::api::v1::{ENDPOINTS, document, schema};
+use crate::api::{self, Api, Peer};
+use crate::audit::Audit;
+use crate::auth::{self, Auth, Credentials};
+use crate::desk::{Desk, Loaded};
+
+const CONFIG: &str = "
+sharedsecret: x
+external_auth:
+  sharedsecret:
+    admin: ['.*', '@runner', '@wheel', '@jobs']
+    bob: ['test.*']
+";
+
+pub struct World {
+    pub router: Router,
+    pub admin: String,
+    pub bob: String,
+}
+
+impl World {
+    pub async fn new() -> World {
+        let Ok(Value::Map(config)) = yaml::parse(CONFIG) else { unreachable!("it is a map") };
+        let store = store::open("memory", &store::Settings::default()).await.expect("a store in memory");
+        let settings = ledger::Settings {
+            now: || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_micros() as u64),
+            owner: "here".into(),
+            keep_jobs_seconds: 1000,
+            keep_events_seconds: 1000,
+            largest_return: 1 << 20,
+        };
+        let ledger = Ledger::open(Arc::clone(&store), settings).await.expect("a ledger");
+        let known = auth::Settings::read(&config, Path::new("."), Path::new("users")).expect("settings");
+        let auth = Auth::open(Arc::clone(&store), Arc::new(known), Audit::default());
+        let load = move || -> futures_util::future::BoxFuture<'static, Result<Loaded, String>> {
+            let access = Access::read(&config, &Nodegroups::new());
+            Box::pin(async move { Ok(Loaded::new(Arc::new(controller()), access?)) })
+        };
+        let desk = Desk::new(Box::new(load), Arc::new(Runs::new(Arc::new(ledger))), auth, Audit::default());
+        let desk = Arc::new(desk.await.expect("a desk"));
+        let mut tokens = Vec::new();
+        for user in ["admin", "bob"] {
+            let credentials = Credentials {
+                user: user.into(),
+                password: Secret::new("x".into()),
+                eauth: "sharedsecret".into(),
+                token_expire: None,
+            };
+            tokens.push(desk.auth.login(credentials, None).await.expect("logged in").token.reveal().clone());
+        }
+        let api = Arc::new(Api { desk, settings: api::Settings::default() });
+        let [admin, bob] = <[String; 2]>::try_from(tokens).expect("two of them");
+        World { router: api::router(api), admin, bob }
+    }
+
+    /// Asks as the admin.
+    pub async fn ask(&self, method: &str, path: &str, body: Option<Json>) -> Answered {
+        self.send(method, path, &[("authorization", &format!("Bearer {}", self.admin))], body).await
+    }
+
+    pub async fn get(&self, path: &str) -> Answered {
+        self.ask("GET", path, None).await
+    }
+
+    pub async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<Json>) -> Answered {
+        let mut request = Request::builder().method(method).uri(format!("/v1{path}")).extension(Peer::default());
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let typed = headers.iter().any(|(name, _)| *name == "content-type");
+        if body.is_some() && !typed {
+            request = request.header("content-type", "application/json");
+        }
+        let body = body.map_or(Body::empty(), |body| Body::from(body.to_string()));
+        let request = request.body(body).expect("a request");
+        let response = self.router.clone().oneshot(request).await.expect("it never fails");
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.expect("a body").to_bytes();
+        let json = serde_json::from_slice(&bytes).unwrap_or(Json::Null);
+        let answered = Answered { status: parts.status, headers: parts.headers, json };
+        answered.check(method, path);
+        answered
+    }
+}
+
+#[derive(Debug)]
+pub struct Answered {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub json: Json,
+}
+
+impl Answered {
+    pub fn text(&self, pointer: &str) -> &str {
+        self.json.pointer(pointer).and_then(Json::as_str).unwrap_or_default()
+    }
+
+    #[track_caller]
+    pub fn is(&self, status: u16) -> &Answered {
+        assert_eq!(self.status.as_u16(), status, "{}", self.json);
+        self
+    }
+
+    /// What is answered is what the document says.
+    #[track_caller]
+    fn check(&self, method: &str, path: &str) {
+        let path = path.split('?').next().unwrap_or_default();
+        let fits = |pattern: &str| {
+            let (pattern, path): (Vec<&str>, Vec<&str>) = (pattern.split('/').collect(), path.split('/').collect());
+            pattern.len() == path.len()
+                && pattern.iter().zip(&path).all(|(part, given)| part.starts_with('{') || part == given)
+        };
+        let wanted = method.parse::<Method>().expect("a method");
+        let Some(endpoint) = ENDPOINTS.iter().find(|one| one.method == wanted && fits(one.path)) else { return };
+        let operation = &document()["paths"][format!("/v1{}", endpoint.path)][method.to_lowercase()];
+        let response = &operation["responses"][self.status.as_str()];
+        assert!(response.is_object(), "{method} {path}: {} is not in the document", self.status);
+        if let Some(described) = response.pointer("/content/application~1json/schema") {
+            let mut data = self.json.clone();
+            let fits = schema::check(document(), described, &mut data, "");
+            assert_eq!(fits, Ok(()), "{method} {path}: {}", self.json);
+        }
+    }
+}
+
+/// Ten targets; `web-9` fails, `gone` can't be reached.
+fn controller() -> Controller {
+    let mut entries: Vec<Entry> = (0..10).map(|n| Entry::new(format!("web-{n}"), "127.0.0.1")).collect();
+    entries.push(Entry::new("gone", "127.0.0.1"));
+    let links: Arc<dyn Links> = Arc::new(Nobody);
+    let tree = || files::open("roots", &Map::new()).expect("an empty tree").into();
+    Controller {
+        roster: Roster { entries, nodegroups: Vec::new() },
+        nodegroups: Nodegroups::new(),
+        links: Arc::clone(&links),
+        files: tree(),
+        options: Map::new(),
+        pillar: Pillar {
+            files: tree(),
+            external: Arc::new(External::new(&Value::Null, &pillar::Settings::default())),
+            compiler: Arc::new(Compiler { links, options: Map::new() }),
+        },
+        facts: Facts { directory: "no-such-directory".into(), fresh: Duration::from_secs(1) },
+        peer: Rules::parse(&Map::new()).expect("no rules"),
+        receive: None,
+        extent: |_| Extent::Whole,
+        own: answer,
+        user: "somebody".into(),
+    }
+}
+
+fn answer(call: &Call) -> Option<Return> {
+    if call.target == "gone" {
+        return None;
+    }
+    let value = match call.function.as_str() {
+        "test.ping" => Value::Bool(true),
+        "test.arg" => Value::List(call.args.clone()),
+        _ => return None,
+    };
+    Some(Return { value, retcode: i32::from(call.target == "web-9"), problem: None })
+}
+
+struct Nobody;
+
+#[async_trait]
+impl Links for Nobody {
+    async fn open(&self, _: &Entry, _: Extent, _: bool, _: Option<&Progress>) -> Result<Arc<dyn Line>, Failure> {
+        Err(Failure::new(Stage::Connect, "nobody is there").hint("start it"))
+    }
+
+    async fn beside(&self, _: &Entry) -> Option<Arc<dyn Line>> {
+        None
+    }
+
+    async fn list(&self) -> Result<Vec<Info>, Failure> {
+        Ok(Vec::new())
+    }
+
+    async fn close(&self, _: &[String], _: bool) -> Result<usize, Failure> {
+        Ok(0)
+    }
+}

@@ -1,0 +1,257 @@
+//! Salt's `auth.ldap.*`, checked at the start.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use ldap3::Scope;
+use rocksalt_core::{Secret, Value};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+
+use super::super::Setup;
+
+pub struct Settings {
+    /// `ldap://host:port` or `ldaps://host:port`.
+    pub url: String,
+    pub starttls: bool,
+    /// Whose certificates count; those of the system without it.
+    pub tls: Option<Arc<ClientConfig>>,
+    pub base: String,
+    pub scope: Scope,
+    /// Who searches; may hold the user's name, and is then the user himself.
+    pub bind_dn: Option<String>,
+    pub bind_password: Option<Secret<String>>,
+    /// Finds the user, with his name in it.
+    pub filter: Option<String>,
+    pub anonymous: bool,
+    pub account_attribute: String,
+    pub group_attribute: String,
+    pub group_unit: String,
+    pub group_class: String,
+    pub person_type: String,
+    pub directory: Directory,
+}
+
+/// How a directory knows who is in which group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Directory {
+    Plain,
+    Active,
+    FreeIpa { base: String, filter: String },
+}
+
+impl Settings {
+    pub fn read(setup: &Setup<'_>) -> Result<Settings, String> {
+        let text = |key: &str| setup.text(&format!("auth.ldap.{key}")).filter(|text| !text.is_empty());
+        let flag = |key: &str| setup.flag(&format!("auth.ldap.{key}"));
+        if flag("no_verify")? {
+            return Err("`auth.ldap.no_verify`: the server's certificate is always checked; name the authority that \
+                        signed it in `auth.ldap.ca_file`"
+                .into());
+        }
+        if flag("auth_by_group_membership_only")? {
+            return Err("`auth.ldap.auth_by_group_membership_only` would let people in without a password".into());
+        }
+        let (starttls, tls) = (flag("starttls")?, flag("tls")?);
+        if starttls && tls {
+            return Err("`auth.ldap.starttls` and `auth.ldap.tls`: only one of them".into());
+        }
+        let url = match text("uri") {
+            Some(uri) => uri,
+            None => {
+                let scheme = if tls { "ldaps" } else { "ldap" };
+                let port = text("port").unwrap_or_else(|| if tls { "636".into() } else { "389".into() });
+                format!("{scheme}://{}:{port}", text("server").unwrap_or_else(|| "localhost".into()))
+            }
+        };
+        let host = host(&url)?;
+        let encrypted = starttls || url.starts_with("ldaps://");
+        if !encrypted && !here(&host) && !flag("plaintext")? {
+            return Err(format!(
+                "passwords would go to {host} for everybody to read: set `auth.ldap.starttls` or `auth.ldap.tls` \
+                 (or `auth.ldap.plaintext: true` if that is meant)"
+            ));
+        }
+        let bind_dn = text("binddn");
+        let filter = text("filter");
+        let anonymous = flag("anonymous")?;
+        let himself = bind_dn.as_deref().is_some_and(has_name);
+        let bind_password = text("bindpw").map(Secret::new);
+        if bind_dn.is_none() && !anonymous {
+            return Err("`auth.ldap.binddn` is missing (or `auth.ldap.anonymous: true`)".into());
+        }
+        if !himself && bind_dn.is_some() && bind_password.is_none() {
+            return Err("`auth.ldap.bindpw` is missing: who searches needs a password".into());
+        }
+        let searches = anonymous || (bind_dn.is_some() && bind_password.is_some());
+        if searches && !filter.as_deref().is_some_and(has_name) {
+            return Err("`auth.ldap.filter` is missing, or has no {{ username }} in it".into());
+        }
+        let directory = match (flag("activedirectory")?, flag("freeipa")?) {
+            (true, true) => return Err("`auth.ldap.activedirectory` and `auth.ldap.freeipa`: only one of them".into()),
+            (true, false) => Directory::Active,
+            (false, true) => Directory::FreeIpa {
+                base: text("group_basedn").ok_or("`auth.ldap.group_basedn` is missing")?,
+                filter: text("group_filter").ok_or("`auth.ldap.group_filter` is missing")?,
+            },
+            (false, false) => Directory::Plain,
+        };
+        let or = |key: &str, default: &str| text(key).unwrap_or_else(|| default.to_owned());
+        let group_unit = match setup.config.get("auth.ldap.groupou") {
+            // Empty or false: the groups are anywhere below the base.
+            Some(Value::Null | Value::Bool(false)) => String::new(),
+            Some(other) => other.to_string(),
+            None => "Groups".into(),
+        };
+        let settings = Settings {
+            url,
+            starttls,
+            tls: text("ca_file").map(|file| authority(setup, &file)).transpose()?,
+            base: or("basedn", ""),
+            scope: scope(text("scope").as_deref())?,
+            bind_dn,
+            bind_password,
+            filter,
+            anonymous,
+            account_attribute: or("accountattributename", "memberUid"),
+            group_attribute: or("groupattribute", "memberOf"),
+            group_unit,
+            group_class: or("groupclass", "posixGroup"),
+            person_type: or("persontype", "person"),
+            directory,
+        };
+        Ok(settings)
+    }
+}
+
+/// Puts a name in the place of `{{ username }}`. This is all of Jinja that is meant here: a name is no template.
+pub fn with_name(template: &str, name: &str) -> String {
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some((before, behind)) = rest.split_once("{{") {
+        match behind.split_once("}}") {
+            Some((inside, after)) if inside.trim() == "username" => {
+                out.push_str(before);
+                out.push_str(name);
+                rest = after;
+            }
+            _ => {
+                out.push_str(before);
+                out.push_str("{{");
+                rest = behind;
+            }
+        }
+    }
+    out + rest
+}
+
+pub fn has_name(template: &str) -> bool {
+    with_name(template, "") != template
+}
+
+fn host(url: &str) -> Result<String, String> {
+    let fault = || format!("'{url}' is no address of a directory: ldap://host[:port] or ldaps://host[:port]");
+    let rest = url.strip_prefix("ldap://").or_else(|| url.strip_prefix("ldaps://")).ok_or_else(fault)?;
+    let authority = rest.trim_end_matches('/');
+    let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((six, port)) => (six.to_owned(), port.strip_prefix(':')),
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host.to_owned(), Some(port)),
+            None => (authority.to_owned(), None),
+        },
+    };
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-._:".contains(c);
+    let sound = !host.is_empty() && host.chars().all(plain) && port.is_none_or(|port| port.parse::<u16>().is_ok());
+    sound.then_some(host).ok_or_else(fault)
+}
+
+fn here(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn scope(text: Option<&str>) -> Result<Scope, String> {
+    match text {
+        None | Some("2" | "subtree") => Ok(Scope::Subtree),
+        Some("1" | "onelevel") => Ok(Scope::OneLevel),
+        Some("0" | "base") => Ok(Scope::Base),
+        Some(other) => Err(format!("`auth.ldap.scope` is 0, 1 or 2, not {other}")),
+    }
+}
+
+fn authority(setup: &Setup<'_>, file: &str) -> Result<Arc<ClientConfig>, String> {
+    let path = setup.directory.join(file);
+    let fault = |why: String| format!("`auth.ldap.ca_file`: {}: {why}", path.display());
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(&path).map_err(|error| fault(error.to_string()))? {
+        let certificate = certificate.map_err(|error| fault(error.to_string()))?;
+        roots.add(certificate).map_err(|error| fault(error.to_string()))?;
+    }
+    if roots.is_empty() {
+        return Err(fault("there is no certificate in it".into()));
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let builder = builder.map_err(|error| fault(error.to_string()))?;
+    Ok(Arc::new(builder.with_root_certificates(roots).with_no_client_auth()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use rocksalt_core::{Map, yaml};
+
+    use super::*;
+    use crate::auth::passwords::Passwords;
+
+    fn read(config: &str) -> Result<Settings, String> {
+        let Ok(Value::Map(config)) = yaml::parse(config) else { panic!("a map") };
+        let (none, passwords) = (Map::new(), Passwords::default());
+        let at = Path::new("/");
+        Settings::read(&Setup { config: &config, block: &none, directory: at, users: at, passwords: &passwords })
+    }
+
+    #[test]
+    fn salts_own_examples_are_read() {
+        let settings = read(
+            "{auth.ldap.server: localhost, auth.ldap.port: 389, auth.ldap.tls: false, auth.ldap.scope: 2, \
+             auth.ldap.basedn: 'dc=example,dc=com', auth.ldap.binddn: 'cn=admin,dc=example,dc=com', \
+             auth.ldap.bindpw: secret, auth.ldap.filter: 'uid={{ username }}'}",
+        );
+        let settings = settings.unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!(settings.url, "ldap://localhost:389");
+        assert_eq!(settings.group_unit, "Groups");
+        let direct = read("{auth.ldap.uri: 'ldaps://[2001:db8::1]:636', auth.ldap.binddn: 'uid={{username}},dc=x'}");
+        assert!(direct.is_ok_and(|settings| settings.filter.is_none()));
+    }
+
+    #[test]
+    fn what_is_unsafe_or_makes_no_sense_is_refused() {
+        let bind = "auth.ldap.binddn: cn=a, auth.ldap.bindpw: b, auth.ldap.filter: 'uid={{ username }}'";
+        let cases = [
+            ("{}".to_owned(), "binddn"),
+            (format!("{{{bind}, auth.ldap.no_verify: true}}"), "ca_file"),
+            (format!("{{{bind}, auth.ldap.server: ldap.example.com}}"), "starttls"),
+            (format!("{{{bind}, auth.ldap.starttls: true, auth.ldap.tls: true}}"), "only one"),
+            (format!("{{{bind}, auth.ldap.uri: 'http://x'}}"), "no address"),
+            (format!("{{{bind}, auth.ldap.uri: 'ldap://'}}"), "no address"),
+            (format!("{{{bind}, auth.ldap.uri: 'ldap://a b'}}"), "no address"),
+            (format!("{{{bind}, auth.ldap.auth_by_group_membership_only: true}}"), "without a password"),
+            ("{auth.ldap.binddn: cn=a}".into(), "bindpw"),
+            ("{auth.ldap.binddn: cn=a, auth.ldap.bindpw: b, auth.ldap.filter: uid=x}".into(), "filter"),
+            ("{auth.ldap.anonymous: true}".into(), "filter"),
+            (format!("{{{bind}, auth.ldap.ca_file: nowhere.pem}}"), "nowhere.pem"),
+        ];
+        for (config, text) in cases {
+            let why = read(&config).err().unwrap_or_else(|| panic!("it is taken: {config}"));
+            assert!(why.contains(text), "{config}: {why}");
+        }
+    }
+
+    #[test]
+    fn only_the_name_is_put_in() {
+        assert_eq!(with_name("uid={{ username }},{{x}}", "a{{username}}"), "uid=a{{username}},{{x}}");
+        assert!(has_name("{{username}}") && !has_name("{{ user }}") && !has_name("}}{{"));
+    }
+}

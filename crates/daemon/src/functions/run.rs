@@ -1,0 +1,190 @@
+//! [`run`]: a function of the controller from its request to its result, with its record and its events.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rocksalt_controller::ledger::NewJob;
+use rocksalt_controller::own_events;
+use rocksalt_core::call::Return;
+use rocksalt_core::masking;
+use rocksalt_core::record::{JobRecord, JobState, Kept};
+use rocksalt_core::request::Local;
+use rocksalt_core::{Event, JobId, Map, Value};
+
+use super::{Context, Entry, Failure, House, Mark};
+use crate::desk::{Caller, Desk, Kind, Ran, Refusal};
+
+/// Runs a function; one that fails has a result that says so.
+pub async fn run(house: House, desk: &Arc<Desk>, caller: &Caller, local: Local) -> Result<Ran, Refusal> {
+    let entry = house.get(&local.function)?;
+    let context = Context { desk: Arc::clone(desk), loaded: desk.loaded(), caller: caller.clone() };
+    let function = format!("{}.{}", house.kind, local.function);
+    let (shown_args, shown_kwargs) = masking::mask(&function, &local.args, &local.kwargs);
+    let call = Asked { entry, function, shown_args, shown_kwargs, local, context };
+    if call.local.background {
+        return call.in_background().await;
+    }
+    match entry.mark {
+        Mark::Kept => call.kept().await,
+        Mark::Looks | Mark::Private => call.told().await,
+    }
+}
+
+/// A call that was found and allowed.
+struct Asked {
+    entry: &'static Entry,
+    /// With its kind before it.
+    function: String,
+    /// What may be seen of its arguments.
+    shown_args: Vec<Value>,
+    shown_kwargs: Map,
+    local: Local,
+    context: Context,
+}
+
+impl Asked {
+    /// No record; those who listen now hear of it.
+    async fn told(self) -> Result<Ran, Refusal> {
+        let job = unused_id();
+        let ran = self.ran(job);
+        let (ledger, entry) = (Arc::clone(self.context.desk.ledger()), self.entry);
+        ledger.tell(Event { tag: format!("{}/new", ran.tag), data: payload(&ran) });
+        let ran = finished(ran, entry.call(self.local.args, self.local.kwargs, self.context).await)?;
+        ledger.tell(Event { tag: format!("{}/ret", ran.tag), data: outcome(&ran, entry.mark) });
+        Ok(ran)
+    }
+
+    /// A job like others, on one target: this controller.
+    async fn kept(self) -> Result<Ran, Refusal> {
+        let (ran, record) = self.begin().await?;
+        // A task of its own: whoever waits may go away, and yet it must come to its end.
+        let work = tokio::spawn(self.work(ran, record));
+        work.await.map_err(|_| Refusal::new(Kind::Unavailable, "the function broke off"))?
+    }
+
+    async fn in_background(self) -> Result<Ran, Refusal> {
+        let (ran, record) = self.begin().await?;
+        tokio::spawn(self.work(ran.clone(), record));
+        Ok(ran)
+    }
+
+    async fn begin(&self) -> Result<(Ran, JobRecord), Refusal> {
+        let id = self.context.loaded.id();
+        let new = NewJob {
+            function: self.function.clone(),
+            args: self.shown_args.clone(),
+            kwargs: self.shown_kwargs.clone(),
+            target: id.clone(),
+            target_kind: "list".into(),
+            targets: vec![id],
+            user: self.context.caller.user.clone(),
+            ..NewJob::default()
+        };
+        let begun = self.context.desk.ledger().begin(new, JobState::Running).await?;
+        let record = begun.ok_or_else(|| Refusal::new(Kind::Unavailable, "no job id was free"))?;
+        Ok((self.ran(record.id), record))
+    }
+
+    async fn work(self, ran: Ran, mut record: JobRecord) -> Result<Ran, Refusal> {
+        let (ledger, entry) = (Arc::clone(self.context.desk.ledger()), self.entry);
+        let ended = finished(ran.clone(), entry.call(self.local.args, self.local.kwargs, self.context).await);
+        let shown = match &ended {
+            Ok(ran) => outcome(ran, entry.mark),
+            // It has to end for those who look it up, too.
+            Err(refusal) => {
+                let text = Some(Value::from(refusal.text.as_str()));
+                outcome(&Ran { result: text, success: false, stamp: now(), ..ran }, Mark::Kept)
+            }
+        };
+        let success = ended.as_ref().is_ok_and(|ran| ran.success);
+        let target = record.target.clone();
+        let kept = Kept::Returned(Return { value: shown.into(), retcode: i32::from(!success), problem: None });
+        ledger.returned(&record, &target, kept).await?;
+        ledger.set_state(&mut record, JobState::Done, Vec::new()).await?;
+        ended
+    }
+
+    fn ran(&self, job: JobId) -> Ran {
+        Ran {
+            tag: own_events::tag(&self.function, job).unwrap_or_default(),
+            job,
+            function: self.function.clone(),
+            user: self.context.caller.user.clone(),
+            arguments: own_events::arguments(&self.shown_args, &self.shown_kwargs),
+            result: None,
+            success: true,
+            stamp: now(),
+        }
+    }
+}
+
+fn finished(mut ran: Ran, result: Result<Value, Failure>) -> Result<Ran, Refusal> {
+    match result {
+        Ok(value) => ran.result = Some(value),
+        Err(Failure::Said(text)) => {
+            ran.result = Some(text.into());
+            ran.success = false;
+        }
+        Err(Failure::Refused(refusal)) => return Err(refusal),
+    }
+    ran.stamp = now();
+    Ok(ran)
+}
+
+/// What Salt's events say of a call.
+pub fn payload(ran: &Ran) -> Map {
+    let mut data = Map::with_capacity(7);
+    data.insert("fun", ran.function.as_str());
+    data.insert("jid", ran.job.as_str());
+    if ran.function.starts_with("wheel.") {
+        data.insert("tag", ran.tag.as_str());
+    }
+    data.insert("user", ran.user.as_str());
+    data.insert("fun_args", ran.arguments.clone());
+    data
+}
+
+/// The same with the result, as it is kept and told.
+fn outcome(ran: &Ran, mark: Mark) -> Map {
+    let mut data = payload(ran);
+    data.insert("_stamp", stamp(ran.stamp));
+    data.insert(
+        "return",
+        match mark {
+            Mark::Private if ran.success => "this result is only for whoever asks and waits for it".into(),
+            _ => ran.result.clone().unwrap_or_default(),
+        },
+    );
+    data.insert("success", ran.success);
+    data
+}
+
+/// Salt's `_stamp`: UTC, to the microsecond, without a zone.
+pub fn stamp(micros: u64) -> String {
+    let id = JobId::at(micros);
+    let text = id.as_str();
+    format!(
+        "{}-{}-{}T{}:{}:{}.{}",
+        &text[..4],
+        &text[4..6],
+        &text[6..8],
+        &text[8..10],
+        &text[10..12],
+        &text[12..14],
+        &text[14..]
+    )
+}
+
+/// Microseconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_micros() as u64)
+}
+
+/// The id of a job of which no record is made: no two alike.
+fn unused_id() -> JobId {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let now = now();
+    let before = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(now.max(last + 1)));
+    JobId::at(now.max(before.unwrap_or(0) + 1))
+}

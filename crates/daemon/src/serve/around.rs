@@ -1,0 +1,88 @@
+//! What every request gets, whatever it asks: a line in the log, its place in the metrics, an end when the daemon stops.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use futures_util::StreamExt;
+
+use super::{Shared, intake};
+use crate::api::Peer;
+use crate::desk::Asking;
+
+/// Names a request in the log, to whoever asked and to whoever answers.
+#[derive(Clone, Debug)]
+pub struct RequestId(pub String);
+
+impl RequestId {
+    fn new() -> RequestId {
+        static START: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(std::process::id()));
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        RequestId(format!("{:08x}-{:x}", *START as u32, COUNT.fetch_add(1, Ordering::Relaxed)))
+    }
+}
+
+/// What never ends by itself.
+const STREAMS: [&str; 4] = ["text/event-stream", "application/cbor-seq", "application/x-ndjson", "application/jsonl"];
+
+pub fn every(router: Router, shared: &Arc<Shared>) -> Router {
+    router.layer(middleware::from_fn_with_state(Arc::clone(shared), around))
+}
+
+async fn around(State(shared): State<Arc<Shared>>, mut request: Request, next: Next) -> Response {
+    let begun = Instant::now();
+    let id = RequestId::new();
+    request.extensions_mut().insert(id.clone());
+    let method = request.method().clone();
+    // The pattern, never the path: that may hold a token.
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let route = route.as_ref().map_or("-", MatchedPath::as_str);
+    let from = request.extensions().get::<Peer>().and_then(|peer| peer.address);
+    let asking = Asking::default();
+    let mut response = match intake::limited(request, shared.desk.loaded().doors.max_request_body_size) {
+        Ok(request) => asking.around(next.run(request)).await,
+        Err(refused) => refused,
+    };
+    if let Ok(value) = HeaderValue::from_str(&id.0) {
+        response.headers_mut().insert("x-request-id", value);
+    }
+    let (status, time) = (response.status().as_u16(), begun.elapsed());
+    shared.metrics.answered(&method, route, status, time);
+    let id = id.0.as_str();
+    let user = asking.user().unwrap_or_default();
+    let from = from.map(|from| from.to_string()).unwrap_or_else(|| "local".into());
+    let ms = time.as_secs_f64() * 1000.0;
+    match route {
+        "/healthz" | "/metrics" => tracing::debug!(%method, route, status, ms, user, from, id, "request"),
+        _ => tracing::info!(%method, route, status, ms, user, from, id, "request"),
+    }
+    until_stopped(&shared, response)
+}
+
+/// Streams end when the daemon stops; whoever reads one comes back with the id of the last event.
+fn until_stopped(shared: &Arc<Shared>, response: Response) -> Response {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if !STREAMS.iter().any(|stream| kind.starts_with(stream)) {
+        return response;
+    }
+    let mut stopping = shared.stopping.subscribe();
+    let listener = shared.metrics.listening();
+    response.map(|body| {
+        let stopped = async move {
+            let _ = stopping.wait_for(|stopping| *stopping).await;
+        };
+        let stream = body.into_data_stream().take_until(Box::pin(stopped));
+        Body::from_stream(stream.inspect(move |_| {
+            // Counted as long as the stream lives.
+            let _ = &listener;
+        }))
+    })
+}

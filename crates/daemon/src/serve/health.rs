@@ -1,0 +1,66 @@
+//! `/healthz` and `/metrics`: for those who watch over the daemon.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Extension, State};
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use rocksalt_core::request::Request;
+use serde_json::json;
+
+use super::Shared;
+use crate::api::Peer;
+use crate::desk::{Answer, Caller};
+
+/// A store that needs longer is not there.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+pub fn router(shared: Arc<Shared>) -> Router {
+    Router::new().route("/healthz", get(health)).route("/metrics", get(metrics)).with_state(shared)
+}
+
+/// Fine only if the store answers. Who has logged in gets more.
+async fn health(State(shared): State<Arc<Shared>>, Extension(peer): Extension<Peer>, headers: HeaderMap) -> Response {
+    let fine = shared.is_healthy().await;
+    let status = if fine { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let mut body = json!({ "status": if fine { "ok" } else { "the store does not answer" } });
+    if let Some(caller) = shared.caller(&peer, &headers).await
+        && let Ok(Answer::Value(stats)) = shared.desk.answer(&caller, Request::Stats).await
+    {
+        body["details"] = rocksalt_core::json::to_json(&stats);
+    }
+    (status, [(CACHE_CONTROL, "no-store")], Json(body)).into_response()
+}
+
+async fn metrics(State(shared): State<Arc<Shared>>, Extension(peer): Extension<Peer>, headers: HeaderMap) -> Response {
+    let near = peer.address.is_none_or(|address| address.is_loopback());
+    let open = near && !shared.settings.metrics_auth;
+    if !open && shared.caller(&peer, &headers).await.is_none() {
+        return (StatusCode::UNAUTHORIZED, "log in first").into_response();
+    }
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    let text = shared.metrics.text(&shared.desk).await;
+    ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-store")], text).into_response()
+}
+
+impl Shared {
+    pub(super) async fn is_healthy(&self) -> bool {
+        let asking = self.desk.ledger().store().get("health");
+        matches!(tokio::time::timeout(PATIENCE, asking).await, Ok(Ok(_)))
+    }
+
+    /// Who asks, if they have proved it.
+    async fn caller(&self, peer: &Peer, headers: &HeaderMap) -> Option<Caller> {
+        if let Some(local) = &peer.local {
+            return Some(local.clone());
+        }
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let bearer = text(AUTHORIZATION.as_str()).and_then(|value| value.strip_prefix("Bearer "));
+        let token = text("x-auth-token").or(bearer)?;
+        self.desk.auth.token(token, peer.address).await.ok()
+    }
+}

@@ -1,0 +1,211 @@
+//! [`Metrics`]: counters in Prometheus' text format. Labels have few values: nothing that a client writes becomes one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::http::Method;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+use rocksalt_core::record::JobState;
+use rocksalt_core::request::JobFilter;
+
+use crate::desk::Desk;
+
+pub struct Metrics {
+    registry: Registry,
+    requests: Family<Answered, Counter>,
+    durations: Family<Route, Histogram>,
+    commits: Histogram,
+    failed_commits: Counter,
+    connections: Gauge,
+    listeners: Gauge,
+    returns: Family<Success, Counter>,
+    sampled: Sampled,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Answered {
+    method: &'static str,
+    route: String,
+    status: u16,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Route {
+    route: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct State {
+    state: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Success {
+    success: &'static str,
+}
+
+/// What is looked at when somebody asks.
+#[derive(Default)]
+struct Sampled {
+    jobs_running: Gauge,
+    jobs: Counter,
+    kept: Family<State, Gauge>,
+    refused: Counter,
+    runners: Counter,
+    events: Counter,
+    links: Gauge,
+    targets: Family<State, Gauge>,
+    started: Gauge<f64, AtomicU64>,
+    memory: Gauge,
+    descriptors: Gauge,
+}
+
+fn histogram() -> Histogram {
+    Histogram::new([0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0])
+}
+
+impl Metrics {
+    pub fn new() -> Metrics {
+        let mut registry = Registry::with_prefix("rocksalt");
+        let requests = Family::default();
+        let durations = Family::new_with_constructor(histogram as fn() -> Histogram);
+        let (commits, failed_commits) = (histogram(), Counter::default());
+        let (connections, listeners) = (Gauge::default(), Gauge::default());
+        let returns = Family::default();
+        let sampled = Sampled::default();
+        registry.register("returns", "Results of targets", returns.clone());
+        registry.register("jobs_kept", "Jobs in the store, by how they stand", sampled.kept.clone());
+        registry.register("http_requests", "Requests by route and status", requests.clone());
+        registry.register_with_unit(
+            "http_request_duration",
+            "Until the answer began",
+            Unit::Seconds,
+            durations.clone(),
+        );
+        registry.register("http_connections", "Connections that are open", connections.clone());
+        registry.register("event_listeners", "Streams of events that are open", listeners.clone());
+        registry.register_with_unit("store_commit_duration", "Commits to the store", Unit::Seconds, commits.clone());
+        registry.register("store_commit_failures", "Commits that failed", failed_commits.clone());
+        registry.register("jobs_running", "Jobs that run now", sampled.jobs_running.clone());
+        registry.register("jobs", "Jobs that were asked for", sampled.jobs.clone());
+        registry.register("requests_refused", "Requests that were not allowed", sampled.refused.clone());
+        registry.register("runner_calls", "Functions of the controller itself", sampled.runners.clone());
+        registry.register("events", "Events in the log, since it began", sampled.events.clone());
+        registry.register("links", "Connections to targets that are up", sampled.links.clone());
+        registry.register("targets", "Targets of the roster", sampled.targets.clone());
+        registry.register_with_unit("start_time", "Since 1970", Unit::Seconds, sampled.started.clone());
+        registry.register_with_unit("process_resident_memory", "Memory in use", Unit::Bytes, sampled.memory.clone());
+        registry.register("process_open_fds", "File descriptors in use", sampled.descriptors.clone());
+        Metrics { registry, requests, durations, commits, failed_commits, connections, listeners, returns, sampled }
+    }
+
+    pub fn answered(&self, method: &Method, route: &str, status: u16, time: Duration) {
+        let labels = Answered { method: known(method), route: route.to_owned(), status };
+        self.requests.get_or_create(&labels).inc();
+        self.durations.get_or_create(&Route { route: labels.route }).observe(time.as_secs_f64());
+    }
+
+    pub fn committed(&self, time: Duration, fine: bool) {
+        self.commits.observe(time.as_secs_f64());
+        if !fine {
+            self.failed_commits.inc();
+        }
+    }
+
+    pub fn returned(&self, success: bool) {
+        self.returns.get_or_create(&Success { success: if success { "true" } else { "false" } }).inc();
+    }
+
+    /// Counted until it is dropped.
+    pub fn connected(&self) -> One {
+        One::of(&self.connections)
+    }
+
+    pub fn listening(&self) -> One {
+        One::of(&self.listeners)
+    }
+
+    pub async fn text(&self, desk: &Arc<Desk>) -> String {
+        self.sample(desk).await;
+        let mut text = String::new();
+        // Into a text nothing can fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+
+    async fn sample(&self, desk: &Arc<Desk>) {
+        let (sampled, counts) = (&self.sampled, desk.stats.counts());
+        let follow = |counter: &Counter, now: u64| {
+            counter.inc_by(now.saturating_sub(counter.get()));
+        };
+        follow(&sampled.jobs, counts.jobs.load(Ordering::Relaxed));
+        follow(&sampled.refused, counts.refused.load(Ordering::Relaxed));
+        follow(&sampled.runners, counts.runners.load(Ordering::Relaxed) + counts.wheels.load(Ordering::Relaxed));
+        follow(&sampled.events, desk.ledger().last_event());
+        sampled.jobs_running.set(desk.runs.running().len() as i64);
+        let loaded = desk.loaded();
+        sampled.links.set(loaded.controller.links.list().await.map_or(0, |links| links.len() as i64));
+        let (up, down) = (desk.presence().up().len() as i64, desk.presence().down().len() as i64);
+        let all = loaded.controller.roster.entries.len() as i64;
+        for (state, count) in [("up", up), ("down", down), ("unknown", (all - up - down).max(0))] {
+            sampled.targets.get_or_create(&State { state }).set(count);
+        }
+        self.sample_jobs(desk).await;
+        sampled.started.set(desk.stats.started);
+        sampled.memory.set(memory().unwrap_or(0));
+        sampled.descriptors.set(std::fs::read_dir("/proc/self/fd").map_or(0, |all| all.count() as i64));
+    }
+}
+
+/// Of all jobs that are kept; the ledger has them in memory.
+const STATES: [JobState; 5] =
+    [JobState::Queued, JobState::Running, JobState::Done, JobState::Cancelled, JobState::Lost];
+
+impl Metrics {
+    async fn sample_jobs(&self, desk: &Arc<Desk>) {
+        let Ok(jobs) = desk.ledger().jobs(&JobFilter::default()).await else { return };
+        for state in STATES {
+            let count = jobs.iter().filter(|job| job.state == state).count() as i64;
+            self.sampled.kept.get_or_create(&State { state: state.name() }).set(count);
+        }
+    }
+}
+
+/// A method that we serve; what else a client writes is one and the same.
+fn known(method: &Method) -> &'static str {
+    ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"]
+        .into_iter()
+        .find(|name| *name == method.as_str())
+        .unwrap_or("other")
+}
+
+/// In bytes: the second number is in pages.
+fn memory() -> Option<i64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: i64 = text.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as i64)
+}
+
+/// One more, until it is dropped.
+pub struct One(Gauge);
+
+impl One {
+    fn of(gauge: &Gauge) -> One {
+        gauge.inc();
+        One(gauge.clone())
+    }
+}
+
+impl Drop for One {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}

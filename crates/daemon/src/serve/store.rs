@@ -1,0 +1,61 @@
+//! The store, with a clock beside it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use rocksalt_backends::store::{
+    self, Committed, Error, Lease, Listing, Pair, Range, Revision, Store, Transaction, Watch,
+};
+
+use super::metrics::Metrics;
+use super::{Error as Fault, Settings};
+
+pub async fn open(settings: &Settings, metrics: &Arc<Metrics>) -> Result<Arc<dyn Store>, Fault> {
+    let store = store::open(&settings.store, &settings.store_settings).await?;
+    Ok(Arc::new(Timed { store, metrics: Arc::clone(metrics) }))
+}
+
+/// Measures how long commits take.
+struct Timed {
+    store: Arc<dyn Store>,
+    metrics: Arc<Metrics>,
+}
+
+#[async_trait]
+impl Store for Timed {
+    fn limits(&self) -> rocksalt_backends::store::Limits {
+        self.store.limits()
+    }
+
+    async fn get(&self, key: &str) -> Result<Option<Pair>, Error> {
+        self.store.get(key).await
+    }
+
+    async fn range(&self, range: &Range) -> Result<Listing, Error> {
+        self.store.range(range).await
+    }
+
+    async fn commit(&self, transaction: Transaction) -> Result<Committed, Error> {
+        let begun = Instant::now();
+        let outcome = self.store.commit(transaction).await;
+        self.metrics.committed(begun.elapsed(), outcome.is_ok());
+        outcome
+    }
+
+    async fn lease(&self, time_to_live: Duration) -> Result<Lease, Error> {
+        self.store.lease(time_to_live).await
+    }
+
+    async fn watch(&self, prefix: &str, after: Revision) -> Result<Watch, Error> {
+        self.store.watch(prefix, after).await
+    }
+
+    async fn compact(&self, before: Revision) -> Result<(), Error> {
+        self.store.compact(before).await
+    }
+
+    fn limits(&self) -> rocksalt_backends::store::Limits {
+        self.store.limits()
+    }
+}

@@ -1,0 +1,154 @@
+//! Who may do what: the cases of `cases/*.yml`, most of them asked of real Salt as well (`record.py`).
+
+use std::path::Path;
+
+use rocksalt_core::request::{Local, Needs, Run};
+use rocksalt_core::target::Nodegroups;
+use rocksalt_core::{Map, Value, yaml};
+use rocksalt_daemon::access::{Access, Rights};
+use rocksalt_daemon::desk::{Caller, Kind};
+
+use crate::fixture::{self, map};
+
+fn texts(value: Option<&Value>) -> Vec<String> {
+    value.and_then(Value::as_list).unwrap_or_default().iter().map(ToString::to_string).collect()
+}
+
+fn text(ask: &Map, key: &str, default: &str) -> String {
+    match ask.get(key) {
+        Some(Value::List(items)) => items.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+        Some(value) => value.to_string(),
+        None => default.to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn rules_decide_as_the_cases_say() {
+    let directory = fixture::directory();
+    let controller = fixture::controller(directory.path());
+    let ledger = fixture::ledger(fixture::store().await).await;
+    let mut asked = 0;
+    for file in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rights/cases")).expect("cases") {
+        let path = file.expect("a file").path();
+        let cases = yaml::parse(&std::fs::read_to_string(&path).expect("it reads")).expect("YAML");
+        for case in cases.as_list().expect("a list").iter().map(|case| case.as_map().expect("a case")) {
+            let mut config = case.get("options").and_then(Value::as_map).cloned().unwrap_or_default();
+            let rules = case.get("rules").cloned().unwrap_or_default();
+            config.insert("external_auth", Map::from_iter([("file".into(), rules)]));
+            let access = Access::read(&config, &Nodegroups::new()).expect("rules");
+            for ask in case.get("asks").and_then(Value::as_list).expect("asks") {
+                let ask = ask.as_map().expect("an ask");
+                let name = format!("{}: {}: {}", path.display(), text(case, "what", ""), Value::Map(ask.clone()));
+                let caller = Caller {
+                    user: text(ask, "user", "fred"),
+                    eauth: "file".into(),
+                    rights: Rights::Listed { groups: texts(ask.get("groups")) },
+                    from: None,
+                };
+                let function = text(ask, "fun", "");
+                let args = ask.get("arg").and_then(Value::as_list).unwrap_or_default().to_vec();
+                let kwargs = ask.get("kwarg").and_then(Value::as_map).cloned().unwrap_or_default();
+                let target_kind = text(ask, "tgt_type", "glob");
+                let client = text(ask, "client", "local");
+                let local = Local { function: function.clone(), args: args.clone(), kwargs: kwargs.clone(), background: false };
+                let run = Run { function, args, kwargs, target: text(ask, "tgt", ""), target_kind, ..Run::default() };
+                let needs = match client.as_str() {
+                    "local" => Needs::Function(&run),
+                    "runner" => Needs::Runner(&local),
+                    "wheel" => Needs::Wheel(&local),
+                    other => panic!("{other}"),
+                };
+                let verdict = access.check(&caller, &needs, &controller, &ledger).await;
+                let expected = ask.get("allowed").and_then(Value::as_bool).expect("a verdict");
+                assert_eq!(verdict.is_ok(), expected, "{name}: {verdict:?}");
+                if let Err(refusal) = &verdict {
+                    assert_eq!(refusal.kind, Kind::Forbidden, "{name}");
+                }
+                if client == "local" {
+                    let groups = texts(ask.get("groups"));
+                    let told = access.explain(&caller.user, Some("file"), &groups, &run, &controller).await.expect("told");
+                    assert_eq!(told.allowed, expected, "{name}: {:?}", told.lines);
+                    assert!(!told.lines.is_empty(), "{name}: nothing is explained");
+                }
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked > 100, "only {asked} were asked");
+}
+
+#[tokio::test]
+async fn what_was_checked_is_what_is_granted() {
+    let directory = fixture::directory();
+    let controller = fixture::controller(directory.path());
+    let ledger = fixture::ledger(fixture::store().await).await;
+    let access = Access::parse(&map("{file: {fred: [{'G@role:web': [test.ping]}]}}")).expect("rules");
+    let caller = Caller {
+        user: "fred".into(),
+        eauth: "file".into(),
+        rights: Rights::Listed { groups: Vec::new() },
+        from: None,
+    };
+    let run = |kind: &str, target: &str| Run {
+        function: "test.ping".into(),
+        target: target.into(),
+        target_kind: kind.into(),
+        ..Run::default()
+    };
+    let wanted = run("grain", "role:web");
+    let grant = access.check(&caller, &Needs::Function(&wanted), &controller, &ledger).await.expect("it is allowed");
+    let only: Vec<&str> = grant.only.as_ref().expect("a limit").iter().map(String::as_str).collect();
+    assert_eq!(only, ["web1", "web2"]);
+
+    // Between the check and the run another target says that it is a web server.
+    controller.facts.remember("db1", &map("{os: Debian, role: web}")).expect("grains");
+    let runs = std::sync::Arc::new(rocksalt_controller::runs::Runs::new(ledger.clone()));
+    let started = runs.start(&controller, wanted, "fred", grant.only.as_ref()).await;
+    let Err(rocksalt_controller::runs::Error::Beyond(more)) = started else { panic!("it runs on more: {started:?}") };
+    assert_eq!(more, ["db1"]);
+    assert_eq!(ledger.jobs(&Default::default()).await.expect("it lists").len(), 0, "nothing is kept of it");
+
+    // What grains can't be had of is not inside, and a target that is none is said to be.
+    controller.facts.forget("web2");
+    let unknown = run("list", "web1,web2");
+    assert!(access.check(&caller, &Needs::Function(&unknown), &controller, &ledger).await.is_err());
+    let broken = run("compound", "G@role:web and");
+    let refusal = access.check(&caller, &Needs::Function(&broken), &controller, &ledger).await.expect_err("broken");
+    assert_eq!(refusal.kind, Kind::Invalid);
+}
+
+#[test]
+fn faults_say_where_they_are() {
+    let cases = [
+        ("{file: {fred: ['a(']}}", "external_auth → file → fred → 1: "),
+        ("{file: {fred: [test.ping, {'web* and': [test.ping]}]}}", "external_auth → file → fred → 2 → web* and: "),
+        ("{file: {fred: [{'web*': [test.ping], 'db*': [test.ping]}]}}", "one key"),
+        ("{file: {fred: [{'web*': [{cmd.run: {arg: [ls]}}]}]}}", "'arg' is neither"),
+        ("{file: {fred: [{'web*': [{cmd.run: {args: ls}}]}]}}", "must be a list"),
+        ("{file: {fred: [{'web*': [{cmd.run: {args: ['(']}}]}]}}", "→ cmd.run → args"),
+        ("{file: {'(': [test.ping]}}", "external_auth → file → (: "),
+        ("{file: {fred: ['@']}}", "behind the @"),
+        ("{file: {fred: [7]}}", "a function, or a target"),
+        ("{file: [fred]}", "external_auth → file: "),
+        ("{file: {fred: [{'N@nowhere': [test.ping]}]}}", "nowhere"),
+    ];
+    for (rules, text) in cases {
+        let why = Access::parse(&map(rules)).expect_err(rules);
+        assert!(why.contains(text), "{rules}: {why}");
+    }
+    let long = format!("{{file: {{fred: ['{}']}}}}", "a".repeat(5000));
+    assert!(Access::parse(&map(&long)).expect_err("it is long").contains("4096"));
+}
+
+#[test]
+fn permissions_are_as_salt_gives_them() {
+    let rules = "{file: {fred: ['@runner', {'web*': [test.ping]}, '.*'], '*': ['@jobs', '.*'], 'ops%': [pkg.install]}}";
+    let access = Access::parse(&map(rules)).expect("rules");
+    let shown = |user: &str, groups: &[&str]| {
+        let groups: Vec<String> = groups.iter().map(|group| group.to_string()).collect();
+        access.permissions("file", user, &groups).to_string()
+    };
+    assert_eq!(shown("fred", &["ops"]), "['.*', '@jobs', '@runner', 'pkg.install', {'web*': ['test.ping']}]");
+    assert_eq!(shown("ann", &[]), "['.*', '@jobs']");
+    assert_eq!(Access::parse(&map("{file: {fred: [x]}}")).expect("rules").permissions("file", "ann", &[]).to_string(), "{}");
+}

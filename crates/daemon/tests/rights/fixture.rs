@@ -1,0 +1,106 @@
+//! A desk with four targets that nobody can reach, and people who may do this and that.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use rocksalt_backends::store::{self, Store};
+use rocksalt_backends::{files, pillar};
+use rocksalt_connect::link::Progress;
+use rocksalt_connect::links::{Line, Links};
+use rocksalt_controller::ledger::{self, Ledger};
+use rocksalt_controller::pillar::{Compiler, Pillar};
+use rocksalt_controller::{Controller, facts::Facts, peer};
+use rocksalt_core::link::{Extent, Failure, Info, Stage};
+use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::target::Nodegroups;
+use rocksalt_core::{Map, Value, yaml};
+use tempfile::TempDir;
+
+/// id, os, role.
+pub const TARGETS: [(&str, &str, &str); 4] =
+    [("web1", "Debian", "web"), ("web2", "Debian", "web"), ("db1", "Debian", "db"), ("win1", "Windows", "desk")];
+
+struct Nowhere;
+
+#[async_trait]
+impl Links for Nowhere {
+    async fn open(&self, _: &Entry, _: Extent, _: bool, _: Option<&Progress>) -> Result<Arc<dyn Line>, Failure> {
+        Err(Failure::new(Stage::Connect, "nowhere"))
+    }
+
+    async fn beside(&self, _: &Entry) -> Option<Arc<dyn Line>> {
+        None
+    }
+
+    async fn list(&self) -> Result<Vec<Info>, Failure> {
+        Ok(Vec::new())
+    }
+
+    async fn close(&self, _: &[String], _: bool) -> Result<usize, Failure> {
+        Ok(0)
+    }
+}
+
+pub fn map(text: &str) -> Map {
+    match yaml::parse(text).unwrap_or_else(|error| panic!("{error}: {text}")) {
+        Value::Map(map) => map,
+        other => panic!("no map: {other}"),
+    }
+}
+
+/// A directory that is ours alone, as a daemon wants it.
+pub fn directory() -> TempDir {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::Permissions::from_mode(0o700);
+    tempfile::Builder::new().permissions(mode).tempdir().expect("a directory")
+}
+
+/// The grains are kept below a directory, where a test may change them.
+pub fn controller(directory: &Path) -> Arc<Controller> {
+    let facts = Facts { directory: directory.join("grains"), fresh: Duration::from_secs(3600) };
+    for (id, os, role) in TARGETS {
+        facts.remember(id, &map(&format!("{{os: {os}, role: {role}}}"))).expect("grains");
+    }
+    let links: Arc<dyn Links> = Arc::new(Nowhere);
+    let files = || Arc::from(files::open("roots", &Map::new()).expect("files"));
+    let external = pillar::External::new(&Value::Null, &pillar::Settings::default());
+    let compiler = Compiler { links: Arc::clone(&links), options: Map::new() };
+    Arc::new(Controller {
+        roster: Roster {
+            entries: TARGETS.iter().map(|(id, _, _)| Entry::new(*id, "192.0.2.1")).collect(),
+            nodegroups: Vec::new(),
+        },
+        nodegroups: Nodegroups::new(),
+        links,
+        files: files(),
+        options: Map::new(),
+        pillar: Pillar { files: files(), external: Arc::new(external), compiler: Arc::new(compiler) },
+        facts,
+        peer: peer::Rules::default(),
+        receive: None,
+        extent: |_| Extent::Whole,
+        own: |_| None,
+        user: "tester".into(),
+    })
+}
+
+pub async fn store() -> Arc<dyn Store> {
+    store::open("memory", &store::Settings::default()).await.expect("a store")
+}
+
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
+}
+
+pub async fn ledger(store: Arc<dyn Store>) -> Arc<Ledger> {
+    let settings = ledger::Settings {
+        now,
+        owner: "me".into(),
+        keep_jobs_seconds: 3600,
+        keep_events_seconds: 3600,
+        largest_return: 1 << 20,
+    };
+    Arc::new(Ledger::open(store, settings).await.expect("a ledger"))
+}
