@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rocksalt_testkit::roster;
 pub use rocksalt_testkit::{
     Bed, Entry, Host, Kind, Outcome, Quirk, Repository, Run, Scratch, Server, Spec, Started, Usage, password_of,
-    say_skipped,
+    rocksalt_binary, say_skipped,
 };
 pub use serde_json::Value;
 

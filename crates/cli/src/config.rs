@@ -64,6 +64,7 @@ pub const KEYS: &[(&str, &str)] = &[
         "Salt's block of settings of the HTTP API: port, host, ssl_crt, ssl_key, app, static and the like",
     ),
     ("netapi_enable_clients", "The clients that Salt's API takes: local, runner, wheel and the like; default: all"),
+    ("cors_origins", "Other sites whose pages may call the API, as in https://ops.example.com; default: none"),
     ("halite", "Whether the routes of the web page Halite are there; default: false"),
     ("external_auth", "Who may do what over the network, by how they log in; default: admin of the users file, everything"),
     ("permissive_acl", "Whether what external_auth gives to `*` counts for all, beside their own rules; default: false"),

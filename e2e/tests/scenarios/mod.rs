@@ -1,6 +1,7 @@
 //! What the product must show, each requirement a test.
 
 mod bad_input;
+mod clients;
 mod commands;
 mod faults;
 mod fifty;
