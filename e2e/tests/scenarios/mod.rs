@@ -15,3 +15,4 @@ mod secrets;
 mod states;
 mod two_agents;
 mod webserver;
+mod with_daemon;
