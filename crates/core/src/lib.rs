@@ -19,6 +19,7 @@ pub mod roster;
 pub mod target;
 pub mod touches;
 
+pub mod memory;
 pub mod merge;
 pub mod nearest;
 mod option_defaults;
