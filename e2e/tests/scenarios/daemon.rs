@@ -129,7 +129,8 @@ fn a_new_user_starts_from_nothing() {
     };
     assert!(ping(&own, &first).contains("\"here\":true"), "{}", own.said("err"));
     // The socket: root and the user need no login; for anybody else there is nothing, even with open permissions.
-    let local = exchange(UnixStream::connect(own.socket()).expect("root may"), "GET /healthz HTTP/1.1", "").expect("fine");
+    let local =
+        exchange(UnixStream::connect(own.socket()).expect("root may"), "GET /healthz HTTP/1.1", "").expect("fine");
     assert!(local.contains("details"), "{local}");
     let mut directory = own.socket();
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o666)).expect("we are root");
@@ -142,7 +143,8 @@ fn a_new_user_starts_from_nothing() {
     assert!(!refused.status.success() && refused.stdout.is_empty(), "{}", String::from_utf8_lossy(&refused.stdout));
     fs::set_permissions(own.socket().parent().expect("one"), fs::Permissions::from_mode(0o700)).expect("we are root");
     // A second one is refused, and says which is the first.
-    let second = own.command(NEW_USER, &own.program).args(["serve", "--listen", "127.0.0.1:0"]).output().expect("it runs");
+    let second =
+        own.command(NEW_USER, &own.program).args(["serve", "--listen", "127.0.0.1:0"]).output().expect("it runs");
     let error = String::from_utf8_lossy(&second.stderr).into_owned();
     let pid = own.child.as_ref().expect("it runs").id().to_string();
     assert_eq!(second.status.code(), Some(exit::USAGE), "{error}");
@@ -239,7 +241,10 @@ fn curl_trusts_the_certificate_that_was_made() {
         let mut command = fleet.bed.command("curl");
         command.args(["-sS", "--max-time", "20"]).arg("--cacert").arg(&certificate).args(arguments);
         let output = command.output().expect("curl is there");
-        (output.status.success(), format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)))
+        (
+            output.status.success(),
+            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)),
+        )
     };
     let url = "https://localhost:8443/healthz";
     for arguments in [&[url][..], &["--pinnedpubkey", &pin, url], &["--http1.1", url], &["--tlsv1.3", url]] {
@@ -248,7 +253,10 @@ fn curl_trusts_the_certificate_that_was_made() {
     }
     let other = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
     assert!(!curl(&["--pinnedpubkey", other, url]).0, "another key is refused");
-    assert!(!curl(&["https://example.test:8443/healthz", "--resolve", "example.test:8443:127.0.0.1"]).0, "another name");
+    assert!(
+        !curl(&["https://example.test:8443/healthz", "--resolve", "example.test:8443:127.0.0.1"]).0,
+        "another name"
+    );
     assert!(!curl(&["http://localhost:8443/healthz"]).0, "nothing without TLS");
     daemon.stop();
     fleet.scratch.write("config/rocksalt.yml", "listen: 0.0.0.0:8443\ntls: false\n").expect("written");

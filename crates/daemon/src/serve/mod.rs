@@ -85,7 +85,13 @@ pub async fn start(settings: Settings, load: Box<Load>, said: &(dyn Fn(Notice) +
         }
         None => Auth::default(),
     };
-    let desk = Arc::new(Desk::with(load, loaded, Arc::new(Runs::with(ledger, runs::Settings { recall: settings.recall })), auth, audit));
+    let desk = Arc::new(Desk::with(
+        load,
+        loaded,
+        Arc::new(Runs::with(ledger, runs::Settings { recall: settings.recall })),
+        auth,
+        audit,
+    ));
     first::users(&settings, said).await?;
     let certificates = tls::Certificates::open(&settings, said)?.map(Arc::new);
     let shared = Arc::new(Shared {
