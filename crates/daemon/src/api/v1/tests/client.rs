@@ -60,7 +60,7 @@ async fn cutting(to: SocketAddr, most: usize, cuts: Arc<AtomicUsize>) -> SocketA
 
 async fn client(address: SocketAddr) -> Client {
     let client = Client::http(&format!("http://{address}"), Tls::Loopback).expect("it is an address");
-    client.login("admin", &Secret::new("x".into()), Some("sharedsecret")).await.expect("logged in");
+    client.login("admin", &Secret::new("a long password".into()), Some("sharedsecret")).await.expect("logged in");
     client
 }
 
@@ -183,7 +183,7 @@ async fn refusals_keep_their_words() {
     let error = client.info().await.expect_err("nobody is logged in");
     assert_eq!(error.kind(), Some(Kind::Unauthenticated));
     assert!(error.hint().is_some_and(|hint| hint.contains("/v1/sessions")), "{error:?}");
-    client.login("bob", &Secret::new("x".into()), Some("sharedsecret")).await.expect("logged in");
+    client.login("bob", &Secret::new("a long password".into()), Some("sharedsecret")).await.expect("logged in");
     let run = Run { function: "cmd.run".into(), target: "*".into(), ..Run::default() };
     assert_eq!(client.start(&run).await.expect_err("bob may not").kind(), Some(Kind::Forbidden));
     client.logout().await.expect("gone");

@@ -34,7 +34,7 @@ use crate::auth::{self, Auth, Credentials};
 use crate::desk::{Desk, Loaded};
 
 const CONFIG: &str = "
-sharedsecret: x
+sharedsecret: a long password
 external_auth:
   sharedsecret:
     admin: ['.*', '@runner', '@wheel', '@jobs']
@@ -71,7 +71,7 @@ impl World {
         for user in ["admin", "bob"] {
             let credentials = Credentials {
                 user: user.into(),
-                password: Secret::new("x".into()),
+                password: Secret::new("a long password".into()),
                 eauth: "sharedsecret".into(),
                 token_expire: None,
             };
