@@ -101,6 +101,26 @@ async fn a_job_is_started_and_watched_to_its_end() {
 }
 
 #[tokio::test]
+async fn what_commands_print_is_heard_before_their_return() {
+    let world = World::new().await;
+    let client = client(serve(&world).await).await;
+    let run = Run { stream: true, ..ping("web-1") };
+    let mut watch = client.run(&run).await.expect("started").expect("somebody");
+    let mut heard = Vec::new();
+    while let Some(news) = watch.next().await.expect("news") {
+        heard.push(match news {
+            JobNews::Begun { .. } => "begun".to_owned(),
+            JobNews::Output { bytes, .. } => String::from_utf8_lossy(&bytes).into_owned(),
+            JobNews::Done(_) => "done".into(),
+            JobNews::Ended(_) => "ended".into(),
+            other => format!("{other:?}"),
+        });
+    }
+    // Whoever comes after the end hears the return alone.
+    assert!(heard == ["begun", "hello", "done", "ended"] || heard == ["done", "ended"], "{heard:?}");
+}
+
+#[tokio::test]
 async fn nothing_is_lost_on_the_way() {
     let world = World::new().await;
     let client = client(serve(&world).await).await;
