@@ -68,12 +68,12 @@ fn operation(endpoint: &Endpoint, shape: Shape, fault: &Json, definitions: &mut 
     if !parameters.is_empty() {
         operation["parameters"] = parameters.into();
     }
-    if let Some(schema) = shape.body {
+    if let Some(schema) = &shape.body {
         let mut content = json!({"schema": schema});
         if let Some(example) = &endpoint.example {
             content["example"] = example.clone();
         }
-        operation["requestBody"] = json!({"required": true, "content": {"application/json": content}});
+        operation["requestBody"] = json!({"required": shape.body_needed, "content": {"application/json": content}});
     }
     if endpoint.needs() == Login::Token {
         operation["security"] = json!([{"bearer": []}, {"token": []}, {"cookie": []}]);
