@@ -1,7 +1,10 @@
 //! What the product must show, each requirement a test.
 
 mod bad_input;
+mod clients;
 mod commands;
+mod daemon;
+mod daemon_kill;
 mod faults;
 mod fifty;
 mod logins;
@@ -10,6 +13,8 @@ mod machines;
 mod many;
 mod odd_hosts;
 mod reboot;
+mod secrets;
 mod states;
 mod two_agents;
 mod webserver;
+mod with_daemon;
