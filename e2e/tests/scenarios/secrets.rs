@@ -146,7 +146,9 @@ fn no_secret_is_found_where_it_should_not_be() {
                "kwarg": {{"stdin": "{STDIN}", "env": {{"API_TOKEN": "{ENVIRONMENT}"}}}}"#
         ),
         format!(r#""client": "local", "tgt": "*", "fun": "cmd.run", "arg": ["true", "stdin={STDIN}"]"#),
-        format!(r#""client": "local", "tgt": "*", "fun": "state.apply", "arg": ["it"], "kwarg": {{"pillar": {{"x": "{GIVEN}"}}}}"#),
+        format!(
+            r#""client": "local", "tgt": "*", "fun": "state.apply", "arg": ["it"], "kwarg": {{"pillar": {{"x": "{GIVEN}"}}}}"#
+        ),
         format!(r#""client": "local", "tgt": "*", "fun": "no.such", "kwarg": {{"password": "{ARGUMENT}"}}"#),
         format!(r#""client": "runner", "fun": "no.such", "password2": "x", "api_token": "{ARGUMENT}""#),
     ];

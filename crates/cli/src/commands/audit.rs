@@ -177,7 +177,8 @@ fn show(
         return Ok(ExitCode::SUCCESS);
     }
     let rows = entries.iter().map(|entry| {
-        let text = |name: &str| entry.walk(name, ":").map(|value| clean(&value.to_string()).to_string()).unwrap_or_default();
+        let text =
+            |name: &str| entry.walk(name, ":").map(|value| clean(&value.to_string()).to_string()).unwrap_or_default();
         let what = ["kind", "function", "target", "jid"].map(text);
         let what = what.iter().filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join(" ");
         let verdict = match (text("verdict").as_str(), text("why")) {

@@ -189,7 +189,8 @@ async fn no_door_opens_for_whom_it_is_not() {
                 Login::Nobody => assert!(status.is_success(), "{} {} {what}: {status}", route.method, route.path),
                 Login::Token | Login::Body => {
                     // A body without credentials may be said to be no login at all.
-                    let body = route.needs == Login::Body && credentials.is_empty() && status == StatusCode::BAD_REQUEST;
+                    let body =
+                        route.needs == Login::Body && credentials.is_empty() && status == StatusCode::BAD_REQUEST;
                     let right = status == StatusCode::UNAUTHORIZED || body;
                     assert!(right, "{} {} {what}: {status}", route.method, route.path);
                     refused += 1;
