@@ -105,7 +105,7 @@ impl Absent {
             }
             Absent::NotOurs { socket } => {
                 Failure::usage(format!("the daemon's socket {} is another user's", socket.display()))
-                    .hint("ask as that user or as root; over the network, it has a login (docs/http.md)")
+                    .hint("ask as that user or as root; over the network, it has a login (docs/http-api.md)")
             }
             Absent::Silent { .. } => Failure::usage(self.worth_saying().unwrap_or_default())
                 .hint("look into its log: `journalctl -u rocksalt`, or where it was started"),
