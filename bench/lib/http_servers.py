@@ -12,7 +12,7 @@ import urllib.request
 import hosts as testbed
 import places
 
-USER, PASSWORD = "bench", "bench"
+USER, PASSWORD = "bench", "bench-password"
 JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 RIGHTS = [".*", "@runner", "@wheel", "@jobs"]
 

@@ -85,6 +85,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ("auth_remember", "Seconds that a password that was right need not be checked again; default: 60"),
     ("auth_auto_for_tests", "Whether the eauth `auto` takes any password; only for tests; default: false"),
     ("sharedsecret", "The password of all users of the eauth `sharedsecret`; default: none"),
+    ("auth.pam.service", "The service of PAM for the eauth `pam`, a file below /etc/pam.d; default: login"),
     (
         "auth.ldap",
         "The directory for the eauth `ldap`: server, basedn, binddn and the like; Salt's auth.ldap.* are read too",

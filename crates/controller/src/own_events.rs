@@ -3,6 +3,8 @@
 use rocksalt_core::record::{JobRecord, Kept, ReturnRecord};
 use rocksalt_core::{Event, JobId, Map, Value};
 
+use crate::job_events;
+
 /// Under which tag the events of such a job are: `salt/run/<jid>`; `None` for a job on targets.
 pub fn tag(function: &str, job: JobId) -> Option<String> {
     let (kind, rest) = function.split_once('.')?;
@@ -31,9 +33,19 @@ pub(crate) fn new(job: &JobRecord) -> Option<Event> {
 /// What is kept of such a job is already the event's payload.
 pub(crate) fn returned(job: &JobRecord, record: &ReturnRecord) -> Option<Event> {
     let tag = tag(&job.function, job.id)?;
-    let Kept::Returned(result) = &record.outcome else { return None };
-    let mut data = result.value.as_map()?.clone();
-    // Every event gets its own when it is shown.
+    let mut data = match &record.outcome {
+        Kept::Returned(result) if result.value.as_map().is_some_and(|map| map.contains_key("fun")) => {
+            result.value.as_map().cloned().unwrap_or_default()
+        }
+        // It was too large to be kept whole, or nobody knows how it ended.
+        other => {
+            let mut data = new(job)?.data;
+            data.insert("return", job_events::shown(other));
+            data.insert("success", false);
+            data
+        }
+    };
+    // Every event gets its own.
     data.remove("_stamp");
     Some(Event { tag: format!("{tag}/ret"), data })
 }

@@ -139,6 +139,20 @@ impl Log {
         Ok(())
     }
 
+    /// Whether the file that we write to is still the one that people read. If it was moved, replaced or removed, a new
+    /// one goes on behind it, and says so.
+    pub fn follow(&mut self) -> io::Result<Option<String>> {
+        let path = self.directory.join(NAME);
+        let ours = self.file.metadata()?;
+        if fs::metadata(&path).is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
+            return Ok(None);
+        }
+        let (log, found) = Log::open(&self.directory, Some(&self.head))?;
+        *self = log;
+        let why = "the file was moved, replaced or removed while the daemon ran";
+        Ok(Some(found.fault.map_or_else(|| why.to_owned(), |fault| format!("{why}: {fault}"))))
+    }
+
     /// The file gets the name of its first entry, and a new one goes on with the chain.
     fn turn_over(&mut self) -> io::Result<()> {
         let Some(first) = self.first else { return Ok(()) };

@@ -57,6 +57,7 @@ pub fn write(mut log: Log, mut wishes: mpsc::Receiver<Wish>) {
             }
         }
         if !syncs.is_empty() {
+            look_after(&mut log);
             let synced = match log.dirty {
                 true => log.sync().map(|()| Some(log.head.clone())),
                 false => Ok(None),
@@ -70,6 +71,21 @@ pub fn write(mut log: Log, mut wishes: mpsc::Receiver<Wish>) {
     if log.dirty {
         // The next start finds what is there.
         let _ = log.sync();
+    }
+}
+
+/// A file that isn't ours any more is left to whoever took it.
+fn look_after(log: &mut Log) {
+    let said = log.follow().and_then(|why| match why {
+        Some(why) => {
+            tracing::error!(why, "the audit log is not where it was");
+            let entry = Entry { kind: "start", verdict: "allowed", why, ..Entry::default() };
+            log.append(&[(entry, super::now())]).map(drop)
+        }
+        None => Ok(()),
+    });
+    if let Err(error) = said {
+        tracing::error!(%error, "the audit log can't be looked after");
     }
 }
 

@@ -51,7 +51,7 @@ impl Asked {
         let (ledger, entry) = (Arc::clone(self.context.desk.ledger()), self.entry);
         ledger.tell(Event { tag: format!("{}/new", ran.tag), data: payload(&ran) });
         let ran = finished(ran, entry.call(self.local.args, self.local.kwargs, self.context).await)?;
-        ledger.tell(Event { tag: format!("{}/ret", ran.tag), data: outcome(&ran, entry.mark) });
+        ledger.tell(Event { tag: format!("{}/ret", ran.tag), data: outcome(&ran, entry.mark, TOLD) });
         Ok(ran)
     }
 
@@ -90,11 +90,12 @@ impl Asked {
         let (ledger, entry) = (Arc::clone(self.context.desk.ledger()), self.entry);
         let ended = finished(ran.clone(), entry.call(self.local.args, self.local.kwargs, self.context).await);
         let shown = match &ended {
-            Ok(ran) => outcome(ran, entry.mark),
+            // What is too large for a record is cut there.
+            Ok(ran) => outcome(ran, entry.mark, usize::MAX),
             // It has to end for those who look it up, too.
             Err(refusal) => {
                 let text = Some(Value::from(refusal.text.as_str()));
-                outcome(&Ran { result: text, success: false, stamp: now(), ..ran }, Mark::Kept)
+                outcome(&Ran { result: text, success: false, stamp: now(), ..ran }, Mark::Kept, usize::MAX)
             }
         };
         let success = ended.as_ref().is_ok_and(|ran| ran.success);
@@ -146,18 +147,40 @@ pub fn payload(ran: &Ran) -> Map {
 }
 
 /// The same with the result, as it is kept and told.
-fn outcome(ran: &Ran, mark: Mark) -> Map {
+fn outcome(ran: &Ran, mark: Mark, most: usize) -> Map {
     let mut data = payload(ran);
     data.insert("_stamp", stamp(ran.stamp));
     data.insert(
         "return",
-        match mark {
-            Mark::Private if ran.success => "this result is only for whoever asks and waits for it".into(),
-            _ => ran.result.clone().unwrap_or_default(),
+        match (mark, &ran.result) {
+            (Mark::Private, _) if ran.success => "this result is only for whoever asks and waits for it".into(),
+            (_, Some(result)) if !fits(result, &mut { most }) => {
+                "this result is too large to be told to all who listen".into()
+            }
+            (_, result) => result.clone().unwrap_or_default(),
         },
     );
     data.insert("success", ran.success);
     data
+}
+
+/// The most that is told of a result that somebody waits for, in bytes or so: all who listen get it, and nobody needs it.
+const TOLD: usize = 16 << 10;
+
+/// Whether a value is not larger than what is left; it stops looking once it is.
+fn fits(value: &Value, left: &mut usize) -> bool {
+    let own = match value {
+        Value::String(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    };
+    let Some(rest) = left.checked_sub(own + 8) else { return false };
+    *left = rest;
+    match value {
+        Value::List(items) => items.iter().all(|item| fits(item, left)),
+        Value::Map(map) => map.iter().all(|(key, value)| fits(key, left) && fits(value, left)),
+        _ => true,
+    }
 }
 
 /// Salt's `_stamp`: UTC, to the microsecond, without a zone.

@@ -235,6 +235,23 @@ async fn many_at_once_are_written_together() {
 }
 
 #[tokio::test]
+async fn a_file_that_is_taken_away_is_missed() {
+    let (directory, store) = (fixture::directory(), fixture::store().await);
+    let audit = Audit::open(directory.path(), "me", store).await.expect("a log");
+    note(&audit, 1).await;
+    fs::rename(log(directory.path()), directory.path().join("taken")).expect("it is moved");
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    note(&audit, 2).await;
+    audit.close().await;
+    let lines = lines(directory.path());
+    assert!(lines[0].contains("was moved, replaced or removed"), "{}", lines[0]);
+    assert!(lines[1].contains("test.f2"), "{}", lines[1]);
+    let head = audit.head().await.expect("the store");
+    let both = [directory.path().join("taken"), log(directory.path())];
+    assert_eq!(audit::verify(&both, head.as_ref()).expect("it is read").fault, None, "the chain goes on");
+}
+
+#[tokio::test]
 async fn strangers_can_not_fill_the_disk() {
     let (directory, store) = (fixture::directory(), fixture::store().await);
     let audit = Audit::open(directory.path(), "me", store).await.expect("a log");

@@ -17,7 +17,7 @@ use crate::desk::{Answer, Caller, Ran, Refusal};
 
 /// Does a chunk; most give one result, a batch one for each target.
 pub async fn perform(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Vec<Value>, Refused> {
-    if !api.settings.clients.iter().any(|known| *known == chunk.client) {
+    if !api.settings.clients.contains(&chunk.client) {
         return Err(match KNOWN.contains(&chunk.client.as_str()) {
             true => Refused::bad(format!("the client '{}' is turned off here", chunk.client)),
             false => {

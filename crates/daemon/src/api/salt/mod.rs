@@ -89,7 +89,7 @@ const ROWS: &[Row] = &[
 
 /// What there is, with what each needs; those that a setting turns on are among them.
 pub fn routes() -> Vec<Route> {
-    ROWS.iter().map(|row| row.route.clone()).collect()
+    ROWS.iter().map(|row| row.route).collect()
 }
 
 pub fn router(api: &Arc<Api>) -> Router<Arc<Api>> {

@@ -49,6 +49,8 @@ pub struct Shape {
     pub query: Json,
     /// `None`: it takes no body.
     pub body: Option<Json>,
+    /// Some of its fields can't be left out.
+    pub body_needed: bool,
     pub answer: Described,
 }
 
@@ -212,5 +214,8 @@ fn shape<P: Input, Q: Input, B: Input, A: Answers>(
 ) -> Shape {
     // What comes in may be left out where it has a default; what goes out is always there.
     let body = takes_body::<B>().then(|| inputs.subschema_for::<B>().to_value());
-    Shape { path: schema_for!(P).to_value(), query: schema_for!(Q).to_value(), body, answer: A::described(outputs) }
+    let required =
+        schema_for!(B).to_value().get("required").and_then(Json::as_array).is_some_and(|all| !all.is_empty());
+    let (path, query) = (schema_for!(P).to_value(), schema_for!(Q).to_value());
+    Shape { path, query, body, body_needed: required, answer: A::described(outputs) }
 }

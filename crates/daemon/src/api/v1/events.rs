@@ -37,7 +37,7 @@ pub struct Page {
     after: Option<u64>,
     /// Shell patterns for tags; any of them.
     #[serde(default)]
-    #[schemars(length(max = 100), inner(length(max = 512)))]
+    #[schemars(length(max = 20), inner(length(max = 512)))]
     tag: Vec<String>,
     #[serde(default = "hundred")]
     #[schemars(range(min = 1, max = 10_000))]
@@ -108,7 +108,7 @@ pub struct How {
     after: Option<u64>,
     /// Shell patterns for tags; any of them.
     #[serde(default)]
-    #[schemars(length(max = 100), inner(length(max = 512)))]
+    #[schemars(length(max = 20), inner(length(max = 512)))]
     tag: Vec<String>,
     /// `json`; `cbor` gives records, in base64.
     #[serde(default)]

@@ -188,11 +188,11 @@ fn same(job: &JobRecord, run: &Run) -> bool {
 pub struct Filter {
     /// Shell patterns; any of them.
     #[serde(default)]
-    #[schemars(length(max = 100), inner(length(max = 256)))]
+    #[schemars(length(max = 20), inner(length(max = 256)))]
     function: Vec<String>,
     /// Shell patterns for ids of targets, or the target as it was written; any of them.
     #[serde(default)]
-    #[schemars(length(max = 100), inner(length(max = 1024)))]
+    #[schemars(length(max = 20), inner(length(max = 512)))]
     target: Vec<String>,
     /// Who started it.
     #[serde(default)]
@@ -211,7 +211,7 @@ pub struct Filter {
     metadata: Option<String>,
     /// Any of these.
     #[serde(default)]
-    #[schemars(length(max = 100))]
+    #[schemars(length(max = 20))]
     state: Vec<State>,
     /// Only those that still run.
     #[serde(default)]

@@ -87,10 +87,11 @@ fn endpoints() -> Vec<Endpoint> {
 }
 
 pub fn router() -> Router<Arc<Api>> {
-    let router = Router::new()
-        .fallback(|| async { Fault::not_found("there is nothing here; /v1/openapi.json says what there is") })
-        .method_not_allowed_fallback(|| async { Fault::not_allowed() });
-    ENDPOINTS.iter().fold(router, |router, endpoint| router.route(endpoint.path, endpoint.handler()))
+    let nothing = || async { Fault::not_found("there is nothing here; /v1/openapi.json says what there is") };
+    let router =
+        ENDPOINTS.iter().fold(Router::new(), |router, endpoint| router.route(endpoint.path, endpoint.handler()));
+    // The second is for the routes that are there already.
+    router.fallback(nothing).method_not_allowed_fallback(|| async { Fault::not_allowed() })
 }
 
 /// Every method of every path, for tests that must not forget any.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value as Json, json};
 use super::BASE;
 use super::endpoint::{Endpoint, Shape};
 use super::fault;
+use super::reply::Described;
 use super::who::{COOKIE, CSRF};
 use crate::api::routes::Login;
 
@@ -55,25 +56,24 @@ pub fn document(endpoints: &[Endpoint]) -> Json {
 
 fn operation(endpoint: &Endpoint, shape: Shape, fault: &Json, definitions: &mut Map<String, Json>) -> Json {
     let mut parameters = Vec::new();
-    for (place, schema) in [("path", shape.path), ("query", shape.query)] {
-        parameters.extend(described(place, schema, definitions));
+    for (place, schema) in [("path", &shape.path), ("query", &shape.query)] {
+        parameters.extend(described(place, schema.clone(), definitions));
     }
     let mut operation = json!({
         "operationId": endpoint.name,
         "summary": endpoint.about,
         "tags": [endpoint.path.split('/').nth(1).unwrap_or_default()],
-        "responses": responses(endpoint, &shape.answer.schema.map(|schema| schema.to_value()), shape.answer.status,
-            shape.answer.kind, shape.body.is_some(), !parameters.is_empty(), fault),
+        "responses": responses(endpoint, &shape, !parameters.is_empty(), fault),
     });
     if !parameters.is_empty() {
         operation["parameters"] = parameters.into();
     }
-    if let Some(schema) = shape.body {
+    if let Some(schema) = &shape.body {
         let mut content = json!({"schema": schema});
         if let Some(example) = &endpoint.example {
             content["example"] = example.clone();
         }
-        operation["requestBody"] = json!({"required": true, "content": {"application/json": content}});
+        operation["requestBody"] = json!({"required": shape.body_needed, "content": {"application/json": content}});
     }
     if endpoint.needs() == Login::Token {
         operation["security"] = json!([{"bearer": []}, {"token": []}, {"cookie": []}]);
@@ -86,20 +86,13 @@ fn operation(endpoint: &Endpoint, shape: Shape, fault: &Json, definitions: &mut 
     operation
 }
 
-#[allow(clippy::too_many_arguments)]
-fn responses(
-    endpoint: &Endpoint,
-    schema: &Option<Json>,
-    status: u16,
-    kind: Option<&str>,
-    body: bool,
-    parameters: bool,
-    fault: &Json,
-) -> Json {
+fn responses(endpoint: &Endpoint, shape: &Shape, parameters: bool, fault: &Json) -> Json {
+    let Described { status, kind, schema } = &shape.answer;
+    let body = shape.body.is_some();
     let mut all = Map::new();
-    let mut success = json!({"description": if status == 204 { "Done" } else { endpoint.about }});
+    let mut success = json!({"description": if *status == 204 { "Done" } else { endpoint.about }});
     if let (Some(schema), Some(kind)) = (schema, kind) {
-        success["content"] = json!({kind: {"schema": schema}});
+        success["content"] = json!({*kind: {"schema": schema}});
     }
     all.insert(status.to_string(), success);
     let token = endpoint.needs() != Login::Nobody;

@@ -30,7 +30,7 @@ pub struct Call {
     background: bool,
     /// Seconds to wait for it; it goes on beyond.
     #[serde(default = "minutes")]
-    #[schemars(range(min = 0, max = 86_400))]
+    #[schemars(range(min = 1, max = 86_400))]
     timeout: f64,
 }
 

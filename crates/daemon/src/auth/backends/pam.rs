@@ -1,9 +1,114 @@
-//! `pam`: the machine's own users, by its PAM stack.
+//! `pam`: the machine's own users, by its PAM stack (`auth.pam.service`, `login` without it).
+//!
+//! Only with the feature `pam`: PAM loads modules at run time, which a static program can't. The groups are those of
+//! the machine.
 
 use std::sync::Arc;
 
 use super::{Backend, Setup};
 
+#[cfg(not(feature = "pam"))]
 pub fn make(_setup: &Setup<'_>) -> Result<Arc<dyn Backend>, String> {
     Err("this build has no PAM: it is one file that loads no libraries; build with the feature `pam`".into())
+}
+
+#[cfg(feature = "pam")]
+pub fn make(setup: &Setup<'_>) -> Result<Arc<dyn Backend>, String> {
+    let service = setup.text("auth.pam.service").unwrap_or_else(|| "login".into());
+    // It becomes the name of a file below /etc/pam.d.
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if service.is_empty() || service.starts_with('.') || !service.chars().all(plain) {
+        return Err(format!("`auth.pam.service` is no name of a service: '{service}'"));
+    }
+    Ok(Arc::new(with::Pam::new(service)))
+}
+
+#[cfg(feature = "pam")]
+mod with {
+    use std::ffi::{OsStr, OsString};
+    use std::process::Command;
+    use std::sync::Arc;
+
+    use async_trait::async_trait;
+    use nonstick::{AuthnFlags, ConversationAdapter, ErrorCode, Transaction, TransactionBuilder};
+    use rocksalt_core::Secret;
+    use tokio::sync::Semaphore;
+
+    use super::super::{Backend, Person};
+
+    pub struct Pam {
+        service: String,
+        /// A module may wait for seconds; they must not take all threads.
+        turns: Arc<Semaphore>,
+    }
+
+    impl Pam {
+        pub fn new(service: String) -> Pam {
+            Pam { service, turns: Arc::new(Semaphore::new(8)) }
+        }
+    }
+
+    /// Whoever asks for a name gets the name, whoever asks for something hidden gets the password.
+    struct Answers {
+        user: String,
+        password: Secret<String>,
+    }
+
+    impl ConversationAdapter for Answers {
+        fn prompt(&self, _request: impl AsRef<OsStr>) -> nonstick::Result<OsString> {
+            Ok(OsString::from(&self.user))
+        }
+
+        fn masked_prompt(&self, _request: impl AsRef<OsStr>) -> nonstick::Result<OsString> {
+            Ok(OsString::from(self.password.reveal()))
+        }
+
+        fn error_msg(&self, _message: impl AsRef<OsStr>) {}
+
+        fn info_msg(&self, _message: impl AsRef<OsStr>) {}
+    }
+
+    #[async_trait]
+    impl Backend for Pam {
+        fn name(&self) -> &'static str {
+            "pam"
+        }
+
+        async fn verify(&self, user: &str, password: &Secret<String>) -> Result<Option<Person>, String> {
+            // An account without a password is nobody's proof over the network.
+            if password.reveal().is_empty() {
+                return Ok(None);
+            }
+            let _turn = self.turns.acquire().await.map_err(|_| "PAM is closed")?;
+            let (service, user, password) = (self.service.clone(), user.to_owned(), password.clone());
+            let checked = tokio::task::spawn_blocking(move || check(&service, &user, password));
+            checked.await.map_err(|_| "PAM broke off".to_owned())?
+        }
+    }
+
+    fn check(service: &str, user: &str, password: Secret<String>) -> Result<Option<Person>, String> {
+        let answers = Answers { user: user.to_owned(), password };
+        let mut transaction = TransactionBuilder::new_with_service(service)
+            .username(user)
+            .build(answers.into_conversation())
+            .map_err(|error| format!("PAM does not start: {error}"))?;
+        let done = transaction
+            .authenticate(AuthnFlags::empty())
+            // A locked or expired account is none.
+            .and_then(|()| transaction.account_management(AuthnFlags::empty()));
+        match done {
+            Ok(()) => Ok(Some(Person { groups: groups(user), stamp: Vec::new() })),
+            Err(ErrorCode::SystemError | ErrorCode::ServiceError | ErrorCode::BufferError) => {
+                Err(format!("PAM has no answer for the service {service}"))
+            }
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// By the system's own tool, which knows all sources of groups.
+    fn groups(user: &str) -> Vec<String> {
+        let output = Command::new("id").args(["-Gn", "--", user]).output();
+        let text = output.ok().filter(|output| output.status.success()).map(|output| output.stdout).unwrap_or_default();
+        String::from_utf8_lossy(&text).split_whitespace().map(str::to_owned).collect()
+    }
 }

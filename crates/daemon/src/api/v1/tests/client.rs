@@ -60,7 +60,7 @@ async fn cutting(to: SocketAddr, most: usize, cuts: Arc<AtomicUsize>) -> SocketA
 
 async fn client(address: SocketAddr) -> Client {
     let client = Client::http(&format!("http://{address}"), Tls::Loopback).expect("it is an address");
-    client.login("admin", &Secret::new("x".into()), Some("sharedsecret")).await.expect("logged in");
+    client.login("admin", &Secret::new("a long password".into()), Some("sharedsecret")).await.expect("logged in");
     client
 }
 
@@ -87,10 +87,10 @@ async fn a_job_is_started_and_watched_to_its_end() {
     let job = ended.expect("it has ended");
     let (record, returns) = client.job(job.id).await.expect("it is kept");
     assert_eq!((record, returns.len()), (job.clone(), 11));
-    // Watched again: the same, from the ledger.
+    // Watched again, after its end: all of its returns.
     let (mut again, mut count) = (client.watch(job.id), 0);
-    while again.next().await.expect("news").is_some() {
-        count += 1;
+    while let Some(news) = again.next().await.expect("news") {
+        count += usize::from(matches!(news, JobNews::Done(_) | JobNews::Ended(_)));
     }
     assert_eq!(count, 12);
     assert_eq!(client.jobs(&JobFilter::default()).await.expect("listed"), [job.clone()]);
@@ -98,6 +98,26 @@ async fn a_job_is_started_and_watched_to_its_end() {
     assert_eq!(rerun.targets, ["web-9", "gone"]);
     assert!(client.start(&ping("nobody")).await.expect("understood").is_none());
     assert_eq!(client.cancel(job.id, true).await.expect_err("it has ended").kind(), Some(Kind::Taken));
+}
+
+#[tokio::test]
+async fn what_commands_print_is_heard_before_their_return() {
+    let world = World::new().await;
+    let client = client(serve(&world).await).await;
+    let run = Run { stream: true, ..ping("web-1") };
+    let mut watch = client.run(&run).await.expect("started").expect("somebody");
+    let mut heard = Vec::new();
+    while let Some(news) = watch.next().await.expect("news") {
+        heard.push(match news {
+            JobNews::Begun { .. } => "begun".to_owned(),
+            JobNews::Output { bytes, .. } => String::from_utf8_lossy(&bytes).into_owned(),
+            JobNews::Done(_) => "done".into(),
+            JobNews::Ended(_) => "ended".into(),
+            other => format!("{other:?}"),
+        });
+    }
+    // Whoever comes after the end hears the return alone.
+    assert!(heard == ["begun", "hello", "done", "ended"] || heard == ["done", "ended"], "{heard:?}");
 }
 
 #[tokio::test]
@@ -183,7 +203,7 @@ async fn refusals_keep_their_words() {
     let error = client.info().await.expect_err("nobody is logged in");
     assert_eq!(error.kind(), Some(Kind::Unauthenticated));
     assert!(error.hint().is_some_and(|hint| hint.contains("/v1/sessions")), "{error:?}");
-    client.login("bob", &Secret::new("x".into()), Some("sharedsecret")).await.expect("logged in");
+    client.login("bob", &Secret::new("a long password".into()), Some("sharedsecret")).await.expect("logged in");
     let run = Run { function: "cmd.run".into(), target: "*".into(), ..Run::default() };
     assert_eq!(client.start(&run).await.expect_err("bob may not").kind(), Some(Kind::Forbidden));
     client.logout().await.expect("gone");

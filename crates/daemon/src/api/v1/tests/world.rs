@@ -12,6 +12,7 @@ use http_body_util::BodyExt;
 use rocksalt_backends::files;
 use rocksalt_backends::pillar::{self, External};
 use rocksalt_backends::store;
+use rocksalt_connect::link::{Outlet, Port};
 use rocksalt_connect::links::{Line, Links, Progress};
 use rocksalt_controller::Controller;
 use rocksalt_controller::facts::Facts;
@@ -19,11 +20,13 @@ use rocksalt_controller::ledger::{self, Ledger};
 use rocksalt_controller::peer::Rules;
 use rocksalt_controller::pillar::{Compiler, Pillar};
 use rocksalt_controller::runs::Runs;
+use rocksalt_core::frame::{Data, Frame, LINK, Message, Stream};
 use rocksalt_core::link::{Extent, Failure, Info, Stage};
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::target::Nodegroups;
-use rocksalt_core::{Call, Map, Return, Secret, Value, yaml};
+use rocksalt_core::{Map, Return, Secret, Value, yaml};
 use serde_json::Value as Json;
+use tokio::sync::mpsc;
 use tower::ServiceExt;
 
 use crate::access::Access;
@@ -34,7 +37,7 @@ use crate::auth::{self, Auth, Credentials};
 use crate::desk::{Desk, Loaded};
 
 const CONFIG: &str = "
-sharedsecret: x
+sharedsecret: a long password
 external_auth:
   sharedsecret:
     admin: ['.*', '@runner', '@wheel', '@jobs']
@@ -71,7 +74,7 @@ impl World {
         for user in ["admin", "bob"] {
             let credentials = Credentials {
                 user: user.into(),
-                password: Secret::new("x".into()),
+                password: Secret::new("a long password".into()),
                 eauth: "sharedsecret".into(),
                 token_expire: None,
             };
@@ -156,7 +159,7 @@ impl Answered {
 fn controller() -> Controller {
     let mut entries: Vec<Entry> = (0..10).map(|n| Entry::new(format!("web-{n}"), "127.0.0.1")).collect();
     entries.push(Entry::new("gone", "127.0.0.1"));
-    let links: Arc<dyn Links> = Arc::new(Nobody);
+    let links: Arc<dyn Links> = Arc::new(Nowhere);
     let tree = || files::open("roots", &Map::new()).expect("an empty tree").into();
     Controller {
         roster: Roster { entries, nodegroups: Vec::new() },
@@ -173,29 +176,21 @@ fn controller() -> Controller {
         peer: Rules::parse(&Map::new()).expect("no rules"),
         receive: None,
         extent: |_| Extent::Whole,
-        own: answer,
+        own: |_| None,
         user: "somebody".into(),
     }
 }
 
-fn answer(call: &Call) -> Option<Return> {
-    if call.target == "gone" {
-        return None;
-    }
-    let value = match call.function.as_str() {
-        "test.ping" => Value::Bool(true),
-        "test.arg" => Value::List(call.args.clone()),
-        _ => return None,
-    };
-    Some(Return { value, retcode: i32::from(call.target == "web-9"), problem: None })
-}
-
-struct Nobody;
+/// Targets without machines.
+struct Nowhere;
 
 #[async_trait]
-impl Links for Nobody {
-    async fn open(&self, _: &Entry, _: Extent, _: bool, _: Option<&Progress>) -> Result<Arc<dyn Line>, Failure> {
-        Err(Failure::new(Stage::Connect, "nobody is there").hint("start it"))
+impl Links for Nowhere {
+    async fn open(&self, entry: &Entry, _: Extent, _: bool, _: Option<&Progress>) -> Result<Arc<dyn Line>, Failure> {
+        match entry.id.as_str() {
+            "gone" => Err(Failure::new(Stage::Connect, "nobody is there").hint("start it")),
+            id => Ok(Arc::new(Target(id.to_owned()))),
+        }
     }
 
     async fn beside(&self, _: &Entry) -> Option<Arc<dyn Line>> {
@@ -208,5 +203,43 @@ impl Links for Nobody {
 
     async fn close(&self, _: &[String], _: bool) -> Result<usize, Failure> {
         Ok(0)
+    }
+}
+
+#[derive(Clone)]
+struct Target(String);
+
+impl Line for Target {
+    fn port(&self, _: &str) -> Result<Port, Failure> {
+        let (sender, frames) = mpsc::unbounded_channel();
+        Ok(Port::new(frames, Box::new(Ends { target: self.0.clone(), sender })))
+    }
+}
+
+struct Ends {
+    target: String,
+    sender: mpsc::UnboundedSender<Frame>,
+}
+
+impl Outlet for Ends {
+    fn send(&self, frame: Frame) {
+        let Message::Call(call) = frame.message else { return };
+        let value = match call.function.as_str() {
+            "test.ping" => Value::Bool(true),
+            "test.arg" => Value::List(call.args),
+            _ => Value::Null,
+        };
+        if call.stream {
+            let data = Data { stream: Stream::Stdout, bytes: b"hello".to_vec() };
+            let _ = self.sender.send(Frame::new(LINK, Message::Data(data)));
+        }
+        let result = Return { value, retcode: i32::from(self.target == "web-9"), problem: None };
+        let _ = self.sender.send(Frame::new(LINK, Message::Return(Box::new(result))));
+    }
+
+    fn close(&self) {}
+
+    fn lost(&self) -> Failure {
+        Failure::new(Stage::Link, "the link broke")
     }
 }
