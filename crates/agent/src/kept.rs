@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use rocksalt_core::JobId;
 use rocksalt_core::call::{Problem, ProblemKind, Return};
+use rocksalt_modules::machine::Running;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::place;
@@ -76,6 +77,11 @@ impl Note {
             }
             Err(_) => return Ok(None),
         };
+        // Somebody was told that it never began: so it must not begin any more.
+        if ending(&path, "never").exists() {
+            let _ = fs::remove_file(&path);
+            return Err(Problem::new(ProblemKind::Refused, format!("the job {job} was given up before it came here")));
+        }
         let written = flock(&file, FlockOperation::NonBlockingLockExclusive)
             .map_err(io::Error::from)
             .and_then(|()| file.write_all(format!("{}\n{function}\n", std::process::id()).as_bytes()))
@@ -115,12 +121,22 @@ impl Note {
     }
 }
 
-/// What is known here of a job's call.
+/// What is known here of a job's call. One that is not known can't begin here any more: its message may still be on the
+/// way, and whoever asks takes it for lost.
 pub fn find(job: JobId, target: &str) -> Found {
-    directories()
-        .map(|directory| find_in(&directory, job, target))
-        .find(|found| *found != Found::Unknown)
-        .unwrap_or(Found::Unknown)
+    let look = || {
+        let mut found = directories().map(|directory| find_in(&directory, job, target));
+        found.find(|found| *found != Found::Unknown).unwrap_or(Found::Unknown)
+    };
+    let found = look();
+    if found != Found::Unknown {
+        return found;
+    }
+    if let Some(directory) = place::lasting().iter().find_map(|base| own(base)) {
+        let _ = place::create(&ending(&directory.join(key(job, target)), "never"));
+    }
+    // It may have begun in this very moment.
+    look()
 }
 
 fn find_in(directory: &Path, job: JobId, target: &str) -> Found {
@@ -135,6 +151,27 @@ fn find_in(directory: &Path, job: JobId, target: &str) -> Found {
     }
     // It may have ended since the first look.
     result().unwrap_or(Found::Died)
+}
+
+/// Calls that other agents on this machine go on with, for `saltutil.running`.
+pub fn beside() -> Vec<Running> {
+    directories().flat_map(|directory| beside_in(&directory, std::process::id())).collect()
+}
+
+fn beside_in(directory: &Path, own: u32) -> Vec<Running> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let notes = entries.map(|entry| entry.path()).filter(|path| path.extension().is_none());
+    let running = notes.filter_map(|path| {
+        let job = path.file_name()?.to_str()?.get(..20)?.parse().ok();
+        let file = File::open(&path).ok()?;
+        let since = file.metadata().ok()?.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs_f64();
+        flock(&file, FlockOperation::NonBlockingLockShared).is_err().then_some(())?;
+        let text = String::from_utf8(place::read(&path).ok()?).ok()?;
+        let (process, function) = text.trim_end().split_once('\n')?;
+        let others = process != own.to_string();
+        others.then(|| Running { job, function: function.to_owned(), args: Vec::new(), since })
+    });
+    running.collect()
 }
 
 /// Asks a call that runs without a link to end; whoever runs it looks for this.
@@ -227,6 +264,12 @@ mod tests {
         let note = Note::begin_in(&directory, job(1), "../h1", "cmd.run", false).expect("new").expect("noted");
         assert_eq!(note.path.parent(), Some(directory.as_path()), "no name leads elsewhere");
         assert_eq!(found(), Found::Running);
+        assert!(beside_in(&directory, std::process::id()).is_empty(), "our own are known otherwise");
+        let seen = beside_in(&directory, 0);
+        assert_eq!(
+            seen.iter().map(|one| (one.job, one.function.as_str())).collect::<Vec<_>>(),
+            [(Some(job(1)), "cmd.run")]
+        );
         assert_eq!(find_in(&directory, job(1), "h2"), Found::Unknown);
         assert!(Note::begin_in(&directory, job(1), "../h1", "cmd.run", false).is_err(), "never twice");
         note.end(&result("fine"));
@@ -264,6 +307,17 @@ mod tests {
         tidy(&directory, SystemTime::now() + LONGEST + Duration::from_secs(60));
         assert_eq!(fs::read_dir(&directory).expect("read").count(), 1, "only what runs is left");
         drop(running);
+    }
+
+    #[test]
+    fn what_was_said_to_have_never_begun_does_not_begin() {
+        let place = tempfile::tempdir().expect("a directory");
+        let directory = own(place.path()).expect("a place");
+        place::create(&directory.join(key(job(1), "h1")).with_extension("never")).expect("made");
+        let late = Note::begin_in(&directory, job(1), "h1", "cmd.run", false);
+        assert!(late.is_err_and(|problem| problem.text.contains("given up")));
+        assert_eq!(find_in(&directory, job(1), "h1"), Found::Unknown);
+        assert!(Note::begin_in(&directory, job(2), "h1", "cmd.run", false).is_ok_and(|note| note.is_some()));
     }
 
     #[test]

@@ -122,7 +122,7 @@ fn base(hello: Hello) -> Result<Arc<Base>, String> {
     }
     // By this name the program is found even after its file was removed.
     let launcher = PathBuf::from("/proc/self/exe");
-    Ok(Arc::new(Base::with(Some(launcher), language::grains)))
+    Ok(Arc::new(Base::with(Some(launcher), language::grains).beside(kept::beside)))
 }
 
 /// Ends the process when the controller has vanished without closing the link; not before what is kept has ended.

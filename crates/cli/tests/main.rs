@@ -162,7 +162,7 @@ fn without_times(text: &str) -> String {
         shown.push_str(&rest[..start]);
         rest = &rest[start..];
         let end = rest.find(|c: char| !(c.is_ascii_digit() || "-:.TZ".contains(c))).unwrap_or(rest.len());
-        let (word, behind) = rest.split_at(end);
+        let (word, behind) = rest.split_at(rest[..end].trim_end_matches([':', '.', '-']).len());
         let digits = word.bytes().filter(u8::is_ascii_digit).count();
         shown.push_str(match (word.len(), digits) {
             (20, 20) if !["20260131", "20200101", "20270101"].contains(&&word[..8]) => "JID",
@@ -179,7 +179,7 @@ fn without_times(text: &str) -> String {
         }
         None => line.to_owned(),
     });
-    lines.collect::<Vec<_>>().join("\n")
+    lines.map(|line| line + "\n").collect()
 }
 
 impl Drop for Scratch {

@@ -3,6 +3,8 @@
 mod bad_input;
 mod clients;
 mod commands;
+mod daemon;
+mod daemon_kill;
 mod faults;
 mod fifty;
 mod logins;
@@ -11,6 +13,8 @@ mod machines;
 mod many;
 mod odd_hosts;
 mod reboot;
+mod secrets;
 mod states;
 mod two_agents;
 mod webserver;
+mod with_daemon;

@@ -63,11 +63,16 @@ impl Answers for NoAnswers {
     }
 }
 
+/// Questions of one call at a time.
+const MOST_QUESTIONS: usize = 1024;
+
 pub struct Request {
     port: Port,
     answers: Arc<dyn Answers>,
     /// Open questions: where credits and data of theirs go.
     asks: HashMap<RequestId, Asked>,
+    /// How many are open in all.
+    open: usize,
     say: mpsc::UnboundedSender<(RequestId, Message)>,
     said: mpsc::UnboundedReceiver<(RequestId, Message)>,
 }
@@ -95,7 +100,7 @@ impl Request {
     pub fn start(port: Port, call: Call, answers: Arc<dyn Answers>) -> Request {
         port.send(Message::Call(Box::new(call)));
         let (say, said) = mpsc::unbounded_channel();
-        Request { port, answers, asks: HashMap::new(), say, said }
+        Request { port, answers, asks: HashMap::new(), open: 0, say, said }
     }
 
     /// Asks the target to stop; the result still comes, and says that it was cancelled.
@@ -141,6 +146,7 @@ impl Request {
                 Some((ask, message)) = self.said.recv() => {
                     if matches!(message, Message::Answer(_)) {
                         self.asks.remove(&ask);
+                        self.open = self.open.saturating_sub(1);
                     }
                     self.port.answer(ask, message);
                 }
@@ -150,6 +156,12 @@ impl Request {
 
     /// Works on a question beside the call; it ends with an answer whatever happens.
     fn asked(&mut self, id: RequestId, ask: Ask) {
+        // Threads that wait for an answer ask nothing else; whoever has so many open floods us (F17).
+        if self.open >= MOST_QUESTIONS {
+            let problem = Problem::new(ProblemKind::Refused, "too many questions are open");
+            return self.port.answer(id, Message::Answer(Answer::Problem(problem)));
+        }
+        self.open += 1;
         let answers = Arc::clone(&self.answers);
         let say = self.say.clone();
         let settle = |result: Result<Value, Problem>| {

@@ -1,6 +1,6 @@
 //! [`Keeping`]: stores what comes of a job, in the order in which it comes, and tells the targets that it is stored.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -38,8 +38,9 @@ pub struct Keeping {
     receipts: HashMap<String, Receipt>,
     /// Targets that are asked once more.
     recalls: JoinSet<Recalled>,
-    /// So many returns are missing.
+    /// So many returns are missing, those of these targets.
     left: usize,
+    open: HashSet<String>,
     lost: bool,
 }
 
@@ -55,6 +56,7 @@ impl Keeping {
             receipts: HashMap::new(),
             recalls: JoinSet::new(),
             left: job.targets.len(),
+            open: job.targets.iter().cloned().collect(),
             lost: false,
         }
     }
@@ -92,9 +94,14 @@ impl Keeping {
                 else => break,
             }
         }
-        if self.left > 0 || self.job.targets.is_empty() {
-            self.lost |= self.left > 0;
+        if self.job.targets.is_empty() {
             self.store(Vec::new(), true).await;
+        }
+        // Whoever ran it is gone without a word: the program ends, or has a defect. The targets know.
+        if self.left > 0 {
+            let open: Vec<String> = self.open.iter().cloned().collect();
+            let ask = open.into_iter().map(|id| (id, None)).collect();
+            self.ask(ask).await;
         }
     }
 
@@ -108,20 +115,21 @@ impl Keeping {
     ) {
         self.left = self.left.saturating_sub(returned);
         self.lost = lost;
-        for (id, otherwise) in ask {
-            self.recall(id, otherwise);
-        }
         if !known.is_empty() || self.left == 0 {
             self.returned(known).await;
+        }
+        self.ask(ask).await;
+    }
+
+    /// Asks targets until all have said what they know.
+    async fn ask(&mut self, targets: Vec<(String, Option<Kept>)>) {
+        for (id, otherwise) in targets {
+            self.recall(id, otherwise);
         }
         while let Some(recalled) = self.recalls.join_next().await {
             if let Ok(recalled) = recalled {
                 self.recalled(recalled).await;
             }
-        }
-        if self.left > 0 {
-            self.lost = true;
-            self.store(Vec::new(), true).await;
         }
     }
 
@@ -209,6 +217,9 @@ impl Keeping {
             return;
         }
         self.left = self.left.saturating_sub(done.len());
+        for (id, _) in &done {
+            self.open.remove(id);
+        }
         self.lost |= done.iter().any(|(_, outcome)| matches!(outcome, Kept::Lost(_)));
         let record = |(id, outcome)| self.ledger.return_record(&self.job, id, outcome);
         let records: Vec<ReturnRecord> = done.into_iter().map(record).collect();

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use rocksalt_backends::store;
 use rocksalt_core::call::is_harmless;
-use rocksalt_core::record::{JobRecord, JobState, Kept};
+use rocksalt_core::record::{JobRecord, JobState, Kept, ReturnRecord};
 use rocksalt_core::request::JobFilter;
 
 use super::Runs;
@@ -29,11 +29,18 @@ impl Runs {
             }
             let returns = self.ledger.returns(job.id).await?;
             let returned: HashSet<String> = returns.iter().map(|record| record.target.clone()).collect();
+            // Of an earlier restart, say.
+            let lost_before = |record: &ReturnRecord| match record.outcome {
+                Kept::Lost(_) => true,
+                Kept::Skipped(_) => job.state == JobState::Queued,
+                _ => false,
+            };
+            let lost_before = returns.iter().any(lost_before);
             let live = Arc::new(Live::default());
             live.add(returns);
             self.under_way().insert(job.id, Arc::clone(&live));
             let (known, ask) = sort(&job, &returned);
-            let lost = !known.is_empty();
+            let lost = lost_before || !known.is_empty();
             let keeping = Keeping::new(self, controller, &job, &live);
             if exclusive(&job.function, &job.kwargs) {
                 let mut tickets = keeping.tickets.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,11 +1,14 @@
 //! [`Fleet`]: targets that are played, with links that can break and agents that can die.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rocksalt_backends::store::{self, Store};
+use rocksalt_backends::store::{
+    self, Committed, Lease, Limits, Listing, Pair, Range, Revision, Store, Transaction, Watch,
+};
 use rocksalt_backends::{files, pillar};
 use rocksalt_connect::link::{Outlet, Port};
 use rocksalt_connect::links::{Line, Links, Progress};
@@ -52,6 +55,8 @@ enum Noted {
     Running,
     Died,
     Done(Return),
+    /// Somebody was told that it never began.
+    Never,
 }
 
 impl Fleet {
@@ -104,11 +109,16 @@ impl Fleet {
 
     /// How many results are kept there.
     pub fn kept(&self, id: &str) -> usize {
-        self.on(id, |target| target.notes.len())
+        self.on(id, |target| target.notes.values().filter(|note| !matches!(note, Noted::Never)).count())
     }
 
     pub fn controller(self: &Arc<Fleet>) -> Arc<Controller> {
-        let links: Arc<dyn Links> = Arc::new(Playing(Arc::clone(self)));
+        self.controller_of(&Alive::default())
+    }
+
+    /// One that can die.
+    pub fn controller_of(self: &Arc<Fleet>, alive: &Alive) -> Arc<Controller> {
+        let links: Arc<dyn Links> = Arc::new(Playing(Arc::clone(self), alive.clone()));
         let mut ids: Vec<String> = self.targets().keys().cloned().collect();
         ids.sort();
         let files: Arc<dyn files::Files> = files::open("roots", &Map::new()).expect("files").into();
@@ -164,18 +174,18 @@ impl Fleet {
 
     fn known(&self, id: &str, call: &Call) -> Return {
         let job: JobId = call.args[0].as_str().expect("a text").parse().expect("a job");
-        let note = self.on(id, |target| target.notes.get(&job).cloned());
+        let note = self.on(id, |target| target.notes.entry(job).or_insert(Noted::Never).clone());
         let mut map = Map::new();
         map.insert(
             "state",
             match &note {
-                Some(Noted::Running) => "running",
-                Some(Noted::Died) => "died",
-                Some(Noted::Done(_)) => "done",
-                None => "unknown",
+                Noted::Running => "running",
+                Noted::Died => "died",
+                Noted::Done(_) => "done",
+                Noted::Never => "unknown",
             },
         );
-        if let Some(Noted::Done(result)) = note {
+        if let Noted::Done(result) = note {
             map.insert("result", Value::Bytes(result.to_bytes()));
         }
         Return { value: map.into(), retcode: 0, problem: None }
@@ -207,12 +217,22 @@ impl Fleet {
         let (stop, stopped) = watch::channel("");
         let mut life = None;
         if call.function != KEPT {
-            let again = self.on(&id, |target| {
-                let job = call.job.expect("a job");
-                target.begun.push(job);
-                call.keep && target.notes.insert(job, Noted::Running).is_some()
+            let job = call.job.expect("a job");
+            let known = self.on(&id, |target| match target.notes.get(&job) {
+                None => {
+                    target.begun.push(job);
+                    if call.keep {
+                        target.notes.insert(job, Noted::Running);
+                    }
+                    None
+                }
+                known => known.cloned(),
             });
-            assert!(!again, "sent a second time");
+            match known {
+                None => {}
+                Some(Noted::Never) => return say(Problem::new(ProblemKind::Refused, "given up").into()),
+                Some(_) => panic!("{job} was sent to {id} a second time"),
+            }
             life = Some(tokio::spawn(Arc::clone(&self).live(id.clone(), (*call).clone(), stopped)));
         }
         loop {
@@ -234,7 +254,9 @@ impl Fleet {
                     Some(Message::Cancel) => drop(stop.send_replace("term")),
                     Some(Message::Kill) => drop(stop.send_replace("kill")),
                     Some(Message::Abandon) if !call.keep => drop(stop.send_replace("abandoned")),
-                    Some(Message::Stored { job, .. }) => drop(self.on(&id, |target| target.notes.remove(&job))),
+                    Some(Message::Stored { job, .. }) => self.on(&id, |target| {
+                        target.notes.retain(|id, note| *id != job || matches!(note, Noted::Never));
+                    }),
                     Some(_) => {}
                     None => break,
                 },
@@ -252,13 +274,80 @@ impl Fleet {
     }
 }
 
-struct Playing(Arc<Fleet>);
+/// Whether a controller lives: one that was killed does nothing any more, however its tasks end.
+#[derive(Clone)]
+pub struct Alive(Arc<AtomicBool>);
+
+impl Default for Alive {
+    fn default() -> Alive {
+        Alive(Arc::new(AtomicBool::new(true)))
+    }
+}
+
+impl Alive {
+    pub fn end(&self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
+
+    pub fn is(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    async fn or_never(&self) {
+        if !self.is() {
+            std::future::pending().await
+        }
+    }
+}
+
+/// A store as one controller sees it.
+pub struct Seen(pub Arc<dyn Store>, pub Alive);
+
+#[async_trait]
+impl Store for Seen {
+    async fn get(&self, key: &str) -> Result<Option<Pair>, store::Error> {
+        self.1.or_never().await;
+        self.0.get(key).await
+    }
+
+    async fn range(&self, range: &Range) -> Result<Listing, store::Error> {
+        self.1.or_never().await;
+        self.0.range(range).await
+    }
+
+    async fn commit(&self, transaction: Transaction) -> Result<Committed, store::Error> {
+        self.1.or_never().await;
+        let committed = self.0.commit(transaction).await;
+        // It may die before it hears of it.
+        self.1.or_never().await;
+        committed
+    }
+
+    async fn lease(&self, time_to_live: Duration) -> Result<Lease, store::Error> {
+        self.0.lease(time_to_live).await
+    }
+
+    async fn watch(&self, prefix: &str, after: Revision) -> Result<Watch, store::Error> {
+        self.0.watch(prefix, after).await
+    }
+
+    async fn compact(&self, before: Revision) -> Result<(), store::Error> {
+        self.0.compact(before).await
+    }
+
+    fn limits(&self) -> Limits {
+        self.0.limits()
+    }
+}
+
+struct Playing(Arc<Fleet>, Alive);
 
 #[async_trait]
 impl Links for Playing {
     async fn open(&self, entry: &Entry, _: Extent, _: bool, _: Option<&Progress>) -> Result<Arc<dyn Line>, Failure> {
+        self.1.or_never().await;
         match self.0.on(&entry.id, |target| target.up) {
-            true => Ok(Arc::new(PlayedLine(Arc::clone(&self.0), entry.id.clone()))),
+            true => Ok(Arc::new(PlayedLine(Arc::clone(&self.0), entry.id.clone(), self.1.clone()))),
             false => Err(Failure::new(Stage::Connect, "it is down")),
         }
     }
@@ -276,7 +365,7 @@ impl Links for Playing {
     }
 }
 
-struct PlayedLine(Arc<Fleet>, String);
+struct PlayedLine(Arc<Fleet>, String, Alive);
 
 impl Line for PlayedLine {
     fn port(&self, _: &str) -> Result<Port, Failure> {
@@ -284,19 +373,21 @@ impl Line for PlayedLine {
         let (say, asked) = mpsc::unbounded_channel();
         let fleet = Arc::clone(&self.0);
         self.0.runtime.spawn(fleet.serve(self.1.clone(), asked, answers));
-        Ok(Port::new(frames, Box::new(Said(say))))
+        Ok(Port::new(frames, Box::new(Said(say, self.2.clone()))))
     }
 }
 
-struct Said(mpsc::UnboundedSender<Message>);
+struct Said(mpsc::UnboundedSender<Message>, Alive);
 
 impl Outlet for Said {
     fn send(&self, frame: Frame) {
-        let _ = self.0.send(frame.message);
+        if self.1.is() {
+            let _ = self.0.send(frame.message);
+        }
     }
 
     fn close(&self) {
-        let _ = self.0.send(Message::Abandon);
+        self.send(Frame::new(LINK, Message::Abandon));
     }
 
     fn lost(&self) -> Failure {

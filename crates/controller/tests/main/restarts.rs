@@ -11,7 +11,7 @@ use rocksalt_core::record::{JobState, Kept, ReturnRecord};
 use rocksalt_core::request::{JobFilter, Run};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::fleet::{Fleet, keeper, memory, run, until};
+use crate::fleet::{Alive, Fleet, Seen, keeper, memory, run, until};
 
 const TARGETS: [&str; 4] = ["a", "b", "c", "d"];
 
@@ -20,33 +20,45 @@ struct Daemon {
     runtime: Runtime,
     runs: Arc<Runs>,
     fleet: Arc<Fleet>,
+    alive: Alive,
 }
 
 impl Daemon {
     async fn start(store: &Arc<dyn Store>, fleet: &Arc<Fleet>) -> Daemon {
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
-        let (store, controller) = (Arc::clone(store), fleet.controller());
+        let alive = Alive::default();
+        let store: Arc<dyn Store> = Arc::new(Seen(Arc::clone(store), alive.clone()));
+        let controller = fleet.controller_of(&alive);
         let starting = runtime.spawn(async move {
             let runs = keeper(&store, Duration::from_secs(5)).await;
             runs.recover(&controller).await.expect("read");
             runs
         });
-        Daemon { runs: starting.await.expect("it starts"), runtime, fleet: Arc::clone(fleet) }
+        Daemon { runs: starting.await.expect("it starts"), runtime, fleet: Arc::clone(fleet), alive }
     }
 
     /// Starts a job, and notes what it returned once somebody was told so.
     fn submit(&self, run: Run, told: &Arc<Mutex<HashMap<JobId, Vec<ReturnRecord>>>>) {
-        let (runs, controller, told) = (Arc::clone(&self.runs), self.fleet.controller(), Arc::clone(told));
+        let (runs, told, alive) = (Arc::clone(&self.runs), Arc::clone(told), self.alive.clone());
+        let controller = self.fleet.controller_of(&alive);
         self.runtime.spawn(async move {
             let Ok(Some(job)) = runs.start(&controller, run, "ann", None).await else { return };
-            told.lock().expect("no panic").insert(job.id, Vec::new());
+            let tell = |returns: Vec<ReturnRecord>| {
+                let mut told = told.lock().expect("no panic");
+                // Whom a dead one tells something does not hear it.
+                if alive.is() {
+                    told.insert(job.id, returns);
+                }
+            };
+            tell(Vec::new());
             if let Ok(returns) = runs.wait(job.id, None).await {
-                told.lock().expect("no panic").insert(job.id, returns);
+                tell(returns);
             }
         });
     }
 
     fn kill(self) {
+        self.alive.end();
         self.runtime.shutdown_background();
     }
 }

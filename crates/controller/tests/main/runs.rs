@@ -221,9 +221,9 @@ async fn an_id_is_had_once_and_only_what_was_checked_runs() {
     let only = std::collections::BTreeSet::from(["a".to_owned()]);
     let more = stage.runs.start(&stage.fleet.controller(), run("test.ping", "a,b"), "ann", Some(&only)).await;
     assert!(matches!(more, Err(Error::Beyond(beyond)) if beyond == ["b"]));
-    assert!(
-        stage.runs.start(&stage.fleet.controller(), run("test.ping", ""), "ann", None).await.expect("fine").is_none()
-    );
+    let nobody = Run { target_kind: "glob".into(), ..run("test.ping", "x*") };
+    let started = stage.runs.start(&stage.fleet.controller(), nobody, "ann", None).await;
+    assert!(started.expect("understood").is_none());
     let missing = stage.start(run("test.ping", "nobody")).await;
     assert_eq!(stage.end(missing.id).await.0, JobState::Done);
 }

@@ -26,6 +26,8 @@ pub struct Settings {
     /// The name of this controller, for the records and the certificate.
     pub owner: String,
     pub keep_jobs_seconds: u64,
+    /// A target that can't be reached is asked for the result of a job for so long.
+    pub recall: Duration,
     pub keep_events_seconds: u64,
     /// In bytes.
     pub largest_return: usize,
@@ -53,6 +55,7 @@ impl Settings {
             store_settings: store::Settings { path: state.join("store"), ..store::Settings::default() },
             owner: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             keep_jobs_seconds: 86_400,
+            recall: Duration::from_secs(600),
             keep_events_seconds: 86_400,
             largest_return: 512 << 10,
             limits: Limits::default(),

@@ -23,6 +23,8 @@ pub struct Base {
     /// With the options that they were gathered under.
     grains: Mutex<Option<(Map, Arc<Map>)>>,
     gather: fn(&dyn Probe) -> Map,
+    /// Calls that another process on this machine goes on with.
+    beside: fn() -> Vec<Running>,
     calls: Mutex<Calls>,
 }
 
@@ -45,7 +47,14 @@ impl Base {
         // By these bash takes itself for a login over SSH and runs `.bashrc` before each command.
         let environment = environment.filter(|(name, _)| !name.starts_with("SSH_") && name != "SSH2_CLIENT");
         let environment = Mutex::new(environment.collect());
-        Base { launcher, environment, grains: Mutex::default(), gather, calls: Mutex::default() }
+        Base { launcher, environment, grains: Mutex::default(), gather, beside: Vec::new, calls: Mutex::default() }
+    }
+
+    /// Knows of calls that another process on this machine goes on with.
+    #[must_use]
+    pub fn beside(mut self, look: fn() -> Vec<Running>) -> Base {
+        self.beside = look;
+        self
     }
 
     /// A call begins; it counts as running until the host is dropped.
@@ -219,7 +228,8 @@ impl Probe for Host {
 
     fn running(&self) -> Vec<Running> {
         let calls = self.base.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.running.values().map(|(running, _)| running.clone()).collect()
+        let own = calls.running.values().map(|(running, _)| running.clone());
+        own.chain((self.base.beside)()).collect()
     }
 }
 

@@ -56,6 +56,9 @@ pub fn read(config: &Config, environment: &Environment, listen: &[String]) -> Re
         settings.keep_jobs_seconds = keep;
     }
     settings.keep_events_seconds = config.number("keep_events_seconds")?.unwrap_or(settings.keep_jobs_seconds);
+    if let Some(seconds) = config.number("recall_seconds")? {
+        settings.recall = Duration::from_secs(seconds);
+    }
     if let Some(largest) = config.number("largest_return")? {
         settings.largest_return = largest as usize;
     }
