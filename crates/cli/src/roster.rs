@@ -1,6 +1,6 @@
 //! The roster that a command works with.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rocksalt_backends::roster::{self, Settings};
 use rocksalt_core::roster::{Entry, Roster};
@@ -124,22 +124,8 @@ async fn from_source(options: &Options, config: &Config, environment: &Environme
     if let Some(ports) = config.get("scan_ports") {
         settings.scan.ports = texts(ports).iter().filter_map(|port| port.parse().ok()).collect();
     }
-    let kinds = || roster::SOURCES.iter().map(|(name, _)| *name);
-    let named = options.roster.clone();
-    let (kind, path) = match named {
-        // A kind's name counts as one unless there is a file of that name.
-        Some(name) if kinds().any(|kind| kind == name) && !Path::new(&name).exists() => {
-            (Some(name), options.roster_file.clone())
-        }
-        Some(path) => (None, Some(path)),
-        None => (config.text("roster"), options.roster_file.clone()),
-    };
-    settings.path = match (path, config.text("roster_file"), kind.as_deref()) {
-        (Some(path), _, _) => Some(path.into()),
-        (None, Some(path), _) => Some(config.path(&path, environment)),
-        (None, None, Some("scan" | "sshconfig")) => None,
-        (None, None, _) => Some(config.path("roster", environment)),
-    };
+    let (kind, path) = place(options, config, environment);
+    settings.path = path;
     let caused = |error: roster::Error| Failure::caused(&error);
     let source = match &kind {
         Some(kind) => roster::open(kind, &settings).map_err(caused)?,
@@ -152,6 +138,34 @@ async fn from_source(options: &Options, config: &Config, environment: &Environme
         }
     };
     source.load().await.map_err(caused)
+}
+
+/// Which kind of roster is meant, if one is named, and where it is.
+fn place(options: &Options, config: &Config, environment: &Environment) -> (Option<String>, Option<PathBuf>) {
+    let kinds = || roster::SOURCES.iter().map(|(name, _)| *name);
+    let named = options.roster.clone();
+    let (kind, path) = match named {
+        // A kind's name counts as one unless there is a file of that name.
+        Some(name) if kinds().any(|kind| kind == name) && !Path::new(&name).exists() => {
+            (Some(name), options.roster_file.clone())
+        }
+        Some(path) => (None, Some(path)),
+        None => (config.text("roster"), options.roster_file.clone()),
+    };
+    let path = match (path, config.text("roster_file"), kind.as_deref()) {
+        (Some(path), _, _) => Some(path.into()),
+        (None, Some(path), _) => Some(config.path(&path, environment)),
+        (None, None, Some("scan" | "sshconfig")) => None,
+        (None, None, _) => Some(config.path("roster", environment)),
+    };
+    (kind, path)
+}
+
+/// The files that the roster is read from, as far as they can be known.
+pub fn files(options: &Options, config: &Config, environment: &Environment) -> Vec<PathBuf> {
+    let Some(path) = place(options, config, environment).1 else { return Vec::new() };
+    let inside = std::fs::read_dir(&path).into_iter().flatten().flatten().map(|file| file.path());
+    inside.chain([path.clone()]).collect()
 }
 
 fn no_roster(config: &Config) -> Failure {

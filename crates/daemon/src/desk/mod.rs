@@ -7,9 +7,10 @@ mod known;
 mod perform;
 pub mod presence;
 mod refusal;
+mod sources;
 mod stats;
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -27,6 +28,7 @@ pub use caller::Caller;
 pub use known::Known;
 pub use presence::Presence;
 pub use refusal::{Kind, Refusal};
+pub use sources::Sources;
 pub use stats::Stats;
 
 use crate::access::Access;
@@ -52,6 +54,8 @@ pub struct Loaded {
     pub config: Map,
     /// What ssh knows of targets' keys.
     pub host_keys: Option<Arc<HostKeys>>,
+    /// Where all of this was read: a change of them is a reload.
+    pub sources: Sources,
 }
 
 impl Loaded {
@@ -65,6 +69,7 @@ impl Loaded {
             presence: presence::Settings::default(),
             config: Map::new(),
             host_keys: None,
+            sources: Sources::default(),
         }
     }
 
@@ -80,6 +85,10 @@ impl Loaded {
 pub struct Desk {
     load: Box<Load>,
     loaded: RwLock<Arc<Loaded>>,
+    /// As they were when they were last read, with or without success.
+    sources: Mutex<Sources>,
+    /// One reload at a time.
+    reloading: tokio::sync::Mutex<()>,
     besides: OnceLock<Box<Besides>>,
     presence: Arc<Presence>,
     pub stats: Stats,
@@ -98,6 +107,8 @@ impl Desk {
     pub fn with(load: Box<Load>, loaded: Loaded, runs: Arc<Runs>, auth: Auth, audit: Audit) -> Desk {
         Desk {
             load,
+            sources: Mutex::new(loaded.sources.clone()),
+            reloading: tokio::sync::Mutex::default(),
             loaded: RwLock::new(Arc::new(loaded)),
             besides: OnceLock::new(),
             presence: Arc::default(),
@@ -136,6 +147,7 @@ impl Desk {
     }
 
     async fn checked(self: &Arc<Desk>, caller: &Caller, request: Request) -> Result<Answer, Refusal> {
+        self.refresh().await;
         let loaded = self.loaded();
         let verdict = loaded.access.check(caller, &request.needs(), &loaded.controller, self.ledger()).await;
         let noted = self.audit.note(caller, &request, verdict.as_ref().err()).await?;
@@ -153,9 +165,37 @@ impl Desk {
         self.runs.wait(job.id, limit).await.map_err(Refusal::from)
     }
 
+    /// Whoever edits the roster and then runs something means the new one, as without a daemon.
+    async fn refresh(&self) {
+        if !self.sources().changed() {
+            return;
+        }
+        let _turn = self.reloading.lock().await;
+        if !self.sources().changed() {
+            return;
+        }
+        match self.read_anew().await {
+            Ok(()) => tracing::info!("the configuration has changed and was read anew"),
+            Err(why) => tracing::warn!(why, "the configuration has changed and is no good; the old one stays"),
+        }
+    }
+
+    fn sources(&self) -> MutexGuard<'_, Sources> {
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Everything anew; what was stays if the new is no good.
     pub async fn reload(&self) -> Result<(), String> {
+        let _turn = self.reloading.lock().await;
+        self.read_anew().await
+    }
+
+    async fn read_anew(&self) -> Result<(), String> {
+        // What is no good now is tried again when it has changed, not with each request.
+        let before = self.sources().now();
+        *self.sources() = before;
         let fresh = Arc::new((self.load)().await?);
+        *self.sources() = fresh.sources.clone();
         if let Some(besides) = self.besides.get() {
             besides()?;
         }

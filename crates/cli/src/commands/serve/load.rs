@@ -8,15 +8,18 @@ use rocksalt_connect::links::Links;
 use rocksalt_core::roster::Roster;
 use rocksalt_daemon::access::Access;
 use rocksalt_daemon::auth;
-use rocksalt_daemon::desk::{Load, Loaded};
+use rocksalt_daemon::desk::{Load, Loaded, Sources};
 
 use super::{doors, settings};
 use crate::commands::{Common, Context};
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::roster;
 use crate::session::Session;
+
+/// What the configuration is read from.
+const FILES: [&str; 3] = [config::FILE, "master", "minion"];
 
 pub struct Loader {
     pub common: Common,
@@ -36,10 +39,14 @@ impl Loader {
 
     async fn read(&self) -> Result<Loaded, Failure> {
         let (common, environment) = (self.common.clone(), self.environment.clone());
+        let files = self.directory.iter().flat_map(|directory| FILES.map(|name| directory.join(name)));
+        let sources = Sources::of(files);
         let config = Config::read(self.directory.as_deref(), &environment, common.persist)?;
         // All of it is looked at, so that a reload finds what the next start would stumble over.
         let users = settings::read(&config, &environment, &[])?.users();
         let context = Context { common, environment, config };
+        let sources =
+            sources.and(Sources::of(roster::files(&context.common.roster, &context.config, &context.environment)));
         let roster = self.roster(&context).await?;
         let controller = Session::with(&context, roster, Arc::clone(&self.links))?.controller;
         let (config, environment) = (&context.config, &context.environment);
@@ -51,6 +58,7 @@ impl Loader {
             doors: doors::read(config, environment)?,
             presence: settings::presence(config)?,
             config: config.values().clone(),
+            sources,
             host_keys: Some(Arc::new(HostKeys::new(&environment.person))),
             ..Loaded::new(controller, access)
         })
@@ -65,7 +73,7 @@ impl Loader {
     }
 
     fn wrong(&self, why: &str) -> Failure {
-        let place = self.directory.as_deref().unwrap_or(std::path::Path::new("")).join(crate::config::FILE);
+        let place = self.directory.as_deref().unwrap_or(std::path::Path::new("")).join(config::FILE);
         Failure::usage(format!("{}: {why}", place.display()))
     }
 }
