@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rocksalt_testkit::roster;
 pub use rocksalt_testkit::{
     Bed, Entry, Host, Kind, Outcome, Quirk, Repository, Run, Scratch, Server, Spec, Started, Usage, password_of,
-    say_skipped,
+    rocksalt_binary, say_skipped,
 };
 pub use serde_json::Value;
 
@@ -130,12 +130,12 @@ pub fn text(outcome: &Outcome, id: &str) -> String {
     result.unwrap_or_else(|| panic!("{id} has no text result: {}", outcome.all()))
 }
 
-/// Waits for something that must come true soon.
+/// Waits for something that must come true soon, even where a test shares a slow machine with others.
 #[track_caller]
 pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_secs(60);
     while !condition() {
-        assert!(Instant::now() < end, "waited 20 s: {what}");
+        assert!(Instant::now() < end, "waited 60 s: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

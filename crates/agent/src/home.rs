@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -33,9 +33,11 @@ pub fn settle(arguments: &[OsString]) -> Option<PathBuf> {
         let line = [b"\n", word.as_bytes(), b" start ", home.as_os_str().as_bytes(), b"\n"].concat();
         let mut stdout = std::io::stdout();
         let _ = stdout.write_all(&line).and_then(|()| stdout.flush());
-        // Without its name it still runs; it is sent again the next time.
+        // Without its name it still runs; it is sent again the next time. What is to be wiped has none already.
         let path = home.join(name);
         if let Some(program) = &program
+            && fs::symlink_metadata(temporary).is_ok()
+            && make(&home).is_ok()
             && fs::rename(temporary, &path).is_ok()
         {
             let _ = note_the_check(program, path);
@@ -44,6 +46,21 @@ pub fn settle(arguments: &[OsString]) -> Option<PathBuf> {
     drop(program);
     tidy(&home);
     Some(home)
+}
+
+/// Makes the directory if the upload lies beside it: a process less for the bootstrap script.
+fn make(home: &Path) -> std::io::Result<()> {
+    match fs::DirBuilder::new().mode(0o700).create(home) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            // Another login may have made it meanwhile; nobody else may have.
+            let is = fs::symlink_metadata(home)?;
+            match is.is_dir() && is.uid() == rustix::process::geteuid().as_raw() {
+                true => Ok(()),
+                false => Err(error),
+            }
+        }
+        made => made,
+    }
 }
 
 /// Remembers that this file was hashed, in the words of the `stat` that the bootstrap script compares it with. Where

@@ -38,6 +38,7 @@ pub fn start(arguments: &[std::ffi::OsString]) -> Option<u8> {
             Some(126)
         }
         "agent" => {
+            rocksalt_core::memory::share_one_heap();
             Some(match serve(std::io::stdin().lock(), std::io::stdout(), home::settle(&arguments[1..]).as_deref()) {
                 Ended::Finished => 0,
                 Ended::LinkLost => 1,

@@ -38,5 +38,6 @@ fn main() -> ExitCode {
     if let Some(code) = rocksalt_agent::start(words.get(1..).unwrap_or_default()) {
         return ExitCode::from(code);
     }
+    rocksalt_core::memory::share_one_heap();
     commands::main(words)
 }

@@ -109,6 +109,8 @@ pub(crate) struct Connected {
     waiting: VecDeque<Message>,
     /// The id of the last event: from there it goes on.
     last: Option<String>,
+    /// There was a daemon that answered.
+    opened: bool,
     failures: u32,
 }
 
@@ -121,13 +123,14 @@ impl Connected {
                     self.last.clone_from(&message.id);
                 }
                 self.failures = 0;
+                self.opened = true;
                 return Ok(message);
             }
             if let Err(error) = self.read(client, &ask).await {
                 self.body = None;
                 self.parser = Parser::default();
                 // The first connection tells whether there is a daemon at all.
-                let again = error.passing() && self.last.is_some() && self.failures < TRIES;
+                let again = error.passing() && self.opened && self.failures < TRIES;
                 if !again {
                     return Err(error);
                 }

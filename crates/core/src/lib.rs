@@ -23,6 +23,7 @@ pub mod target;
 pub mod touches;
 
 pub mod masking;
+pub mod memory;
 pub mod merge;
 pub mod nearest;
 mod option_defaults;

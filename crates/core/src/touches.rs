@@ -21,6 +21,9 @@ pub enum Thing {
     Packages,
     /// A variable of the agent's environment.
     Variable(String),
+    /// The connections to other machines: who fetches something reads it, who changes what gets through (a firewall)
+    /// writes it.
+    Network,
 }
 
 impl Touches {
@@ -54,9 +57,24 @@ impl Touches {
         self
     }
 
-    /// Whether both are known to write the same thing: at once, what one of them did would be lost.
-    pub fn write_the_same(&self, other: &Touches) -> bool {
-        meet(&self.writes, &other.writes)
+    /// It takes something from there: a path of the machine, or an address. What the controller has (`salt://`) comes
+    /// over the link.
+    #[must_use]
+    pub fn from(self, source: &str) -> Touches {
+        match source.split_once("://") {
+            None if source.starts_with('/') => self.reads(Thing::Path(source.to_owned())),
+            Some(("http" | "https" | "ftp" | "ftps" | "s3" | "swift", _)) => self.reads(Thing::Network),
+            _ => self,
+        }
+    }
+
+    /// Whether they are known to spoil each other's work at once, whatever their order: both write the same thing, so
+    /// that what one of them did would be lost, or one of them cuts off what the other fetches.
+    pub fn disturbs(&self, other: &Touches) -> bool {
+        let cuts_off = |one: &Touches, other: &Touches| {
+            one.writes.contains(&Thing::Network) && other.reads.contains(&Thing::Network)
+        };
+        meet(&self.writes, &other.writes) || cuts_off(self, other) || cuts_off(other, self)
     }
 
     /// Whether the two must not overlap, nor change places.
@@ -85,6 +103,7 @@ impl std::fmt::Display for Thing {
             Thing::Service(name) => write!(f, "service {name}"),
             Thing::Packages => f.write_str("packages"),
             Thing::Variable(name) => write!(f, "variable {name}"),
+            Thing::Network => f.write_str("network"),
         }
     }
 }
@@ -118,5 +137,18 @@ mod tests {
         assert!(Touches::everything().conflicts(&read("/etc/a")));
         assert!(!Touches::everything().conflicts(&Touches::nothing()));
         assert!(Touches::nothing().writes(Thing::Packages).conflicts(&read("/etc/a")));
+    }
+
+    #[test]
+    fn whoever_fetches_is_disturbed_by_a_firewall_and_by_nobody_who_fetches() {
+        let fetches = Touches::nothing().writes(Thing::Path("/srv/a".into())).reads(Thing::Network);
+        let also = Touches::nothing().writes(Thing::Path("/srv/b".into())).reads(Thing::Network);
+        let firewall = Touches::nothing().writes(Thing::Network);
+        assert!(fetches.disturbs(&firewall) && firewall.disturbs(&fetches) && firewall.disturbs(&firewall));
+        assert!(!fetches.disturbs(&also) && !fetches.conflicts(&also));
+        assert!(fetches.conflicts(&firewall));
+        // In any order a file that another step writes can be read.
+        let reads = Touches::nothing().reads(Thing::Path("/srv/a".into()));
+        assert!(!fetches.disturbs(&reads) && fetches.conflicts(&reads));
     }
 }

@@ -79,7 +79,10 @@ fn socket(below: &Path) -> Option<PathBuf> {
                     return Some(found);
                 }
             }
-            false if path.extension().is_some_and(|ending| ending == "sock") && path.to_string_lossy().contains("daemon") => {
+            false
+                if path.extension().is_some_and(|ending| ending == "sock")
+                    && path.to_string_lossy().contains("daemon") =>
+            {
                 return Some(path);
             }
             false => {}

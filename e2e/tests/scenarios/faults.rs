@@ -1,6 +1,7 @@
 //! What breaks while a command runs: the network, the agent, the controller.
 
-use std::time::Duration;
+use std::fs;
+use std::time::{Duration, Instant};
 
 use e2e::{Fleet, Spec, assert_cause, assert_code, exit, results, wait_until};
 
@@ -9,25 +10,29 @@ fn start_sleep(fleet: &Fleet, seconds: u32, options: &[&str]) -> e2e::Started {
     let command = format!("sleep {seconds}");
     let mut arguments = vec!["h1", "cmd.run", &command, "--out", "json", "--static"];
     arguments.extend(options);
-    let started = fleet.rocksalt(&arguments).limit(Duration::from_secs(25)).spawn().expect("it starts");
+    let started = fleet.rocksalt(&arguments).limit(Duration::from_secs(120)).spawn().expect("it starts");
     wait_until("the command runs on the target", || !fleet.host(1).processes(&command).is_empty());
     started
 }
 
 #[test]
 fn a_cut_network_is_noticed_within_the_timeout_and_the_next_command_works() {
-    let Some(fleet) = Fleet::start_with(&[Spec::debian(), Spec::debian()], |_, entry| entry.set("timeout", "5")) else {
+    // The other one may take its time.
+    let Some(fleet) = Fleet::start_with(&[Spec::debian(), Spec::debian()], |number, entry| {
+        if number == 1 { entry.set("timeout", "5") } else { entry }
+    }) else {
         return;
     };
     fleet.ping_all();
-    let started = start_sleep(&fleet, 60, &["--timeout", "5"]);
+    let started = start_sleep(&fleet, 600, &["--timeout", "5"]);
     fleet.bed.cut(1).expect("it's cut off");
+    let cut = Instant::now();
     let outcome = started.finish().expect("nobody hangs past the timeout");
-    assert!(outcome.took < Duration::from_secs(20), "{}", outcome.all());
+    assert!(cut.elapsed() < Duration::from_secs(20), "{}", outcome.all());
     assert_ne!(outcome.code(), Some(exit::FINE), "{}", outcome.all());
     assert_cause(&outcome, "h1", &["timed out", "timeout", "no answer", "within 5", "5 s"]);
     // The other one isn't disturbed, and a new command says what is the matter with the first.
-    let outcome = fleet.run_within(Duration::from_secs(30), &["*", "test.ping", "--timeout", "5"]);
+    let outcome = fleet.run(&["*", "test.ping"]);
     assert_code(&outcome, exit::UNREACHED);
     assert_eq!(results(&outcome)["h2"], true, "{}", outcome.all());
     fleet.bed.heal(1).expect("it's back");
@@ -37,13 +42,14 @@ fn a_cut_network_is_noticed_within_the_timeout_and_the_next_command_works() {
 #[test]
 fn a_killed_agent_is_reported_at_once_and_the_next_command_works() {
     let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
-    let started = start_sleep(&fleet, 60, &[]);
+    let started = start_sleep(&fleet, 600, &[]);
     assert!(fleet.host(1).kill("rocksalt") > 0, "there is no agent on the target");
+    let killed = Instant::now();
     let outcome = started.finish().expect("nobody hangs");
     assert_code(&outcome, exit::UNREACHED);
     assert_cause(&outcome, "h1", &["agent", "link"]);
     assert!(
-        outcome.took < Duration::from_secs(10),
+        killed.elapsed() < Duration::from_secs(10),
         "the end of the agent is noticed, not timed out: {}",
         outcome.all()
     );
@@ -53,7 +59,7 @@ fn a_killed_agent_is_reported_at_once_and_the_next_command_works() {
 #[test]
 fn a_killed_controller_leaves_no_agent_and_the_next_command_works() {
     let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
-    let started = start_sleep(&fleet, 60, &[]);
+    let started = start_sleep(&fleet, 600, &[]);
     started.kill();
     assert!(started.finish().is_ok_and(|outcome| outcome.code().is_none()), "it was killed");
     fleet.scratch.kill_all();
@@ -64,11 +70,12 @@ fn a_killed_controller_leaves_no_agent_and_the_next_command_works() {
 #[test]
 fn ctrl_c_stops_at_once_and_names_what_still_runs() {
     let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
-    let started = start_sleep(&fleet, 60, &[]);
+    let started = start_sleep(&fleet, 600, &[]);
     started.interrupt();
+    let interrupted = Instant::now();
     let outcome = started.finish().expect("it stops");
     assert_code(&outcome, exit::INTERRUPTED);
-    assert!(outcome.took < Duration::from_secs(10), "{}", outcome.all());
+    assert!(interrupted.elapsed() < Duration::from_secs(10), "{}", outcome.all());
     assert!(outcome.stderr.contains("h1"), "{}", outcome.all());
     fleet.ping_all();
 }
@@ -104,19 +111,37 @@ fn a_controller_killed_while_it_uploads_leaves_nothing_that_looks_whole() {
         return;
     };
     let host = fleet.host(1);
-    for milliseconds in [5, 20, 40, 80, 120, 160, 240] {
-        let started = fleet.rocksalt(&["h1", "test.ping"]).spawn().expect("it starts");
-        std::thread::sleep(Duration::from_millis(milliseconds));
-        started.kill();
-        drop(started.finish());
+    let directory = host.file("/var/tmp/agent").expect("the host is up");
+    let files = || fs::read_dir(&directory).into_iter().flatten().flatten();
+    let some_came = || files().any(|file| file.metadata().is_ok_and(|file| file.len() > 0));
+    let mut interrupted = 0;
+    for _ in 0..8 {
+        // The whole agent is on its way for longer than it takes to see its first bytes and to kill.
+        let started = fleet.rocksalt(&["h1", "state.single", "test.nop", "name=x"]).spawn().expect("it starts");
+        let end = Instant::now() + Duration::from_secs(60);
+        while !some_came() {
+            assert!(Instant::now() < end, "nothing was sent: {:?}", started.finish().map(|outcome| outcome.all()));
+        }
         fleet.scratch.kill_all();
+        assert!(started.finish().is_ok(), "it was killed, or through before");
+        wait_until("what was begun has ended", || host.processes("rocksalt").is_empty());
+        // A try in which it was through before it was killed shows only that it's whole.
+        if whole_agents(host) == 0 {
+            interrupted += 1;
+            assert_eq!(files().count(), 0, "what had come is removed");
+        }
+        host.run("rm -rf /var/tmp/agent").expect("it's removed");
     }
-    wait_until("what was begun has ended", || host.processes("rocksalt").is_empty());
+    assert!(interrupted > 0, "no upload was interrupted");
     fleet.ping_all();
-    // Every executable is one and the same whole agent.
+    assert_eq!(whole_agents(host), 1);
+}
+
+/// How many executables there are, each of them whole: its name has its hash.
+#[track_caller]
+fn whole_agents(host: &e2e::Host) -> usize {
     let sums = host.run("find /var/tmp/agent -type f -perm -u+x -exec sha256sum {} +").expect("sha256sum");
-    let mut hashes: Vec<&str> = sums.lines().filter_map(|line| line.split(' ').next()).collect();
-    hashes.sort_unstable();
-    hashes.dedup();
-    assert_eq!(hashes.len(), 1, "{sums}");
+    let named = |line: &str| line.split_once(' ').is_some_and(|(hash, name)| name.contains(&format!("-{hash}")));
+    assert!(sums.lines().all(named), "{sums}");
+    sums.lines().count()
 }

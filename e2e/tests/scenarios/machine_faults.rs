@@ -21,7 +21,7 @@ fn write(fleet: &Fleet, path: &str, text: &str) {
 }
 
 fn apply(fleet: &Fleet) -> Outcome {
-    fleet.run_within(Duration::from_secs(120), &["apply", "h1", "it"])
+    fleet.run_within(Duration::from_secs(240), &["apply", "h1", "it"])
 }
 
 /// The one step of a run, or that of an id.
@@ -55,7 +55,7 @@ fn assert_done(outcome: &Outcome, id: &str, changed: bool) {
 /// Begins a run and comes back when this command runs on the host.
 fn begin(fleet: &Fleet, process: &str) -> e2e::Started {
     let arguments = ["apply", "h1", "it", "--out", "json", "--static"];
-    let started = fleet.rocksalt(&arguments).limit(Duration::from_secs(60)).spawn().expect("it starts");
+    let started = fleet.rocksalt(&arguments).limit(Duration::from_secs(120)).spawn().expect("it starts");
     wait_until("it runs on the host", || !fleet.host(1).processes(process).is_empty());
     started
 }
@@ -71,6 +71,9 @@ fn assert_lost(started: e2e::Started, steps: &[&str]) {
         assert!(!said.contains(step), "{step} is spoken of: {}", outcome.all());
     }
 }
+
+/// What a package's script does that somebody lets go by `touch /run/let-go`, however long that takes.
+const UNTIL_LET_GO: &str = "while test ! -e /run/let-go; do sleep 0.1; done";
 
 /// Packages of our own in a `file:` repository of the host: names and what runs after they are unpacked.
 fn repository(host: &Host, packages: &[(&str, &str)]) {
@@ -122,17 +125,28 @@ fn patience(seconds: u32) -> String {
 
 #[test]
 fn a_lock_of_apt_is_waited_for_and_said() {
-    let Some(fleet) = fleet(Spec::debian(), &patience(60), "quick: pkg.installed\n") else { return };
+    let Some(fleet) = fleet(Spec::debian(), &patience(300), "quick: pkg.installed\n") else { return };
     let host = fleet.host(1);
-    repository(host, &[("quick", ":"), ("slow", "exec sleep 4"), ("endless", "exec sleep 600")]);
+    repository(host, &[("quick", ":"), ("slow", UNTIL_LET_GO), ("endless", "exec sleep 600")]);
+    // Tells what became of each apt-get that the agent starts.
+    host.run(
+        "printf '#!/bin/sh\n/usr/bin/apt-get \"$@\"; code=$?; echo $code >>/run/codes; exit $code\n' \
+         >/usr/local/bin/apt-get; chmod 755 /usr/local/bin/apt-get",
+    )
+    .expect("a program around apt-get");
     let hold = |package: &str, process: &str| {
-        let command = format!("setsid apt-get -qq --yes install {package} >/dev/null 2>&1 </dev/null &");
+        let command = format!("setsid /usr/bin/apt-get -qq --yes install {package} >/dev/null 2>&1 </dev/null &");
         host.run(&command).expect("somebody else installs");
         wait_until("somebody else has the lock", || !host.processes(process).is_empty());
     };
     fleet.ping_all();
-    hold("slow", "sleep 4");
-    let outcome = apply(&fleet);
+    hold("slow", "slow.postinst");
+    let outcome = std::thread::scope(|scope| {
+        let applied = scope.spawn(|| apply(&fleet));
+        wait_until("the agent has found it locked", || host.run("grep -qvx 0 /run/codes").is_ok());
+        host.run("touch /run/let-go").expect("touch");
+        applied.join().expect("it ends")
+    });
     assert_done(&outcome, "quick", true);
     let said = step(&outcome, "quick").to_string();
     assert!(said.contains("waited") && said.contains("lock"), "that it waited isn't said: {}", outcome.all());
@@ -144,11 +158,12 @@ fn a_lock_of_apt_is_waited_for_and_said() {
     hold("endless", "sleep 600");
     let outcome = apply(&fleet);
     assert_failed(&outcome, "quick", &["lock", "apt-get"]);
-    assert!(outcome.took > Duration::from_secs(2) && outcome.took < Duration::from_secs(30), "{}", outcome.all());
+    assert!(outcome.took > Duration::from_secs(2) && outcome.took < Duration::from_secs(120), "{}", outcome.all());
     assert_ne!(installed(host, "quick"), "installed");
     // The other one is interrupted, too: the next run finds the lock free and a package that is half there.
-    assert!(host.kill("apt-get") > 0 && host.kill("dpkg") > 0);
+    assert!(host.kill("apt-get") + host.kill("dpkg") > 0);
     host.kill("sleep 600");
+    wait_until("the other one has ended", || host.processes("apt-get").is_empty() && host.processes("dpkg").is_empty());
     host.run("rm -f /var/lib/dpkg/info/endless.postinst").expect("it ends now");
     assert_done(&apply(&fleet), "quick", true);
     assert_eq!(installed(host, "quick"), "installed");
@@ -271,18 +286,18 @@ fn an_agent_killed_between_steps_is_not_done_and_the_next_run_goes_on() {
 /srv/first:
   file.managed:
     - contents: first
-sleep 5.5:
+sleep 600.5:
   cmd.run:
     - unless: test -e /srv/hurry
     - require: [{file: /srv/first}]
 /srv/last:
   file.managed:
     - contents: last
-    - require: [{cmd: sleep 5.5}]
+    - require: [{cmd: sleep 600.5}]
 ";
     let Some(fleet) = fleet(Spec::debian(), "", states) else { return };
     let host = fleet.host(1);
-    let started = begin(&fleet, "sleep 5.5");
+    let started = begin(&fleet, "sleep 600.5");
     assert!(host.kill("rocksalt") > 0, "there is no agent");
     assert_lost(started, &["/srv/last"]);
     assert!(host.run("test -e /srv/last").is_err());
@@ -297,16 +312,19 @@ sleep 5.5:
 fn an_agent_killed_while_it_installs_leaves_what_the_next_run_repairs() {
     let Some(fleet) = fleet(Spec::debian(), "", "slow: pkg.installed\n") else { return };
     let host = fleet.host(1);
-    repository(host, &[("slow", "exec sleep 3.25")]);
+    repository(host, &[("slow", UNTIL_LET_GO)]);
     for kill_apt in [false, true] {
-        let started = begin(&fleet, "sleep 3.25");
+        host.run("rm -f /run/let-go").expect("rm");
+        let started = begin(&fleet, "slow.postinst");
         assert!(host.kill("rocksalt") > 0, "there is no agent");
         if kill_apt {
             // As when the machine itself is stopped: dpkg is in the middle, and nobody goes on.
             assert!(host.kill("apt-get") + host.kill("dpkg") > 0);
-            host.kill("sleep 3.25");
+            host.kill("slow.postinst");
         }
         assert_lost(started, &[]);
+        // If it still installs, it does so for a while when the next run comes.
+        host.run("setsid sh -c 'sleep 3; touch /run/let-go' >/dev/null 2>&1 </dev/null &").expect("it's let go");
         let outcome = apply(&fleet);
         assert_code(&outcome, exit::FINE);
         assert_eq!(step(&outcome, "slow")["result"], Value::Bool(true), "{}", outcome.all());
@@ -317,39 +335,54 @@ fn an_agent_killed_while_it_installs_leaves_what_the_next_run_repairs() {
     }
 }
 
+/// So many files of so many lines: 200 MB, which nobody writes in the moment between a first file and a kill.
+const FILES: usize = 100;
+const LINES: usize = 90_000;
+
+/// On the host: waits until there are more than so many files, and kills the agents that were there before.
+const KILLER: &str = "\
+agents=$(pgrep -f '[r]ocksalt') || exit 9
+touch /run/ready
+while set -- /srv/many/*; [ ! -e \"$1\" ] || [ $# -le $MORE_THAN ]; do :; done
+kill -9 $agents
+";
+
 #[test]
 fn an_agent_killed_while_it_writes_leaves_only_whole_files() {
-    let states = "{% for number in range(60) %}\n/srv/many/{{ number }}:\n  file.managed:\n    - source: salt://large\n    \
-                  - makedirs: True\n{% endfor %}\n";
-    let Some(fleet) = fleet(Spec::debian(), "", states) else { return };
-    let large = "a line of a large file\n".repeat(20_000);
+    let states = format!(
+        "{{% for number in range({FILES}) %}}\n/srv/many/{{{{ number }}}}:\n  file.managed:\n    \
+         - source: salt://large\n{{% endfor %}}\n"
+    );
+    let Some(fleet) = fleet(Spec::debian(), "", &states) else { return };
+    let large = "a line of a large file\n".repeat(LINES);
     write(&fleet, "states/large", &large);
     let host = fleet.host(1);
-    fleet.ping_all();
-    let sizes = || host.run("mkdir -p /srv/many; stat -c '%n %s' /srv/many/* 2>/dev/null || true").expect("stat");
+    host.run(&format!("cat >/run/killer <<'END'\n{KILLER}END\n")).expect("a killer");
     let mut interrupted = 0;
-    for _ in 0..4 {
-        let before = sizes().lines().count();
-        let arguments = ["apply", "h1", "it", "--out", "json", "--static"];
-        let started = fleet.rocksalt(&arguments).spawn().expect("it starts");
-        wait_until("some are written", || sizes().lines().count() > before);
-        assert!(host.kill("rocksalt") > 0, "there is no agent");
-        let outcome = started.finish().expect("nobody hangs");
-        assert_code(&outcome, exit::UNREACHED);
-        let whole = |line: &str| line.ends_with(&format!(" {}", large.len()));
-        let names = sizes();
-        let wrong: Vec<&str> = names.lines().filter(|line| !whole(line)).collect();
+    for more_than in [0, 0, 1, 2, 3, 5, 8, 13] {
+        // A try in which the agent is through before it's killed shows nothing; each begins with nothing.
+        host.run("rm -rf /srv/many /run/ready; mkdir /srv/many").expect("an empty directory");
+        assert_code(&fleet.run(&["h1", "state.single", "test.nop", "name=x"]), exit::FINE);
+        let outcome = std::thread::scope(|scope| {
+            let killer = scope.spawn(|| host.run(&format!("MORE_THAN={more_than} timeout 100 sh /run/killer")));
+            wait_until("the killer waits", || host.run("test -e /run/ready").is_ok());
+            let outcome = apply(&fleet);
+            killer.join().expect("it doesn't panic").expect("files were written, and the agent was killed");
+            outcome
+        });
+        let sizes = host.run("stat -c '%n %s' /srv/many/*").expect("stat");
+        let wrong: Vec<&str> = sizes.lines().filter(|line| !line.ends_with(&format!(" {}", large.len()))).collect();
         assert!(wrong.is_empty(), "half-written: {wrong:?}");
-        interrupted += 1;
-        if names.lines().count() == 60 {
-            break;
+        match outcome.code() {
+            Some(exit::FINE) => assert_eq!(sizes.lines().count(), FILES, "{}", outcome.all()),
+            _ => {
+                assert_code(&outcome, exit::UNREACHED);
+                interrupted += 1;
+            }
         }
     }
-    assert!(interrupted > 0);
-    let outcome = apply(&fleet);
-    assert_code(&outcome, exit::FINE);
-    assert_eq!(host.run("ls -A /srv/many | wc -l; cat /srv/many/* | sha256sum | cut -c1-64").expect("ls"), {
-        let sum = host.run("for n in $(seq 60); do cat /srv/many/0; done | sha256sum | cut -c1-64").expect("sum");
-        format!("60\n{sum}")
-    });
+    assert!(interrupted > 0, "in no try was the agent killed in the middle");
+    assert_code(&apply(&fleet), exit::FINE);
+    let sum = "ls /srv/many | wc -l; sha256sum /srv/many/* | cut -c1-64 | sort -u | wc -l; head -n1 /srv/many/0";
+    assert_eq!(host.run(sum).expect("sha256sum"), format!("{FILES}\n1\na line of a large file\n"));
 }

@@ -1,7 +1,9 @@
 //! What the product must show, each requirement a test.
 
 mod bad_input;
+mod clients;
 mod commands;
+mod daemon;
 mod daemon_kill;
 mod faults;
 mod fifty;
@@ -11,6 +13,7 @@ mod machines;
 mod many;
 mod odd_hosts;
 mod reboot;
+mod secrets;
 mod states;
 mod two_agents;
 mod webserver;

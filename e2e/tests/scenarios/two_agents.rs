@@ -20,10 +20,19 @@ fn agents(fleet: &Fleet) -> Vec<String> {
 /// Starts a command on h1 and comes back when it runs there.
 fn start(fleet: &Fleet, command: &str) -> Started {
     let arguments = ["h1", "cmd.run", command, "--out", "json", "--static"];
-    let started = fleet.rocksalt(&arguments).limit(Duration::from_secs(40)).spawn().expect("it starts");
+    let started = fleet.rocksalt(&arguments).limit(Duration::from_secs(120)).spawn().expect("it starts");
     let slept = command.split(';').next().unwrap_or_default();
     wait_until("the command runs on the target", || !fleet.host(1).processes(slept).is_empty());
     started
+}
+
+/// A command that says this word once it's let go, however long that takes.
+fn held(word: &str) -> String {
+    format!("while test ! -e /run/{word}; do sleep 0.1; done; echo {word}")
+}
+
+fn let_go(fleet: &Fleet, word: &str) {
+    fleet.host(1).run(&format!("touch /run/{word}")).expect("touch");
 }
 
 fn processes(fleet: &Fleet) -> usize {
@@ -70,19 +79,21 @@ fn templates_in_arguments_take_the_whole_agent() {
 #[test]
 fn what_runs_on_the_small_agent_goes_on_beside_the_whole_one_and_is_seen() {
     let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
-    let on_small = start(&fleet, "sleep 6.01; echo small");
+    let on_small = start(&fleet, &held("small"));
     assert_code(&fleet.run(&STATE), exit::FINE);
     assert_eq!(agents(&fleet), ["small", "whole"], "both are at work");
-    let on_whole = start(&fleet, "sleep 4.02; echo whole");
+    let on_whole = start(&fleet, &held("whole"));
     let running = results(&fleet.run(&["h1", "saltutil.running"]))["h1"].clone();
     let jobs = running.as_array().expect("a list").clone();
     let mut seen: Vec<&str> = jobs.iter().filter_map(|job| job["arg"][0].as_str()).collect();
     seen.sort_unstable();
-    assert_eq!(seen, ["sleep 4.02; echo whole", "sleep 6.01; echo small"], "{running}");
+    assert_eq!(seen, [held("small"), held("whole")], "{running}");
     for job in &jobs {
         let found = results(&fleet.run(&["h1", "saltutil.find_job", job["jid"].as_str().expect("an id")]));
         assert_eq!(found["h1"]["arg"], job["arg"]);
     }
+    let_go(&fleet, "small");
+    let_go(&fleet, "whole");
     let (small, whole) = (on_small.finish().expect("it ends"), on_whole.finish().expect("it ends"));
     assert_eq!((text(&small, "h1").as_str(), text(&whole, "h1").as_str()), ("small", "whole"));
     wait_until("the small agent ends with its last call", || agents(&fleet) == ["whole"] && processes(&fleet) == 1);
@@ -92,12 +103,12 @@ fn what_runs_on_the_small_agent_goes_on_beside_the_whole_one_and_is_seen() {
 #[test]
 fn calls_on_both_agents_can_be_ended() {
     let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
-    let killed = start(&fleet, "sleep 61");
-    let interrupted = start(&fleet, "sleep 62");
+    let killed = start(&fleet, "sleep 601");
+    let interrupted = start(&fleet, "sleep 602");
     assert_code(&fleet.run(&STATE), exit::FINE);
-    let also_killed = start(&fleet, "sleep 63");
+    let also_killed = start(&fleet, "sleep 603");
     let running = results(&fleet.run(&["h1", "saltutil.running"]))["h1"].clone();
-    for job in running.as_array().expect("a list").iter().filter(|job| job["arg"][0] != "sleep 62") {
+    for job in running.as_array().expect("a list").iter().filter(|job| job["arg"][0] != "sleep 602") {
         let outcome = fleet.run(&["h1", "saltutil.kill_job", job["jid"].as_str().expect("an id")]);
         assert!(text(&outcome, "h1").starts_with("Signal 9 sent to job"), "{}", outcome.all());
     }
@@ -106,7 +117,7 @@ fn calls_on_both_agents_can_be_ended() {
     for started in [killed, also_killed] {
         assert_ne!(started.finish().expect("it ends").code(), Some(exit::FINE));
     }
-    wait_until("nothing of it runs any more", || fleet.host(1).processes("sleep 6").is_empty());
+    wait_until("nothing of it runs any more", || fleet.host(1).processes("sleep 60").is_empty());
     assert_code(&fleet.run(&["h1", "test.ping"]), exit::FINE);
     assert_eq!(fleet.bed.logins(), [1]);
 }
@@ -124,7 +135,7 @@ fn wipe_removes_both() {
     wait_until("the agents have ended", || host.processes("rocksalt").is_empty());
     assert_eq!(left(), before);
     // The same where the whole one comes with a command that wipes, while the small one is at work.
-    let on_small = start(&fleet, "sleep 60.03");
+    let on_small = start(&fleet, "sleep 600.03");
     assert_code(&fleet.run(&[&STATE[..], &["--wipe"]].concat()), exit::FINE);
     assert_ne!(on_small.finish().expect("its link was closed").code(), Some(exit::FINE));
     wait_until("the agents have ended", || host.processes("rocksalt").is_empty());
@@ -158,8 +169,9 @@ fn whoever_one_becomes_and_however_one_comes_it_is_one_login() {
 #[test]
 fn a_server_that_allows_one_command_a_login_gets_another_login() {
     let Some(fleet) = Fleet::start(&[Spec::debian().with(Quirk::OneSession)]) else { return };
-    let on_small = start(&fleet, "sleep 3.04; echo small");
+    let on_small = start(&fleet, &held("small"));
     assert_code(&fleet.run(&STATE), exit::FINE);
+    let_go(&fleet, "small");
     assert_eq!(text(&on_small.finish().expect("it ends"), "h1"), "small", "it isn't disturbed");
     assert_eq!(fleet.bed.logins(), [2]);
     wait_until("the first login ends with its last call", || processes(&fleet) == 1);

@@ -14,7 +14,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("rocksalt-connect", &["rocksalt-core"]),
     ("rocksalt-controller", &["rocksalt-backends", "rocksalt-connect", "rocksalt-core", "rocksalt-sls"]),
     ("rocksalt-core", &[]),
-    ("rocksalt-daemon", &["rocksalt-backends", "rocksalt-controller", "rocksalt-core"]),
+    (
+        "rocksalt-daemon",
+        &["rocksalt-backends", "rocksalt-connect", "rocksalt-controller", "rocksalt-core", "rocksalt-modules"],
+    ),
     ("rocksalt-jinja", &["rocksalt-core"]),
     ("rocksalt-modules", &["rocksalt-core"]),
     ("rocksalt-sls", &["rocksalt-core", "rocksalt-jinja"]),

@@ -1,12 +1,12 @@
 //! [`Cluster`]: a real etcd of three members with TLS on loopback, for one test; and [`Proxy`], a line to it that breaks.
 
 use std::fs::{self, File};
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use rcgen::{
@@ -26,6 +26,7 @@ pub struct Cluster {
     directory: TempDir,
     program: PathBuf,
     members: Vec<Member>,
+    options: Vec<String>,
 }
 
 struct Member {
@@ -40,12 +41,26 @@ impl Cluster {
         let program = program()?;
         let directory = private();
         certificates(directory.path());
-        let ports = free_ports(6);
-        let member = |index: usize| Member { client: ports[index], peer: ports[index + 3], child: None };
-        let mut cluster = Cluster { directory, program, members: (0..3).map(member).collect() };
-        (0..3).for_each(|index| cluster.start_member(index));
+        Some(Cluster::of(3, directory, program, &[]))
+    }
+
+    /// Another one, of one member and without any data, with the same certificates.
+    pub fn another(&self, options: &[&str]) -> Cluster {
+        let directory = private();
+        for name in ["ca.pem", "server.pem", "server.key", "client.pem", "client.key"] {
+            fs::copy(self.path(name), directory.path().join(name)).expect("copied");
+        }
+        Cluster::of(1, directory, self.program.clone(), options)
+    }
+
+    fn of(count: usize, directory: TempDir, program: PathBuf, options: &[&str]) -> Cluster {
+        let options = options.iter().map(|option| (*option).to_owned()).collect();
+        let ports = free_ports(2 * count);
+        let member = |index: usize| Member { client: ports[index], peer: ports[index + count], child: None };
+        let mut cluster = Cluster { directory, program, members: (0..count).map(member).collect(), options };
+        (0..count).for_each(|index| cluster.start_member(index));
         cluster.leader();
-        Some(cluster)
+        cluster
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -69,7 +84,7 @@ impl Cluster {
 
     /// A store that knows all members.
     pub async fn store(&self) -> Arc<dyn Store> {
-        let ports: Vec<u16> = (0..3).map(|index| self.port(index)).collect();
+        let ports: Vec<u16> = self.members.iter().map(|member| member.client).collect();
         open("etcd", &self.settings(&ports)).await.expect("opens")
     }
 
@@ -90,7 +105,7 @@ impl Cluster {
         command.args(["--initial-cluster", &all, "--initial-cluster-state", "new"]);
         command.args(["--cert-file", &certificate, "--key-file", &key, "--trusted-ca-file", &ca]);
         command.args(["--peer-cert-file", &certificate, "--peer-key-file", &key, "--peer-trusted-ca-file", &ca]);
-        command.args(["--client-cert-auth", "--peer-client-cert-auth", "--logger", "zap"]);
+        command.args(["--client-cert-auth", "--peer-client-cert-auth", "--logger", "zap"]).args(&self.options);
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("a log")).stderr(log);
         // What the machine has set for an etcd of its own is not for this one.
         std::env::vars().filter(|(name, _)| name.starts_with("ETCD_")).for_each(|(name, _)| {
@@ -103,7 +118,7 @@ impl Cluster {
     pub fn leader(&self) -> usize {
         let begun = Instant::now();
         loop {
-            for index in 0..3 {
+            for index in 0..self.members.len() {
                 if let Some((member, leader)) = self.status(index)
                     && member == leader
                 {
@@ -115,13 +130,26 @@ impl Cluster {
         }
     }
 
+    /// Makes a member give back what is free in its file, and forget that it was full.
+    pub fn defragment(&self, index: usize) {
+        self.administer(index, "maintenance/defragment", "{}");
+        let (member, _) = self.status(index).expect("running");
+        let disarm = format!(r#"{{"action": "DEACTIVATE", "memberID": "{member}", "alarm": "NOSPACE"}}"#);
+        self.administer(index, "maintenance/alarm", &disarm);
+    }
+
+    /// Asks a member in JSON, as an administrator would.
+    fn administer(&self, index: usize, path: &str, body: &str) -> String {
+        let mut curl = Command::new("curl");
+        curl.args(["--silent", "--max-time", "5", "--data", body, "--cacert"]).arg(self.path("ca.pem"));
+        curl.arg("--cert").arg(self.path("client.pem")).arg("--key").arg(self.path("client.key"));
+        curl.arg(format!("https://127.0.0.1:{}/v3/{path}", self.port(index)));
+        String::from_utf8_lossy(&curl.output().expect("curl starts").stdout).into_owned()
+    }
+
     /// The ids of a member and of whom it takes for the leader.
     fn status(&self, index: usize) -> Option<(String, String)> {
-        let mut curl = Command::new("curl");
-        curl.args(["--silent", "--max-time", "2", "--data", "{}", "--cacert"]).arg(self.path("ca.pem"));
-        curl.arg("--cert").arg(self.path("client.pem")).arg("--key").arg(self.path("client.key"));
-        curl.arg(format!("https://127.0.0.1:{}/v3/maintenance/status", self.port(index)));
-        let text = String::from_utf8(curl.output().expect("curl starts").stdout).ok()?;
+        let text = self.administer(index, "maintenance/status", "{}");
         let field = |name: &str| {
             let rest = text.split_once(&format!("\"{name}\":\""))?.1;
             Some(rest.split_once('"')?.0.to_owned())
@@ -146,7 +174,7 @@ impl Cluster {
 
     fn logs(&self) -> String {
         let log = |index| fs::read_to_string(self.path(&format!("m{index}.log"))).unwrap_or_default();
-        (0..3).map(|index| log(index).lines().rev().take(10).collect::<Vec<_>>().join("\n")).collect()
+        (0..self.members.len()).map(|index| log(index).lines().rev().take(10).collect::<Vec<_>>().join("\n")).collect()
     }
 }
 
@@ -225,7 +253,7 @@ pub struct Proxy {
 }
 
 struct Line {
-    to: SocketAddr,
+    to: AtomicU16,
     mode: AtomicU8,
     /// Counts up when all connections are cut.
     cuts: watch::Sender<u64>,
@@ -247,7 +275,7 @@ impl Proxy {
     pub async fn start(port: u16) -> Proxy {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let own = listener.local_addr().expect("bound").port();
-        let to = SocketAddr::from(([127, 0, 0, 1], port));
+        let to = AtomicU16::new(port);
         let shared = Arc::new(Line { to, mode: AtomicU8::new(Mode::Open as u8), cuts: watch::Sender::new(0) });
         let line = Arc::clone(&shared);
         let task = tokio::spawn(async move {
@@ -262,6 +290,12 @@ impl Proxy {
 
     pub fn set(&self, mode: Mode) {
         self.shared.mode.store(mode as u8, Ordering::SeqCst);
+    }
+
+    /// From now on it goes elsewhere.
+    pub fn lead_to(&self, port: u16) {
+        self.shared.to.store(port, Ordering::SeqCst);
+        self.cut();
     }
 
     pub fn cut(&self) {
@@ -284,7 +318,7 @@ impl Line {
 
 async fn carry(line: Arc<Line>, client: TcpStream) {
     let mut cuts = line.cuts.subscribe();
-    let Ok(member) = TcpStream::connect(line.to).await else { return };
+    let Ok(member) = TcpStream::connect(("127.0.0.1", line.to.load(Ordering::SeqCst))).await else { return };
     let ((mut from_client, mut to_client), (mut from_member, mut to_member)) =
         (client.into_split(), member.into_split());
     let questions = async {

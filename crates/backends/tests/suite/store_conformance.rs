@@ -48,6 +48,7 @@ pub async fn all(store: &Arc<dyn Store>) {
     a_watch_may_be_given_up_while_it_waits(&**store).await;
     too_much_is_refused(&**store).await;
     large_values(&**store).await;
+    as_memory_does(&**store).await;
     leases(store).await;
     // The last one: it throws the history of all away.
     compaction(&**store).await;
@@ -394,6 +395,77 @@ async fn large_values(store: &dyn Store) {
         let News::Changes { changes, .. } = next(&mut watch).await else { panic!("a gap") };
         assert!(matches!(&changes[..], [Change::Put(pair)] if pair.value == large));
     }
+}
+
+/// The same transactions, made by chance, on this store and on one in memory: all the same but the numbers.
+async fn as_memory_does(store: &dyn Store) {
+    let model = open("memory", &Settings::default()).await.expect("opens");
+    let start = store.range(&Range::default()).await.expect("a range").revision;
+    let mut watches =
+        [store.watch("model/", start).await, model.watch("model/", 0).await].map(|watch| watch.expect("one"));
+    let mut chance = 0x2545_f491_4f6c_dd1du64;
+    let mut roll = |sides: u64| {
+        chance ^= chance << 13;
+        chance ^= chance >> 7;
+        chance ^= chance << 17;
+        chance % sides
+    };
+    let (mut conflicts, mut told) = (0, 0);
+    for round in 0..300 {
+        let mut transactions = [tx(), tx()];
+        for _ in 0..roll(3) {
+            let (key, wrong) = (format!("model/{}", roll(8)), roll(5) == 0);
+            for (index, store) in [store, &*model].into_iter().enumerate() {
+                let transaction = std::mem::take(&mut transactions[index]);
+                transactions[index] = match get(store, &key).await {
+                    Some(pair) if !wrong => transaction.if_at(&key, pair.modified),
+                    Some(_) => transaction.if_absent(&key),
+                    None if !wrong => transaction.if_absent(&key),
+                    None => transaction.if_at(&key, 1),
+                };
+            }
+        }
+        for _ in 0..roll(5) {
+            let (key, delete) = (format!("model/{}", roll(8)), roll(3) == 0);
+            transactions = transactions.map(|transaction| match delete {
+                true => transaction.delete(&key),
+                false => transaction.put(&key, format!("{round}")),
+            });
+        }
+        let [ours, theirs] = transactions;
+        let answers = [store.commit(ours).await.expect("an answer"), model.commit(theirs).await.expect("an answer")];
+        let conflict = answers.map(|answer| answer == Committed::Conflict);
+        assert_eq!(conflict[0], conflict[1], "round {round}");
+        conflicts += usize::from(conflict[0]);
+    }
+    for store in [store, &*model] {
+        done(store, tx().put("model/last", "x")).await;
+    }
+    loop {
+        let [ours, theirs] = &mut watches;
+        let (ours, theirs) = (without_numbers(next(ours).await), without_numbers(next(theirs).await));
+        assert_eq!(ours, theirs, "after {told}");
+        told += 1;
+        if ours.contains_key("model/last") {
+            break;
+        }
+    }
+    let listed = async |store: &dyn Store| {
+        let pairs = store.range(&Range::prefix("model/")).await.expect("a range").pairs;
+        pairs.into_iter().map(|pair| (pair.key, pair.value, pair.created == pair.modified)).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(store).await, listed(&*model).await);
+    assert!(conflicts > 20 && told > 50, "{conflicts} conflicts, {told} told: nothing was tested");
+}
+
+/// The changes of a commit, in no order: value, and whether it is new.
+fn without_numbers(news: News) -> BTreeMap<String, Option<(Vec<u8>, bool)>> {
+    let News::Changes { changes, .. } = news else { panic!("a gap") };
+    let plain = |change| match change {
+        Change::Put(pair) => (pair.key, Some((pair.value, pair.created == pair.modified))),
+        Change::Deleted { key } => (key, None),
+    };
+    changes.into_iter().map(plain).collect()
 }
 
 async fn leases(store: &Arc<dyn Store>) {

@@ -43,6 +43,8 @@ async fn faults() {
     a_watch_goes_on_over_a_broken_stream(&cluster).await;
     a_watch_leaves_a_line_that_hangs(&cluster).await;
     a_watch_goes_on_over_a_compaction(&cluster).await;
+    a_watch_notices_that_the_cluster_is_another(&cluster).await;
+    a_full_etcd(&cluster).await;
     a_lease_that_cannot_be_kept_alive_is_lost(&cluster).await;
     a_leader_that_is_killed(&mut cluster).await;
     two_of_three_stopped(&cluster).await;
@@ -258,6 +260,66 @@ async fn a_watch_goes_on_over_a_compaction(cluster: &Cluster) {
     assert!(matches!(next(&mut watch).await, News::Changes { revision, .. } if revision == after));
     let more = done(&*direct, put("away/e")).await;
     assert!(matches!(next(&mut watch).await, News::Changes { revision, .. } if revision == more));
+}
+
+/// As after a restore from a backup (fault F19): its revisions begin lower, and mean something else.
+async fn a_watch_notices_that_the_cluster_is_another(cluster: &Cluster) {
+    let proxy = Proxy::start(cluster.port(0)).await;
+    let store = open("etcd", &cluster.settings(&[proxy.port])).await.expect("opens");
+    let start = done(&*store, put("another/a")).await;
+    let mut watch = store.watch("another/", start).await.expect("a watch");
+    let first = done(&*store, put("another/b")).await;
+    assert!(matches!(next(&mut watch).await, News::Changes { revision, .. } if revision == first));
+    let other = cluster.another(&[]);
+    let restored = done(&*other.store().await, put("another/c")).await;
+    assert!(restored < first);
+    proxy.lead_to(other.port(0));
+    assert_eq!(next(&mut watch).await, News::Gap { revision: restored });
+    // Writing goes on as well, though what we knew of our marker is no longer true.
+    let second = done(&*store, put("another/d")).await;
+    assert!(matches!(next(&mut watch).await, News::Changes { revision, .. } if revision == second));
+    assert!(second < first);
+}
+
+/// Fault F12, in etcd: its quota is used up.
+async fn a_full_etcd(cluster: &Cluster) {
+    let small = cluster.another(&["--quota-backend-bytes", "4000000"]);
+    let store = small.store().await;
+    let (mut stored, mut refused) = (Vec::new(), 0);
+    for index in 0..400 {
+        if refused == 20 {
+            break;
+        }
+        // etcd looks at its size every tenth of a second.
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let key = format!("full/{index:03}");
+        match store.commit(Transaction::default().put(&key, vec![1; 100_000])).await {
+            Ok(_) => stored.push(key),
+            Err(error) => {
+                assert!(matches!(error, Error::Broken { .. }), "{error}");
+                assert!(
+                    error.to_string().contains("space exceeded") && error.to_string().contains("disarm"),
+                    "{error}"
+                );
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused == 20 && stored.len() > 5, "{refused} refused, {} stored", stored.len());
+    // What was said to be stored is, and nothing else.
+    let keys = store.range(&Range::prefix("full/").keys_only()).await.expect("a range").pairs;
+    assert_eq!(keys.iter().map(|pair| &pair.key).collect::<Vec<_>>(), stored.iter().collect::<Vec<_>>());
+    // Deleting works; then somebody has to look after it, and all goes on.
+    let mut revision = 0;
+    for part in stored.chunks(100) {
+        revision = done(&*store, part.iter().fold(Transaction::default(), |all, key| all.delete(key))).await;
+    }
+    assert!(store.range(&Range::prefix("full/")).await.expect("a range").pairs.is_empty());
+    store.compact(revision).await.expect("compacted");
+    // What is compacted is gone after a moment only.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    small.defragment(0);
+    after_a_while(&*store, "full/after").await;
 }
 
 async fn a_lease_that_cannot_be_kept_alive_is_lost(cluster: &Cluster) {

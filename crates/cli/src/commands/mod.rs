@@ -2,7 +2,9 @@
 //!
 //! A new one is a file with its options and a `run`, a variant of [`Command`] and a line in [`perform`].
 
+mod access;
 mod apply;
+mod audit;
 mod call;
 mod check;
 mod completions;
@@ -20,6 +22,7 @@ mod render;
 pub mod run;
 mod serve;
 pub mod state;
+mod users;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -97,8 +100,12 @@ pub struct Common {
 enum Command {
     /// Run a function on targets
     Run(run::Options),
+    /// Say who may do what, and why
+    Access(access::Options),
     /// Apply states to targets
     Apply(apply::Options),
+    /// Show the log of who did what, and check that nobody has changed it
+    Audit(audit::Options),
     /// Run a function on this machine
     Call(call::Options),
     /// Say what is wrong in state files, without touching any machine
@@ -127,6 +134,8 @@ enum Command {
     Serve(serve::Options),
     /// Compile states and show each stage, or apply them, on this machine
     State(state::Options),
+    /// Add, change and remove users who log in to the daemon
+    Users(users::Options),
     /// Print a completion script for a shell
     Completions(completions::Options),
     /// Print the manual page
@@ -215,6 +224,9 @@ fn perform(cli: Cli) -> Result<ExitCode, Failure> {
         match cli.command {
             Command::Run(options) => run::run(context, options).await,
             Command::Call(options) => call::run(context, options).await,
+            Command::Access(options) => access::run(context, options).await,
+            Command::Audit(options) => audit::run(context, options).await,
+            Command::Users(options) => users::run(context, options).await,
             Command::Apply(options) => apply::run(context, options).await,
             Command::Check(options) => check::run(context, options).await,
             Command::Match(options) => matching::run(context, options).await,

@@ -6,7 +6,8 @@
 //! file's inode, size and times of change: hashing at each start would be most of a login's cost.
 //!
 //! Each process it starts costs a target about a millisecond, so it starts few: the agent, once it
-//! runs, says so itself, takes its final name and notes that it was checked (`agent/src/home.rs`).
+//! runs, says so itself, makes its directory, takes its final name and notes that it was checked
+//! (`agent/src/home.rs`). Until then an upload lies where that directory will be, if that place is ours.
 //! `dd` takes an upload in for half of what it costs `head`; one that doesn't know these words fails
 //! before it reads anything, and leaves the file empty.
 //!
@@ -103,9 +104,11 @@ exec 9<&-;rm -f "$f" "$f.ok";fi
 done;done
 c=;for t in b2sum sha256sum;do command -v $t >/dev/null&&{ c=$t;break;};done
 [ "$c" ]||{ s lacks sha256sum;exit 3;}
-o=;b=$(umask);umask 077
+o=;b=;while read -r k n;do [ $k = Umask: ]&&{ b=$n;break;};done 2>/dev/null </proc/self/status
+[ "$b" ]||b=$(umask);umask 077
 for d in @PLACES@
-[ -d "$d" ]||mkdir "$d" 2>/dev/null;[ -d "$d" ]&&[ ! -L "$d" ]&&[ -O "$d" ]&&[ -w "$d" ]&&{ o=$d;break;}
+p=${d%/*};[ -e "$d" ]||[ -L "$d" ]||{ [ "$p" ]&&[ -O "$p" ]&&[ ! -L "$p" ]&&[ ! -k "$p" ]&&[ -w "$p" ]&&{ o=$p;break;};mkdir "$d" 2>/dev/null;}
+[ -d "$d" ]&&[ ! -L "$d" ]&&[ -O "$d" ]&&[ -w "$d" ]&&{ o=$d;break;}
 done
 [ "$o" ]||{ s nowhere;exit 3;}
 z=raw;command -v gzip >/dev/null&&z=gz
@@ -113,8 +116,9 @@ m=;{ read -r m </proc/sys/kernel/arch;} 2>/dev/null||m=$(uname -m)
 s need "$m" $z $c "$d"
 read -r k n h a||exit 3
 [ "$n" -gt 0 ]||exit 3
-f=$d/.rocksalt-agent-$h.$$;r=
+f=$o/.rocksalt-agent-$h.$$;r=
 trap 'e=$?;rm -f "$f";[ -z "$r" ]||s noexec $e "$d"' 0
+trap 'exit 3' 1 2 13 15
 o=;set -C
 { o=1;if [ $k = gz ];then head -c "$n"|gzip -dc
 else dd bs=128k iflag=fullblock,count_bytes count="$n" 2>/dev/null||[ -s "$f" ]||head -c "$n";fi;} >"$f"

@@ -31,6 +31,9 @@ struct Here {
     program: PathBuf,
 }
 
+/// The most that anybody may have unless an administrator says otherwise.
+const PIPE: usize = 1024 * 1024;
+
 #[async_trait]
 impl Session for Here {
     async fn exec(&self, command: &str, _: bool) -> Result<Program, Failure> {
@@ -63,6 +66,8 @@ fn child(command: &mut Command, name: &str) -> Result<Program, Failure> {
     else {
         return Err(failure("the child has no pipes".into()));
     };
+    // A large result goes in without waiting for us piece by piece. Who may not have so much has the usual size.
+    let _ = rustix::pipe::fcntl_setpipe_size(&stdout, PIPE);
     tokio::spawn(async move { child.wait().await });
     Ok(Program { stdin: Box::new(stdin), stdout: Box::new(stdout), stderr: Box::new(stderr), room: None })
 }

@@ -241,6 +241,7 @@ from! {
     &str => |text: &str| Value::String(text.to_owned()),
     String => Value::String,
     Vec<Value> => Value::List,
+    Vec<String> => |texts: Vec<String>| Value::List(texts.into_iter().map(Value::String).collect()),
     Map => Value::Map,
 }
 

@@ -125,6 +125,7 @@ impl Users {
     /// Replaces the file in one step, with a lock against others who do the same.
     fn change(&self, change: impl FnOnce(&mut BTreeMap<String, User>) -> Result<(), String>) -> Result<(), String> {
         let fault = |error: std::io::Error| format!("can't write the users file {}: {error}", self.path.display());
+        let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let beside = |end: &str| {
             let mut name = self.path.clone().into_os_string();
             name.push(end);
@@ -140,8 +141,13 @@ impl Users {
         let _ = fs::remove_file(&fresh);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh).map_err(fault)?;
         file.write_all(text(&users).as_bytes()).and_then(|()| file.sync_all()).map_err(fault)?;
+        // Root writes it for the daemon's user, whose directory it is.
+        let owner = fs::metadata(directory).map_err(fault)?;
+        if rustix::process::geteuid().is_root() && owner.uid() != 0 {
+            std::os::unix::fs::fchown(&file, Some(owner.uid()), Some(owner.gid())).map_err(fault)?;
+            std::os::unix::fs::fchown(&lock, Some(owner.uid()), Some(owner.gid())).map_err(fault)?;
+        }
         fs::rename(&fresh, &self.path).map_err(fault)?;
-        let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         File::open(directory).and_then(|directory| directory.sync_all()).map_err(fault)
     }
 }

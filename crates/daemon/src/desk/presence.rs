@@ -3,14 +3,16 @@
 //! A link tells by itself when it breaks, so a target that has one needs no check at all. For the others one is opened
 //! now and then, few at a time; who refuses us is left alone for long, so that nobody locks us out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use rocksalt_connect::links::Links;
 use rocksalt_controller::Controller;
 use rocksalt_controller::ledger::Ledger;
 use rocksalt_core::link::{Extent, Failure, Stage};
+use rocksalt_core::roster::Entry;
 use rocksalt_core::{Event, Map, Value};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -79,6 +81,8 @@ pub struct Presence {
 #[derive(Default)]
 struct Target {
     seen: Seen,
+    /// Somebody is at it.
+    trying: bool,
     failures: u32,
     /// Not before.
     next: Option<Instant>,
@@ -89,6 +93,69 @@ struct Target {
 pub struct Changed {
     pub new: BTreeSet<String>,
     pub lost: BTreeSet<String>,
+}
+
+impl Changed {
+    fn add(&mut self, more: Changed) {
+        self.new.extend(more.new);
+        self.lost.extend(more.lost);
+    }
+}
+
+/// Tries that are under way, few at a time. Dropped, it leaves the others to the next look.
+#[derive(Default)]
+struct Look {
+    due: VecDeque<(Trying, Entry, Arc<dyn Links>)>,
+    trying: JoinSet<Changed>,
+}
+
+impl Look {
+    /// Takes the links as they stand, and begins with those that are due.
+    async fn begin(&mut self, presence: &Arc<Presence>, controller: &Arc<Controller>) -> Changed {
+        // Otherwise the pool is being closed.
+        let Ok(links) = controller.links.list().await else { return Changed::default() };
+        let standing = links.into_iter().map(|link| link.target).collect();
+        let (changed, due) = presence.compare(controller, &standing);
+        for id in due {
+            let trying = Trying { presence: Arc::clone(presence), id };
+            if let Some(entry) = controller.roster.get(&trying.id) {
+                self.due.push_back((trying, entry.clone(), Arc::clone(&controller.links)));
+            }
+        }
+        self.go_on();
+        changed
+    }
+
+    /// What the next one that ends has changed; `None` if none is under way.
+    async fn next(&mut self) -> Option<Changed> {
+        let ended = self.trying.join_next().await?;
+        self.go_on();
+        Some(ended.unwrap_or_default())
+    }
+
+    fn go_on(&mut self) {
+        while self.trying.len() < AT_ONCE {
+            let Some((trying, entry, links)) = self.due.pop_front() else { return };
+            self.trying.spawn(async move {
+                let opened = links.open(&entry, Extent::Small, false, None).await;
+                trying.presence.tried(&trying.id, opened.map(drop))
+            });
+        }
+    }
+}
+
+/// A target that is being tried, until this is dropped.
+struct Trying {
+    presence: Arc<Presence>,
+    id: String,
+}
+
+impl Drop for Trying {
+    fn drop(&mut self) {
+        if let Some(target) = self.presence.targets().get_mut(&self.id) {
+            target.trying = false;
+        }
+    }
 }
 
 impl Presence {
@@ -107,31 +174,13 @@ impl Presence {
     }
 
     /// Looks now: at the links that stand, and tries those that are due. Who waits for it waits for a few logins.
-    pub async fn look(&self, controller: &Arc<Controller>) -> Changed {
-        let standing = match controller.links.list().await {
-            Ok(links) => links.into_iter().map(|link| link.target).collect(),
-            // The pool is being closed.
-            Err(_) => return Changed::default(),
-        };
-        let (mut changed, due) = self.compare(controller, &standing);
-        let mut due = due.into_iter();
-        let mut trying = JoinSet::new();
-        loop {
-            while trying.len() < AT_ONCE {
-                let Some(id) = due.next() else { break };
-                let Some(entry) = controller.roster.get(&id).cloned() else { continue };
-                let links = Arc::clone(&controller.links);
-                trying.spawn(async move {
-                    let opened = links.open(&entry, Extent::Small, false, None).await;
-                    (entry.id, opened.map(drop))
-                });
-            }
-            match trying.join_next().await {
-                Some(Ok((id, outcome))) => self.tried(&id, outcome, &mut changed),
-                Some(Err(_)) => {}
-                None => return changed,
-            }
+    pub async fn look(self: &Arc<Presence>, controller: &Arc<Controller>) -> Changed {
+        let mut look = Look::default();
+        let mut changed = look.begin(self, controller).await;
+        while let Some(more) = look.next().await {
+            changed.add(more);
         }
+        changed
     }
 
     /// All are due again: the configuration was read anew.
@@ -166,23 +215,26 @@ impl Presence {
         let mut due = Vec::new();
         for id in known {
             let target = targets.entry(id.to_owned()).or_default();
-            match (standing.contains(id), target.seen.state) {
-                (true, _) => target.up(id, &mut changed),
+            if standing.contains(id) {
+                target.up(id, &mut changed);
+            } else if !target.trying && target.next.is_none_or(|next| next <= now) {
                 // The link is gone; whether the target is, a new one must tell.
-                (false, _) if target.next.is_none_or(|next| next <= now) => due.push(id.to_owned()),
-                (false, _) => {}
+                target.trying = true;
+                due.push(id.to_owned());
             }
         }
         (changed, due)
     }
 
-    fn tried(&self, id: &str, outcome: Result<(), Failure>, changed: &mut Changed) {
-        let mut targets = self.targets();
-        let Some(target) = targets.get_mut(id) else { return };
-        match outcome {
-            Ok(()) => target.up(id, changed),
-            Err(failure) => target.down(id, &failure, changed),
+    fn tried(&self, id: &str, outcome: Result<(), Failure>) -> Changed {
+        let mut changed = Changed::default();
+        if let Some(target) = self.targets().get_mut(id) {
+            match outcome {
+                Ok(()) => target.up(id, &mut changed),
+                Err(failure) => target.down(id, &failure, &mut changed),
+            }
         }
+        changed
     }
 }
 
@@ -226,15 +278,16 @@ fn micros() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_micros() as u64)
 }
 
-/// Looks until the daemon ends, and tells what it finds.
+/// Looks until the daemon ends, and tells what it finds. Who does not answer holds up nobody else.
 pub async fn watch(desk: Arc<Desk>) {
     let presence = Arc::clone(desk.presence());
+    let mut look = Look::default();
     let mut told = Instant::now();
     loop {
         let loaded = desk.loaded();
         let settings = loaded.presence.clone();
         if !settings.every.is_zero() {
-            let changed = presence.look(&loaded.controller).await;
+            let changed = look.begin(&presence, &loaded.controller).await;
             tell(desk.ledger(), &changed, settings.events).await;
             if settings.events && told.elapsed() >= PRESENT {
                 desk.ledger().tell(event("salt/presence/present", [("present", presence.up().into_iter().collect())]));
@@ -242,10 +295,14 @@ pub async fn watch(desk: Arc<Desk>) {
             }
         }
         drop(loaded);
-        let wait = if settings.every.is_zero() { PRESENT } else { settings.every };
-        tokio::select! {
-            () = tokio::time::sleep(wait) => {}
-            () = presence.wake.notified() => {}
+        let wait = tokio::time::sleep(if settings.every.is_zero() { PRESENT } else { settings.every });
+        let mut wait = std::pin::pin!(wait);
+        loop {
+            tokio::select! {
+                () = &mut wait => break,
+                () = presence.wake.notified() => break,
+                Some(changed) = look.next() => tell(desk.ledger(), &changed, settings.events).await,
+            }
         }
     }
 }

@@ -47,7 +47,7 @@ async fn around(State(shared): State<Arc<Shared>>, mut request: Request, next: N
     let route = route.as_ref().map_or("-", MatchedPath::as_str);
     let from = request.extensions().get::<Peer>().and_then(|peer| peer.address);
     let asking = Asking::default();
-    let mut response = match intake::limited(request, shared.desk.loaded().doors.max_request_body_size) {
+    let mut response = match intake::limited(request, shared.desk.loaded().doors.max_request_body_size).await {
         Ok(request) => asking.around(next.run(request)).await,
         Err(refused) => refused,
     };

@@ -1,6 +1,7 @@
 //! A request's body: no larger than allowed, and there in time.
 
 use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -12,13 +13,18 @@ use axum::response::{IntoResponse, Response};
 use http_body_util::Limited;
 use hyper::body::{Frame, SizeHint};
 use serde_json::json;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Sleep, sleep};
 
 /// For the whole of a body: a megabyte at 17 kB/s.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Bodies beyond this size that are being read at once: many clients together must not fill the memory.
+const LARGE: u64 = 64 << 10;
+static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(128)));
+
 /// The request with its body in bounds; an answer if it says itself that it is too large.
-pub fn limited(request: Request, most: usize) -> Result<Request, Response> {
+pub async fn limited(request: Request, most: usize) -> Result<Request, Response> {
     if request.body().size_hint().lower() > most as u64 {
         let text = format!("the body is larger than the {most} bytes that are allowed");
         let error = match request.uri().path().starts_with("/v1/") {
@@ -30,13 +36,17 @@ pub fn limited(request: Request, most: usize) -> Result<Request, Response> {
     if request.body().is_end_stream() {
         return Ok(request);
     }
-    Ok(request.map(|body| Body::new(Timely { body: Limited::new(body, most), end: Box::pin(sleep(PATIENCE)) })))
+    let small = request.body().size_hint().upper().is_some_and(|size| size <= LARGE);
+    let place = if small { None } else { Arc::clone(&PLACES).acquire_owned().await.ok() };
+    let end = Box::pin(sleep(PATIENCE));
+    Ok(request.map(|body| Body::new(Timely { body: Limited::new(body, most), end, _place: place })))
 }
 
 /// A body that must be there in time.
 struct Timely {
     body: Limited<Body>,
     end: Pin<Box<Sleep>>,
+    _place: Option<OwnedSemaphorePermit>,
 }
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;

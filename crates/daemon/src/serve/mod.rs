@@ -85,7 +85,13 @@ pub async fn start(settings: Settings, load: Box<Load>, said: &(dyn Fn(Notice) +
         }
         None => Auth::default(),
     };
-    let desk = Arc::new(Desk::with(load, loaded, Arc::new(Runs::with(ledger, runs::Settings { recall: settings.recall })), auth, audit));
+    let desk = Arc::new(Desk::with(
+        load,
+        loaded,
+        Arc::new(Runs::with(ledger, runs::Settings { recall: settings.recall })),
+        auth,
+        audit,
+    ));
     first::users(&settings, said).await?;
     let certificates = tls::Certificates::open(&settings, said)?.map(Arc::new);
     let shared = Arc::new(Shared {
@@ -185,6 +191,17 @@ impl Daemon {
         }
         self.shared.desk.audit.close().await;
         state::remove_socket(&self.shared.settings.socket);
+        // It holds us as we hold it.
+        *self.shared.router.write().unwrap_or_else(PoisonError::into_inner) = None;
+        let store = Arc::downgrade(self.shared.desk.ledger().store());
+        drop(self);
+        // Whoever starts another one right away finds the store closed.
+        let closed = async {
+            while store.strong_count() > 0 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(2), closed).await;
     }
 }
 

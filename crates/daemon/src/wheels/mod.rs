@@ -1,5 +1,6 @@
 //! Salt's wheel functions by name, one file a noun.
 
+mod audit;
 mod config;
 mod error;
 mod file_roots;
@@ -21,6 +22,7 @@ use crate::functions::{self, House};
 pub const HOUSE: House = House {
     kind: "wheel",
     nouns: &[
+        audit::FUNCTIONS,
         config::FUNCTIONS,
         error::FUNCTIONS,
         file_roots::FUNCTIONS,

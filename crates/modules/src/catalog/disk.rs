@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::{Entry, Function, entry};
 use crate::grains::look;
 use crate::machine::{Command, Probe, System};
+use crate::text::octal::unescaped;
 use crate::{Error, Result};
 
 pub const FUNCTIONS: &[Entry] = &[
@@ -40,13 +41,6 @@ fn parse_mounts(text: &str) -> Vec<Mount> {
         Some(Mount { device: words.next()?, point: words.next()?, kind: words.next()?, options: words.next()? })
     };
     text.lines().filter_map(mount).collect()
-}
-
-/// Blanks and the like stand as octal numbers in the table.
-fn unescaped(word: &str) -> String {
-    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
-        .iter()
-        .fold(word.to_owned(), |word, (code, c)| word.replace(code, c))
 }
 
 /// How full a file system is; bytes.

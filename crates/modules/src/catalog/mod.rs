@@ -5,7 +5,6 @@
 mod from_template;
 mod function;
 mod in_place;
-mod program;
 mod state;
 mod tool;
 mod verdict;
@@ -88,7 +87,7 @@ pub use in_place::{Changed, changed, changes_in_place};
 pub use rocksalt_core::touches::{Thing, Touches};
 pub use state::{Bound, Decision, Described, Join, State, StateEntry, Step, state};
 pub use system::restart;
-pub use verdict::Verdict;
+pub use verdict::{Verdict, change};
 
 use rocksalt_core::{Call, Problem, Return, Value, call::ProblemKind, nearest};
 

@@ -17,6 +17,11 @@ pub struct Verdict {
     pub further: Map,
 }
 
+/// Salt's `{old: …, new: …}`.
+pub fn change(old: impl Into<Value>, new: impl Into<Value>) -> Map {
+    Map::from_iter([("old".into(), old.into()), ("new".into(), new.into())])
+}
+
 impl Verdict {
     /// All is well; with no changes it was so before.
     pub fn good(comment: impl Into<String>) -> Verdict {

@@ -5,6 +5,7 @@ pub mod diff;
 pub mod digest;
 pub mod glob;
 pub mod mersenne;
+pub mod octal;
 pub mod serialize;
 pub mod words;
 pub mod wrap;

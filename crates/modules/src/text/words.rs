@@ -1,4 +1,6 @@
-//! Command lines to words and back, by the rules of Python's `shlex`.
+//! Command lines to words and back, by the rules of Python's `shlex`, and lists that users write as one text.
+
+use rocksalt_core::Value;
 
 /// Splits as a POSIX shell would, but expands nothing.
 pub fn split(text: &str) -> Result<Vec<String>, &'static str> {
@@ -43,6 +45,17 @@ pub fn quote(word: &str) -> String {
 /// Words as one line that a shell splits into the same words.
 pub fn join<S: AsRef<str>>(words: &[S]) -> String {
     words.iter().map(|word| quote(word.as_ref())).collect::<Vec<_>>().join(" ")
+}
+
+/// A list, or one text with commas in it.
+pub fn listed(value: &Value) -> Vec<String> {
+    match value {
+        Value::Null => Vec::new(),
+        Value::List(items) => items.iter().map(ToString::to_string).collect(),
+        text => {
+            text.to_string().split(',').map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
+        }
+    }
 }
 
 #[cfg(test)]

@@ -224,8 +224,9 @@ impl<'l> Schedule<'l> {
         self.ready.iter().copied().find(|item| {
             let alone = self.is_alone(*item);
             let may_start = alone || !full;
-            // Any order will do, but two package transactions at once fail, and two writers of a file lose lines.
-            may_start && !(just_do_it && self.running.iter().any(|other| self.write_the_same(*item, *other)))
+            // Any order will do, but two package transactions at once fail, two writers of a file lose lines, and a
+            // download that a new firewall cuts off is only given up after half a minute.
+            may_start && !(just_do_it && self.running.iter().any(|other| self.disturb(*item, *other)))
         })
     }
 
@@ -381,9 +382,9 @@ impl<'l> Schedule<'l> {
         self.settings.mode == Mode::Ansible && !self.items[item].beside
     }
 
-    fn write_the_same(&self, item: usize, other: usize) -> bool {
+    fn disturb(&self, item: usize, other: usize) -> bool {
         let work = |item: usize| self.works.get(self.items[item].chunk);
-        work(item).zip(work(other)).is_some_and(|(one, other)| one.touches.write_the_same(&other.touches))
+        work(item).zip(work(other)).is_some_and(|(one, other)| one.touches.disturbs(&other.touches))
     }
 
     fn listen(&mut self) {

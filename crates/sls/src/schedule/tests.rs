@@ -265,8 +265,8 @@ fn check(schedule: &Schedule<'_>, works: &[Work], running: &[(Run, u64)], run: &
         Mode::Justdoit => {
             assert!(others.len() < settings.width);
             for other in &others {
-                let apart = run.items.iter().all(|item| !touches(item).write_the_same(touches(other)));
-                assert!(apart, "{:?} writes what {other} writes at the same time", run.items);
+                let apart = run.items.iter().all(|item| !touches(item).disturbs(touches(other)));
+                assert!(apart, "{:?} and {other} disturb each other", run.items);
             }
         }
         Mode::Genius => {

@@ -132,8 +132,13 @@ impl Store for Disk {
         let asks = self.asks.as_ref().map(mpsc::Sender::downgrade);
         tokio::spawn(async move {
             let _ = dropped.await;
-            if let Some(asks) = asks.as_ref().and_then(mpsc::WeakSender::upgrade) {
-                let _ = asks.send(Ask::End(id)).await;
+            // Held only for the moment of asking: whoever closes the store waits until nobody has it.
+            while let Some(asks) = asks.as_ref().and_then(mpsc::WeakSender::upgrade) {
+                match asks.try_send(Ask::End(id)) {
+                    Err(mpsc::error::TrySendError::Full(_)) => drop(asks),
+                    _ => return,
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
             }
         });
         Ok(Lease { id, lost: heard, _held: held })

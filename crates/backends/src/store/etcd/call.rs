@@ -40,7 +40,7 @@ pub enum Kind {
     Compacted,
     LeaseGone,
     TooLarge,
-    /// It's full, and takes nothing before somebody looks after it.
+    /// It's full, and takes nothing before somebody looks after it. What filled it may have been done nevertheless.
     Full,
     /// Anything else: the same will fail again.
     Refused,
@@ -76,8 +76,9 @@ impl Trouble {
             Code::OutOfRange if text.contains("compacted") => Kind::Compacted,
             Code::OutOfRange if text.contains("length too large") => Kind::LargeAnswer,
             Code::InvalidArgument if text.contains("too large") || text.contains("too many op") => Kind::TooLarge,
+            Code::ResourceExhausted if text.contains("larger than max") => Kind::TooLarge,
             Code::ResourceExhausted if text.contains("space exceeded") => Kind::Full,
-            Code::ResourceExhausted => Kind::Busy,
+            Code::ResourceExhausted if text.contains("too many requests") => Kind::Busy,
             Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled | Code::DeadlineExceeded
                 if not_sent(status) =>
             {
@@ -89,7 +90,9 @@ impl Trouble {
             | Code::Cancelled
             | Code::DeadlineExceeded
             | Code::Aborted
-            | Code::DataLoss => Kind::NoAnswer,
+            | Code::DataLoss
+            // Else it comes from the connection.
+            | Code::ResourceExhausted => Kind::NoAnswer,
             _ => Kind::Refused,
         };
         let why = match std::error::Error::source(status) {

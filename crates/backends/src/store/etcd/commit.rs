@@ -16,7 +16,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use prost::Message;
 
@@ -99,11 +99,11 @@ pub async fn commit(
     let mut marker = markers.take(names);
     loop {
         let attempt = markers.attempt();
-        let mut request = request.clone();
-        request.compare.push(Compare::modified(marker.key.clone(), marker.modified));
-        request.success.push(put(&marker.key, &attempt));
-        request.failure.push(look(&marker.key));
-        let asked = members.ask::<_, TxnResponse>(TXN, request, patience.attempt()).await;
+        let mut marked = request.clone();
+        marked.compare.push(Compare::modified(marker.key.clone(), marker.modified));
+        marked.success.push(put(&marker.key, &attempt));
+        marked.failure.push(look(&marker.key));
+        let asked = members.ask::<_, TxnResponse>(TXN, marked, patience.attempt()).await;
         let trouble = match asked {
             Ok(answer) if answer.succeeded => {
                 let done = revision(answer.header.as_ref());
@@ -125,6 +125,20 @@ pub async fn commit(
             }
             Err(trouble) => trouble,
         };
+        if trouble.kind == Kind::Full {
+            // etcd says so, too, of the one that made it full, and has done that one.
+            let range = RangeRequest { key: marker.key.clone(), ..RangeRequest::default() };
+            let unsure = |again: Trouble| Error::Unsure { why: format!("{}, then {}", trouble.why, again.why) };
+            let looked: RangeResponse = members.insist(RANGE, range).await.map_err(unsure)?;
+            let modified = looked.kvs.first().map_or(0, |pair| pair.mod_revision);
+            let done = looked.kvs.first().is_some_and(|pair| pair.value == attempt);
+            markers.give_back(marker, modified);
+            return match done {
+                true => Ok(Committed::Done(modified.cast_unsigned())),
+                false if only_deletes(&request) => delete_once(members, request, patience.attempt()).await,
+                false => Err(trouble.error("write")),
+            };
+        }
         if trouble.kind == Kind::NoAnswer {
             match clear_up(members, markers, &mut marker, &attempt, &mut patience, trouble).await? {
                 Cleared::Done(done) => {
@@ -147,6 +161,20 @@ pub async fn commit(
                 return Err(trouble.error("write"));
             }
         }
+    }
+}
+
+fn only_deletes(request: &TxnRequest) -> bool {
+    request.success.iter().all(|one| matches!(one.request, Some(op::Request::Delete(_))))
+}
+
+/// An etcd that is full still deletes, but doesn't take a marker: so this is tried once only.
+async fn delete_once(members: &Members, request: TxnRequest, limit: Duration) -> Result<Committed, Error> {
+    match members.ask::<_, TxnResponse>(TXN, request, limit).await {
+        Ok(answer) if answer.succeeded => Ok(Committed::Done(revision(answer.header.as_ref()))),
+        Ok(_) => Ok(Committed::Conflict),
+        Err(trouble) if trouble.kind == Kind::NoAnswer => Err(Error::Unsure { why: trouble.why }),
+        Err(trouble) => Err(trouble.error("write")),
     }
 }
 

@@ -14,6 +14,9 @@ pub const LEASE_KEEP_ALIVE: &str = "/etcdserverpb.Lease/LeaseKeepAlive";
 
 #[derive(Clone, PartialEq, Message)]
 pub struct Header {
+    /// Another one after the cluster was made anew from a backup.
+    #[prost(uint64, tag = "1")]
+    pub cluster_id: u64,
     #[prost(int64, tag = "3")]
     pub revision: i64,
 }

@@ -26,7 +26,7 @@ pub fn start(
 ) -> mpsc::Receiver<Result<News, Error>> {
     let (sender, receiver) = mpsc::channel(WAITING);
     let (key, range_end) = names.below(prefix);
-    let mut watcher = Watcher { members, names, key, range_end, next: after + 1, sender };
+    let mut watcher = Watcher { members, names, key, range_end, next: after + 1, cluster: None, sender };
     tokio::spawn(async move {
         let sender = watcher.sender.clone();
         tokio::select! {
@@ -44,6 +44,8 @@ struct Watcher {
     range_end: Vec<u8>,
     /// The first revision that was not told yet.
     next: Revision,
+    /// Whose revisions these are.
+    cluster: Option<u64>,
     sender: mpsc::Sender<Result<News, Error>>,
 }
 
@@ -64,7 +66,7 @@ impl Watcher {
                 let _ = self.sender.send(Err(trouble.error("watch what happens"))).await;
                 return;
             }
-            failed = if self.next > next { 0 } else { failed + 1 };
+            failed = if self.next == next { failed + 1 } else { 0 };
             tokio::time::sleep(backoff(failed)).await;
         }
     }
@@ -94,13 +96,13 @@ impl Watcher {
                 Err(status) => return Ended::Trouble(self.members.trouble(index, &status)),
             };
             if answer.canceled && answer.compact_revision > 0 {
-                let revision = answer.compact_revision.cast_unsigned();
-                if !self.tell(News::Gap { revision }).await {
-                    return Ended::Unheard;
-                }
-                self.next = self.next.max(revision + 1);
-                // A new stream, from where there is something.
-                return Ended::Trouble(Trouble { kind: Kind::Compacted, why: String::new() });
+                return self.gap(answer.compact_revision.cast_unsigned()).await;
+            }
+            if let Some(header) = &answer.header
+                && self.cluster.replace(header.cluster_id).is_some_and(|known| known != header.cluster_id)
+            {
+                // Made anew from a backup: it counts from where that was.
+                return self.gap(header.revision.cast_unsigned()).await;
             }
             if answer.canceled {
                 return Ended::Trouble(self.broken(index, &answer.cancel_reason));
@@ -122,6 +124,15 @@ impl Watcher {
                 self.next = self.next.max(header.revision.cast_unsigned() + 1);
             }
         }
+    }
+
+    /// Tells of a gap; then a new stream begins behind it.
+    async fn gap(&mut self, revision: Revision) -> Ended {
+        if !self.tell(News::Gap { revision }).await {
+            return Ended::Unheard;
+        }
+        self.next = revision + 1;
+        Ended::Trouble(Trouble { kind: Kind::Compacted, why: String::new() })
     }
 
     fn broken(&self, index: usize, why: &str) -> Trouble {

@@ -32,6 +32,16 @@ pub fn read(config: &Config, environment: &Environment) -> Result<Settings, Fail
         settings.clients = clients.iter().map(ToString::to_string).collect();
     }
     settings.halite = config.flag("halite")?;
+    if let Some(origins) = config.get("cors_origins") {
+        settings.origins = match origins {
+            Value::List(origins) => origins.iter().map(ToString::to_string).collect(),
+            one => vec![one.to_string()],
+        };
+        // A page anywhere could do what whoever looks at it may (rule R9).
+        if settings.origins.iter().any(|origin| !origin.contains("://")) {
+            return Err(config.wrong_because("cors_origins", "must list sites as in https://ops.example.com"));
+        }
+    }
     Ok(settings)
 }
 

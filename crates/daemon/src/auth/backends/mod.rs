@@ -71,13 +71,21 @@ impl Setup<'_> {
         (!value.is_null()).then(|| value.to_string())
     }
 
-    /// A text of the configuration.
+    /// A value of the configuration; those of a block may be written as Salt does, `auth.ldap.server`, or below the block.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        let below = || {
+            let (block, name) = key.rsplit_once('.')?;
+            self.config.get(block)?.as_map()?.get(name)
+        };
+        self.config.get(key).or_else(below).filter(|value| !value.is_null())
+    }
+
     pub fn text(&self, key: &str) -> Option<String> {
-        self.config.get(key).filter(|value| !value.is_null()).map(ToString::to_string)
+        self.get(key).map(ToString::to_string)
     }
 
     pub fn flag(&self, key: &str) -> Result<bool, String> {
-        match self.config.get(key) {
+        match self.get(key) {
             None | Some(Value::Null) => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(other) => Err(format!("`{key}` must be true or false, not {}", other.kind())),

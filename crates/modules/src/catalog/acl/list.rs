@@ -4,6 +4,7 @@ use rocksalt_core::{Map, Value};
 
 use crate::catalog::user::tool::{self, words};
 use crate::machine::{Probe, System};
+use crate::text::octal::unescaped;
 use crate::{Error, Result};
 
 /// An entry of an access list.
@@ -209,26 +210,6 @@ fn parse(text: &str) -> Vec<Acl> {
         list.entries.push(Entry { default, kind: kind.to_owned(), name, octal });
     }
     lists
-}
-
-/// Strange letters are written as three octal digits.
-fn unescaped(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let digits = after.get(..3).filter(|_| byte == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(letter) => {
-                bytes.push(letter);
-                rest = &after[3..];
-            }
-            None => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

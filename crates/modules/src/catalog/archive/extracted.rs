@@ -210,8 +210,7 @@ impl State for Extracted {
             Value::List(sources) => sources.iter().map(ToString::to_string).collect(),
             source => vec![source.to_string()],
         };
-        let paths = paths.into_iter().chain(self.if_missing.clone()).filter(|path| path.starts_with('/'));
-        let touches = paths.fold(touches, |touches, path| touches.reads(Thing::Path(path)));
+        let touches = paths.iter().chain(&self.if_missing).fold(touches, |touches, path| touches.from(path));
         let touches = if self.user.truth() { touches.reads(Thing::User(self.user.to_string())) } else { touches };
         if self.group.truth() { touches.reads(Thing::Group(self.group.to_string())) } else { touches }
     }

@@ -10,7 +10,8 @@ use super::contents::Contents;
 use super::extracted::{Extracted, Found, Plan, changes};
 use super::{Format, tar, zip};
 use crate::Result;
-use crate::machine::{Kind, Probe, System, accounts};
+use crate::grains::look::is_directory;
+use crate::machine::{Probe, System, accounts};
 
 impl Extracted {
     /// The verdict of a dry run, with the changes of the run.
@@ -274,8 +275,4 @@ fn trimmed(mut files: Vec<String>, trim: Option<usize>, format: Format) -> Vec<S
         }
     }
     files
-}
-
-fn is_directory(machine: &dyn Probe, path: &str) -> bool {
-    matches!(machine.stat(Path::new(path), true), Ok(Some(stat)) if stat.kind == Kind::Directory)
 }

@@ -1,5 +1,6 @@
 //! What of a container that is there is otherwise than wished, as its `inspect` tells.
 
+use crate::catalog::change;
 use rocksalt_core::{Map, Value};
 
 use super::arguments::{LABEL, Wish};
@@ -17,7 +18,7 @@ pub fn of(container: &Value, wish: &Wish) -> Map {
     let (mut config, mut host) = (Map::new(), Map::new());
     let note = |map: &mut Map, key: &str, old: Value, new: Value| {
         if old != new {
-            map.insert(key, Map::from_iter([("old".into(), old), ("new".into(), new)]));
+            map.insert(key, change(old, new));
         }
     };
     let look = |path: &str| container.walk(path, "/").cloned().unwrap_or_default();

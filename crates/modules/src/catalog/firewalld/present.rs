@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::super::file::Flag;
 use super::super::tool::Work;
-use super::super::{Decision, State, Step, Thing, Touches, Verdict, iptables};
+use super::super::{Decision, State, Step, Thing, Touches, Verdict, change, iptables};
 use super::ask::{Forward, ask, lines, plain, program, rich, words};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -233,10 +233,6 @@ impl Present {
         }
         Ok(work)
     }
-}
-
-fn change(old: impl Into<Value>, new: impl Into<Value>) -> Map {
-    [("old".into(), old.into()), ("new".into(), new.into())].into_iter().collect()
 }
 
 fn shown<'a>(key: &str, list: impl Iterator<Item = &'a String>) -> Value {

@@ -3,7 +3,6 @@
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
-use super::super::program::list;
 use super::{Function, Wish, listed, sound, sources, tool};
 use crate::Result;
 use crate::machine::System;
@@ -46,7 +45,7 @@ impl Function for Install {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        let names = list(&self.gems);
+        let names = crate::text::words::listed(&self.gems);
         names.iter().try_for_each(|name| sound(name).map(drop))?;
         let wish = Wish {
             names,
@@ -83,7 +82,7 @@ impl Function for Uninstall {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        let names = list(&self.gems);
+        let names = crate::text::words::listed(&self.gems);
         names.iter().try_for_each(|name| sound(name).map(drop))?;
         let words = [
             vec!["uninstall".to_owned(), "--all".into(), "--executables".into(), "--ignore-dependencies".into()],

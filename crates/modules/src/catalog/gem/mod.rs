@@ -5,7 +5,7 @@ mod states;
 
 use rocksalt_core::{Map, Value};
 
-use super::program::Tool;
+use super::tool::Tool;
 use super::{Entry, Function, StateEntry, entry, state};
 use crate::Result;
 use crate::machine::Probe;

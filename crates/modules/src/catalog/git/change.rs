@@ -313,7 +313,7 @@ function! {
         if !opts.iter().any(|word| word == "-d" || word == "--delete") {
             rest.push(sound::name("ref", self.reference.as_deref().unwrap_or("HEAD"))?);
         }
-        let words = line(&self.git_opts, &command, &super::texts(opts), &rest)?;
+        let words = line(&self.git_opts, &command, &Value::from(opts), &rest)?;
         forgiven(git.merged(&words), self.ignore_retcode)
     }
 }

@@ -1,9 +1,9 @@
 //! `git.cloned`: a repository that is cloned once.
 
-use rocksalt_core::{Map, Value};
+use rocksalt_core::Value;
 use serde::Deserialize;
 
-use super::super::{Decision, State, Step, Touches, Verdict};
+use super::super::{Decision, State, Step, Touches, Verdict, change};
 use super::access::Access;
 use super::run::Git;
 use super::{latest, look, sound};
@@ -110,7 +110,7 @@ impl State for Cloned {
             return there(format!(" and is checked out to branch '{branch}'"));
         }
         let dry = Verdict::would(format!("Branch would be changed to '{branch}'"));
-        let dry = dry.change("branch", change(&old, &branch));
+        let dry = dry.change("branch", change(old.as_str(), branch.as_str()));
         Ok(Decision::Change(Plan::Checkout { old, branch }, dry))
     }
 
@@ -129,9 +129,8 @@ impl State for Cloned {
                     false => git.merged(&["checkout", "-b", &branch, &format!("origin/{branch}"), "--"]),
                 };
                 Ok(match done {
-                    Ok(_) => {
-                        Verdict::good(format!("Branch changed to '{branch}'")).change("branch", change(&old, &branch))
-                    }
+                    Ok(_) => Verdict::good(format!("Branch changed to '{branch}'"))
+                        .change("branch", change(old.as_str(), branch.as_str())),
                     Err(fault) => Verdict::bad(format!("Failed to change branch to '{branch}': {fault}")),
                 })
             }
@@ -141,8 +140,4 @@ impl State for Cloned {
     fn touches(&self) -> Touches {
         latest::touches(self.target.as_deref(), &self.name, self.user.as_deref(), &self.identity)
     }
-}
-
-fn change(old: &str, new: &str) -> Map {
-    Map::from_iter([("old".into(), old.into()), ("new".into(), new.into())])
 }

@@ -138,7 +138,7 @@ impl Function for ConfigGet {
         let place = Place { repository: self.cwd.as_deref(), global: self.global, user: self.user.as_deref() };
         Ok(match place.get(machine, &self.key)? {
             None => Value::Null,
-            Some(values) if self.all => super::texts(values),
+            Some(values) if self.all => Value::from(values),
             Some(values) => values.last().cloned().unwrap_or_default().into(),
         })
     }

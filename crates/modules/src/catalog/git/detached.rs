@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
 use super::super::file::Flag;
-use super::super::{Decision, State, Step, Touches, Verdict};
+use super::super::{Decision, State, Step, Touches, Verdict, change};
 use super::access::Access;
 use super::run::Git;
 use super::{comments, latest, look, read, sound};
@@ -229,7 +229,7 @@ impl Detached {
             return Verdict { result: Some(true), ..dry };
         }
         match &plan.new {
-            Some(new) => dry.change("HEAD", head(plan.old.as_deref(), Some(new))),
+            Some(new) => dry.change("HEAD", change(plan.old.as_deref(), new.as_str())),
             // Whether there is such a revision shows once it is fetched.
             None => dry,
         }
@@ -291,7 +291,7 @@ impl Detached {
             let words = [vec!["checkout"], force, vec!["--detach", &new, "--"]].concat();
             git.merged(&words).map_err(|fault| fault.reason())?;
             said.push(format!("Commit ID {new} was checked out at {target}"));
-            changes.insert("HEAD", head(plan.old.as_deref(), Some(&new)));
+            changes.insert("HEAD", change(plan.old.as_deref(), new.as_str()));
         }
         if self.submodules.0 {
             git.output(&["submodule", "update", "--init", "--recursive"]).map_err(|fault| fault.reason())?;
@@ -302,8 +302,4 @@ impl Detached {
         }
         Ok(())
     }
-}
-
-fn head(old: Option<&str>, new: Option<&str>) -> Map {
-    Map::from_iter([("old".into(), old.into()), ("new".into(), new.into())])
 }

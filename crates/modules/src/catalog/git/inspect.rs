@@ -262,7 +262,7 @@ function! {
             return Ok(Value::Bool(git.end(&words)?.code == 0));
         }
         let found: Vec<String> = forgiven(git.output(&words), self.ignore_retcode)?.lines().map(str::to_owned).collect();
-        Ok(if self.all { super::texts(found) } else { found.into_iter().next().unwrap_or_default().into() })
+        Ok(if self.all { Value::from(found) } else { found.into_iter().next().unwrap_or_default().into() })
     }
 }
 

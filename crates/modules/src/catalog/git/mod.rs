@@ -19,8 +19,6 @@ mod sound;
 
 pub use access::redacted;
 
-use rocksalt_core::Value;
-
 use super::{Entry, Function, StateEntry, entry, state};
 
 pub const FUNCTIONS: &[Entry] = &[
@@ -78,10 +76,6 @@ pub const STATES: &[StateEntry] = &[
 fn comments(comments: &[String]) -> String {
     let text = comments.join(". ");
     if comments.len() > 1 { text + "." } else { text }
-}
-
-fn texts(texts: Vec<String>) -> Value {
-    Value::List(texts.into_iter().map(Value::from).collect())
 }
 
 /// Looking at directories.

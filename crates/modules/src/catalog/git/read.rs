@@ -63,7 +63,7 @@ pub fn fetched(text: &str) -> Map {
             && let Some((old, new)) = range.split_once("..")
             && [old, new].iter().all(|commit| !commit.is_empty() && commit.bytes().all(|b| b.is_ascii_hexdigit()))
         {
-            let change = Map::from_iter([("old".into(), old.into()), ("new".into(), new.into())]);
+            let change = crate::catalog::change(old, new);
             updated.insert(name.trim(), change);
         }
     }

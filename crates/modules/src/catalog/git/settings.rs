@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
 use super::super::file::Flag;
-use super::super::{Decision, State, Step, Thing, Touches, Verdict};
+use super::super::{Decision, State, Step, Thing, Touches, Verdict, change};
 use super::config::{self, Place};
 use crate::Result;
 use crate::machine::{Probe, System};
@@ -70,10 +70,10 @@ impl State for ConfigSet {
         if old.as_ref() == Some(&wished) {
             return Ok(Decision::Settled(Verdict::good(format!("{key}'{name}' is already set to {shown}"))));
         }
-        let old = old.map_or(Value::Null, super::texts);
+        let old = Value::from(old);
         let verb = if old.is_null() { "added as" } else { "set to" };
         let dry = Verdict::would(format!("{key}'{name}' would be {verb} {shown}"));
-        let dry = dry.change(name.as_str(), change(old.clone(), super::texts(wished.clone())));
+        let dry = dry.change(name.as_str(), change(old.clone(), Value::from(wished.clone())));
         Ok(Decision::Change((old, wished), dry))
     }
 
@@ -93,7 +93,7 @@ impl State for ConfigSet {
             }
             false => Verdict::bad(format!("Failed to set {key}'{name}' to {shown}")),
         };
-        let new = new.map_or(Value::Null, super::texts);
+        let new = Value::from(new);
         if old != new {
             verdict = verdict.change(name.as_str(), change(old, new));
         }
@@ -221,10 +221,6 @@ impl ConfigUnset {
 fn shown((key, values): (&Value, &Value)) -> String {
     let values: Vec<String> = values.as_list().unwrap_or_default().iter().map(ToString::to_string).collect();
     format!("{key} ({})", values.join(", "))
-}
-
-fn change(old: Value, new: Value) -> Map {
-    Map::from_iter([("old".into(), old), ("new".into(), new)])
 }
 
 /// The repository's own file, or that of whoever runs git.

@@ -218,7 +218,7 @@ impl State for Only {
             return Ok(Decision::Settled(Verdict::good(format!("IP address {ip} already set to \"{new}\""))));
         }
         hosts.set(ip, &new);
-        let change = Map::from_iter([("old".into(), old.as_str().into()), ("new".into(), new.as_str().into())]);
+        let change = super::change(old.as_str(), new.as_str());
         let done = Verdict::good(format!("successfully changed {ip} from \"{old}\" to \"{new}\""));
         let would = Verdict::would(format!("Would change {ip} from \"{old}\" to \"{new}\""));
         Ok(Decision::Change(hosts.plan(path, done.change(ip.as_str(), change)), would))

@@ -106,7 +106,7 @@ macro_rules! with_request {
                 request.login = self.username.clone().zip(self.password.clone());
                 request.ca_bundle = self.ca_bundle.clone();
                 request.verify = self.verify_ssl.unwrap_or(true);
-                request.cert = $crate::catalog::program::list(&self.cert);
+                request.cert = $crate::text::words::listed(&self.cert);
                 request.agent = self.agent.clone();
                 request.timeout = self.timeout;
                 request.raise = self.raise_error;

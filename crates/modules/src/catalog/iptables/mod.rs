@@ -55,7 +55,8 @@ fn ipv4() -> String {
     "ipv4".to_owned()
 }
 
-/// The kernel's packet filter, which every tool for firewalls changes.
+/// The kernel's packet filter, which every tool for firewalls changes: connections that stood before may not get through
+/// any more.
 pub(super) fn touches() -> Touches {
-    Touches::nothing().writes(Thing::Path("/proc/net/netfilter".into()))
+    Touches::nothing().writes(Thing::Path("/proc/net/netfilter".into())).writes(Thing::Network)
 }

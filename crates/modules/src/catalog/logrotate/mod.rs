@@ -161,7 +161,7 @@ impl State for Set {
         if old == new {
             return Ok(Decision::Settled(Verdict::good(format!("{which} already has value: {new}"))));
         }
-        let changes = Map::from_iter([("old".into(), old), ("new".into(), new.clone())]);
+        let changes = super::change(old, new.clone());
         let (path, text) = wish.text(&conf)?;
         let path = followed(machine, Path::new(&path)).to_string_lossy().into_owned();
         let done = Verdict::good(format!("Set {what} value: {new}")).changes(changes.clone());

@@ -1,6 +1,6 @@
 //! The command lines that change something.
 
-use rocksalt_core::{Map, Value};
+use rocksalt_core::Map;
 
 use super::super::tool;
 use crate::machine::Probe;
@@ -202,15 +202,4 @@ fn options(given: &Map, with_value: &[&str], flags: &[&str]) -> Vec<String> {
         }
     }
     argv
-}
-
-/// Devices as a list, or as a text with commas.
-pub fn listed(devices: &Value) -> Vec<String> {
-    match devices {
-        Value::Null => Vec::new(),
-        Value::List(devices) => devices.iter().map(ToString::to_string).collect(),
-        text => {
-            text.to_string().split(',').map(|device| device.trim().to_owned()).filter(|one| !one.is_empty()).collect()
-        }
-    }
 }

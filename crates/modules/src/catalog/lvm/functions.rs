@@ -5,9 +5,10 @@ use serde::Deserialize;
 
 use super::super::file::Flag;
 use super::super::{Function, tool};
-use super::commands::{self, Volume, listed};
+use super::commands::{self, Volume};
 use super::show;
 use crate::machine::System;
+use crate::text::words::listed;
 use crate::{Error, Result};
 
 /// A map with one sentence in it.

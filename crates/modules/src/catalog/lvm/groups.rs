@@ -38,7 +38,7 @@ impl State for VgPresent {
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
         let name = &self.name;
-        let devices = commands::listed(&self.devices);
+        let devices = crate::text::words::listed(&self.devices);
         if show::groups(machine, name)?.is_empty() {
             let said = format!("Volume group \"{name}\" successfully created");
             let created: Map = [("Output from vgcreate".into(), said.into())].into_iter().collect();

@@ -8,6 +8,7 @@ use super::super::file::canonical;
 use super::super::tool;
 use crate::grains::look;
 use crate::machine::{Probe, accounts};
+use crate::text::octal::unescaped;
 use crate::{Error, Result};
 
 /// A mount.
@@ -53,13 +54,6 @@ fn read(line: &str) -> Option<Mount> {
     let split = |text: &str| text.split(',').map(str::to_owned).collect();
     let super_options = split(&words.next().unwrap_or_default());
     Some(Mount { id, parent, number, root, point, options: split(&options), fstype, device, super_options })
-}
-
-/// Blanks and the like stand as octal numbers, here as in `/etc/fstab`.
-pub fn unescaped(word: &str) -> String {
-    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
-        .iter()
-        .fold(word.to_owned(), |word, (code, letter)| word.replace(code, letter))
 }
 
 pub fn escaped(word: &str) -> String {

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use rocksalt_core::{Map, Value};
 
-use super::active::{escaped, unescaped};
+use super::active::escaped;
 use crate::machine::Probe;
+use crate::text::octal::unescaped;
 use crate::{Error, Result};
 
 pub struct Table {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::super::file::{Flag, canonical};
 use super::super::{Decision, Function, State, Step, Thing, Touches, Verdict, tool};
 use super::fstab::{Change, Line, MatchOn, Table};
-use super::{active, fstab_path};
+use super::fstab_path;
 use crate::grains::look;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -124,7 +124,7 @@ fn swaps(machine: &dyn Probe) -> Map {
         for key in ["type", "size", "used", "priority"] {
             stats.insert(key, words.next().unwrap_or_default());
         }
-        all.insert(active::unescaped(name), stats);
+        all.insert(crate::text::octal::unescaped(name), stats);
     }
     all
 }

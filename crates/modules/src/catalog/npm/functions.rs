@@ -3,7 +3,6 @@
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
-use super::super::program::list;
 use super::{Function, listed, sound, tool, words};
 use crate::machine::System;
 use crate::{Error, Result};
@@ -45,7 +44,7 @@ impl Function for Install {
 
     fn call(self, machine: &dyn System) -> Result<String> {
         let dir = self.dir.as_deref();
-        let names: Vec<String> = list(&self.pkgs).into_iter().chain(self.pkg).collect();
+        let names: Vec<String> = crate::text::words::listed(&self.pkgs).into_iter().chain(self.pkg).collect();
         if names.is_empty() && dir.is_none() {
             return Err(Error::arguments("npm.install needs a package, or a directory with a package.json"));
         }

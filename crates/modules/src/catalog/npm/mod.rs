@@ -5,7 +5,7 @@ mod states;
 
 use rocksalt_core::{Map, Value, json};
 
-use super::program::{Tool, variables};
+use super::tool::{Tool, variables};
 use super::{Entry, Function, StateEntry, entry, state};
 use crate::machine::{Output, Probe};
 use crate::{Error, Result};

@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
 use super::super::file::Flag;
-use super::super::program::{Tool, list};
+use super::super::tool::Tool;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::{listed, parts, sound, tool, words};
 use crate::Result;
@@ -57,7 +57,7 @@ impl State for Installed {
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
         let dir = self.dir.as_deref();
-        let wished = if self.pkgs.truth() { list(&self.pkgs) } else { vec![self.name.clone()] };
+        let wished = if self.pkgs.truth() { crate::text::words::listed(&self.pkgs) } else { vec![self.name.clone()] };
         wished.iter().try_for_each(|name| sound(name).map(drop))?;
         let tool = tool(dir, self.user.as_deref(), self.registry.as_deref(), &self.env)?;
         let known = match listed(machine, &tool, dir) {
@@ -112,7 +112,7 @@ impl State for Installed {
 
 impl Installed {
     fn shown(&self) -> String {
-        if self.pkgs.truth() { list(&self.pkgs).join(", ") } else { self.name.clone() }
+        if self.pkgs.truth() { crate::text::words::listed(&self.pkgs).join(", ") } else { self.name.clone() }
     }
 }
 
@@ -275,7 +275,8 @@ impl State for CacheCleaned {
 fn touches(dir: Option<&str>, user: Option<&str>) -> Touches {
     let Some(dir) = dir else { return Touches::everything() };
     let home = user.map_or("/root".into(), |user| format!("/home/{user}"));
-    Touches::nothing().writes(Thing::Path(dir.to_owned())).writes(Thing::Path(format!("{home}/.npm")))
+    let touches = Touches::nothing().writes(Thing::Path(dir.to_owned())).writes(Thing::Path(format!("{home}/.npm")));
+    touches.reads(Thing::Network)
 }
 
 fn perform(machine: &dyn System, plan: Plan) -> Result<Verdict> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rocksalt_core::{Map, Value, json};
 
-use super::super::program::Tool;
+use super::super::tool::Tool;
 use super::options::looking;
 use super::requirement::normal;
 use crate::machine::{Kind, Probe};

@@ -3,12 +3,13 @@
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
-use super::super::program::{self, ended};
+use super::super::tool::{Tool, ended};
 use super::Function;
 use super::options::{looking, with_options};
 use super::requirement::{self, normal};
 use super::{find, installed, removed};
 use crate::machine::System;
+use crate::text::words;
 use crate::{Error, Result};
 
 with_options! {
@@ -33,7 +34,7 @@ impl Function for Install {
 
     fn call(self, machine: &dyn System) -> Result<Map> {
         let options = self.options()?;
-        let packages: Vec<String> = program::list(&self.pkgs).iter().map(|package| package.replace(';', ",")).collect();
+        let packages: Vec<String> = words::listed(&self.pkgs).iter().map(|package| package.replace(';', ",")).collect();
         for package in &packages {
             requirement::read(package).map_err(Error::arguments)?;
         }
@@ -84,7 +85,7 @@ impl Function for Uninstall {
     fn call(self, machine: &dyn System) -> Result<Map> {
         let mut options = removed::options(&self.bin_env, &self.user, &self.cwd);
         options.further(&self.extra_args)?;
-        let packages = program::list(&self.pkgs);
+        let packages = words::listed(&self.pkgs);
         let words = [vec!["uninstall".to_owned(), "-y".into()], options.words.clone(), vec!["--".into()], packages];
         Ok(ended(&options.tool(machine)?.act(machine, &words.concat())?))
     }
@@ -154,7 +155,7 @@ asking! {
     |self, machine, tool| { freeze(machine, &tool) }
 }
 
-pub fn freeze(machine: &dyn crate::machine::Probe, tool: &program::Tool) -> Result<Vec<String>> {
+pub fn freeze(machine: &dyn crate::machine::Probe, tool: &Tool) -> Result<Vec<String>> {
     Ok(looking(tool).text(machine, &["freeze", "--all"])?.lines().map(str::to_owned).collect())
 }
 

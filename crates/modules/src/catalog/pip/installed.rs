@@ -2,7 +2,7 @@
 
 use rocksalt_core::{Map, Value};
 
-use super::super::program::Tool;
+use super::super::tool::Tool;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, cp};
 use super::find;
 use super::options::{Options, said, with_options};
@@ -94,10 +94,10 @@ impl State for Installed {
         // Packages of Python bring programs and more; where to, only pip knows, unless it is an environment.
         let place = self.bin_env.as_deref().or(self.pip_bin.as_deref()).or(self.target.as_deref());
         let Some(place) = place.filter(|place| !place.contains("/bin/")) else { return Touches::everything() };
-        let requirements = super::super::program::list(&self.requirements);
-        let links = super::super::program::list(&self.find_links);
-        let paths = requirements.into_iter().chain(links).chain(super::super::program::list(&self.editable));
-        let touches = Touches::nothing().writes(Thing::Path(place.to_owned()));
+        let requirements = crate::text::words::listed(&self.requirements);
+        let links = crate::text::words::listed(&self.find_links);
+        let paths = requirements.into_iter().chain(links).chain(crate::text::words::listed(&self.editable));
+        let touches = Touches::nothing().writes(Thing::Path(place.to_owned())).reads(Thing::Network);
         let touches =
             paths.filter(|path| path.starts_with('/')).fold(touches, |all, path| all.reads(Thing::Path(path)));
         match &self.user {

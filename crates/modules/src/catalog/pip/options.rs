@@ -2,7 +2,7 @@
 
 use rocksalt_core::Value;
 
-use super::super::program::Tool;
+use super::super::tool::Tool;
 use crate::machine::Probe;
 use crate::{Error, Result};
 
@@ -148,7 +148,7 @@ macro_rules! with_options {
                 options.secret("PIP_PROXY", self.proxy.as_deref())?;
                 options.value("--log", self.log.as_deref());
                 options.value("--timeout", self.timeout.map(|seconds| seconds.to_string()).as_deref());
-                for link in $crate::catalog::program::list(&self.find_links) {
+                for link in $crate::text::words::listed(&self.find_links) {
                     options.value("--find-links", Some(&link));
                 }
                 if self.no_index.0 && (self.index_url.is_some() || self.extra_index_url.is_some()) {
@@ -167,19 +167,19 @@ macro_rules! with_options {
                 options.flag("--no-cache-dir", self.no_cache_dir.0);
                 options.flag("--pre", self.pre_releases.0);
                 options.value("--cert", self.cert.as_deref());
-                for option in $crate::catalog::program::list(&self.global_options) {
+                for option in $crate::text::words::listed(&self.global_options) {
                     options.value("--global-option", Some(&option));
                 }
                 options.value("--trusted-host", self.trusted_host.as_deref());
-                let no_binary = $crate::catalog::program::list(&self.no_binary).join(",");
+                let no_binary = $crate::text::words::listed(&self.no_binary).join(",");
                 options.value("--no-binary", Some(&no_binary).filter(|names| !names.is_empty()).map(String::as_str));
                 options.further(&self.extra_args)?;
-                options.editable = $crate::catalog::program::list(&self.editable);
-                options.requirements = $crate::catalog::program::list(&self.requirements);
+                options.editable = $crate::text::words::listed(&self.editable);
+                options.requirements = $crate::text::words::listed(&self.requirements);
                 options.bin_env = self.bin_env.clone();
                 options.user = self.user.clone();
                 options.cwd = self.cwd.clone();
-                options.env.extend($crate::catalog::program::variables(&self.env_vars)?);
+                options.env.extend($crate::catalog::tool::variables(&self.env_vars)?);
                 Ok(options)
             }
         }

@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
-use super::super::program::change;
+use super::super::change;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::find;
 use super::options::{Options, said};
@@ -185,7 +185,7 @@ pub fn options(bin_env: &Option<String>, user: &Option<String>, cwd: &Option<Str
 
 fn touches(bin_env: Option<&str>) -> Touches {
     match bin_env.filter(|place| !place.contains("/bin/")) {
-        Some(place) => Touches::nothing().writes(Thing::Path(place.to_owned())),
+        Some(place) => Touches::nothing().writes(Thing::Path(place.to_owned())).reads(Thing::Network),
         None => Touches::everything(),
     }
 }

@@ -81,5 +81,5 @@ pub fn done_text(provider: &dyn Provider, name: &str, hold: bool) -> String {
 
 fn change(provider: &dyn Provider, hold: bool) -> Map {
     let (old, new) = provider.hold_change(hold);
-    Map::from_iter([("old".into(), old), ("new".into(), new)])
+    super::super::change(old, new)
 }

@@ -36,7 +36,7 @@ fn form(machine: &dyn Probe) -> Result<Form> {
     }
 }
 
-/// What is fetched next depends on it, and whoever installs reads it.
+/// What is fetched next depends on it, and whoever installs reads it; keys and lists are fetched.
 fn sources() -> Touches {
-    Touches::nothing().writes(Thing::Packages)
+    Touches::nothing().writes(Thing::Packages).reads(Thing::Network)
 }

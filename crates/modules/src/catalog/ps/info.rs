@@ -31,7 +31,7 @@ pub struct ProcInfo {
 type Attribute = fn(&dyn Probe, &Process) -> Value;
 
 const ATTRIBUTES: &[(&str, Attribute)] = &[
-    ("cmdline", |machine, process| list(process::command_line(machine, process.pid))),
+    ("cmdline", |machine, process| process::command_line(machine, process.pid).into()),
     ("cpu_affinity", |machine, process| affinity(&status(machine, process, "Cpus_allowed_list")).into()),
     ("cpu_num", |_, process| process.cpu.into()),
     ("cpu_percent", |_, _| Value::Float(0.0)),
@@ -86,10 +86,6 @@ impl Function for ProcInfo {
 
 fn seconds(ticks_used: u64) -> f64 {
     ticks_used as f64 / ticks()
-}
-
-fn list(texts: Vec<String>) -> Value {
-    Value::List(texts.into_iter().map(Value::String).collect())
 }
 
 fn status(machine: &dyn Probe, process: &Process, key: &str) -> String {
@@ -224,7 +220,7 @@ fn shown(machine: &dyn Probe, process: &Process, owners: &Owners, boot: u64) -> 
     let named =
         |names: &[&str], values: Vec<Value>| Value::Map(names.iter().map(|name| (*name).into()).zip(values).collect());
     let line = process::command_line(machine, process.pid);
-    let line = if line.is_empty() { process.name.as_str().into() } else { list(line) };
+    let line = if line.is_empty() { process.name.as_str().into() } else { line.into() };
     let sizes = memory(machine, process).unwrap_or_default().map(Value::from).to_vec();
     let times = process.times.map(|time| seconds(time).into()).to_vec();
     let pairs = [

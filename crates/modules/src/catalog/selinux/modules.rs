@@ -130,7 +130,7 @@ impl State for Module {
             return Ok(Decision::Settled(Verdict::good(format!("Module {name} is in the desired state"))));
         }
         let old: Value = now.map_or(Value::Null, |enabled| if enabled { "Enabled" } else { "Disabled" }.into());
-        let change: Map = [("old".into(), old), ("new".into(), state.into())].into_iter().collect();
+        let change = crate::catalog::change(old, state);
         let mut work =
             Work::new(Verdict::good(format!("Module {name} has been set to {state}")).change(known.as_str(), change))
                 .or(format!("Failed to set the Module {name} to {state}"));

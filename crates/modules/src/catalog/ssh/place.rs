@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use crate::catalog::user::tool;
+use crate::grains::look::is_directory;
 use crate::machine::accounts::{self, User};
 use crate::machine::{Command, Kind, Probe, Stat, System};
 use crate::{Error, Result};
@@ -149,10 +150,6 @@ fn is_safe(machine: &dyn Probe, path: &Path, own: u32) -> bool {
         Ok(Some(stat)) => ours(&stat) && closed(&stat),
         Err(_) => false,
     })
-}
-
-fn is_directory(machine: &dyn Probe, path: &str) -> bool {
-    matches!(machine.stat(Path::new(path), true), Ok(Some(stat)) if stat.kind == Kind::Directory)
 }
 
 /// With `%h`, `%u` and `%%` read as sshd reads them.

@@ -6,8 +6,9 @@ use super::REDACTED;
 use super::account::{self, Account};
 use super::tool::{texts, words};
 use crate::catalog::shadow::{DAYS, Shadow};
+use crate::grains::look::is_directory;
+use crate::machine::Probe;
 use crate::machine::accounts::{self, Group};
-use crate::machine::{Kind, Probe};
 
 /// What nobody wished for is `None`, and stays as it is.
 pub struct Wish {
@@ -256,8 +257,4 @@ pub fn changes(before: &Map, after: &Map) -> Map {
             (key.clone(), if secret { REDACTED.into() } else { value.clone() })
         })
         .collect()
-}
-
-pub fn is_directory(machine: &dyn Probe, path: &str) -> bool {
-    matches!(machine.stat(std::path::Path::new(path), true), Ok(Some(stat)) if stat.kind == Kind::Directory)
 }

@@ -452,7 +452,7 @@ impl Present {
             }
         }
         if let Some(home) = change.get("homeDoesNotExist").map(ToString::to_string)
-            && !difference::is_directory(machine, &home)
+            && !crate::grains::look::is_directory(machine, &home)
             && let Err(text) = make_home(machine, &home, &before.0.user)
         {
             faults.push(text);

@@ -5,9 +5,10 @@ use std::path::Path;
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
-use super::super::program::{Tool, ended, list};
+use super::super::tool::{Tool, ended};
 use super::Function;
 use crate::machine::{Output, Probe, System};
+use crate::text::words::listed;
 use crate::{Error, Result};
 
 /// How an environment is to be made.
@@ -152,7 +153,7 @@ impl Function for Create {
             system_site_packages: self.system_site_packages,
             clear: self.clear,
             python: self.python,
-            extra_search_dir: list(&self.extra_search_dir),
+            extra_search_dir: listed(&self.extra_search_dir),
             never_download: self.never_download,
             prompt: self.prompt,
             symlinks: self.symlinks,

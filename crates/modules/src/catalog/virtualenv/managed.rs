@@ -5,13 +5,15 @@ use std::path::Path;
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
+use super::super::change;
 use super::super::file::Flag;
 use super::super::pip::{self, Options};
-use super::super::program::{Tool, change, list};
+use super::super::tool::Tool;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::create::Wish;
 use crate::Result;
 use crate::machine::{Probe, System};
+use crate::text::words::listed;
 
 /// Makes sure that there is a virtual environment, with packages in it.
 ///
@@ -175,13 +177,13 @@ impl State for Managed {
         if plan.make {
             let output = self.wish().make(machine)?;
             if !output.success() {
-                return Ok(Verdict::bad(super::super::program::said(&output)));
+                return Ok(Verdict::bad(super::super::tool::said(&output)));
             }
             verdict.changes.insert("new", version(machine, &format!("{}/bin/python", self.name)));
             verdict.comment =
                 if self.clear.0 { "Cleared existing virtualenv" } else { "Created new virtualenv" }.into();
         }
-        let packages = list(&self.pip_pkgs);
+        let packages = listed(&self.pip_pkgs);
         if packages.is_empty() && plan.options.requirements.is_empty() {
             return Ok(verdict);
         }
@@ -207,8 +209,8 @@ impl State for Managed {
     }
 
     fn touches(&self) -> Touches {
-        let requirements = list(&self.requirements).into_iter().chain(list(&self.find_links));
-        let touches = Touches::nothing().writes(Thing::Path(self.name.clone()));
+        let requirements = listed(&self.requirements).into_iter().chain(listed(&self.find_links));
+        let touches = Touches::nothing().writes(Thing::Path(self.name.clone())).reads(Thing::Network);
         let touches =
             requirements.filter(|path| path.starts_with('/')).fold(touches, |all, path| all.reads(Thing::Path(path)));
         match &self.user {
@@ -230,7 +232,7 @@ impl Managed {
             system_site_packages: self.system_site_packages.0,
             clear: self.clear.0,
             python: self.python.clone(),
-            extra_search_dir: list(&self.extra_search_dir),
+            extra_search_dir: listed(&self.extra_search_dir),
             never_download: self.never_download,
             prompt: self.prompt.clone(),
             user: self.user.clone(),
@@ -242,11 +244,11 @@ impl Managed {
         let mut options = Options { bin_env: Some(self.name.clone()), ..Options::default() };
         options.user.clone_from(&self.user);
         options.cwd.clone_from(&self.cwd);
-        options.requirements = list(&self.requirements);
+        options.requirements = listed(&self.requirements);
         options.secret("PIP_INDEX_URL", self.index_url.as_deref())?;
         options.secret("PIP_EXTRA_INDEX_URL", self.extra_index_url.as_deref())?;
         options.secret("PIP_PROXY", self.proxy.as_deref())?;
-        for link in list(&self.find_links) {
+        for link in listed(&self.find_links) {
             options.value("--find-links", Some(&link));
         }
         options.flag("--no-index", self.no_index.0);
@@ -257,15 +259,15 @@ impl Managed {
         options.flag("--upgrade", self.pip_upgrade.0);
         options.flag("--no-cache-dir", self.pip_no_cache_dir.0);
         options.value("--cache-dir", self.pip_cache_dir.as_deref());
-        let no_binary = list(&self.no_binary).join(",");
+        let no_binary = listed(&self.no_binary).join(",");
         options.value("--no-binary", Some(no_binary.as_str()).filter(|names| !names.is_empty()));
-        options.env.extend(super::super::program::variables(&self.env_vars)?);
+        options.env.extend(super::super::tool::variables(&self.env_vars)?);
         Ok(options)
     }
 
     /// What would change in an environment that is there, as far as pip tells it.
     fn foreseen(&self, machine: &dyn Probe, plan: &Plan) -> Result<Option<Map>> {
-        let (packages, requirements) = (list(&self.pip_pkgs), &plan.options.requirements);
+        let (packages, requirements) = (listed(&self.pip_pkgs), &plan.options.requirements);
         if packages.is_empty() && requirements.is_empty() || requirements.iter().any(|path| path.starts_with("salt://"))
         {
             return Ok(None);
@@ -293,7 +295,7 @@ impl Managed {
 /// What a python says of itself.
 fn version(machine: &dyn Probe, python: &str) -> String {
     let output = Tool::new([python]).look(machine, &["-V"]);
-    output.map(|output| super::super::program::said(&output)).unwrap_or_default()
+    output.map(|output| super::super::tool::said(&output)).unwrap_or_default()
 }
 
 fn cleared(packages: &[String], version: &str) -> Map {

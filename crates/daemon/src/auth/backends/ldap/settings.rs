@@ -45,6 +45,7 @@ impl Settings {
     pub fn read(setup: &Setup<'_>) -> Result<Settings, String> {
         let text = |key: &str| setup.text(&format!("auth.ldap.{key}")).filter(|text| !text.is_empty());
         let flag = |key: &str| setup.flag(&format!("auth.ldap.{key}"));
+        check_names(setup)?;
         if flag("no_verify")? {
             return Err("`auth.ldap.no_verify`: the server's certificate is always checked; name the authority that \
                         signed it in `auth.ldap.ca_file`"
@@ -98,9 +99,9 @@ impl Settings {
             (false, false) => Directory::Plain,
         };
         let or = |key: &str, default: &str| text(key).unwrap_or_else(|| default.to_owned());
-        let group_unit = match setup.config.get("auth.ldap.groupou") {
+        let group_unit = match setup.get("auth.ldap.groupou") {
             // Empty or false: the groups are anywhere below the base.
-            Some(Value::Null | Value::Bool(false)) => String::new(),
+            Some(Value::Bool(false)) => String::new(),
             Some(other) => other.to_string(),
             None => "Groups".into(),
         };
@@ -123,6 +124,46 @@ impl Settings {
         };
         Ok(settings)
     }
+}
+
+/// A name that is written wrong must not be taken for one that isn't there.
+fn check_names(setup: &Setup<'_>) -> Result<(), String> {
+    const NAMES: [&str; 24] = [
+        "accountattributename",
+        "activedirectory",
+        "anonymous",
+        "auth_by_group_membership_only",
+        "basedn",
+        "binddn",
+        "bindpw",
+        "ca_file",
+        "filter",
+        "freeipa",
+        "group_basedn",
+        "group_filter",
+        "groupattribute",
+        "groupclass",
+        "groupou",
+        "minion_stripdomains",
+        "no_verify",
+        "persontype",
+        "plaintext",
+        "port",
+        "scope",
+        "server",
+        "starttls",
+        "tls",
+    ];
+    let dotted = setup.config.keys().filter_map(|key| key.as_str()?.strip_prefix("auth.ldap."));
+    let block = setup.config.get("auth.ldap").and_then(Value::as_map);
+    let below = block.into_iter().flat_map(|block| block.keys().filter_map(Value::as_str));
+    for name in dotted.chain(below) {
+        if name != "uri" && !NAMES.contains(&name) {
+            let hint = rocksalt_core::nearest::hint(name, NAMES);
+            return Err(format!("`auth.ldap.{name}` is no setting of it{hint}"));
+        }
+    }
+    Ok(())
 }
 
 /// Puts a name in the place of `{{ username }}`. This is all of Jinja that is meant here: a name is no template.
@@ -222,6 +263,9 @@ mod tests {
         let settings = settings.unwrap_or_else(|why| panic!("{why}"));
         assert_eq!(settings.url, "ldap://localhost:389");
         assert_eq!(settings.group_unit, "Groups");
+        let block = read("{auth.ldap: {binddn: 'uid={{ username }},dc=x', port: 3890, groupou: false}}");
+        let block = block.unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!((block.url.as_str(), block.group_unit.as_str()), ("ldap://localhost:3890", ""));
         let direct = read("{auth.ldap.uri: 'ldaps://[2001:db8::1]:636', auth.ldap.binddn: 'uid={{username}},dc=x'}");
         assert!(direct.is_ok_and(|settings| settings.filter.is_none()));
     }
@@ -242,6 +286,8 @@ mod tests {
             ("{auth.ldap.binddn: cn=a, auth.ldap.bindpw: b, auth.ldap.filter: uid=x}".into(), "filter"),
             ("{auth.ldap.anonymous: true}".into(), "filter"),
             (format!("{{{bind}, auth.ldap.ca_file: nowhere.pem}}"), "nowhere.pem"),
+            (format!("{{{bind}, auth.ldap.sever: x}}"), "server"),
+            ("{auth.ldap: {bind_dn: x}}".into(), "binddn"),
         ];
         for (config, text) in cases {
             let why = read(&config).err().unwrap_or_else(|| panic!("it is taken: {config}"));

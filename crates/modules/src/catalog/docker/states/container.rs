@@ -8,6 +8,7 @@ use super::super::difference;
 use super::super::engine::{Engine, sound};
 use super::{Decision, State, Step, Verdict, sql};
 use crate::Result;
+use crate::catalog::change;
 use crate::catalog::file::Flag;
 use crate::machine::{Probe, System};
 
@@ -154,7 +155,7 @@ impl Running {
             foretold.insert("state", state(before, after));
         }
         if other_image {
-            foretold.insert("image", changed(old_image.clone().into(), image_id.clone().into()));
+            foretold.insert("image", change(old_image.clone(), image_id.clone()));
         }
         if force && container.is_some() {
             foretold.insert("forced_update", true);
@@ -235,7 +236,7 @@ impl Running {
         let image = now.and_then(|container| container.walk("Image", "/").map(|id| bare(&id.to_string())));
         if work.exists && image != work.old_image {
             comments.push("Container has a new image".into());
-            changes.insert("image", changed(work.old_image.into(), image.into()));
+            changes.insert("image", change(work.old_image, image));
         }
         match after == "running" || !self.start {
             true => Ok(()),
@@ -276,11 +277,7 @@ pub fn condition(container: &Value) -> &'static str {
 }
 
 fn state(before: Option<&str>, after: &str) -> Map {
-    changed(before.into(), after.into())
-}
-
-fn changed(old: Value, new: Value) -> Map {
-    Map::from_iter([("old".into(), old), ("new".into(), new)])
+    change(before, after)
 }
 
 /// Docker writes the kind of hash before an id, podman doesn't.

@@ -1,5 +1,6 @@
 //! `docker_network`: networks that containers are in.
 
+use crate::catalog::change;
 use rocksalt_core::{Map, Value};
 use serde::Deserialize;
 
@@ -147,7 +148,7 @@ impl Present {
         let mut found = Map::new();
         let mut note = |key: &str, old: Value, new: Value| {
             if old != new {
-                found.insert(key, Map::from_iter([("old".into(), old), ("new".into(), new)]));
+                found.insert(key, change(old, new));
             }
         };
         if let Some(driver) = &self.driver {

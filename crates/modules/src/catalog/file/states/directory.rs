@@ -374,7 +374,7 @@ impl Directory {
         }
         if !looked.stray.is_empty() {
             plan = plan.all(looked.stray.iter().cloned().map(Action::Remove));
-            changes.insert("removed", looked.stray.iter().map(|path| path.as_str().into()).collect::<Vec<_>>());
+            changes.insert("removed", looked.stray.clone());
             comment = format!("Files cleaned from directory {name}");
         }
         if comment.is_empty() {

@@ -106,7 +106,7 @@ fn writes(path: &str) -> Touches {
 /// What a state reads besides: a path of this machine that content comes from.
 fn reading(touches: Touches, source: &Value) -> Touches {
     match source {
-        Value::String(path) if path.starts_with('/') => touches.reads(Thing::Path(path.clone())),
+        Value::String(source) => touches.from(source),
         Value::List(sources) => sources.iter().fold(touches, reading),
         _ => touches,
     }

@@ -319,7 +319,7 @@ impl Recurse {
             removed.sort();
             sum.comment("removed", removed);
         } else {
-            sum.changes.insert("removed", stray.iter().map(|path| path.as_str().into()).collect::<Vec<_>>());
+            sum.changes.insert("removed", stray.clone());
             sum.actions.extend(stray.into_iter().map(Action::Remove));
         }
     }

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
+use rocksalt_core::Value;
+
 use super::super::run::{Fault, Git};
 use super::remote::{Kind, Upstream};
 use super::update::upstream;
-use super::{Latest, Plan, Progress, Verdict, revision};
+use super::{Latest, Plan, Progress, Verdict};
+use crate::catalog::change;
 use crate::machine::System;
 
 impl Latest {
@@ -37,7 +40,7 @@ impl Latest {
         let new = git.output(&["rev-parse", "--verify", "HEAD"]).ok();
         let verdict = std::mem::take(progress).done();
         Ok(match new {
-            Some(new) => verdict.change("revision", revision(None, Some(&new))),
+            Some(new) => verdict.change("revision", change(Value::Null, new)),
             None => verdict,
         })
     }

@@ -1,12 +1,13 @@
 //! What would be done, in the words of Salt's dry run, and with the changes of the run.
 
-use rocksalt_core::Map;
+use rocksalt_core::{Map, Value};
 
 use super::super::access::redacted;
-use super::super::{comments, run::Git, texts};
+use super::super::{comments, run::Git};
 use super::local::Local;
 use super::remote::{Kind, Upstream};
-use super::{Latest, Plan, Reset, Verdict, revision, short};
+use super::{Latest, Plan, Reset, Verdict, short};
+use crate::catalog::change;
 use crate::text::glob;
 
 /// How the branch comes to the wanted commit, as far as that is known.
@@ -35,7 +36,7 @@ impl Latest {
         // A short commit is only known in full once it is here.
         let new = if plan.bare { plan.wanted.head.as_ref() } else { plan.wanted.rev.as_ref() };
         match new.filter(|new| new.len() >= 40) {
-            Some(new) => verdict.change("revision", revision(None, Some(new))),
+            Some(new) => verdict.change("revision", change(Value::Null, new.as_str())),
             None => verdict,
         }
     }
@@ -46,7 +47,7 @@ impl Latest {
         let branch = local.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
         let new = plan.wanted.refs.iter().find(|(name, _)| Some(name) == branch.as_ref()).map(|(_, commit)| commit);
         match new.filter(|new| local.mirror && Some(*new) != local.rev.as_ref()) {
-            Some(new) => Verdict::would(text).change("revision", revision(local.rev.as_deref(), Some(new))),
+            Some(new) => Verdict::would(text).change("revision", change(local.rev.as_deref(), new.as_str())),
             None => {
                 let target = &plan.target;
                 Verdict::good(format!("Repository {target} is up-to-date\n\nChanges that would be made: {text}"))
@@ -144,7 +145,7 @@ impl Latest {
         }
         if !is_there {
             let new = local.commit.as_deref().or(wanted.rev.as_deref());
-            changes.insert("revision", revision(local.rev.as_deref(), new));
+            changes.insert("revision", change(local.rev.as_deref(), new));
         }
         changes
     }
@@ -170,11 +171,11 @@ impl Latest {
     fn tag_changes(&self, plan: &Plan, local: &Local, changes: &mut Map) {
         let new = self.new_tags(plan, local);
         if self.fetch_tags.0 && !new.is_empty() {
-            changes.insert("new_tags", texts(new));
+            changes.insert("new_tags", new);
         }
         let lost = self.lost_tags(plan, local);
         if !lost.is_empty() {
-            changes.insert("deleted_tags", texts(lost));
+            changes.insert("deleted_tags", lost);
         }
     }
 

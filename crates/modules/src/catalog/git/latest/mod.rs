@@ -326,14 +326,10 @@ fn short(commit: Option<&str>) -> &str {
     commit.map_or("None", |commit| commit.get(..7).unwrap_or(commit))
 }
 
-fn revision(old: Option<&str>, new: Option<&str>) -> Map {
-    Map::from_iter([("old".into(), old.into()), ("new".into(), new.into())])
-}
-
 /// What a state touches that keeps a repository: the directory, and a repository of this machine that it is from.
 pub fn touches(target: Option<&str>, url: &str, user: Option<&str>, identity: &Value) -> Touches {
     let Some(target) = target else { return Touches::everything() };
-    let mut touches = Touches::nothing().writes(Thing::Path(target.to_owned()));
+    let mut touches = Touches::nothing().writes(Thing::Path(target.to_owned())).reads(Thing::Network);
     let url = url.strip_prefix("file://").unwrap_or(url);
     let identities = identity
         .as_list()

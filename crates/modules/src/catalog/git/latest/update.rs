@@ -1,12 +1,13 @@
 //! Brings a repository that is there to the wanted commit.
 
 use super::super::access::redacted;
+use super::super::read;
 use super::super::run::{Fault, Git};
-use super::super::{read, texts};
 use super::dry::follows;
 use super::local::Local;
 use super::remote::Upstream;
-use super::{Latest, Plan, Progress, Reset, Verdict, revision};
+use super::{Latest, Plan, Progress, Reset, Verdict};
+use crate::catalog::change;
 
 impl Latest {
     pub(super) fn update(
@@ -77,7 +78,7 @@ impl Latest {
         if local.rev == new {
             return Ok(progress.up_to_date(target));
         }
-        Ok(progress.done().change("revision", revision(local.rev.as_deref(), new.as_deref())))
+        Ok(progress.done().change("revision", change(local.rev.as_deref(), new.as_deref())))
     }
 
     pub(super) fn fetch_bare(
@@ -95,7 +96,7 @@ impl Latest {
         if local.rev == new {
             return Ok(progress.up_to_date(&plan.target));
         }
-        Ok(progress.done().change("revision", revision(local.rev.as_deref(), new.as_deref())))
+        Ok(progress.done().change("revision", change(local.rev.as_deref(), new.as_deref())))
     }
 
     fn set_url(&self, git: &Git<'_>, plan: &Plan, local: &Local, progress: &mut Progress) -> Result<(), Fault> {
@@ -127,7 +128,7 @@ impl Latest {
         if !gone.is_empty() {
             let tags = gone.join(", ");
             progress.say(format!("The following tags were removed from the local checkout: {tags}"));
-            progress.changes.insert("deleted_tags", texts(gone));
+            progress.changes.insert("deleted_tags", gone);
         }
     }
 
@@ -135,7 +136,7 @@ impl Latest {
         let said = git.merged(&self.fetch_words()).map_err(|fault| failed_fetch(&fault))?;
         let new = self.new_tags(plan, local);
         if self.fetch_tags.0 && !new.is_empty() {
-            progress.changes.insert("new_tags", texts(new));
+            progress.changes.insert("new_tags", new);
         }
         if !read::fetched(&said).is_empty() {
             progress.say(format!("{} was fetched, resulting in updated refs", plan.url));

@@ -67,7 +67,7 @@ impl Function for FileList {
         let mut all: Vec<String> = found.into_values().flatten().collect();
         all.sort();
         all.dedup();
-        Ok(Map::from_iter([("errors".into(), texts(errors)), ("files".into(), texts(all))]))
+        Ok(Map::from_iter([("errors".into(), errors.into()), ("files".into(), all.into())]))
     }
 }
 
@@ -90,8 +90,8 @@ impl Function for FileDict {
 
     fn call(self, machine: &dyn System) -> Result<Map> {
         let (errors, found) = files(machine, &self.packages);
-        let found: Map = found.into_iter().map(|(name, files)| (name.into(), texts(files))).collect();
-        Ok(Map::from_iter([("errors".into(), texts(errors)), ("packages".into(), found.into())]))
+        let found: Map = found.into_iter().map(|(name, files)| (name.into(), files.into())).collect();
+        Ok(Map::from_iter([("errors".into(), errors.into()), ("packages".into(), found.into())]))
     }
 }
 
@@ -100,10 +100,6 @@ fn files(machine: &dyn System, names: &[String]) -> (Vec<String>, std::collectio
         Ok(found) => (Vec::new(), found),
         Err(error) => (vec![error.to_string()], std::collections::BTreeMap::new()),
     }
-}
-
-fn texts(all: Vec<String>) -> Value {
-    Value::List(all.into_iter().map(Value::from).collect())
 }
 
 /// What is known of installed packages.
@@ -256,7 +252,7 @@ impl Function for ListRepoPkgs {
         }
         let found = provider(machine)?.versions(machine, &self.names, &Options::read(&self.kwargs))?;
         let found = found.into_iter().filter(|(_, versions)| !versions.is_empty());
-        Ok(found.map(|(name, versions)| (name.into(), texts(versions))).collect())
+        Ok(found.map(|(name, versions)| (name.into(), versions.into())).collect())
     }
 }
 

@@ -26,9 +26,9 @@ pub const STATES: &[StateEntry] = &[
     state::<uptodate::Uptodate>(),
 ];
 
-/// One transaction at a time; and a package may bring anything.
+/// One transaction at a time; and a package may bring anything, from anywhere.
 fn packages() -> Touches {
-    Touches::nothing().writes(Thing::Packages)
+    Touches::nothing().writes(Thing::Packages).reads(Thing::Network)
 }
 
 /// Salt's form for errors: a sentence, then all that the manager said.

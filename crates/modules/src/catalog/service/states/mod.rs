@@ -24,5 +24,25 @@ pub const STATES: &[StateEntry] = &[
 /// whoever writes files is before it or after it, but services may start side by side.
 fn touches(name: &str) -> Touches {
     let name = name.strip_suffix(".service").unwrap_or(name);
-    Touches::nothing().reads(Thing::Path("/".into())).writes(Thing::Service(name.to_owned()))
+    let touches = Touches::nothing().reads(Thing::Path("/".into())).writes(Thing::Service(name.to_owned()));
+    if OF_THE_NETWORK.contains(&name) { touches.writes(Thing::Network) } else { touches }
 }
+
+/// Services that cut off connections when they start, stop or read their settings again: firewalls, and those that set
+/// interfaces up.
+const OF_THE_NETWORK: [&str; 14] = [
+    "NetworkManager",
+    "connman",
+    "dhcpcd",
+    "firewalld",
+    "ip6tables",
+    "iptables",
+    "netfilter-persistent",
+    "network",
+    "networking",
+    "nftables",
+    "shorewall",
+    "systemd-networkd",
+    "ufw",
+    "wicked",
+];

@@ -2,8 +2,8 @@
 
 use rocksalt_core::{Map, Value};
 
-use super::file::{absolute, expand};
-use super::git::redacted;
+use super::super::file::{absolute, expand};
+use super::super::git::redacted;
 use crate::machine::{Command, Output, Probe, System, accounts};
 use crate::{Error, Result};
 
@@ -97,20 +97,4 @@ pub fn variables(env: &Value) -> Result<Vec<(String, Option<String>)>> {
         Value::Map(map) => Ok(map.iter().map(|(name, value)| (name.to_string(), Some(value.to_string()))).collect()),
         other => Err(Error::arguments(format!("env_vars {other} is not a dictionary"))),
     }
-}
-
-/// A list, or one text with commas in it.
-pub fn list(value: &Value) -> Vec<String> {
-    match value {
-        Value::Null => Vec::new(),
-        Value::List(items) => items.iter().map(ToString::to_string).collect(),
-        text => {
-            text.to_string().split(',').map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
-        }
-    }
-}
-
-/// `{old: …, new: …}`
-pub fn change(old: impl Into<Value>, new: impl Into<Value>) -> Map {
-    Map::from_iter([("old".into(), old.into()), ("new".into(), new.into())])
 }

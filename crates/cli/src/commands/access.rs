@@ -1,0 +1,90 @@
+//! `rocksalt access`: who may do what, and why.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use rocksalt_core::json;
+use rocksalt_core::request::Run;
+use rocksalt_daemon::access::Access;
+
+use super::Context;
+use crate::arguments;
+use crate::config::FILE;
+use crate::failure::{Failure, Kind};
+use crate::say::say;
+use crate::session::Session;
+
+/// Who may do what over the network, by `external_auth` of the configuration (docs/access.md).
+#[derive(Args)]
+pub struct Options {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Say whether somebody may run a function on a target, and which rules were looked at
+    ///
+    /// Reads the configuration as it is now, whether a daemon runs or not. The exit code is 0 if it is allowed, else 2.
+    Explain(Explain),
+}
+
+#[derive(Args)]
+struct Explain {
+    user: String,
+
+    /// `test.ping`; `runner.jobs.active` and `wheel.key.accept` mean functions of the controller
+    function: String,
+
+    /// The target, as in `rocksalt run`
+    #[arg(default_value = "*")]
+    target: String,
+
+    /// Arguments of the function, as in `rocksalt run`
+    arguments: Vec<String>,
+
+    /// How the user logs in; default: each of the ways that external_auth has
+    #[arg(long)]
+    eauth: Option<String>,
+
+    /// A group that the user is in; may be given several times
+    #[arg(long = "group", value_name = "GROUP")]
+    groups: Vec<String>,
+
+    /// How the target is meant: glob, list, pcre, grain, compound, nodegroup …
+    #[arg(long, value_name = "KIND", default_value = "glob")]
+    target_kind: String,
+}
+
+pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
+    let Action::Explain(asked) = options.action;
+    let (args, kwargs) = arguments::parse(&asked.arguments).map_err(|error| Failure::caused(&error))?;
+    let (config, as_json) = (context.config.values().clone(), context.common.json);
+    let place = context.config.directory.clone().unwrap_or_default().join(FILE);
+    let controller = Session::open(context).await?.controller;
+    let access = Access::read(&config, &controller.nodegroups);
+    let access = access.map_err(|why| Failure::usage(format!("{}: {why}", place.display())))?;
+    let run = Run {
+        function: asked.function,
+        args,
+        kwargs,
+        target: asked.target,
+        target_kind: asked.target_kind,
+        ..Run::default()
+    };
+    let told = access.explain(&asked.user, asked.eauth.as_deref(), &asked.groups, &run, &controller).await;
+    let told = told.map_err(|refusal| Failure::usage(refusal.text))?;
+    if as_json {
+        say!("{}", json::compact(&told.to_value()));
+    } else {
+        for line in &told.lines {
+            say!("{line}");
+        }
+        let verdict = if told.allowed { "allowed" } else { "refused" };
+        match &told.only {
+            Some(only) => say!("{verdict}, on {}", only.join(", ")),
+            None => say!("{verdict}"),
+        }
+    }
+    if told.allowed { Ok(ExitCode::SUCCESS) } else { Err(Failure::silent(Kind::Function)) }
+}
