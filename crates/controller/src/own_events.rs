@@ -41,7 +41,7 @@ pub(crate) fn returned(job: &JobRecord, record: &ReturnRecord) -> Option<Event> 
         other => {
             let mut data = new(job)?.data;
             data.insert("return", job_events::shown(other));
-            data.insert("success", false);
+            data.insert("success", record.outcome.success());
             data
         }
     };

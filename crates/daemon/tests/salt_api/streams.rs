@@ -68,6 +68,31 @@ async fn a_job_is_heard_in_salts_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn large_results_are_told_of_but_not_told() {
+    let bed = Bed::new().await;
+    let mut follower = bed.desk.ledger().follow(None);
+    let mut ret = async || loop {
+        if let rocksalt_controller::ledger::Heard::Event(event) = follower.next().await.expect("an event")
+            && event.event.tag.ends_with("/ret")
+        {
+            break event.event.clone();
+        }
+    };
+    let whole = bed.post(r#"{"client":"runner","fun":"doc.execution"}"#).await;
+    assert!(whole.text.len() > 100_000, "the asker gets all of it");
+    let told = ret().await;
+    assert!(told.tag.starts_with("salt/run/"), "{}", told.tag);
+    assert!(told.data.get("return").is_some_and(|text| text.to_string().contains("too large")), "{:?}", told.data);
+    // What is waited for by its event alone is kept, and cut if it must be; it is still the event of a runner.
+    let low = format!(r#"{{"client":"runner_async","fun":"test.arg","arg":["{}"]}}"#, "x".repeat(900_000));
+    let jid = bed.post(&low).await.at("return:0:jid").to_string();
+    let told = ret().await;
+    assert_eq!(told.tag, format!("salt/run/{jid}/ret"));
+    assert_eq!(told.data.get("jid"), Some(&jid.as_str().into()));
+    assert!(told.data.get("return").is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_listener_comes_back_to_where_it_was() {
     let bed = Bed::new().await;
     let token = bed.token.clone();

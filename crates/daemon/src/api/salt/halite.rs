@@ -25,15 +25,21 @@ pub async fn run_with(
     request: Request,
 ) -> Result<Response, Refused> {
     let (parts, content) = request.into_parts();
+    let session = session::by_token(&api, &parts, &token).await?;
     let content = body::read(content, api.settings.max_request_body_size).await?;
     let chunks = body::chunks(body::parse(&parts.headers, &content)?)?;
-    run(&api, &parts, Some(&token), chunks).await
+    perform(&api, &session, chunks).await
+}
+
+/// The same without a token in the address.
+pub async fn run(api: &Api, parts: &Parts, chunks: Vec<Map>) -> Result<Response, Refused> {
+    let first = chunks.first().cloned().unwrap_or_default();
+    let session = known(api, parts, None, &first).await?;
+    perform(api, &session, chunks).await
 }
 
 /// Commands one after the other. A first result with nothing in it is a 404.
-pub async fn run(api: &Api, parts: &Parts, token: Option<&str>, chunks: Vec<Map>) -> Result<Response, Refused> {
-    let first = chunks.first().cloned().unwrap_or_default();
-    let session = known(api, parts, token, &first).await?;
+async fn perform(api: &Api, session: &Session, chunks: Vec<Map>) -> Result<Response, Refused> {
     let mut results = Vec::new();
     for fields in chunks {
         let chunk = Chunk::read(translated(fields)?)?;

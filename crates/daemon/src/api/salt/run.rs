@@ -19,7 +19,7 @@ pub async fn run(State(api): State<Arc<Api>>, request: Request) -> Result<Respon
     let chunks = body::chunks(body::parse(&parts.headers, &content)?)?;
     let is_halite = |chunk: &Map| !chunk.contains_key("client");
     if api.settings.halite && !chunks.is_empty() && chunks.iter().all(is_halite) {
-        return halite::run(&api, &parts, None, chunks).await;
+        return halite::run(&api, &parts, chunks).await;
     }
     if chunks.is_empty() {
         return Err(Refused::unauthorized("No permission -- each command must bring a token or credentials"));
