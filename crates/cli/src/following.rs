@@ -133,7 +133,12 @@ impl News {
         tokio::spawn(async move {
             let mut told = 0;
             loop {
-                let Ok(Some(mut spooled)) = spool.job(job) else { break };
+                let Ok(Some(mut spooled)) = spool.job(job) else {
+                    let taken = Failure::usage(format!("the record of job {job} is gone: a daemon has taken it over"))
+                        .hint(format!("`rocksalt jobs show {job}` asks the daemon"));
+                    let _ = sender.send(Err(Failure { kind: Kind::Unreached, ..taken })).await;
+                    break;
+                };
                 spooled.add_lost();
                 let ended = spooled.process.is_none();
                 let fresh = spooled.returns.into_iter().skip(told).map(JobNews::Done).collect::<Vec<_>>();

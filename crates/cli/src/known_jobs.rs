@@ -36,7 +36,12 @@ impl KnownJobs {
             Err(Absent::Off | Absent::NotThere { .. }) => None,
             Err(absent) => return Err(absent.failure().hint("--no-daemon shows the jobs of your own commands only")),
         };
-        Ok(KnownJobs { daemon, spool: context.config.spool(&context.environment)? })
+        let spool = context.config.spool(&context.environment)?;
+        if daemon.is_none() {
+            // What is too old is not shown either; whoever can't read it is told below.
+            let _ = spool.prune(crate::times::now());
+        }
+        Ok(KnownJobs { daemon, spool })
     }
 
     /// The newest first.

@@ -150,7 +150,7 @@ fn whenever_the_daemon_is_killed_every_job_ends_once() {
     let mut acknowledged: BTreeMap<String, BTreeMap<String, (bool, Value)>> = BTreeMap::new();
     let mut daemon = Daemon::start(&fleet);
     let mut kills = 0;
-    let taken = std::thread::scope(|scope| {
+    let (taken, daemon) = std::thread::scope(|scope| {
         let submitting = scope.spawn(|| submit(&fleet, &mut Random(seed + 1), &submitted));
         while !submitted.load(Ordering::Relaxed) || kills < 5 {
             std::thread::sleep(Duration::from_millis(400 + random.below(1500) as u64));
@@ -166,7 +166,7 @@ fn whenever_the_daemon_is_killed_every_job_ends_once() {
             kills += 1;
             daemon = Daemon::start(&fleet);
         }
-        submitting.join().expect("nothing unexpected was answered")
+        (submitting.join().expect("nothing unexpected was answered"), daemon)
     });
     assert!(taken.len() > JOBS / 4, "only {} jobs were taken", taken.len());
     let until = Instant::now() + Duration::from_secs(120);

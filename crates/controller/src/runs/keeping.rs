@@ -27,6 +27,9 @@ use crate::slots::Ticket;
 /// How long to wait before a store that is away is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// So many events of targets wait to be stored; then who sends more must wait.
+pub const EVENTS: usize = 64;
+
 pub struct Keeping {
     ledger: Arc<Ledger>,
     controller: Arc<Controller>,
@@ -71,15 +74,15 @@ impl Keeping {
         let (mut updates, mut told, mut open) = (Vec::new(), Vec::new(), true);
         while self.left > 0 {
             tokio::select! {
-                // What a target says before it returns comes before its return.
-                biased;
-                count = events.recv_many(&mut told, 32), if !events.is_closed() || !events.is_empty() => {
-                    if count > 0 {
-                        self.tell(told.drain(..)).await;
-                    }
+                _ = events.recv_many(&mut told, 32), if !events.is_closed() || !events.is_empty() => {
+                    self.tell(told.drain(..)).await;
                 }
                 count = news.recv_many(&mut updates, 64), if open => {
                     open = count > 0;
+                    // What a target said before it returned comes before its return; no more than that, or one that
+                    // floods us would hold up the others.
+                    told.extend(std::iter::from_fn(|| events.try_recv().ok()).take(EVENTS));
+                    self.tell(told.drain(..)).await;
                     while let Ok((id, receipt)) = receipts.try_recv() {
                         self.receipts.insert(id, receipt);
                     }

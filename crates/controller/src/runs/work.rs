@@ -11,7 +11,7 @@ use rocksalt_core::{Call, JobId, Value};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::keeping::Keeping;
+use super::keeping::{EVENTS, Keeping};
 use super::live::Live;
 use super::{Runs, events};
 use crate::Controller;
@@ -72,7 +72,7 @@ pub async fn work(runs: Arc<Runs>, controller: Arc<Controller>, work: Work) {
     let Work { job, call, mut how, turns, live } = work;
     let (updates, news) = mpsc::unbounded_channel();
     let (receipts, received) = mpsc::unbounded_channel();
-    let (events, told) = mpsc::channel(64);
+    let (events, told) = mpsc::channel(EVENTS);
     how.receipts = Some(receipts);
     let keeping = Keeping::new(&runs, &controller, &job, &live);
     let tickets = Arc::clone(&keeping.tickets);

@@ -25,7 +25,7 @@ pub struct Spool {
     pub directory: PathBuf,
     /// Whose the directory must be.
     pub uid: u32,
-    /// Jobs that began longer ago are forgotten.
+    /// Jobs that began longer ago are forgotten; none with 0, as in Salt.
     pub keep_seconds: u64,
     /// So many are kept, the newest.
     pub most: usize,
@@ -80,7 +80,11 @@ impl Spool {
     /// Forgets what is too old or too much. `now` is in microseconds since 1970.
     pub fn prune(&self, now: u64) -> io::Result<()> {
         let ids = self.ids()?;
-        let oldest = JobId::at(now.saturating_sub(self.keep_seconds.saturating_mul(1_000_000)));
+        let oldest = match self.keep_seconds {
+            0 => 0,
+            seconds => now.saturating_sub(seconds.saturating_mul(1_000_000)),
+        };
+        let oldest = JobId::at(oldest);
         let too_many = ids.len().saturating_sub(self.most);
         for (place, id) in ids.into_iter().enumerate() {
             if place >= too_many && id >= oldest {

@@ -134,6 +134,9 @@ fn old_ones_and_too_many_are_forgotten_but_not_what_runs() {
     let seconds = |spool: &Spool| -> Vec<u64> {
         spool.jobs(&JobFilter::default()).expect("read").iter().map(|job| job.started / second).collect()
     };
+    spool.keep_seconds = 0;
+    spool.prune(10 * second).expect("pruned");
+    assert_eq!(seconds(&spool).len(), 11, "0 keeps all of them");
     spool.keep_seconds = 6;
     spool.prune(10 * second).expect("pruned");
     assert_eq!(seconds(&spool), [10, 9, 8, 7, 6, 5, 4, 0]);

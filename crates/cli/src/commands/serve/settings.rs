@@ -53,7 +53,8 @@ pub fn read(config: &Config, environment: &Environment, listen: &[String]) -> Re
         return Err(config.wrong_because("store", "etcd needs `etcd_endpoints`"));
     }
     if let Some(keep) = config.number("keep_jobs_seconds")? {
-        settings.keep_jobs_seconds = keep;
+        // As in Salt, 0 keeps them for good.
+        settings.keep_jobs_seconds = if keep == 0 { u64::MAX } else { keep };
     }
     settings.keep_events_seconds = config.number("keep_events_seconds")?.unwrap_or(settings.keep_jobs_seconds);
     if let Some(seconds) = config.number("recall_seconds")? {
