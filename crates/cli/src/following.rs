@@ -23,7 +23,7 @@ use crate::tally::Tally;
 /// Where the news of a job come from.
 pub enum News {
     /// This process runs it, and keeps a record if it can.
-    Here { updates: mpsc::UnboundedReceiver<Update>, function: String, entry: Option<spool::Entry> },
+    Here { updates: mpsc::UnboundedReceiver<Update>, function: String, entry: Option<Box<spool::Entry>> },
     /// Another one does.
     There(mpsc::Receiver<Result<JobNews, Failure>>),
 }

@@ -49,7 +49,7 @@ impl KnownJobs {
         let mut jobs = self.spool.jobs(filter).map_err(|error| self.unreadable(&error))?;
         if let Some(client) = &self.daemon {
             jobs.extend(client.jobs(filter).await.map_err(|error| daemon::refused(&error))?);
-            jobs.sort_by(|one, other| other.id.cmp(&one.id));
+            jobs.sort_by_key(|job| std::cmp::Reverse(job.id));
             jobs.dedup_by_key(|job| job.id);
             jobs.truncate(filter.limit.unwrap_or(usize::MAX));
         }

@@ -155,7 +155,7 @@ impl Session {
             let stopper = stopper.clone();
             async move { controller.run(job, extras.answers, sender, stopper).await }
         });
-        let mut news = News::Here { updates, function, entry: extras.entry };
+        let mut news = News::Here { updates, function, entry: extras.entry.map(Box::new) };
         let followed = follow(&mut news, &Stop::Here(stopper, running.abort_handle()), targets, tally, printer).await;
         if let News::Here { entry: Some(entry), .. } = news {
             let state = if tally.interrupted { JobState::Cancelled } else { JobState::Done };

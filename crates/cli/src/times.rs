@@ -76,7 +76,7 @@ fn day(text: &str) -> Option<u64> {
     if parts.next().is_some() || !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || day == 0 {
         return None;
     }
-    let leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let lengths = [31, if leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     if day > lengths[month as usize - 1] {
         return None;
