@@ -108,7 +108,7 @@ mod tests {
     async fn the_first_has_it_and_the_others_wait_in_order() {
         let slots = Slots::default();
         let job = JobId::at;
-        let first = slots.take("h1", job(1)).ok().expect("free");
+        let first = slots.take("h1", job(1)).unwrap_or_else(|holder| panic!("{holder} has it"));
         assert_eq!(slots.take("h1", job(2)).err(), Some(job(1)));
         assert!(slots.take("h2", job(2)).is_ok(), "another target is free");
         let (mut second, mut third) = (slots.line_up("h1", job(3)), slots.line_up("h1", job(4)));

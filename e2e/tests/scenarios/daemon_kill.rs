@@ -13,6 +13,9 @@ use e2e::{Fleet, Spec, Started, Value, wait_until};
 const HOSTS: usize = 10;
 const JOBS: usize = 200;
 
+/// Between two jobs: they come all the time, before a kill and after it.
+const PAUSE: Duration = Duration::from_millis(80);
+
 /// A daemon, and the way to ask it.
 struct Daemon<'a> {
     fleet: &'a Fleet,
@@ -34,8 +37,12 @@ impl<'a> Daemon<'a> {
         assert!(self.process.finish().is_ok_and(|outcome| outcome.code().is_none()), "it was killed");
     }
 
+    /// A job with its `returns`.
     fn job(&self, jid: &str) -> Option<Value> {
-        ask(self.fleet, "GET", &format!("/v1/jobs/{jid}?limit=100"), None)
+        let mut details = ask(self.fleet, "GET", &format!("/v1/jobs/{jid}?limit=100"), None)?;
+        let mut job = details["job"].take();
+        job["returns"] = details["returns"].take();
+        Some(job)
     }
 }
 
@@ -125,7 +132,7 @@ fn submit(fleet: &Fleet, random: &mut Random, stop: &AtomicBool) -> BTreeMap<Str
         let line = format!("job-{number}");
         let first = random.below(HOSTS) + 1;
         let target = format!("h{first},h{}", first % HOSTS + 1);
-        let pause = random.below(12) as f64 / 10.0;
+        let pause = random.below(25) as f64 / 10.0;
         let command = format!("echo {line} >> /root/ran; sleep {pause}; echo {line}");
         let body = serde_json::json!({
             "function": "cmd.run", "args": [command], "target": target, "target_kind": "list", "metadata": {"line": line},
@@ -135,6 +142,7 @@ fn submit(fleet: &Fleet, random: &mut Random, stop: &AtomicBool) -> BTreeMap<Str
             Some(job) => drop(taken.insert(job["jid"].as_str().expect("an id").to_owned(), line)),
             None => std::thread::sleep(Duration::from_millis(100)),
         }
+        std::thread::sleep(PAUSE);
     }
     stop.store(true, Ordering::Relaxed);
     taken
@@ -149,11 +157,16 @@ fn whenever_the_daemon_is_killed_every_job_ends_once() {
     let submitted = AtomicBool::new(false);
     let mut acknowledged: BTreeMap<String, BTreeMap<String, (bool, Value)>> = BTreeMap::new();
     let mut daemon = Daemon::start(&fleet);
+    // The agents are there: what is killed is the work, not the first connecting.
+    let ping = serde_json::json!({"function": "test.ping", "target": "*"});
+    let ping = ask(&fleet, "POST", "/v1/jobs", Some(&ping)).expect("it is taken");
+    let ping = ping["jid"].as_str().expect("an id").to_owned();
+    wait_until("all hosts answer", || daemon.job(&ping).is_some_and(|job| ended(&job)));
     let mut kills = 0;
     let (taken, daemon) = std::thread::scope(|scope| {
         let submitting = scope.spawn(|| submit(&fleet, &mut Random(seed + 1), &submitted));
         while !submitted.load(Ordering::Relaxed) || kills < 5 {
-            std::thread::sleep(Duration::from_millis(400 + random.below(1500) as u64));
+            std::thread::sleep(Duration::from_millis(500 + random.below(4000) as u64));
             // What somebody has seen must be there for ever.
             let list = ask(&fleet, "GET", "/v1/jobs?limit=20", None);
             for job in list.iter().flat_map(|list| list["jobs"].as_array().cloned().unwrap_or_default()) {
