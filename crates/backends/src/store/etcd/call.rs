@@ -202,13 +202,14 @@ impl Members {
 
 /// How long to go on, and how long to wait between two attempts.
 pub struct Patience {
+    limit: Duration,
     end: Instant,
     failed: u32,
 }
 
 impl Patience {
     pub fn new(limit: Duration) -> Patience {
-        Patience { end: Instant::now() + limit, failed: 0 }
+        Patience { limit, end: Instant::now() + limit, failed: 0 }
     }
 
     fn left(&self) -> Duration {
@@ -232,7 +233,11 @@ impl Patience {
         if rounds > 0 {
             tokio::time::sleep(backoff(rounds).min(self.left())).await;
         }
-        if self.is_over() { Err(trouble) } else { Ok(()) }
+        if !self.is_over() {
+            return Ok(());
+        }
+        let why = format!("nobody answered in {:.0} seconds, last {}", self.limit.as_secs_f64(), trouble.why);
+        Err(Trouble { why, ..trouble })
     }
 }
 
