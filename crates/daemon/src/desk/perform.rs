@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rocksalt_controller::job_events;
 use rocksalt_core::request::{Request, Run};
 use rocksalt_core::{Event, JobId, Map, Value};
 
@@ -80,11 +81,8 @@ fn no_job(id: JobId) -> Refusal {
 /// What somebody sends goes under a tag of their own: nobody may speak as a target, a job or the controller (rule R4).
 fn own(event: Event) -> Result<Event, Refusal> {
     tag(&event.tag)?;
-    let first = event.tag.split('/').next().unwrap_or_default();
-    let ours = ["salt", "rocksalt", "minion", "minion_start", "key", "_salt_error"];
-    let job = first.len() == 20 && first.bytes().all(|byte| byte.is_ascii_digit());
-    if ours.contains(&first) || job {
-        return Err(Refusal::new(Kind::Invalid, format!("events below '{first}' are the controller's own"))
+    if job_events::is_reserved(&event.tag) {
+        return Err(Refusal::new(Kind::Invalid, format!("events like '{}' are the controller's own", event.tag))
             .hint("take a tag of your own, as in my/event"));
     }
     Ok(event)

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -46,7 +47,13 @@ impl Lock {
         // Not through a link that somebody else put there.
         options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
         let mut file = options.open(&path).map_err(|error| Error::Write { path: path.clone(), error })?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        let begun = Instant::now();
+        // One that was killed a moment ago may still be on its way out.
+        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if begun.elapsed() < Duration::from_secs(1) {
+                std::thread::sleep(Duration::from_millis(20));
+                continue;
+            }
             let mut pid = String::new();
             let _ = file.read_to_string(&mut pid);
             return Err(Error::Second { path: directory.to_owned(), pid: pid.trim().parse().ok() });
