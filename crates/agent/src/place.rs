@@ -1,7 +1,7 @@
 //! Where runs leave what must outlive their process: a directory that nobody else can write to, on a disk.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 static HOME: OnceLock<PathBuf> = OnceLock::new();
 
 /// As all names in an agent's directory, so that `--wipe` takes it away too.
+#[cfg(feature = "whole")]
 pub const PREFIX: &str = "rocksalt-agent-";
 
 /// A journal is small; whatever is larger is none.
@@ -72,11 +73,12 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = path.with_extension("new");
     let _ = fs::remove_file(&temporary);
     let mut file = create(&temporary)?;
-    file.write_all(content).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&temporary, path)).inspect_err(
-        |_| {
+    io::Write::write_all(&mut file, content)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&temporary, path))
+        .inspect_err(|_| {
             let _ = fs::remove_file(&temporary);
-        },
-    )?;
+        })?;
     File::open(directory)?.sync_all()
 }
 

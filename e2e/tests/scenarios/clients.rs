@@ -41,7 +41,7 @@ impl Service {
             scratch.write(name, text).expect("it's written");
         }
         // What the roster gives can be targeted by without asking anybody.
-        fleet.set_roster(|number, entry| entry.set("pillar", &format!("{{role: {}}}", ["one", "two"][number - 1])));
+        fleet.set_roster(|number, entry| entry.set("pillar", format!("{{role: {}}}", ["one", "two"][number - 1])));
         let log = scratch.path("serve.log");
         let said = File::create(&log).expect("a log");
         let mut command = fleet.bed.command(e2e::rocksalt_binary().expect("the binary is built"));

@@ -152,7 +152,7 @@ fn submit(fleet: &Fleet, random: &mut Random, stop: &AtomicBool) -> BTreeMap<Str
 fn whenever_the_daemon_is_killed_every_job_ends_once() {
     let Some(fleet) = Fleet::start(&vec![Spec::debian(); HOSTS]) else { return };
     let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
-    println!("SEED={seed}");
+    let _ = writeln!(std::io::stderr(), "SEED={seed}");
     let mut random = Random(seed);
     let submitted = AtomicBool::new(false);
     let mut acknowledged: BTreeMap<String, BTreeMap<String, (bool, Value)>> = BTreeMap::new();
@@ -219,7 +219,11 @@ fn whenever_the_daemon_is_killed_every_job_ends_once() {
             assert_eq!(now.get(target), Some(result), "an acknowledged result of {jid} is gone");
         }
     }
-    println!("{kills} kills; {} jobs taken; {done} results had, {lost} said to be lost", taken.len());
+    let _ = writeln!(
+        std::io::stderr(),
+        "{kills} kills; {} jobs taken; {done} results had, {lost} said to be lost",
+        taken.len()
+    );
     assert!(done > lost, "most results outlive the daemon: {done} had, {lost} lost");
     daemon.kill();
 }

@@ -50,7 +50,8 @@ pub fn alone(
     work: fn(Call, &Arc<Host>) -> Return,
 ) -> std::result::Result<Return, Return> {
     let is_run = RUNS.contains(&call.function.as_str());
-    if !is_run && !(call.function == RESUME && call.keep) {
+    let resumes = call.function == RESUME && call.keep;
+    if !is_run && !resumes {
         return Ok(work(call, host));
     }
     let mut flag = |name: &str| match call.kwargs.remove(name) {
@@ -188,7 +189,7 @@ fn step(tag: &str, result: &Map) -> Value {
         return whole;
     }
     let few = ["result", "name", "__id__", "__sls__", "__run_num__", "start_time", "duration"];
-    let mut short: Map = few.iter().filter_map(|key| Some(((*key).into(), result.get(*key)?.clone()))).collect();
+    let mut short: Map = few.iter().filter_map(|key| Some(((*key).into(), result.get(key)?.clone()))).collect();
     short.insert("comment", format!("{}: the result is too large to be shown before the end", describe(tag)));
     short.insert("changes", Map::new());
     short.into()

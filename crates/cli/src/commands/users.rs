@@ -1,7 +1,7 @@
 //! `rocksalt users`: who can log in to the daemon with a password that is kept here.
 
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -83,7 +83,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-fn make(directory: &PathBuf) -> Result<(), Failure> {
+fn make(directory: &Path) -> Result<(), Failure> {
     if directory.is_dir() {
         return Ok(());
     }

@@ -1,3 +1,5 @@
+//! Jobs of commands without a daemon, kept and taken over.
+
 use rocksalt_backends::store;
 use rocksalt_core::{Map, Return, Value};
 

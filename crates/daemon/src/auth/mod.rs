@@ -163,7 +163,7 @@ impl Auth {
             let text = "client certificates don't count here: external_auth has no `cert`";
             return Err(Refusal::new(Kind::Unauthenticated, text));
         }
-        if !settings.from_there(name, from) {
+        if !settings.is_there(name, from) {
             let _ = inner.audit.sign(Sign::Refused, name, "cert", from).await;
             return Err(Refusal::new(Kind::Unauthenticated, "not from this address"));
         }
@@ -234,7 +234,7 @@ impl Inner {
             let rights = Rights::Listed { groups: person.groups.clone() };
             (Caller { user: given.user.clone(), eauth: given.eauth.clone(), rights, from }, person)
         };
-        if !settings.from_there(&given.user, from) {
+        if !settings.is_there(&given.user, from) {
             return Err(self.wrong(given, from, begun).await);
         }
         if let Some(person) = self.remembered(given, backend.as_ref()) {

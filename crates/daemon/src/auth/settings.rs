@@ -124,7 +124,7 @@ impl Settings {
     }
 
     /// Whether a user may log in from there, by `api_acl`. The unix socket is nowhere else than here.
-    pub(super) fn from_there(&self, user: &str, from: Option<IpAddr>) -> bool {
+    pub(super) fn is_there(&self, user: &str, from: Option<IpAddr>) -> bool {
         let (Some(acl), Some(from)) = (&self.api_acl, from) else { return true };
         let list = acl.get(user).or_else(|| acl.get("*"));
         list.is_some_and(|list| list.iter().any(|pattern| fits(pattern, from)))

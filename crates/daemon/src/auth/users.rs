@@ -18,10 +18,12 @@ pub const SHORTEST: usize = 8;
 /// Longer than anybody types, and short enough to hash.
 pub const LONGEST: usize = 1024;
 
+type Known = Arc<BTreeMap<String, User>>;
+
 pub struct Users {
     path: PathBuf,
     /// As it was read last; read again when the file is another.
-    seen: Mutex<Option<(Version, Arc<BTreeMap<String, User>>)>>,
+    seen: Mutex<Option<(Version, Known)>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +63,7 @@ impl Users {
     }
 
     /// All of them; none if there is no file.
-    pub fn all(&self) -> Result<Arc<BTreeMap<String, User>>, String> {
+    pub fn all(&self) -> Result<Known, String> {
         let fault = |error: std::io::Error| format!("can't read the users file {}: {error}", self.path.display());
         let metadata = match fs::metadata(&self.path) {
             Ok(metadata) => metadata,
@@ -106,14 +108,20 @@ impl Users {
         let user = User { hash: hash(password)?, groups: groups.to_vec() };
         self.change(|users| match users.contains_key(name) {
             true => Err(format!("there is a user {name} already")),
-            false => Ok(drop(users.insert(name.to_owned(), user))),
+            false => {
+                users.insert(name.to_owned(), user);
+                Ok(())
+            }
         })
     }
 
     pub fn set_password(&self, name: &str, password: &Secret<String>) -> Result<(), String> {
         let hash = hash(password)?;
         self.change(|users| match users.get_mut(name) {
-            Some(user) => Ok(user.hash = hash),
+            Some(user) => {
+                user.hash = hash;
+                Ok(())
+            }
             None => Err(format!("there is no user {name}")),
         })
     }

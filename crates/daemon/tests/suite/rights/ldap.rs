@@ -14,7 +14,7 @@ use rocksalt_daemon::audit::Audit;
 use rocksalt_daemon::auth::{Auth, Credentials, Settings};
 use rocksalt_daemon::desk::Kind;
 
-use crate::fixture::{self, map};
+use super::fixture::{self, map};
 
 const PACKAGES: [&str; 6] = ["libldap-2.5-0", "libltdl7", "libodbc2", "libsasl2-2", "libwrap0", "slapd"];
 

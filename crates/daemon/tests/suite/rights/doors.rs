@@ -22,7 +22,7 @@ use rocksalt_daemon::auth::{Auth, Credentials, Settings};
 use rocksalt_daemon::desk::{Caller, Desk, Kind, Loaded};
 use tower::ServiceExt;
 
-use crate::fixture::{self, map};
+use super::fixture::{self, map};
 
 /// fred may do nothing, ann everything.
 const CONFIG: &str = "{external_auth: {file: {fred: [nothing.at_all], ann: ['.*', '@runner', '@wheel']}}}";

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use rocksalt_core::{Value, json};
 
-use crate::bed::{Bed, PASSWORD};
+use super::bed::{Bed, PASSWORD};
 
 const PING: &str = r#"{"client":"local","tgt":"*","fun":"test.ping"}"#;
 

@@ -3,7 +3,7 @@
 use rocksalt_core::{Value, json};
 use rocksalt_daemon::{functions, runners, wheels};
 
-use crate::bed::Bed;
+use super::bed::Bed;
 
 async fn run(bed: &Bed, client: &str, rest: &str) -> Value {
     let reply = bed.post(&format!(r#"{{"client":"{client}",{rest}}}"#)).await;

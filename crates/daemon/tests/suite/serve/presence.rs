@@ -5,7 +5,7 @@ use std::time::Duration;
 use rocksalt_controller::ledger::Heard;
 use rocksalt_daemon::desk::presence::State;
 
-use crate::fixture::{Project, wait_until};
+use super::fixture::{Project, wait_until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_target_that_comes_and_goes_is_told() {

@@ -6,7 +6,7 @@ use rocksalt_core::{Event, Map};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
-use crate::fixture::{Project, ask, password, tcp, token, wait_until};
+use super::fixture::{Project, ask, password, tcp, token, wait_until};
 
 /// Reads until the other end closes; how long that took.
 async fn until_closed(stream: &mut TcpStream) -> Duration {

@@ -6,7 +6,7 @@ use axum::body::{Body, BodyDataStream};
 use futures_util::StreamExt;
 use rocksalt_core::{Event, Map, Value, json};
 
-use crate::bed::Bed;
+use super::bed::Bed;
 
 /// The frames of a stream as they come.
 struct Listener {

@@ -2,7 +2,7 @@
 
 use rocksalt_daemon::serve::Error;
 
-use crate::fixture::{Project, ask, mode, password, tcp, token};
+use super::fixture::{Project, ask, mode, password, tcp, token};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_start_makes_a_user_and_the_second_keeps_him() {

@@ -9,7 +9,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 
-use crate::fixture::{Project, ask, mode, over, password, tcp, token};
+use super::fixture::{Project, ask, mode, over, password, tcp, token};
 
 fn roots(path: &std::path::Path) -> RootCertStore {
     let mut roots = RootCertStore::empty();

@@ -8,7 +8,7 @@ use rocksalt_core::{Map, Value, yaml};
 use rocksalt_daemon::access::{Access, Rights};
 use rocksalt_daemon::desk::{Caller, Kind};
 
-use crate::fixture::{self, map};
+use super::fixture::{self, map};
 
 fn texts(value: Option<&Value>) -> Vec<String> {
     value.and_then(Value::as_list).unwrap_or_default().iter().map(ToString::to_string).collect()
@@ -28,7 +28,9 @@ async fn rules_decide_as_the_cases_say() {
     let controller = fixture::controller(directory.path());
     let ledger = fixture::ledger(fixture::store().await).await;
     let mut asked = 0;
-    for file in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rights/cases")).expect("cases") {
+    for file in
+        std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/rights/cases")).expect("cases")
+    {
         let path = file.expect("a file").path();
         let cases = yaml::parse(&std::fs::read_to_string(&path).expect("it reads")).expect("YAML");
         for case in cases.as_list().expect("a list").iter().map(|case| case.as_map().expect("a case")) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use rocksalt_core::{Value, json};
 
-use crate::bed::Bed;
+use super::bed::Bed;
 
 fn value(text: &str) -> Value {
     json::parse(text).expect("it is JSON")
@@ -14,7 +14,7 @@ fn value(text: &str) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_client_has_its_form() {
     let bed = Bed::new().await;
-    let only = |reply: crate::bed::Reply| reply.at("return:0");
+    let only = |reply: super::bed::Reply| reply.at("return:0");
     let ping = |client: &str, more: &str| format!(r#"[{{"client":"{client}","tgt":"*","fun":"test.ping"{more}}}]"#);
     assert_eq!(only(bed.post(&ping("local", "")).await), value(r#"{"lab-a":true,"lab-b":true}"#));
     let full = only(bed.post(&ping("local", r#","full_return":true,"batch":null"#)).await);
@@ -191,7 +191,7 @@ async fn paths_of_their_own() {
             "POST",
             "/keys",
             &[("content-type", "application/x-www-form-urlencoded")],
-            format!("mid=x&username=admin&password={}&eauth=file", crate::bed::PASSWORD.replace(' ', "+")),
+            format!("mid=x&username=admin&password={}&eauth=file", super::bed::PASSWORD.replace(' ', "+")),
         )
         .await;
     assert_eq!(made.status, 501);

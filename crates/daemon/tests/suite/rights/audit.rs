@@ -12,7 +12,7 @@ use rocksalt_core::{JobId, Map, Value, json};
 use rocksalt_daemon::audit::{self, Audit, Head, Noted, Sign};
 use rocksalt_daemon::desk::{Caller, Kind, Refusal};
 
-use crate::fixture::{self, map};
+use super::fixture::{self, map};
 
 fn request(number: usize) -> Request {
     let kwargs = map("{password: canary-in-arguments}");

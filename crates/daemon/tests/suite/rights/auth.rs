@@ -14,7 +14,7 @@ use rocksalt_daemon::auth::users::Users;
 use rocksalt_daemon::auth::{Auth, Credentials, Settings};
 use rocksalt_daemon::desk::{Kind, Refusal};
 
-use crate::fixture::{self, map};
+use super::fixture::{self, map};
 
 fn from(last: u8) -> Option<IpAddr> {
     Some(IpAddr::from([192, 0, 2, last]))

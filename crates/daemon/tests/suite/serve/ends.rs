@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::fixture::{Project, ask, password, tcp, token};
+use super::fixture::{Project, ask, password, tcp, token};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_ends_streams_and_idle_connections_at_once() {

@@ -8,11 +8,11 @@ use std::path::Path;
 use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_core::{Map, Value, json, yaml};
 
-use crate::bed::{Bed, PASSWORD};
+use super::bed::{Bed, PASSWORD};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_cases() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/salt_api/cases");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/salt_api/cases");
     let mut files: Vec<_> =
         std::fs::read_dir(folder).expect("cases").map(|file| file.expect("a file").path()).collect();
     files.sort();
