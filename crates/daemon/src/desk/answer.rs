@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rocksalt_controller::ledger::Follower;
 use rocksalt_controller::watching::Watcher;
 use rocksalt_core::record::{EventId, JobRecord, ReturnRecord};
-use rocksalt_core::{JobId, Value};
+use rocksalt_core::{JobId, Value, json};
 
 pub enum Answer {
     /// The record is stored, and it is under way.
@@ -44,8 +44,38 @@ pub struct Ran {
     /// As Salt's events have it.
     pub arguments: Value,
     /// `None`: it goes on in the background, and the event `<tag>/ret` tells the rest.
-    pub result: Option<Value>,
+    pub result: Option<Given>,
     pub success: bool,
     /// Microseconds since 1970.
     pub stamp: u64,
+}
+
+impl Ran {
+    /// The result; null while there is none.
+    pub fn into_value(self) -> Value {
+        self.result.map(Given::into_value).unwrap_or_default()
+    }
+}
+
+/// What a function gives: a value, or the JSON text of one that was written before.
+#[derive(Clone, Debug)]
+pub enum Given {
+    Value(Value),
+    Written(Arc<str>),
+}
+
+impl Given {
+    pub fn into_value(self) -> Value {
+        match self {
+            Given::Value(value) => value,
+            // We wrote it ourselves.
+            Given::Written(text) => json::parse(&text).unwrap_or_default(),
+        }
+    }
+}
+
+impl<T: Into<Value>> From<T> for Given {
+    fn from(value: T) -> Given {
+        Given::Value(value.into())
+    }
 }

@@ -22,7 +22,7 @@ use rocksalt_core::Map;
 use rocksalt_core::record::{JobRecord, ReturnRecord};
 use rocksalt_core::request::Request;
 
-pub use answer::{Answer, Ran};
+pub use answer::{Answer, Given, Ran};
 pub use asking::Asking;
 pub use caller::Caller;
 pub use known::Known;
@@ -91,6 +91,8 @@ pub struct Desk {
     reloading: tokio::sync::Mutex<()>,
     besides: OnceLock<Box<Besides>>,
     presence: Arc<Presence>,
+    /// The list of all jobs as it was last written.
+    pub(crate) job_list: crate::runners::JobList,
     pub stats: Stats,
     pub runs: Arc<Runs>,
     pub auth: Auth,
@@ -112,6 +114,7 @@ impl Desk {
             loaded: RwLock::new(Arc::new(loaded)),
             besides: OnceLock::new(),
             presence: Arc::default(),
+            job_list: crate::runners::JobList::default(),
             stats: Stats::default(),
             runs,
             auth,

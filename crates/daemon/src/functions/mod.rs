@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 pub use describe::{argspec, doc};
 pub use run::{payload, run, stamp};
 
-use crate::desk::{Caller, Desk, Kind, Loaded, Refusal};
+use crate::desk::{Caller, Desk, Given, Kind, Loaded, Refusal};
 
 /// A function that users call by name.
 pub trait Function: DeserializeOwned + JsonSchema + Send + 'static {
@@ -29,6 +29,11 @@ pub trait Function: DeserializeOwned + JsonSchema + Send + 'static {
     const MARK: Mark = Mark::Kept;
 
     fn call(self, context: Context) -> impl Future<Output = Result<Value, Failure>> + Send;
+
+    /// The same, for one that may have the text of its result at hand.
+    fn give(self, context: Context) -> impl Future<Output = Result<Given, Failure>> + Send {
+        async { self.call(context).await.map(Given::Value) }
+    }
 }
 
 /// What is left behind by a call.
@@ -83,7 +88,7 @@ pub struct Entry {
     pub arguments: fn() -> &'static [&'static str],
     pub schema: fn() -> Schema,
     /// Given all arguments under their names.
-    work: fn(Value, Context) -> BoxFuture<'static, Result<Value, Failure>>,
+    work: fn(Value, Context) -> BoxFuture<'static, Result<Given, Failure>>,
 }
 
 /// The list entry of a function.
@@ -99,7 +104,7 @@ pub const fn entry<F: Function>() -> Entry {
                 let function: F = from_value(arguments).map_err(|error| {
                     Failure::said(format!("Passed invalid arguments: {error}\n\nUsage:\n{}", doc(&entry::<F>())))
                 })?;
-                function.call(context).await
+                function.give(context).await
             })
         },
     }
@@ -112,7 +117,7 @@ impl Entry {
         self
     }
 
-    async fn call(&self, args: Vec<Value>, kwargs: Map, context: Context) -> Result<Value, Failure> {
+    async fn call(&self, args: Vec<Value>, kwargs: Map, context: Context) -> Result<Given, Failure> {
         let call = Call { args, kwargs, ..Call::new(self.name) };
         let bound = catalog::bind((self.arguments)(), "args", call).map_err(|problem| {
             Failure::said(format!("Passed invalid arguments: {}\n\nUsage:\n{}", problem.text, doc(self)))

@@ -13,7 +13,7 @@ use rocksalt_core::request::Local;
 use rocksalt_core::{Event, JobId, Map, Value};
 
 use super::{Context, Entry, Failure, House, Mark};
-use crate::desk::{Caller, Desk, Kind, Ran, Refusal};
+use crate::desk::{Caller, Desk, Given, Kind, Ran, Refusal};
 
 /// Runs a function; one that fails has a result that says so.
 pub async fn run(house: House, desk: &Arc<Desk>, caller: &Caller, local: Local) -> Result<Ran, Refusal> {
@@ -94,7 +94,7 @@ impl Asked {
             Ok(ran) => outcome(ran, entry.mark, usize::MAX),
             // It has to end for those who look it up, too.
             Err(refusal) => {
-                let text = Some(Value::from(refusal.text.as_str()));
+                let text = Some(refusal.text.as_str().into());
                 outcome(&Ran { result: text, success: false, stamp: now(), ..ran }, Mark::Kept, usize::MAX)
             }
         };
@@ -120,9 +120,9 @@ impl Asked {
     }
 }
 
-fn finished(mut ran: Ran, result: Result<Value, Failure>) -> Result<Ran, Refusal> {
+fn finished(mut ran: Ran, result: Result<Given, Failure>) -> Result<Ran, Refusal> {
     match result {
-        Ok(value) => ran.result = Some(value),
+        Ok(given) => ran.result = Some(given),
         Err(Failure::Said(text)) => {
             ran.result = Some(text.into());
             ran.success = false;
@@ -154,10 +154,10 @@ fn outcome(ran: &Ran, mark: Mark, most: usize) -> Map {
         "return",
         match (mark, &ran.result) {
             (Mark::Private, _) if ran.success => "this result is only for whoever asks and waits for it".into(),
-            (_, Some(result)) if !fits(result, &mut { most }) => {
+            (_, Some(result)) if !is_within(result, most) => {
                 "this result is too large to be told to all who listen".into()
             }
-            (_, result) => result.clone().unwrap_or_default(),
+            (_, result) => result.clone().map(Given::into_value).unwrap_or_default(),
         },
     );
     data.insert("success", ran.success);
@@ -166,6 +166,13 @@ fn outcome(ran: &Ran, mark: Mark, most: usize) -> Map {
 
 /// The most that is told of a result that somebody waits for, in bytes or so: all who listen get it, and nobody needs it.
 const TOLD: usize = 16 << 10;
+
+fn is_within(given: &Given, most: usize) -> bool {
+    match given {
+        Given::Value(value) => fits(value, &mut { most }),
+        Given::Written(text) => text.len() <= most,
+    }
+}
 
 /// Whether a value is not larger than what is left; it stops looking once it is.
 fn fits(value: &Value, left: &mut usize) -> bool {

@@ -1,15 +1,16 @@
 //! `jobs`: what was run, what came of it, and what still runs.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rocksalt_controller::job_events;
 use rocksalt_core::record::{JobRecord, Kept, ReturnRecord};
 use rocksalt_core::request::{JobFilter, Request};
-use rocksalt_core::{JobId, Map, Value};
+use rocksalt_core::{JobId, Map, Value, json};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::times;
+use crate::desk::Given;
 use crate::functions::{Context, Entry, Failure, Function, Mark, entry, texts};
 
 pub const FUNCTIONS: &[Entry] = &[
@@ -106,6 +107,12 @@ pub struct ListJobs {
 }
 
 impl ListJobs {
+    /// All of them, as they are.
+    fn is_plain(&self) -> bool {
+        let searches = [&self.search_function, &self.search_target, &self.start_time, &self.end_time];
+        self.outputter.is_none() && self.search_metadata.is_empty() && searches.iter().all(|search| search.is_null())
+    }
+
     async fn found(&self, context: &Context) -> Result<Vec<Arc<JobRecord>>, Failure> {
         let filter = JobFilter {
             functions: patterns(&self.search_function),
@@ -134,6 +141,36 @@ impl Function for ListJobs {
     async fn call(self, context: Context) -> Result<Value, Failure> {
         let jobs = self.found(&context).await?;
         Ok(with_outputter(self.outputter, listed(&jobs)))
+    }
+
+    async fn give(self, context: Context) -> Result<Given, Failure> {
+        if !self.is_plain() {
+            return self.call(context).await.map(Given::Value);
+        }
+        // Before the jobs: what comes meanwhile makes it old at once, and not wrong for long.
+        let version = context.desk.ledger().jobs_version();
+        let list = &context.desk.job_list;
+        if let Some(text) = list.get(version) {
+            return Ok(Given::Written(text));
+        }
+        let text: Arc<str> = json::compact(&listed(&self.found(&context).await?).into()).into();
+        list.keep(version, &text);
+        Ok(Given::Written(text))
+    }
+}
+
+/// The list of all jobs as JSON, as long as no job changes: pages ask for it every few seconds, and it is long.
+#[derive(Default)]
+pub struct JobList(Mutex<Option<(u64, Arc<str>)>>);
+
+impl JobList {
+    fn get(&self, version: u64) -> Option<Arc<str>> {
+        let list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        list.as_ref().filter(|(of, _)| *of == version).map(|(_, text)| Arc::clone(text))
+    }
+
+    fn keep(&self, version: u64, text: &Arc<str>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((version, Arc::clone(text)));
     }
 }
 

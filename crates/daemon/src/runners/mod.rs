@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 use rocksalt_core::request::Local;
 
+pub use jobs::JobList;
+
 use crate::desk::{Caller, Desk, Ran, Refusal};
 use crate::functions::{self, House};
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use redb::{ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition};
 
-use super::place::Place;
+use super::place::{PATIENCE, Place};
 use crate::store::{Error, LeaseId, Listing, Pair, Range, Revision};
 
 /// Created, modified, lease (0 for none), value.
@@ -204,19 +204,25 @@ fn builder() -> redb::Builder {
 
 fn attach(place: &Place) -> Result<Handle, Error> {
     let shown = place.path().display();
-    let file = place.file()?.ok_or_else(|| Error::settings(format!("{shown} is no longer there")))?;
-    // An empty file would be taken for one to begin with.
-    let empty = file.metadata().is_ok_and(|metadata| metadata.len() == 0);
-    let opened = match empty {
-        true => Ok(Err("it is empty".to_owned())),
+    let begun = Instant::now();
+    let opened = loop {
+        let file = place.file()?.ok_or_else(|| Error::settings(format!("{shown} is no longer there")))?;
+        // An empty file would be taken for one to begin with.
+        if file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
+            break Ok(Err("it is empty".to_owned()));
+        }
         // redb holds some damages for impossible.
-        false => match catch_unwind(AssertUnwindSafe(|| builder().create_file(file))) {
+        match catch_unwind(AssertUnwindSafe(|| builder().create_file(file))) {
+            // A child that is just being started holds what its parent had locked, for a moment.
+            Ok(Err(redb::DatabaseError::DatabaseAlreadyOpen)) if begun.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
             // Somebody has removed our own lock.
             Ok(Err(redb::DatabaseError::DatabaseAlreadyOpen)) => {
                 return Err(Error::settings(format!("{shown} is in use by another process; stop that one first")));
             }
-            opened => opened.map(|opened| opened.map_err(|error| error.to_string())),
-        },
+            opened => break opened.map(|opened| opened.map_err(|error| error.to_string())),
+        }
     };
     let why = match opened {
         Ok(Ok(database)) => return Ok(Handle(Some(database))),

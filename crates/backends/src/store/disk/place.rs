@@ -14,7 +14,7 @@ use rustix::fs::{FlockOperation, OFlags};
 use crate::store::Error;
 
 /// How long to wait for one who is just closing it.
-const PATIENCE: Duration = Duration::from_secs(1);
+pub const PATIENCE: Duration = Duration::from_secs(1);
 
 pub struct Place {
     path: PathBuf,

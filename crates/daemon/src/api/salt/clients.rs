@@ -13,10 +13,10 @@ use super::low::Chunk;
 use super::reply::Refused;
 use super::shape;
 use crate::api::Api;
-use crate::desk::{Answer, Caller, Ran, Refusal};
+use crate::desk::{Answer, Caller, Given, Ran, Refusal};
 
 /// Does a chunk; most give one result, a batch one for each target.
-pub async fn perform(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Vec<Value>, Refused> {
+pub async fn perform(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Vec<Given>, Refused> {
     if !api.settings.clients.contains(&chunk.client) {
         return Err(match KNOWN.contains(&chunk.client.as_str()) {
             true => Refused::bad(format!("the client '{}' is turned off here", chunk.client)),
@@ -26,15 +26,15 @@ pub async fn perform(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Vec<Va
             }
         });
     }
-    let result = match chunk.client.as_str() {
-        "local" | "local_subset" => local(api, caller, chunk).await?,
+    let result: Given = match chunk.client.as_str() {
+        "local" | "local_subset" => local(api, caller, chunk).await?.into(),
         "local_async" => match start(api, caller, single(chunk)?).await? {
-            Some(job) => shape::started(&job),
+            Some(job) => shape::started(&job).into(),
             None => Map::new().into(),
         },
         "local_batch" => {
             return Ok(match wait(api, caller, single(chunk)?).await? {
-                Some((job, returns)) => shape::batch(&job, returns),
+                Some((job, returns)) => shape::batch(&job, returns).into_iter().map(Given::Value).collect(),
                 None => Vec::new(),
             });
         }
@@ -43,9 +43,9 @@ pub async fn perform(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Vec<Va
             None => Map::new().into(),
         },
         "runner" => shape::runner(in_time(chunk, runner(api, caller, chunk, false)).await?, chunk.full_return),
-        "runner_async" => shape::background(&runner(api, caller, chunk, true).await?),
-        "wheel" => shape::wheel(in_time(chunk, wheel(api, caller, chunk, false)).await?),
-        "wheel_async" => shape::background(&wheel(api, caller, chunk, true).await?),
+        "runner_async" => shape::background(&runner(api, caller, chunk, true).await?).into(),
+        "wheel" => shape::wheel(in_time(chunk, wheel(api, caller, chunk, false)).await?).into(),
+        "wheel_async" => shape::background(&wheel(api, caller, chunk, true).await?).into(),
         _ => return Err(Refused::bad("Invalid client specified")),
     };
     Ok(vec![result])

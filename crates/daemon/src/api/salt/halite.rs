@@ -13,6 +13,7 @@ use super::reply::{Form, Refused};
 use super::session::{self, Session};
 use super::{body, clients, login};
 use crate::api::Api;
+use crate::desk::Given;
 use crate::functions::{self, House};
 use crate::{runners, wheels};
 
@@ -43,7 +44,8 @@ async fn perform(api: &Api, session: &Session, chunks: Vec<Map>) -> Result<Respo
     let mut results = Vec::new();
     for fields in chunks {
         let chunk = Chunk::read(translated(fields)?)?;
-        results.extend(clients::perform(api, &session.caller, &chunk).await?);
+        let given = clients::perform(api, &session.caller, &chunk).await?;
+        results.extend(given.into_iter().map(Given::into_value));
     }
     match results.first() {
         Some(result) if result.truth() || !matches!(result, Value::Map(_) | Value::List(_)) => {

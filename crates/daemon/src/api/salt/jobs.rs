@@ -44,5 +44,5 @@ async fn runner(api: &Api, caller: &Caller, function: &str, jid: Option<&str>) -
     let args = jid.map(Value::from).into_iter().collect();
     let local = Local { function: function.into(), args, ..Local::default() };
     let ran = clients::ran(api.desk.answer(caller, request::Request::Runner(local)).await)?;
-    Ok(ran.result.unwrap_or_default())
+    Ok(ran.into_value())
 }

@@ -28,7 +28,7 @@ async fn wheel(api: &Api, parts: &Parts, local: Local) -> Result<Response, Refus
     let form = Form::wanted(&parts.headers)?;
     let session = session::of(api, parts).await?;
     let ran = clients::ran(api.desk.answer(&session.caller, request::Request::Wheel(local)).await)?;
-    Ok(form.returned(ran.result.unwrap_or_default()))
+    Ok(form.returned(ran.into_value()))
 }
 
 /// A key pair for a new target: there is no such thing here, and it says so to those who might have had it.
@@ -44,6 +44,6 @@ pub async fn make(State(api): State<Arc<Api>>, request: Request) -> Result<Respo
     let kwargs = Map::from_iter([("id_".into(), id)]);
     let local = Local { function: "key.gen_accept".into(), kwargs, ..Local::default() };
     let ran = clients::ran(api.desk.answer(&caller, request::Request::Wheel(local)).await)?;
-    let text = ran.result.unwrap_or_default().to_string();
+    let text = ran.into_value().to_string();
     Err(Refused::new(StatusCode::NOT_IMPLEMENTED, text))
 }

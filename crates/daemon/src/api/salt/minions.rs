@@ -43,6 +43,7 @@ pub async fn start(State(api): State<Arc<Api>>, request: Request) -> Result<Resp
     for mut fields in body::chunks(body::parse(&parts.headers, &content)?)? {
         fields.insert("client", "local_async");
         for result in clients::perform(&api, &session.caller, &Chunk::read(fields)?).await? {
+            let result = result.into_value();
             if let Some(jid) = result.as_map().and_then(|map| map.get("jid")) {
                 links.push(Value::Map(Map::from_iter([("href".into(), format!("/jobs/{jid}").into())])));
             }

@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rocksalt_core::{Map, Value, json, yaml};
 
-use crate::desk::{Kind, Refusal};
+use crate::desk::{Given, Kind, Refusal};
 
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,14 +39,33 @@ impl Form {
 
     /// An answer of 200.
     pub fn reply(self, value: &Value) -> Response {
-        let (kind, text) = match self {
-            Form::Json => ("application/json", json::compact(value)),
-            Form::Yaml => ("application/x-yaml", yaml::emit(value)),
+        self.text(match self {
+            Form::Json => json::compact(value),
+            Form::Yaml => yaml::emit(value),
+        })
+    }
+
+    fn text(self, text: String) -> Response {
+        let kind = match self {
+            Form::Json => "application/json",
+            Form::Yaml => "application/x-yaml",
         };
         let mut response = Response::new(Body::from(text));
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private"));
         response
+    }
+
+    /// `{"return": [ … ]}`, with what is written already as it is.
+    pub fn all(self, results: Vec<Given>) -> Response {
+        if self == Form::Yaml || !results.iter().any(|given| matches!(given, Given::Written(_))) {
+            return self.returned(results.into_iter().map(Given::into_value).collect::<Vec<_>>());
+        }
+        let written = results.into_iter().map(|given| match given {
+            Given::Written(text) => text,
+            Given::Value(value) => json::compact(&value).into(),
+        });
+        self.text(format!("{{\"return\":[{}]}}", written.collect::<Vec<_>>().join(",")))
     }
 
     /// `{"return": …}`.

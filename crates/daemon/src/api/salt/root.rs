@@ -31,5 +31,5 @@ pub async fn run(State(api): State<Arc<Api>>, request: Request) -> Result<Respon
         let chunk = Chunk::read(fields)?;
         results.extend(clients::perform(&api, &session.caller, &chunk).await?);
     }
-    Ok(form.returned(results))
+    Ok(form.all(results))
 }

@@ -43,5 +43,5 @@ pub async fn run(State(api): State<Arc<Api>>, request: Request) -> Result<Respon
     for (caller, chunk) in ready {
         results.extend(clients::perform(&api, &caller, &chunk).await?);
     }
-    Ok(form.returned(results))
+    Ok(form.all(results))
 }

@@ -4,7 +4,7 @@ use rocksalt_controller::job_events;
 use rocksalt_core::record::{JobRecord, Kept, ReturnRecord};
 use rocksalt_core::{Map, Value};
 
-use crate::desk::Ran;
+use crate::desk::{Given, Ran};
 use crate::functions::{payload, stamp};
 
 /// `local`: a target that gave no result is false, one that nobody knows has a text that says so.
@@ -85,12 +85,12 @@ pub fn ssh(job: &JobRecord, returns: Vec<ReturnRecord>) -> Map {
 }
 
 /// `runner`: the bare result, or with `full_return` the event that told it.
-pub fn runner(ran: Ran, full: bool) -> Value {
+pub fn runner(ran: Ran, full: bool) -> Given {
     if !full {
-        return ran.result.unwrap_or_default();
+        return ran.result.unwrap_or(Given::Value(Value::Null));
     }
     let tag = format!("{}/ret", ran.tag);
-    event(tag, ran, payload)
+    event(tag, ran, payload).into()
 }
 
 /// `wheel`: always with what surrounds it.
@@ -106,8 +106,8 @@ pub fn wheel(ran: Ran) -> Value {
 fn event(tag: String, ran: Ran, data: impl Fn(&Ran) -> Map) -> Value {
     let mut data = data(&ran);
     data.insert("_stamp", stamp(ran.stamp));
-    data.insert("return", ran.result.unwrap_or_default());
     data.insert("success", ran.success);
+    data.insert("return", ran.into_value());
     Map::from_iter([("tag".into(), tag.into()), ("data".into(), data.into())]).into()
 }
 

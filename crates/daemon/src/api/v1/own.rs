@@ -12,7 +12,7 @@ use super::asked::{Asked, Input, Nothing};
 use super::fault::Fault;
 use super::reply::Reply;
 use super::shapes::{Jid, seconds};
-use crate::desk::Answer;
+use crate::desk::{Answer, Given};
 
 /// A function of the controller.
 #[derive(Deserialize, JsonSchema)]
@@ -91,8 +91,8 @@ async fn run(asked: Asks, kind: fn(Local) -> Request) -> Result<Reply<Ran>, Faul
         tag: ran.tag,
         function: ran.function,
         user: ran.user,
-        result: ran.result.unwrap_or_default(),
         success: ran.success,
         time: seconds(ran.stamp),
+        result: ran.result.map(Given::into_value).unwrap_or_default(),
     }))
 }
