@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_core::{JobId, Value};
@@ -18,36 +19,52 @@ const NAME: &str = "rocksalt-agent-states";
 const PAUSE: f64 = 0.2;
 
 /// Goes with the run; of a process that dies too.
-pub struct StateLock(#[allow(dead_code, reason = "held, not read")] File);
+pub struct StateLock {
+    file: File,
+    /// Whether it says who has it.
+    said: bool,
+}
+
+impl Drop for StateLock {
+    fn drop(&mut self) {
+        if self.said {
+            let _ = self.file.set_len(0);
+        }
+    }
+}
 
 impl StateLock {
     /// The machine for a run; with `queue` it is waited for. `None` if there is no place for the file: the run goes
-    /// without.
-    pub fn take(host: &Host, function: &str, queue: bool) -> Result<Option<StateLock>, Return> {
-        let Some(mut file) = open() else { return Ok(None) };
+    /// without. A dry run writes nothing, not even here: where there is no file nobody has it.
+    pub fn take(host: &Host, function: &str, queue: bool, dry: bool) -> Result<Option<StateLock>, Return> {
+        let Some(mut file) = open(dry) else { return Ok(None) };
         while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             if !queue {
                 return Err(refused(function, &mut file));
             }
             host.sleep(PAUSE).map_err(|error| Return::from(error.problem()))?;
         }
+        if dry {
+            return Ok(Some(StateLock { file, said: false }));
+        }
         let job = host.job().map(|job| job.to_string()).unwrap_or_default();
         // Only for the words of a refusal.
         let _ = file.set_len(0).and_then(|()| file.rewind());
         let _ = file.write_all(format!("{} {job} {function}\n", std::process::id()).as_bytes());
-        Ok(Some(StateLock(file)))
+        Ok(Some(StateLock { file, said: true }))
     }
 }
 
 /// One file a user, wherever the agent lies: agents of several controllers must find the same.
-fn open() -> Option<File> {
+fn open(dry: bool) -> Option<File> {
     let places = place::lasting();
     // The agent's own directory may differ from controller to controller.
     let shared = places.iter().rev().take(2).rev();
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::CLOEXEC).bits().cast_signed();
-    for directory in shared.filter(|directory| place::make(directory)) {
+    let usable = |directory: &PathBuf| if dry { place::is_safe(directory) } else { place::make(directory) };
+    for directory in shared.filter(|directory| usable(directory)) {
         let mut options = fs::OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags);
+        options.read(true).write(true).create(!dry).truncate(false).mode(0o600).custom_flags(flags);
         if let Ok(file) = options.open(directory.join(NAME)) {
             return Some(file);
         }
@@ -62,7 +79,10 @@ fn refused(function: &str, file: &mut File) -> Return {
     let _ = file.take(1024).read_to_string(&mut held);
     let words: Vec<&str> = held.split_whitespace().collect();
     let (by, job) = match words[..] {
-        [process, job, other] => (format!(" as PID {process}"), job.parse::<JobId>().ok().map(|job| (job, other))),
+        // What a run wrote that has ended since tells nothing of a dry run, which writes nothing.
+        [process, job, other] if Path::new("/proc").join(process).exists() => {
+            (format!(" as PID {process}"), job.parse::<JobId>().ok().map(|job| (job, other)))
+        }
         _ => (String::new(), None),
     };
     let text = match job {

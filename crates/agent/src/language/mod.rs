@@ -61,7 +61,9 @@ pub fn alone(
     };
     let (queue, concurrent) = (flag("queue") || !is_run, flag("concurrent"));
     call.kwargs.remove("state_events");
-    let _lock = if concurrent { None } else { StateLock::take(host, &call.function, queue)? };
+    let given = call.kwargs.get("test").or_else(|| call.args.iter().find(|arg| matches!(arg, Value::Bool(_))));
+    let dry = given.or_else(|| host.options().get("test")).is_some_and(Value::truth);
+    let _lock = if concurrent { None } else { StateLock::take(host, &call.function, queue, dry)? };
     Ok(work(call, host))
 }
 
