@@ -3,6 +3,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -22,6 +23,8 @@ LOAD = "examples/load"  # beside our program, as `make bench` builds it
 
 
 def main(arguments):
+    # Who is told to end ends what it has started, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = parse(arguments)
     if options.install:
         install.install([SaltApi])
@@ -74,13 +77,16 @@ def parse(arguments):
 def measure(servers, load, options, records):
     for server in servers:
         server.login()
-    for connections in (1, 16):
-        turns(servers, load, options, records, "run test.ping", connections, lambda server: server.ping())
-        turns(servers, load, options, records, "login", connections, lambda server: server.login_request())
+    # The list first: both have as many jobs then, and not whatever each managed to run before.
     for server in servers:
         fill(server, load, options.jobs)
     for connections in (1, 16):
         turns(servers, load, options, records, "jobs.list_jobs", connections, lambda server: server.list_jobs())
+    for connections in (1, 16):
+        turns(servers, load, options, records, "run test.ping", connections, lambda server: server.ping())
+        # A user may have 50,000 tokens at a time.
+        most = 20_000 // options.rounds // connections
+        turns(servers, load, options, records, "login", connections, lambda server: server.login_request(), most)
     for server in servers:
         # salt-api stops at its number of threads, and answers nothing else meanwhile: what it can do is shown as well.
         for listeners in sorted({min(server.most_listeners, options.listeners), options.listeners}):
@@ -89,16 +95,18 @@ def measure(servers, load, options, records):
     memory(servers[0], load, options, records)
 
 
-def turns(servers, load, options, records, what, connections, request):
+def turns(servers, load, options, records, what, connections, request, most=None):
     """The servers take turns within each round, and the order rotates."""
     for round in range(options.rounds):
         for server in servers[round % len(servers) :] + servers[: round % len(servers)]:
-            result = requests(load, server, request(server), connections, options.seconds)
+            result = requests(load, server, request(server), connections, options.seconds, most)
             note(records, server, what, connections, result)
 
 
-def requests(load, server, request, connections, seconds):
+def requests(load, server, request, connections, seconds, most=None):
+    """For so many seconds, or until each connection has asked so often."""
     words = [load, "requests", server.url, request["path"], "--connections", str(connections), "--seconds", str(seconds)]
+    words += ["--most", str(most)] if most else []
     for name in ("method", "body", "expect"):
         words += [f"--{name}", request[name]] if request.get(name) else []
     return run(words, server, request.get("headers", {}))
@@ -136,7 +144,8 @@ def fill(server, load, count):
         there = server.count_jobs()
         if there >= count:
             return
-        requests(load, server, server.start_job(), 8, 3 if count - there > 200 else 1)
+        missing = count - there
+        requests(load, server, server.start_job(), min(8, missing), 3, max(1, missing // 8))
     raise ServerError(f"{server.name} does not come to {count} jobs")
 
 

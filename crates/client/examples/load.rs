@@ -113,9 +113,11 @@ async fn requests(options: Arc<Options>) -> Result<serde_json::Value, Fault> {
     let (connections, seconds) = (options.number("connections")?, options.number("seconds")?);
     let begun = Instant::now();
     let until = begun + Duration::from_secs(seconds);
+    // Of each connection.
+    let most = if options.word("most").is_empty() { u64::MAX } else { options.number("most")? };
     let mut work = JoinSet::new();
     for _ in 0..connections {
-        work.spawn(ask_until(Arc::clone(&options), until));
+        work.spawn(ask_until(Arc::clone(&options), until, most));
     }
     let (mut times, mut errors, mut first) = (Vec::new(), 0_u64, None);
     while let Some(done) = work.join_next().await {
@@ -133,11 +135,11 @@ async fn requests(options: Arc<Options>) -> Result<serde_json::Value, Fault> {
     }))
 }
 
-async fn ask_until(options: Arc<Options>, until: Instant) -> (Vec<Duration>, u64, Option<String>) {
+async fn ask_until(options: Arc<Options>, until: Instant, most: u64) -> (Vec<Duration>, u64, Option<String>) {
     let method = if options.word("method").is_empty() { "GET" } else { options.word("method") };
     let (mut times, mut errors, mut first) = (Vec::new(), 0, None);
     let mut sender = None;
-    while Instant::now() < until {
+    while Instant::now() < until && (times.len() as u64) < most {
         let begun = Instant::now();
         match tokio::time::timeout(PATIENCE, ask(&options, &mut sender, method)).await {
             Ok(Ok(())) => times.push(begun.elapsed()),

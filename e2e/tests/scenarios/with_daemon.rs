@@ -102,6 +102,13 @@ fn commands_are_alike_with_a_daemon_and_without() {
     // What was run before it came is known to it as well.
     let jobs = run(&fleet, &["jobs", "--limit", "1000"]);
     assert_eq!(jobs.stdout.matches("state.single").count(), 2, "{}", jobs.all());
+    // An edited roster counts at once; one that makes no sense changes nothing.
+    let roster = std::fs::read_to_string(fleet.scratch.path("config/roster")).expect("the roster");
+    fleet.scratch.write("config/roster", &roster.replace("h2:", "other:")).expect("written");
+    assert_code(&run(&fleet, &["other", "test.ping"]), exit::FINE);
+    assert_ne!(run(&fleet, &["h2", "test.ping"]).code(), Some(exit::FINE));
+    fleet.scratch.write("config/roster", "h1: [").expect("written");
+    assert_code(&run(&fleet, &["other", "test.ping"]), exit::FINE);
     daemon.stop();
 }
 
