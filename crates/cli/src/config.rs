@@ -309,7 +309,7 @@ fn name_of(directory: &Path) -> String {
 fn short_hash(path: &Path) -> String {
     use sha2::Digest;
     use std::os::unix::ffi::OsStrExt;
-    sha2::Sha256::digest(path.as_os_str().as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    rocksalt_core::hex(&sha2::Sha256::digest(path.as_os_str().as_bytes())[..4])
 }
 
 /// The nearest directory upwards that is a project, then the usual places.

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::sync::OnceLock;
 
 use blake2::Blake2b512;
+use rocksalt_core::hex;
 use rocksalt_core::link::Extent;
 use sha2::{Digest, Sha256};
 
@@ -33,7 +34,7 @@ impl Agent {
     /// `name` is what follows `rocksalt-agent-` in its file's name: `x86_64`, `small-x86_64`.
     pub fn new(name: &str, binary: impl Into<Cow<'static, [u8]>>) -> Agent {
         let binary = binary.into();
-        let hash = hexadecimal(&Sha256::digest(&binary));
+        let hash = hex(&Sha256::digest(&binary));
         Agent::hashed(name, hash, binary)
     }
 
@@ -51,7 +52,7 @@ impl Agent {
     pub fn sum(&self, check: Check) -> &str {
         match check {
             Check::Sha256 => &self.hash,
-            Check::Blake2b => self.blake2b.get_or_init(|| hexadecimal(&Blake2b512::digest(&self.binary))),
+            Check::Blake2b => self.blake2b.get_or_init(|| hex(&Blake2b512::digest(&self.binary))),
         }
     }
 
@@ -69,10 +70,6 @@ impl Agent {
             encoder.finish().unwrap_or_default()
         })
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// All builds there are.

@@ -2,6 +2,7 @@
 
 use rocksalt_backends::files::{EntryKind, Error, Files, Name};
 use rocksalt_core::call::{Problem, ProblemKind};
+use rocksalt_core::hex;
 use rocksalt_core::{Map, Value};
 use sha2::{Digest, Sha256};
 use tokio::io::AsyncReadExt;
@@ -116,8 +117,4 @@ pub fn failed(error: &dyn std::error::Error) -> Problem {
         cause = inner.source();
     }
     Problem::new(ProblemKind::Failed, text)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

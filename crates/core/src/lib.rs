@@ -3,6 +3,7 @@
 //! Whatever crosses a wire or enters a store is defined here and nowhere else.
 
 pub mod hash;
+mod hex;
 pub mod value;
 
 pub mod json;
@@ -33,6 +34,7 @@ pub mod sort;
 
 pub use call::{Call, Problem, Return};
 pub use event::Event;
+pub use hex::hex;
 pub use job_id::JobId;
 pub use option_defaults::option_defaults;
 pub use secret::Secret;

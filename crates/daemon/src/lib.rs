@@ -7,6 +7,8 @@
 
 pub mod serve;
 
+pub mod clock;
+
 pub mod api;
 pub mod auth;
 

@@ -1,5 +1,6 @@
 //! [`Entry`]: one line of the log, in JSON, with the hash of the line before it and its own.
 
+use rocksalt_core::hex;
 use rocksalt_core::{JobId, Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -114,10 +115,6 @@ impl Link {
 
 fn hash(text: &str) -> String {
     hex(&Sha256::digest(text))
-}
-
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn cut(text: &str) -> String {

@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use hmac::{Hmac, KeyInit, Mac};
 use rocksalt_backends::store::Store;
@@ -25,6 +25,7 @@ use sha2::Sha256;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use crate::clock::now;
 use crate::desk::{Caller, Kind, Refusal};
 
 use entry::Entry;
@@ -227,7 +228,7 @@ impl Inner {
         let mut mac = Hmac::<Sha256>::new_from_slice(self.key.reveal()).ok()?;
         let all = Value::List(vec![Value::List(args.to_vec()), Value::Map(kwargs.clone())]);
         mac.update(Secret::new(json::compact(&all)).reveal().as_bytes());
-        Some(entry::hex(&mac.finalize().into_bytes()))
+        Some(rocksalt_core::hex(&mac.finalize().into_bytes()))
     }
 }
 
@@ -316,10 +317,4 @@ fn key(directory: &Path) -> std::io::Result<Secret<Vec<u8>>> {
 
 fn place(from: Option<IpAddr>) -> String {
     from.map_or_else(|| "local".to_owned(), |address| address.to_canonical().to_string())
-}
-
-/// Microseconds since 1970.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }

@@ -80,7 +80,7 @@ fn look_after(log: &mut Log) {
         Some(why) => {
             tracing::error!(why, "the audit log is not where it was");
             let entry = Entry { kind: "start", verdict: "allowed", why, ..Entry::default() };
-            log.append(&[(entry, super::now())]).map(drop)
+            log.append(&[(entry, crate::clock::now())]).map(drop)
         }
         None => Ok(()),
     });

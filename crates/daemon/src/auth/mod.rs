@@ -11,7 +11,7 @@ pub mod users;
 
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use rocksalt_backends::store::Store;
 use rocksalt_core::Secret;
@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::access::Rights;
 use crate::audit::{Audit, Sign};
+use crate::clock::now;
 use crate::desk::{Caller, Kind, Refusal};
 
 use backends::{Backend, Person};
@@ -315,10 +316,4 @@ impl Inner {
 
 fn text(from: Option<IpAddr>) -> Option<String> {
     from.map(|address| address.to_canonical().to_string())
-}
-
-/// Microseconds since 1970.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use minicbor::{Decode, Encode};
 use rocksalt_backends::store::{Change, Committed, Error, News, Pair, Range, Store, Transaction};
 use rocksalt_core::Secret;
+use rocksalt_core::hex;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -282,8 +283,4 @@ fn key_of(token: &str) -> String {
 fn encoded(kept: &Kept) -> Vec<u8> {
     // Into memory nothing can fail.
     minicbor::to_vec(kept).unwrap_or_default()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use rocksalt_connect::links::Links;
 use rocksalt_controller::Controller;
@@ -240,7 +240,7 @@ impl Presence {
 
 impl Target {
     fn up(&mut self, id: &str, changed: &mut Changed) {
-        let now = micros();
+        let now = crate::clock::now();
         if self.seen.state != State::Up {
             self.seen = Seen { state: State::Up, since: Some(now), ..Seen::default() };
             changed.new.insert(id.to_owned());
@@ -255,7 +255,7 @@ impl Target {
         }
         if self.seen.state != State::Down {
             self.seen.state = State::Down;
-            self.seen.since = Some(micros());
+            self.seen.since = Some(crate::clock::now());
         }
         self.seen.why = Some(format!("{}: {}", failure.stage.name(), failure.text));
         self.next = Some(Instant::now() + pause(failure.stage, self.failures));
@@ -272,10 +272,6 @@ fn pause(stage: Stage, failures: u32) -> Duration {
     let pause = first.saturating_mul(1 << failures.min(10)).min(longest);
     let random = RandomState::new().hash_one(failures) % 1000;
     pause.mul_f64(0.75 + random as f64 / 2000.0)
-}
-
-fn micros() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_micros() as u64)
 }
 
 /// Looks until the daemon ends, and tells what it finds. Who does not answer holds up nobody else.
@@ -316,7 +312,7 @@ async fn tell(ledger: &Ledger, changed: &Changed, events: bool) {
         data.insert("cmd", "_minion_event");
         data.insert("data", format!("Minion {id} started"));
         data.insert("pretag", Value::Null);
-        data.insert("ts", micros() as f64 / 1e6);
+        data.insert("ts", crate::clock::now() as f64 / 1e6);
         fire(ledger, Event { tag, data }).await;
     }
     if events && (!changed.new.is_empty() || !changed.lost.is_empty()) {

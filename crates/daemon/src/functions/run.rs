@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use rocksalt_controller::ledger::NewJob;
 use rocksalt_controller::own_events;
@@ -13,6 +12,7 @@ use rocksalt_core::request::Local;
 use rocksalt_core::{Event, JobId, Map, Value};
 
 use super::{Context, Entry, Failure, House, Mark};
+use crate::clock::now;
 use crate::desk::{Caller, Desk, Given, Kind, Ran, Refusal};
 
 /// Runs a function; one that fails has a result that says so.
@@ -204,11 +204,6 @@ pub fn stamp(micros: u64) -> String {
         &text[12..14],
         &text[14..]
     )
-}
-
-/// Microseconds since 1970.
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_micros() as u64)
 }
 
 /// The id of a job of which no record is made: no two alike.

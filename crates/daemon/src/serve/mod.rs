@@ -224,7 +224,7 @@ impl Shared {
 
 fn ledger_settings(settings: &Settings) -> ledger::Settings {
     ledger::Settings {
-        now: crate::serve::settings::now,
+        now: crate::clock::now,
         owner: settings.owner.clone(),
         keep_jobs_seconds: settings.keep_jobs_seconds,
         keep_events_seconds: settings.keep_events_seconds,

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use rocksalt_backends::store;
 use rocksalt_controller::spool::Spool;
@@ -113,9 +113,4 @@ impl Default for Limits {
             streams: 128,
         }
     }
-}
-
-/// Microseconds since 1970.
-pub fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_micros() as u64)
 }

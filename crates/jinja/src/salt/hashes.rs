@@ -12,6 +12,7 @@ use crate::arguments::Arguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::Value;
+use rocksalt_core::hex;
 
 pub(super) fn md5(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
     hash::<Md5>(&value, arguments)
@@ -49,10 +50,6 @@ pub(super) fn named(name: &str, data: &[u8]) -> Result<String> {
             return Err(Error::exception("AttributeError", message).with_hint(hint));
         }
     })
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn signature(value: &Value, secret: &Value) -> Result<Vec<u8>> {

@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderMap, Method, header};
 use rocksalt_core::Secret;
+use rocksalt_core::hex;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -47,7 +48,7 @@ pub async fn asks(api: &Api, peer: &Peer, method: &Method, headers: &HeaderMap) 
 /// What a page must send along with the cookie: only who can read our answers knows it.
 pub fn csrf(token: &Secret<String>) -> String {
     let digest = Sha256::new().chain_update(b"rocksalt csrf 1\0").chain_update(token.reveal()).finalize();
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&digest)
 }
 
 fn same_page(headers: &HeaderMap, token: &Secret<String>) -> Result<(), Fault> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use md5::Md5;
 use rocksalt_core::Secret;
+use rocksalt_core::hex;
 use sha2::{Digest, Sha256, Sha512};
 use subtle::ConstantTimeEq;
 
@@ -174,8 +175,4 @@ fn digest(hash: Hash, password: &Secret<String>) -> String {
 /// Takes as long for a wrong one as for a right one.
 fn same(kept: &[u8], given: &[u8]) -> bool {
     Sha256::digest(kept).as_slice().ct_eq(Sha256::digest(given).as_slice()).into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
