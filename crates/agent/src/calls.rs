@@ -11,7 +11,7 @@ use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Base, Host, Pipe, Running, Signal, Sink, Stop};
 
 use crate::kept::{self, Found, Note};
-use crate::language::{self, Progress};
+use crate::language::{self, ProgressListener};
 use crate::link::Link;
 use crate::upward::{Controller, Outlet};
 
@@ -145,7 +145,7 @@ impl Calls {
         let controller = Box::new(Controller::new(id, Arc::clone(&self.link)));
         let host = Arc::new(self.base.begin(running, options, controller, sink).with_grains(call.grains.clone()));
         let no_pillar_yet = (call.function == COMPILE_PILLAR).then(Map::new);
-        language::give(&host, shown.map(progress), no_pillar_yet);
+        language::attach_services(&host, shown.map(progress), no_pillar_yet);
         host
     }
 
@@ -232,7 +232,7 @@ fn known(call: &Call) -> Return {
 }
 
 /// Sends how far a run is.
-fn progress(outlet: Arc<Mutex<Outlet>>) -> Progress {
+fn progress(outlet: Arc<Mutex<Outlet>>) -> ProgressListener {
     Box::new(move |news: &Map| {
         let text = rocksalt_core::json::compact(&Value::Map(news.clone()));
         // A listener that is gone must not stop the run.

@@ -14,11 +14,11 @@ mod no_language;
 mod place;
 mod serve;
 #[cfg(feature = "whole")]
+mod services;
+#[cfg(feature = "whole")]
 mod state_lock;
 #[cfg(feature = "whole")]
 pub mod states;
-#[cfg(feature = "whole")]
-mod tree;
 mod upward;
 
 #[cfg(not(feature = "whole"))]

@@ -10,11 +10,11 @@ use rocksalt_modules::{Error, Result};
 
 pub const EXTENT: Extent = Extent::Small;
 
-/// Hears how far a run is.
-pub type Progress = Box<dyn Fn(&Map) + Send + Sync>;
+/// Receives how far a run is.
+pub type ProgressListener = Box<dyn Fn(&Map) + Send + Sync>;
 
 /// No function of the small agent looks at the controller's files or the pillar.
-pub fn give(_: &Arc<Host>, _: Option<Progress>, _: Option<Map>) {}
+pub fn attach_services(_: &Arc<Host>, _: Option<ProgressListener>, _: Option<Map>) {}
 
 /// Nor at grains.
 pub fn grains(_: &dyn Probe) -> Map {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rocksalt_core::{Map, Value, nearest};
 use rocksalt_modules::Result;
 use rocksalt_modules::catalog::{self, Outcome};
-use rocksalt_modules::machine::{EntryKind, Host, Probe, StateWish};
+use rocksalt_modules::machine::{EntryKind, Host, Probe, StateRequest};
 use rocksalt_sls::{Chunk, Fault, Low, Wanted};
 
 use super::surroundings::{States, Surroundings};
@@ -16,7 +16,7 @@ use crate::states;
 ///
 /// `{"files": …, "states": …, "errors": […], "warnings": […]}`. Without names: all files of the
 /// environment, and what the top file gives this machine.
-pub fn check(host: &Arc<Host>, around: &Surroundings, wish: &StateWish) -> Result<Outcome> {
+pub fn check(host: &Arc<Host>, around: &Surroundings, wish: &StateRequest) -> Result<Outcome> {
     let saltenv = wish.saltenv.as_deref().unwrap_or("base");
     let all = wish.sls.is_empty();
     let names = if all { names(host, saltenv)? } else { wish.sls.clone() };

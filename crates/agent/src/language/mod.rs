@@ -15,7 +15,7 @@ use rocksalt_core::frame::Ask;
 use rocksalt_core::link::Extent;
 use rocksalt_core::{Event, Map, Value};
 use rocksalt_modules::catalog::Outcome;
-use rocksalt_modules::machine::{Host, Probe, StateVerb, StateWish, Template};
+use rocksalt_modules::machine::{Host, Probe, StateRequest, StateVerb, Template};
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::fault::Fault;
 use rocksalt_sls::pillar::{External, PillarSetting};
@@ -23,12 +23,12 @@ use rocksalt_sls::render::{self, File};
 use rocksalt_sls::schedule::Mode;
 use rocksalt_sls::{High, Low, Wanted};
 
+use crate::services;
 use crate::state_lock::StateLock;
 use crate::states::{self, RunOptions};
-use crate::tree::RunTree;
 use surroundings::{States, Surroundings};
 
-pub use crate::tree::Progress;
+pub use crate::services::ProgressListener;
 pub use rebooting::{reboot, restart, resume};
 pub use resume::Resumed;
 pub use rocksalt_modules::grains::gather as grains;
@@ -38,9 +38,9 @@ pub const EXTENT: Extent = Extent::Whole;
 /// Hears how far a run is, if anybody wants to know.
 type Listener<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;
 
-/// Gives a host the controller's files, its pillar and the language on top of them.
-pub fn give(host: &Arc<Host>, progress: Option<Progress>, pillar: Option<Map>) {
-    RunTree::plant(host, progress, pillar);
+/// Gives a host the controller's files, its pillar, templates and runs of states.
+pub fn attach_services(host: &Arc<Host>, progress: Option<ProgressListener>, pillar: Option<Map>) {
+    services::attach(host, progress, pillar);
 }
 
 /// Has a call done, with the machine for itself if it is a run of states.
@@ -67,7 +67,7 @@ pub fn alone(
     Ok(work(call, host))
 }
 
-pub fn perform(host: &Arc<Host>, wish: StateWish, progress: Listener<'_>) -> Result<Outcome> {
+pub fn perform(host: &Arc<Host>, wish: StateRequest, progress: Listener<'_>) -> Result<Outcome> {
     let mut around = Surroundings::of(host, wish.saltenv.clone(), wish.pillarenv.clone())?;
     if wish.test {
         around.say("test", true);
@@ -95,7 +95,7 @@ type Compiled<T> = std::result::Result<T, Vec<Fault>>;
 fn work(
     host: &Arc<Host>,
     around: &Surroundings,
-    wish: &StateWish,
+    wish: &StateRequest,
     progress: Listener<'_>,
 ) -> Result<Compiled<Outcome>> {
     let shown = |value: Value| Outcome { value, retcode: 0 };
@@ -145,11 +145,17 @@ fn work(
     }
 }
 
-fn saltenv(wish: &StateWish) -> &str {
+fn saltenv(wish: &StateRequest) -> &str {
     wish.saltenv.as_deref().unwrap_or("base")
 }
 
-fn run(host: &Arc<Host>, around: &Surroundings, wish: &StateWish, low: Low, progress: Listener<'_>) -> Result<Outcome> {
+fn run(
+    host: &Arc<Host>,
+    around: &Surroundings,
+    wish: &StateRequest,
+    low: Low,
+    progress: Listener<'_>,
+) -> Result<Outcome> {
     let flag = |key: &str| around.options().get(key).is_some_and(Value::truth);
     let options = RunOptions {
         test: wish.test || flag("test"),
@@ -220,7 +226,7 @@ fn describe(tag: &str) -> String {
     }
 }
 
-fn mode(around: &Surroundings, wish: &StateWish) -> Result<Mode> {
+fn mode(around: &Surroundings, wish: &StateRequest) -> Result<Mode> {
     let name = wish.mode.clone().or_else(|| around.options().get("state_mode").map(ToString::to_string));
     match name {
         None => Ok(Mode::Ansible),
@@ -230,7 +236,7 @@ fn mode(around: &Surroundings, wish: &StateWish) -> Result<Mode> {
 }
 
 /// Salt's answer to a highstate that has nothing for this machine: a result that failed, not an error.
-fn nothing_to_do(wish: &StateWish, faults: &[Fault]) -> Option<Outcome> {
+fn nothing_to_do(wish: &StateRequest, faults: &[Fault]) -> Option<Outcome> {
     let [fault] = faults else { return None };
     if wish.verb != StateVerb::Apply || fault.text != rocksalt_sls::high::NO_TOP_MATCH {
         return None;
@@ -246,7 +252,7 @@ fn nothing_to_do(wish: &StateWish, faults: &[Fault]) -> Option<Outcome> {
 }
 
 /// The high data of `state.single`.
-fn single(wish: &StateWish) -> Result<Value> {
+fn single(wish: &StateRequest) -> Result<Value> {
     let function = wish.argument.to_string();
     let Some((module, function)) = function.split_once('.') else {
         return Err(Error::arguments(format!("'{function}' is no state"))

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rocksalt_core::Map;
 use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Host, Probe, Reboots, StateVerb, StateWish};
+use rocksalt_modules::machine::{Host, Probe, StateRequest, StateVerb, System};
 
 /// What the controller must know, if a call left off to have the machine restarted.
 pub fn reboot(host: &Host, result: &Return) -> Option<Map> {
     let rebooting = result.problem.as_ref().is_some_and(|problem| problem.kind == ProblemKind::Rebooting);
-    host.tree().reboots().and_then(Reboots::announced).filter(|_| rebooting)
+    rebooting.then(|| host.run_notes().reboots().announced()).flatten()
 }
 
 /// Restarts the machine; why it can't is said to whoever wants to go on.
@@ -26,8 +26,8 @@ pub fn resume(host: &Arc<Host>, kwargs: &Map) -> Return {
     if let Some(why) = failed().clone() {
         return Problem::new(ProblemKind::Failed, why).into();
     }
-    let wish = StateWish { verb: StateVerb::Resume, argument: kwargs.clone().into(), ..StateWish::default() };
-    match host.tree().states(wish) {
+    let wish = StateRequest { verb: StateVerb::Resume, argument: kwargs.clone().into(), ..StateRequest::default() };
+    match host.states().run(wish) {
         Ok(outcome) => Return { value: outcome.value, retcode: outcome.retcode, problem: None },
         Err(error) => error.problem().into(),
     }

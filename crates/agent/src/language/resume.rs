@@ -1,13 +1,13 @@
 //! Runs that leave off for a restart of the machine, and go on after it.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use rocksalt_core::call::ProblemKind;
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{Event, Map, Problem, Value};
 use rocksalt_modules::catalog::Outcome;
-use rocksalt_modules::machine::{Host, Probe, StateWish};
+use rocksalt_modules::machine::{Host, Probe, StateRequest};
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Low;
 
@@ -16,7 +16,7 @@ use crate::states::journal::{Journal, boot, forsaken, trace};
 use crate::states::{self, Pause, Ran, RunOptions};
 
 /// What the results of a run come to; or, if it leaves off, the word to the controller that it does.
-pub fn ended(host: &Arc<Host>, wish: &StateWish, options: &RunOptions<'_>, low: Low, ran: Ran) -> Result<Outcome> {
+pub fn ended(host: &Arc<Host>, wish: &StateRequest, options: &RunOptions<'_>, low: Low, ran: Ran) -> Result<Outcome> {
     let Some(pause) = ran.reboot else { return Ok(finished(ran.results)) };
     let (wait, tag) = (pause.wish.wait, pause.tag.clone());
     let mut announced = Map::new();
@@ -27,9 +27,7 @@ pub fn ended(host: &Arc<Host>, wish: &StateWish, options: &RunOptions<'_>, low: 
     match journal(host, wish, options, low, pause).write() {
         Ok(sum) => {
             announced.insert("journal", sum);
-            if let Some(reboots) = host.tree().reboots() {
-                reboots.announce(announced);
-            }
+            host.run_notes().reboots().announce(announced);
             let text = format!("the machine reboots; the run goes on if it is up again within {wait} seconds");
             Err(Problem::new(ProblemKind::Rebooting, text).into())
         }
@@ -46,7 +44,7 @@ pub fn ended(host: &Arc<Host>, wish: &StateWish, options: &RunOptions<'_>, low: 
     }
 }
 
-fn journal(host: &Arc<Host>, wish: &StateWish, options: &RunOptions<'_>, low: Low, pause: Pause) -> Journal {
+fn journal(host: &Arc<Host>, wish: &StateRequest, options: &RunOptions<'_>, low: Low, pause: Pause) -> Journal {
     Journal {
         job: options.job.to_owned(),
         target: target(host),
@@ -60,7 +58,7 @@ fn journal(host: &Arc<Host>, wish: &StateWish, options: &RunOptions<'_>, low: Lo
         pillar: wish.pillar.clone(),
         low,
         past: pause.past,
-        notes: host.tree().notes().lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        notes: host.run_notes().lock().clone(),
     }
 }
 
@@ -90,12 +88,12 @@ impl Resumed {
     }
 
     /// What the run was started with.
-    pub fn wish(&self) -> StateWish {
-        StateWish {
+    pub fn request(&self) -> StateRequest {
+        StateRequest {
             saltenv: self.journal.saltenv.clone(),
             pillarenv: self.journal.pillarenv.clone(),
             pillar: self.journal.pillar.clone(),
-            ..StateWish::default()
+            ..StateRequest::default()
         }
     }
 
@@ -106,10 +104,10 @@ impl Resumed {
         }
         // First of all: whatever happens now, nobody goes on with it a second time.
         std::fs::remove_file(&self.path).map_err(|error| Error::io("remove", &self.path, &error))?;
-        let wish = self.wish();
+        let wish = self.request();
         let steps = host.options().get("state_events").is_some_and(Value::truth);
         let journal = self.journal;
-        *host.tree().notes().lock().unwrap_or_else(PoisonError::into_inner) = journal.notes;
+        *host.run_notes().lock() = journal.notes;
         let options = RunOptions {
             test: false,
             mode: journal.mode,

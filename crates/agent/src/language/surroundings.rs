@@ -30,7 +30,7 @@ pub struct Surroundings {
 
 impl Surroundings {
     pub fn of(host: &Arc<Host>, saltenv: Option<String>, pillarenv: Option<String>) -> Result<Surroundings> {
-        Ok(Surroundings { pillar: host.tree().pillar()?, ..Surroundings::without_pillar(host, saltenv, pillarenv) })
+        Ok(Surroundings { pillar: host.pillar()?, ..Surroundings::without_pillar(host, saltenv, pillarenv) })
     }
 
     /// For the compiling of pillar, which sees none.

@@ -24,7 +24,7 @@ pub fn allow(chunk: &Chunk, machine: &dyn Probe) -> Result<bool> {
         return Ok(true);
     }
     let grains = machine.grains();
-    let pillar = machine.tree().pillar()?;
+    let pillar = machine.pillar()?;
     let id = ["id"].iter().find_map(|key| machine.options().get(key).or_else(|| grains.get(key)));
     let own = Machine { id: id.map(ToString::to_string).unwrap_or_default(), grains: &grains, pillar: &pillar };
     let nodegroups = machine.options().get("nodegroups").and_then(|groups| Nodegroups::from_value(groups).ok());

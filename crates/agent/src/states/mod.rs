@@ -16,7 +16,7 @@ mod slots;
 mod within;
 
 use rocksalt_core::Map;
-use rocksalt_modules::machine::{RebootWish, System};
+use rocksalt_modules::machine::{RebootRequest, System};
 use rocksalt_sls::Low;
 use rocksalt_sls::schedule::Mode;
 
@@ -68,7 +68,7 @@ pub struct Ran {
 }
 
 pub struct Pause {
-    pub wish: RebootWish,
+    pub wish: RebootRequest,
     pub past: Past,
     /// The tag of the step that wants it.
     pub tag: String,

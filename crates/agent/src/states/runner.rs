@@ -71,7 +71,7 @@ impl<'r> Runner<'r> {
         // A run within a run can't leave off: what calls it would be lost.
         let reboots = match self.options.test || self.options.job.is_empty() {
             true => None,
-            false => self.machine.tree().reboots().filter(|reboots| reboots.offer()),
+            false => Some(self.machine.run_notes().reboots()).filter(|reboots| reboots.offer()),
         };
         let ran = self.run_through(past, reboots);
         if let Some(reboots) = reboots {
@@ -96,7 +96,7 @@ impl<'r> Runner<'r> {
         if before.results.is_empty() {
             book.disabled();
         }
-        let wished = || reboots.and_then(Reboots::wished);
+        let wished = || reboots.and_then(Reboots::requested);
         std::thread::scope(|scope| {
             let (sender, reports) = mpsc::channel::<Report>();
             loop {
@@ -265,7 +265,7 @@ impl<'r> Runner<'r> {
             self.machine.refresh_grains();
         }
         if says("reload_pillar") {
-            self.machine.tree().refresh_pillar();
+            self.machine.refresh_pillar();
         }
         self.ended(verdict, started, calling.counted)
     }

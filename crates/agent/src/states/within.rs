@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use rocksalt_core::{JobId, Map};
 use rocksalt_modules::Result;
-use rocksalt_modules::machine::{Command, Output, Probe, Running, Stat, Stop, System, Tree, Upward};
+use rocksalt_modules::machine::{
+    Command, FileTree, Output, Probe, RunNotes, Running, Stat, StateRunner, Stop, System, TemplateRenderer, Upward,
+};
 
 pub struct Within<'m> {
     pub machine: &'m dyn System,
@@ -95,8 +97,20 @@ impl Probe for Within<'_> {
         self.machine.controller()
     }
 
-    fn tree(&self) -> &dyn Tree {
+    fn tree(&self) -> &dyn FileTree {
         self.machine.tree()
+    }
+
+    fn pillar(&self) -> Result<Arc<Map>> {
+        self.machine.pillar()
+    }
+
+    fn templates(&self) -> &dyn TemplateRenderer {
+        self.machine.templates()
+    }
+
+    fn run_notes(&self) -> &RunNotes {
+        self.machine.run_notes()
     }
 
     fn running(&self) -> Vec<Running> {
@@ -163,6 +177,14 @@ impl System for Within<'_> {
 
     fn refresh_grains(&self) {
         self.machine.refresh_grains();
+    }
+
+    fn refresh_pillar(&self) {
+        self.machine.refresh_pillar();
+    }
+
+    fn states(&self) -> &dyn StateRunner {
+        self.machine.states()
     }
 
     fn stop(&self, job: JobId, how: Stop) -> bool {

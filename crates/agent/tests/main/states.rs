@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use rocksalt_agent::states::{RunOptions, run};
 use rocksalt_core::{Map, Value, yaml};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Base, FakeController, FakeTree, Host, Running};
+use rocksalt_modules::machine::{Base, FakeController, FakeServices, Host, Running, Services};
 use rocksalt_sls::functions::{NoDecrypt, NoFunctions};
 use rocksalt_sls::schedule::Mode;
 use rocksalt_sls::sources::InMemory;
@@ -76,7 +76,7 @@ fn host(options: Map, pillar: Map, controller: Arc<FakeController>) -> Host {
     let base = Arc::new(Base::new(None));
     let running = Running { job: None, function: "state.apply".into(), args: Vec::new(), since: 0.0 };
     let host = base.begin(running, options, Box::new(Shared(controller)), None);
-    host.set_tree(Box::new(FakeTree::default().with_pillar(pillar)));
+    host.set_services(Services::all_from(Arc::new(FakeServices::default().with_pillar(pillar))));
     host
 }
 

@@ -97,7 +97,7 @@ impl Function for Update {
 
     fn call(self, machine: &dyn System) -> Result<()> {
         let configured = machine.options().get("mine_functions").is_some_and(Value::truth);
-        let pillar = machine.tree().pillar()?;
+        let pillar = machine.pillar()?;
         let given = self.mine_functions.truth() || configured || pillar.get("mine_functions").is_some_and(Value::truth);
         if given { absent() } else { Ok(()) }
     }

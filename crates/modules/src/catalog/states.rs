@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::{Entry, Function, Outcome, entry};
 use crate::Result;
-use crate::machine::{StateVerb, StateWish, System};
+use crate::machine::{StateRequest, StateVerb, System};
 
 pub const FUNCTIONS: &[Entry] = &[
     entry::<Apply>(),
@@ -47,8 +47,8 @@ struct How {
 }
 
 impl How {
-    fn wish(self, verb: StateVerb, sls: Vec<String>) -> StateWish {
-        StateWish {
+    fn wish(self, verb: StateVerb, sls: Vec<String>) -> StateRequest {
+        StateRequest {
             verb,
             sls,
             saltenv: self.saltenv,
@@ -62,7 +62,7 @@ impl How {
                 Value::String(text) => text.split(',').map(|item| item.trim().into()).collect(),
                 one => vec![one],
             },
-            ..StateWish::default()
+            ..StateRequest::default()
         }
     }
 }
@@ -76,8 +76,8 @@ fn names(mods: &Value) -> Vec<String> {
     }
 }
 
-fn ask(machine: &dyn System, wish: StateWish) -> Result<Answer> {
-    machine.tree().states(wish).map(Answer)
+fn ask(machine: &dyn System, wish: StateRequest) -> Result<Answer> {
+    machine.states().run(wish).map(Answer)
 }
 
 /// The functions that take state files (`mods`), or leave it to the top file which, and how to run them.
@@ -274,7 +274,7 @@ impl Function for Single {
             ..How::default()
         };
         let wish = how.wish(StateVerb::Single, Vec::new());
-        ask(machine, StateWish { argument: self.fun.into(), arguments, ..wish })
+        ask(machine, StateRequest { argument: self.fun.into(), arguments, ..wish })
     }
 
     fn retcode(answer: &Answer) -> i32 {
@@ -330,7 +330,7 @@ impl Function for SlsId {
             ..How::default()
         };
         let wish = how.wish(StateVerb::SlsId, names(&self.mods));
-        ask(machine, StateWish { argument: self.id_.into(), ..wish })
+        ask(machine, StateRequest { argument: self.id_.into(), ..wish })
     }
 
     fn retcode(answer: &Answer) -> i32 {
@@ -366,7 +366,7 @@ macro_rules! data {
 
             fn call(self, machine: &dyn System) -> Result<Answer> {
                 let how = How { test: self.test, ..How::default() };
-                ask(machine, StateWish { argument: self.data, ..how.wish($verb, Vec::new()) })
+                ask(machine, StateRequest { argument: self.data, ..how.wish($verb, Vec::new()) })
             }
 
             fn retcode(answer: &Answer) -> i32 {

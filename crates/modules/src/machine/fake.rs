@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rocksalt_core::{JobId, Map};
 
 use super::{
-    Command, FakeController, FakeTree, Kind, NoController, Output, Probe, Running, Stat, Stop, System, Tree, Upward,
+    Command, FakeController, FakeServices, FileTree, Kind, NoController, Output, PillarSource, Probe, RunNotes,
+    Running, Stat, StateRunner, Stop, System, TemplateRenderer, Upward,
 };
 use crate::{Error, Result};
 
@@ -22,7 +23,8 @@ pub struct Fake {
     grains: Arc<Map>,
     options: Map,
     controller: Option<Arc<FakeController>>,
-    tree: FakeTree,
+    services: FakeServices,
+    notes: RunNotes,
     running: Vec<Running>,
 }
 
@@ -78,8 +80,8 @@ impl Fake {
     }
 
     #[must_use]
-    pub fn with_tree(mut self, tree: FakeTree) -> Fake {
-        self.tree = tree;
+    pub fn with_services(mut self, services: FakeServices) -> Fake {
+        self.services = services;
         self
     }
 
@@ -266,8 +268,20 @@ impl Probe for Fake {
         Ok(())
     }
 
-    fn tree(&self) -> &dyn Tree {
-        &self.tree
+    fn tree(&self) -> &dyn FileTree {
+        &self.services
+    }
+
+    fn pillar(&self) -> Result<Arc<Map>> {
+        self.services.pillar()
+    }
+
+    fn templates(&self) -> &dyn TemplateRenderer {
+        &self.services
+    }
+
+    fn run_notes(&self) -> &RunNotes {
+        &self.notes
     }
 
     fn controller(&self) -> &dyn Upward {
@@ -389,6 +403,12 @@ impl System for Fake {
             Some(value) => environment.insert(name.to_owned(), value.to_owned()),
             None => environment.remove(name),
         };
+    }
+
+    fn refresh_pillar(&self) {}
+
+    fn states(&self) -> &dyn StateRunner {
+        &self.services
     }
 
     fn refresh_grains(&self) {}

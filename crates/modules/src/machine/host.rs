@@ -12,7 +12,10 @@ use rocksalt_core::{JobId, Map};
 
 use super::signal::Signal;
 use super::temporary::Temporary;
-use super::{Command, Kind, NoTree, Output, Probe, Running, Sink, Stat, Stop, System, Tree, Upward, launch, process};
+use super::{
+    Command, FileTree, Kind, Output, Probe, RunNotes, Running, Services, Sink, Stat, StateRunner, Stop, System,
+    TemplateRenderer, Upward, launch, process,
+};
 use crate::{Error, Result};
 
 /// What all calls on one machine share.
@@ -72,7 +75,17 @@ impl Base {
         calls.next += 1;
         let number = calls.next;
         calls.running.insert(number, (running, Arc::clone(&signal)));
-        Host { base: Arc::clone(self), options, signal, upward, tree: OnceLock::new(), grains: None, sink, number }
+        Host {
+            base: Arc::clone(self),
+            options,
+            signal,
+            upward,
+            services: OnceLock::new(),
+            notes: RunNotes::default(),
+            grains: None,
+            sink,
+            number,
+        }
     }
 
     fn grains(&self, machine: &dyn Probe) -> Arc<Map> {
@@ -93,7 +106,8 @@ pub struct Host {
     options: Map,
     signal: Arc<Signal>,
     upward: Box<dyn Upward>,
-    tree: OnceLock<Box<dyn Tree>>,
+    services: OnceLock<Services>,
+    notes: RunNotes,
     /// Instead of the machine's own.
     grains: Option<Arc<Map>>,
     sink: Option<Sink>,
@@ -119,10 +133,13 @@ impl Host {
         self
     }
 
-    /// Gives it the controller's files and pillar. After the call began, since templates of the
-    /// tree call functions on this very host.
-    pub fn set_tree(&self, tree: Box<dyn Tree>) {
-        let _ = self.tree.set(tree);
+    /// Gives it the controller's services. After the call began, since templates call functions on this very host.
+    pub fn set_services(&self, services: Services) {
+        let _ = self.services.set(services);
+    }
+
+    fn services(&self) -> &Services {
+        self.services.get_or_init(Services::none)
     }
 
     fn execute(&self, command: &Command, sink: Option<&Sink>) -> Result<Output> {
@@ -222,8 +239,20 @@ impl Probe for Host {
         &*self.upward
     }
 
-    fn tree(&self) -> &dyn Tree {
-        &**self.tree.get_or_init(|| Box::new(NoTree::default()))
+    fn tree(&self) -> &dyn FileTree {
+        &*self.services().files
+    }
+
+    fn pillar(&self) -> Result<Arc<Map>> {
+        self.services().pillar.pillar()
+    }
+
+    fn templates(&self) -> &dyn TemplateRenderer {
+        &*self.services().templates
+    }
+
+    fn run_notes(&self) -> &RunNotes {
+        &self.notes
     }
 
     fn running(&self) -> Vec<Running> {
@@ -306,6 +335,14 @@ impl System for Host {
             Some(value) => environment.insert(name.to_owned(), value.to_owned()),
             None => environment.remove(name),
         };
+    }
+
+    fn refresh_pillar(&self) {
+        self.services().pillar.refresh();
+    }
+
+    fn states(&self) -> &dyn StateRunner {
+        &*self.services().states
     }
 
     fn refresh_grains(&self) {

@@ -8,30 +8,35 @@ pub mod accounts;
 mod command;
 mod fake;
 mod fake_controller;
-mod fake_tree;
+mod fake_services;
 mod host;
 mod launch;
 mod process;
 mod reboots;
+mod run_notes;
+mod service_types;
+mod services;
 mod signal;
 mod temporary;
-mod tree;
 mod upward;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rocksalt_core::{JobId, Map};
 
 pub use command::{Command, Output, Pipe, Sink};
 pub use fake::Fake;
 pub use fake_controller::FakeController;
-pub use fake_tree::FakeTree;
+pub use fake_services::FakeServices;
 pub use host::{Base, Host};
 pub use launch::{EXEC_AS, exec_as};
-pub use reboots::{RebootWish, Reboots};
+pub use reboots::{RebootRequest, Reboots};
+pub use run_notes::RunNotes;
+pub use service_types::{EntryKind, StateRequest, StateVerb, Template, TreeEntry};
+pub use services::{FileTree, PillarSource, Services, StateRunner, TemplateRenderer};
 pub use signal::Signal;
-pub use tree::{EntryKind, NoTree, StateVerb, StateWish, Template, Tree, TreeEntry};
 pub use upward::{NoController, Upward};
 
 use crate::Result;
@@ -61,7 +66,7 @@ pub trait Probe: Send + Sync {
     fn environment(&self) -> Vec<(String, String)>;
 
     /// What is known of the machine; gathered once, then kept.
-    fn grains(&self) -> std::sync::Arc<Map>;
+    fn grains(&self) -> Arc<Map>;
 
     /// The target's configuration (Salt's minion options).
     fn options(&self) -> &Map;
@@ -78,8 +83,17 @@ pub trait Probe: Send + Sync {
     /// The controller, for files, other targets and events.
     fn controller(&self) -> &dyn Upward;
 
-    /// The controller's files and this target's pillar.
-    fn tree(&self) -> &dyn Tree;
+    /// The controller's files.
+    fn tree(&self) -> &dyn FileTree;
+
+    /// This target's pillar. If parts of it did not render, `_errors` lists why, as in Salt.
+    fn pillar(&self) -> Result<Arc<Map>>;
+
+    /// Renders templates.
+    fn templates(&self) -> &dyn TemplateRenderer;
+
+    /// What the steps of this run leave for each other.
+    fn run_notes(&self) -> &RunNotes;
 
     /// The calls that run on this machine at this moment, this one included.
     fn running(&self) -> Vec<Running>;
@@ -128,6 +142,12 @@ pub trait System: Probe {
 
     /// Forgets the grains, so that the next look gathers them anew.
     fn refresh_grains(&self);
+
+    /// Forgets the pillar, so that the next look compiles it anew.
+    fn refresh_pillar(&self);
+
+    /// Compiles and runs states.
+    fn states(&self) -> &dyn StateRunner;
 
     /// Ends another call on this machine; false if there is none of that job.
     fn stop(&self, job: JobId, how: Stop) -> bool;

@@ -1,62 +1,62 @@
-//! [`Reboots`]: how a step has the machine restarted without ending the run that it is part of.
+//! [`Reboots`]: lets a step reboot the machine without ending the run that it is part of.
 
 use std::sync::{Mutex, PoisonError};
 
 use rocksalt_core::Map;
 
-/// A wish of a step, which the run sees to when the step has ended.
+/// A step's request, which the run carries out when the step has ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RebootWish {
-    /// For those who are logged in.
+pub struct RebootRequest {
+    /// Shown to logged-in users.
     pub message: Option<String>,
-    /// How many seconds the restart may take.
+    /// How many seconds the reboot may take.
     pub wait: f64,
 }
 
 #[derive(Default)]
-pub struct Reboots(Mutex<State>);
+pub struct Reboots(Mutex<RebootState>);
 
 #[derive(Default)]
-struct State {
+struct RebootState {
     offered: bool,
-    wish: Option<RebootWish>,
-    announced: Option<Map>,
+    request: Option<RebootRequest>,
+    announcement: Option<Map>,
 }
 
 impl Reboots {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, RebootState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A run says that it can go on after a restart; false if another does already, of which it is a part.
+    /// Declares that a run can resume after a reboot; false if an outer run has done so already.
     pub fn offer(&self) -> bool {
         !std::mem::replace(&mut self.state().offered, true)
     }
 
     pub fn withdraw(&self) {
         let mut state = self.state();
-        (state.offered, state.wish) = (false, None);
+        (state.offered, state.request) = (false, None);
     }
 
-    /// A step's wish; false if there is no run that could go on afterwards.
-    pub fn wish(&self, wish: RebootWish) -> bool {
+    /// Stores a step's request; false if no run could resume afterwards.
+    pub fn request(&self, request: RebootRequest) -> bool {
         let mut state = self.state();
         if state.offered {
-            state.wish = Some(wish);
+            state.request = Some(request);
         }
         state.offered
     }
 
-    pub fn wished(&self) -> Option<RebootWish> {
-        self.state().wish.clone()
+    pub fn requested(&self) -> Option<RebootRequest> {
+        self.state().request.clone()
     }
 
-    /// All is ready for the restart: what the controller must know to go on.
-    pub fn announce(&self, what: Map) {
-        self.state().announced = Some(what);
+    /// Stores what the controller must know to resume the run, once everything is ready for the reboot.
+    pub fn announce(&self, announcement: Map) {
+        self.state().announcement = Some(announcement);
     }
 
     pub fn announced(&self) -> Option<Map> {
-        self.state().announced.clone()
+        self.state().announcement.clone()
     }
 }

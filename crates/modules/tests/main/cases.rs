@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use rocksalt_core::{Call, Map, Value, yaml};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Fake, FakeTree, Kind, Output, Probe, System};
+use rocksalt_modules::machine::{Fake, FakeServices, Kind, Output, Probe, System};
 
 #[test]
 fn cases() {
@@ -101,7 +101,7 @@ pub fn map(case: &Map, key: &str) -> Map {
 /// The machine that a case begins with.
 pub fn fake(case: &Map) -> Fake {
     // A renderer that says what it was given is enough to see that it was given the right things.
-    let mut tree = FakeTree::default().with_pillar(map(case, "pillar")).with_renderer(|template| {
+    let mut tree = FakeServices::default().with_pillar(map(case, "pillar")).with_renderer(|template| {
         Ok(format!(
             "{} {} {}: {}",
             template.renderer,
@@ -118,7 +118,7 @@ pub fn fake(case: &Map) -> Fake {
         .file("/etc/group", "root:x:0:\ndaemon:x:1:\n")
         .directory("/root")
         .directory("/tmp")
-        .with_tree(tree)
+        .with_services(tree)
         .with_options(map(case, "options"))
         .with_grains(map(case, "grains"));
     for (path, what) in map(case, "before").iter() {

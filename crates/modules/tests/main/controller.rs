@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use rocksalt_core::{Call, JobId, Map, Return, Value};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Fake, FakeController, FakeTree, Probe, Running};
+use rocksalt_modules::machine::{Fake, FakeController, FakeServices, Probe, Running};
 
 fn setup(controller: FakeController) -> (Fake, Arc<FakeController>) {
     let controller = Arc::new(controller);
     let options = Map::from_iter([("cachedir".into(), "/cache".into())]);
-    let mut tree = FakeTree::default();
+    let mut tree = FakeServices::default();
     for (name, content) in &controller.files {
         tree = tree.with_file(name, content);
     }
-    let fake = Fake::new().with_tree(tree).directory("/srv").directory("/etc").with_options(options);
+    let fake = Fake::new().with_services(tree).directory("/srv").directory("/etc").with_options(options);
     (fake.with_controller(Arc::clone(&controller)), controller)
 }
 

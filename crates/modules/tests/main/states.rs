@@ -30,7 +30,9 @@ use std::sync::Arc;
 
 use rocksalt_core::{Map, Value, yaml};
 use rocksalt_modules::catalog::{self, Step, Verdict};
-use rocksalt_modules::machine::{Base, FakeTree, Host, Kind, NoController, Probe, Running, System, Template};
+use rocksalt_modules::machine::{
+    Base, FakeServices, Host, Kind, NoController, Probe, Running, Services, System, Template,
+};
 
 use super::cases::{entries, fake, map};
 
@@ -77,7 +79,7 @@ fn run(state: &str, case: &Map, on: &str) -> Result<(), String> {
         "fake" => {
             let case = bound(case, "/tmp/case");
             let tree = tree(&case);
-            let machine = fake(&with_place(&case)).with_tree(tree);
+            let machine = fake(&with_place(&case)).with_services(tree);
             steps(state, &case, &machine, Path::new("/tmp/case"))
         }
         "host" => {
@@ -86,7 +88,7 @@ fn run(state: &str, case: &Map, on: &str) -> Result<(), String> {
             let base = Arc::new(Base::new(None));
             let running = Running { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
             let host = base.begin(running, map(&case, "options"), Box::new(NoController), None);
-            host.set_tree(Box::new(tree(&case)));
+            host.set_services(Services::all_from(Arc::new(tree(&case))));
             prepare(&host, &map(&case, "before"));
             steps(state, &case, &host, place.path())
         }
@@ -223,8 +225,8 @@ pub fn content(what: &Value) -> Vec<u8> {
     }
 }
 
-fn tree(case: &Map) -> FakeTree {
-    let mut tree = FakeTree::default().with_pillar(map(case, "pillar")).with_renderer(render);
+fn tree(case: &Map) -> FakeServices {
+    let mut tree = FakeServices::default().with_pillar(map(case, "pillar")).with_renderer(render);
     for (path, what) in map(case, "tree").iter() {
         let path = path.to_string();
         let details = what.as_map().cloned().unwrap_or_default();

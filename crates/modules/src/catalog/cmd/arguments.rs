@@ -156,7 +156,7 @@ impl Arguments {
         let saltenv = self.saltenv.as_deref().unwrap_or("base");
         let rendered = |text: &str| {
             let context = rocksalt_core::Map::new();
-            machine.tree().render(&Template { renderer: &renderer, text, source: "cmd", saltenv, context })
+            machine.templates().render(&Template { renderer: &renderer, text, source: "cmd", saltenv, context })
         };
         if let Value::String(line) = &self.cmd {
             self.cmd = rendered(line)?.into();

@@ -219,7 +219,7 @@ impl ScriptArguments {
             let text = String::from_utf8_lossy(&content);
             let saltenv = self.saltenv.as_deref().unwrap_or("base");
             let template = Template { renderer: &renderer, text: &text, source: &self.source, saltenv, context };
-            content = machine.tree().render(&template)?.into_bytes();
+            content = machine.templates().render(&template)?.into_bytes();
         }
         let name = self.source.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("script");
         let place = Workplace::make(machine, self.runas.as_deref())?;

@@ -35,7 +35,7 @@ struct Places<'a> {
 
 impl<'a> Places<'a> {
     fn new(machine: &'a dyn Probe, options: bool, grains: bool, pillar: bool, master: bool) -> Result<Places<'a>> {
-        let whole = if pillar || master { machine.tree().pillar()? } else { Arc::default() };
+        let whole = if pillar || master { machine.pillar()? } else { Arc::default() };
         let of_master = whole.get("master").and_then(Value::as_map).filter(|_| master);
         let Ok(Value::Map(defaults)) = yaml::parse(DEFAULTS) else {
             return Err(Error::failed("the defaults of options can't be read"));
@@ -130,7 +130,7 @@ impl Get {
         match first {
             _ if self.omit_opts => None,
             "grains" => machine.grains().walk(rest, &self.delimiter).cloned(),
-            "pillar" => machine.tree().pillar().ok()?.walk(rest, &self.delimiter).cloned(),
+            "pillar" => machine.pillar().ok()?.walk(rest, &self.delimiter).cloned(),
             _ => None,
         }
     }

@@ -67,7 +67,7 @@ impl Function for DotVals {
 
     fn call(self, machine: &dyn System) -> Result<Map> {
         let start = format!("{}.", self.value);
-        let pillar = machine.tree().pillar()?;
+        let pillar = machine.pillar()?;
         let master = pillar.get("master").and_then(Value::as_map);
         let all = master.into_iter().flat_map(Map::iter).chain(machine.options().iter());
         let fitting = all.filter(|(name, _)| name.to_string().starts_with(&start));

@@ -54,7 +54,7 @@ impl Function for GetTemplate {
             saltenv: &source::environment(machine, self.saltenv.as_deref())?,
             context: self.kwargs,
         };
-        let rendered = machine.tree().render(&template)?;
+        let rendered = machine.templates().render(&template)?;
         let from = Source::parse(machine, &self.path, self.saltenv.as_deref())?;
         let dest = fetch::target(machine, &from, &self.dest, self.makedirs)?;
         machine.write(&dest, rendered.as_bytes(), None).map_err(|error| Error::io("write", &dest, &error))?;
@@ -67,5 +67,5 @@ pub fn name(machine: &dyn System, text: &str, language: Option<&str>, saltenv: O
     let Some(renderer) = language.filter(|language| !language.is_empty()) else { return Ok(text.to_owned()) };
     let saltenv = source::environment(machine, saltenv)?;
     let template = Template { renderer, text, source: text, saltenv: &saltenv, context: Map::new() };
-    machine.tree().render(&template)
+    machine.templates().render(&template)
 }

@@ -158,7 +158,7 @@ impl SetFile {
         let mut context = self.defaults.as_map().cloned().unwrap_or_default();
         context.extend(self.context.as_map().cloned().unwrap_or_default());
         let template = Template { renderer, text: &text, source: &self.source, saltenv: step.saltenv, context };
-        machine.tree().render(&template).map(Some)
+        machine.templates().render(&template).map(Some)
     }
 }
 

@@ -59,7 +59,7 @@ impl Function for Send {
         add(&mut data, "environ", &self.with_env, environment);
         add(&mut data, "grains", &self.with_grains, || (*machine.grains()).clone());
         if self.with_pillar.truth() {
-            let pillar = machine.tree().pillar()?;
+            let pillar = machine.pillar()?;
             add(&mut data, "pillar", &self.with_pillar, || (*pillar).clone());
         }
         if self.with_env_opts {

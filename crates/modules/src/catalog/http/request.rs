@@ -357,7 +357,7 @@ pub fn content(machine: &dyn Probe, path: &str, renderer: Option<&str>, variable
     let source = path.to_string_lossy();
     let context = variables.as_map().cloned().unwrap_or_default();
     let template = Template { renderer, text: &text, source: &source, saltenv: "base", context };
-    machine.tree().render(&template).map(String::into_bytes)
+    machine.templates().render(&template).map(String::into_bytes)
 }
 
 #[cfg(test)]

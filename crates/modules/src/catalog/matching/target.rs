@@ -19,7 +19,7 @@ pub fn matches(machine: &dyn Probe, kind: Kind, target: &str, delimiter: &str, i
     let own = machine.options().get("id").or_else(|| grains.get("id")).map(ToString::to_string);
     let this = This {
         id: id.filter(|id| !id.is_empty()).map(str::to_owned).or(own).unwrap_or_default(),
-        pillar: if expression.needs_pillar() { machine.tree().pillar()? } else { Arc::default() },
+        pillar: if expression.needs_pillar() { machine.pillar()? } else { Arc::default() },
         grains,
     };
     Ok(expression.matches(&this))

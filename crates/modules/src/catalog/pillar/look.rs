@@ -182,7 +182,7 @@ impl Function for Raw {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        let pillar = machine.tree().pillar()?;
+        let pillar = machine.pillar()?;
         Ok(match self.key.truth() {
             true => pillar.get_value(&self.key).cloned().unwrap_or_else(|| Value::Map(Map::new())),
             false => Value::Map((*pillar).clone()),
@@ -214,7 +214,7 @@ impl Function for Keys {
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
-        let pillar = machine.tree().pillar()?;
+        let pillar = machine.pillar()?;
         match at(&pillar, &self.key, &self.delimiter) {
             Some(Value::Map(map)) => Ok(map.keys().cloned().collect()),
             Some(_) => Err(Error::failed(format!("Pillar value in key {} is not a dict", self.key))),
@@ -287,7 +287,7 @@ impl Function for FilterBy {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        let pillar = machine.tree().pillar()?;
+        let pillar = machine.pillar()?;
         let nothing = Value::List(Vec::new());
         let wanted = pillar.walk(&self.pillar, ":").unwrap_or(&nothing);
         filter::filter_by(self.lookup_dict, wanted, self.merge, &self.default, &self.base)

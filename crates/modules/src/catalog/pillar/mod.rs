@@ -27,7 +27,7 @@ pub const FUNCTIONS: &[Entry] = &[
 /// The pillar as it is, or compiled anew for other environments or with values given over it.
 fn pillar(machine: &dyn System, saltenv: Option<&str>, pillarenv: Option<&str>, given: Map) -> Result<Arc<Map>> {
     if saltenv.is_none() && pillarenv.is_none() && given.is_empty() {
-        return machine.tree().pillar();
+        return machine.pillar();
     }
     let option = |name: &str| machine.options().get(name).and_then(Value::as_str);
     let follows = machine.options().get("pillarenv_from_saltenv").is_some_and(Value::truth);

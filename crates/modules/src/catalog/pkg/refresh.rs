@@ -51,11 +51,9 @@ pub fn forget(machine: &dyn Probe) {
 }
 
 fn note(machine: &dyn Probe, done: bool) {
-    if let Ok(mut notes) = machine.tree().notes().lock() {
-        notes.insert(NOTE, done);
-    }
+    machine.run_notes().lock().insert(NOTE, done);
 }
 
 fn is_noted(machine: &dyn Probe) -> bool {
-    machine.tree().notes().lock().is_ok_and(|notes| notes.get(NOTE).is_some_and(Value::truth))
+    machine.run_notes().lock().get(NOTE).is_some_and(Value::truth)
 }

@@ -66,6 +66,6 @@ impl Function for Renderer {
             saltenv: &saltenv,
             context: self.kwargs,
         };
-        machine.tree().render_data(&template)
+        machine.templates().render_data(&template)
     }
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::{PATIENCE, failure, reboot};
 use crate::catalog::Function;
 use crate::grains::look;
-use crate::machine::{Command, Probe, RebootWish, System};
+use crate::machine::{Command, Probe, RebootRequest, System};
 use crate::{Error, Result};
 
 /// Where a wish for a reboot is noted until the next boot; the first is ours, the others the distributions'.
@@ -173,7 +173,7 @@ impl Function for Reboot {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        if !self.at_time.truth() && reboot::wish(machine, RebootWish { message: None, wait: reboot::PATIENCE }) {
+        if !self.at_time.truth() && reboot::wish(machine, RebootRequest { message: None, wait: reboot::PATIENCE }) {
             return Ok("The system is rebooted, then the run goes on".to_owned());
         }
         go_down(machine, "reboot", "-r", "reboot", &self.at_time)

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::power;
 use crate::catalog::file::Flag;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
-use crate::machine::{Probe, RebootWish, System};
+use crate::machine::{Probe, RebootRequest, System};
 use crate::{Error, Result};
 
 /// Restarts the machine; the run goes on with what is left of it when the machine is up again.
@@ -63,7 +63,7 @@ impl State for Reboot {
     }
 
     fn apply(&self, wait: f64, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        if !wish(machine, RebootWish { message: self.message.clone(), wait }) {
+        if !wish(machine, RebootRequest { message: self.message.clone(), wait }) {
             return Err(Error::failed("nothing is there that could go on with the run after a reboot")
                 .hint("apply it from a controller, by `rocksalt apply` or `state.apply`"));
         }
@@ -76,6 +76,6 @@ impl State for Reboot {
 }
 
 /// Tells the run; false if there is none that could go on.
-pub fn wish(machine: &dyn Probe, wish: RebootWish) -> bool {
-    machine.tree().reboots().is_some_and(|reboots| reboots.wish(wish))
+pub fn wish(machine: &dyn Probe, wish: RebootRequest) -> bool {
+    machine.run_notes().reboots().request(wish)
 }

@@ -1,7 +1,5 @@
 //! What earlier steps of a dry run would have made: later ones count on it.
 
-use std::sync::PoisonError;
-
 use rocksalt_core::{Map, Value};
 
 use crate::machine::Probe;
@@ -34,7 +32,7 @@ pub fn uids(machine: &dyn Probe) -> Vec<u32> {
 }
 
 fn promise(machine: &dyn Probe, kind: &str, name: &str, id: Value) {
-    let mut notes = machine.tree().notes().lock().unwrap_or_else(PoisonError::into_inner);
+    let mut notes = machine.run_notes().lock();
     let mut known = match notes.remove(kind) {
         Some(Value::Map(known)) => known,
         _ => Map::new(),
@@ -44,7 +42,7 @@ fn promise(machine: &dyn Probe, kind: &str, name: &str, id: Value) {
 }
 
 fn promised(machine: &dyn Probe, kind: &str) -> Vec<(String, u32)> {
-    let notes = machine.tree().notes().lock().unwrap_or_else(PoisonError::into_inner);
+    let notes = machine.run_notes().lock();
     let Some(known) = notes.get(kind).and_then(Value::as_map) else { return Vec::new() };
     let number = |id: &Value| id.as_i64().and_then(|id| u32::try_from(id).ok());
     known.iter().filter_map(|(name, id)| Some((name.to_string(), number(id)?))).collect()

@@ -338,7 +338,7 @@ pub fn policy(machine: &dyn Probe, name: &str) -> Result<Map> {
     let own = machine.options().get("x509_signing_policies").cloned();
     let all = match own {
         Some(all) => Some(all),
-        None => machine.tree().pillar()?.get("x509_signing_policies").cloned(),
+        None => machine.pillar()?.get("x509_signing_policies").cloned(),
     };
     let found = all.as_ref().and_then(|all| all.as_map()?.get(name));
     match found {

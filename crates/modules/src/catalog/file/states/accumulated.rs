@@ -61,7 +61,7 @@ impl State for Accumulated {
             Value::List(texts) => texts.clone(),
             single => vec![single.clone()],
         };
-        let mut notes = machine.tree().notes().lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut notes = machine.run_notes().lock();
         let mut files = map_of(notes.get(NOTES));
         let mut of_file = map_of(files.get(&self.filename));
         let mut known = of_file.get(&self.name).and_then(Value::as_list).unwrap_or_default().to_vec();
@@ -89,7 +89,7 @@ impl State for Accumulated {
 
 /// What was left for a file: a list of texts under each accumulator's name.
 pub fn texts(machine: &dyn Probe, filename: &str) -> Option<Value> {
-    let notes = machine.tree().notes().lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let notes = machine.run_notes().lock();
     notes.get(NOTES)?.as_map()?.get(filename).cloned()
 }
 
@@ -102,7 +102,7 @@ mod tests {
     use rocksalt_core::yaml;
 
     use crate::catalog::{Step, Verdict, find_state};
-    use crate::machine::{Fake, FakeTree, Probe};
+    use crate::machine::{Fake, FakeServices, Probe};
 
     fn call(state: &str, arguments: &str, machine: &Fake) -> Verdict {
         let low = yaml::parse(arguments).expect("it is YAML").as_map().cloned().expect("it is a map");
@@ -115,10 +115,10 @@ mod tests {
 
     #[test]
     fn texts_reach_the_template() {
-        let tree = FakeTree::default()
+        let tree = FakeServices::default()
             .with_file("t", "x")
             .with_renderer(|template| Ok(format!("{:?}", template.context.get("accumulator"))));
-        let machine = Fake::new().directory("/d").with_tree(tree);
+        let machine = Fake::new().directory("/d").with_services(tree);
         let left = call("file.accumulated", "{name: a, filename: /d/f, text: [x, y]}", &machine);
         assert_eq!(left.comment, "Orphaned accumulator a in sls:id");
         let left = "{name: a, filename: /d/f, text: [x, y, x], require_in: [{file: f}]}";

@@ -30,7 +30,7 @@ impl Contents<'_> {
     /// None if nothing is said about it; a verdict if it is said wrongly.
     pub fn read(&self, machine: &dyn Probe) -> Result<Option<Given>, Verdict> {
         let (value, what) = if !self.contents_pillar.is_null() {
-            let pillar = machine.tree().pillar().map_err(|error| Verdict::bad(error.to_string()))?;
+            let pillar = machine.pillar().map_err(|error| Verdict::bad(error.to_string()))?;
             (
                 self.looked_up(&pillar, self.contents_pillar, "Pillar")?,
                 format!("contents_pillar {}", self.contents_pillar),
@@ -115,5 +115,5 @@ pub fn render(
         return Err(format!("Specified template format {renderer} is not supported"));
     }
     let template = Template { renderer, text, source, saltenv, context };
-    machine.tree().render(&template).map_err(|error| error.to_string())
+    machine.templates().render(&template).map_err(|error| error.to_string())
 }

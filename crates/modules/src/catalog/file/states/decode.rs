@@ -97,7 +97,7 @@ impl Decode {
             }
             (Some(text), None) => text,
             (None, Some(path)) => {
-                let pillar = machine.tree().pillar()?;
+                let pillar = machine.pillar()?;
                 let found = lookup(&pillar, &path, ":");
                 found.ok_or_else(|| Error::failed("Pillar data not found."))?.to_string()
             }

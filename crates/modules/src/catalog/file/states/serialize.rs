@@ -197,7 +197,7 @@ impl Serialize {
             return Err(Verdict::bad("Only one of 'dataset' and 'dataset_pillar' is permitted"));
         }
         if let Some(path) = path {
-            let pillar = machine.tree().pillar().map_err(|error| Verdict::bad(error.to_string()))?;
+            let pillar = machine.pillar().map_err(|error| Verdict::bad(error.to_string()))?;
             return Ok(lookup(&pillar, path, ":").cloned().unwrap_or_else(|| "".into()));
         }
         if self.dataset.is_null() {

@@ -67,7 +67,7 @@ impl Said for CheckPillar {
                 "name at least one key under `present`, `boolean`, `integer`, `string`, `listing` or `dictionary`",
             ));
         }
-        let pillar = Value::Map(machine.tree().pillar()?.as_ref().clone());
+        let pillar = Value::Map(machine.pillar()?.as_ref().clone());
         // By key, so that one which is asked for twice is named once, with what was found last.
         let (mut failed, mut fine) = (Vec::new(), Vec::new());
         for (keys, (kind, fits)) in wished.into_iter().zip(KINDS) {

@@ -1,13 +1,15 @@
-//! [`Files`]: the controller's files, each fetched once in a run.
+//! [`FileCache`]: the controller's files, each fetched once in a run.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use rocksalt_core::Value;
 use rocksalt_core::frame::Ask;
 use rocksalt_core::sort::sort_by;
-use rocksalt_modules::machine::{EntryKind, TreeEntry, Upward};
+use rocksalt_modules::machine::{EntryKind, FileTree, Host, Probe, TreeEntry, Upward};
 use rocksalt_modules::{Error, Result};
+
+use super::upgrade;
 
 /// State files and what they import come together with the first of them: one question, one answer.
 const TOGETHER: [&str; 7] = [".sls", ".jinja", ".j2", ".yaml", ".yml", ".json", ".map"];
@@ -21,29 +23,31 @@ const ALL: u64 = 512 * 1024;
 type Entries = BTreeMap<String, Arc<Vec<TreeEntry>>>;
 type Name = (String, String);
 
-#[derive(Default)]
-pub struct Files {
+pub struct FileCache {
+    host: Weak<Host>,
     entries: OnceLock<Entries>,
     contents: Mutex<HashMap<Name, Option<Arc<[u8]>>>>,
     hashes: Mutex<HashMap<Name, Option<String>>>,
 }
 
-impl Files {
-    pub fn environments(&self, controller: &dyn Upward) -> Result<Vec<String>> {
-        Ok(self.all(controller)?.keys().cloned().collect())
+impl FileTree for FileCache {
+    fn environments(&self) -> Result<Vec<String>> {
+        Ok(self.all(upgrade(&self.host)?.controller())?.keys().cloned().collect())
     }
 
     /// None for an environment that isn't there.
-    pub fn entries(&self, controller: &dyn Upward, saltenv: &str) -> Result<Arc<Vec<TreeEntry>>> {
-        Ok(self.all(controller)?.get(saltenv).cloned().unwrap_or_default())
+    fn entries(&self, saltenv: &str) -> Result<Arc<Vec<TreeEntry>>> {
+        Ok(self.all(upgrade(&self.host)?.controller())?.get(saltenv).cloned().unwrap_or_default())
     }
 
-    pub fn read(&self, controller: &dyn Upward, saltenv: &str, path: &str) -> Result<Option<Arc<[u8]>>> {
+    fn read(&self, saltenv: &str, path: &str) -> Result<Option<Arc<[u8]>>> {
         let name = (saltenv.to_owned(), path.to_owned());
         if let Some(known) = self.contents().get(&name) {
             return Ok(known.clone());
         }
-        let entries = self.entries(controller, saltenv)?;
+        let host = upgrade(&self.host)?;
+        let controller = host.controller();
+        let entries = self.entries(saltenv)?;
         let Some(size) = size(&entries, path) else { return Ok(None) };
         if size <= SMALL && TOGETHER.iter().any(|end| path.ends_with(end)) {
             self.fetch_together(controller, saltenv, path, &entries)?;
@@ -62,16 +66,22 @@ impl Files {
         Ok(content)
     }
 
-    pub fn hash(&self, controller: &dyn Upward, saltenv: &str, path: &str) -> Result<Option<String>> {
+    fn hash(&self, saltenv: &str, path: &str) -> Result<Option<String>> {
         let name = (saltenv.to_owned(), path.to_owned());
         let known = self.hashes.lock().unwrap_or_else(PoisonError::into_inner).get(&name).cloned();
         if let Some(hash) = known {
             return Ok(hash);
         }
         let ask = Ask::HashFile { path: path.to_owned(), saltenv: saltenv.to_owned() };
-        let hash = controller.ask(ask)?.as_str().map(str::to_owned);
+        let hash = upgrade(&self.host)?.controller().ask(ask)?.as_str().map(str::to_owned);
         self.hashes.lock().unwrap_or_else(PoisonError::into_inner).insert(name, hash.clone());
         Ok(hash)
+    }
+}
+
+impl FileCache {
+    pub fn new(host: Weak<Host>) -> FileCache {
+        FileCache { host, entries: OnceLock::new(), contents: Mutex::default(), hashes: Mutex::default() }
     }
 
     fn contents(&self) -> std::sync::MutexGuard<'_, HashMap<Name, Option<Arc<[u8]>>>> {
@@ -82,7 +92,7 @@ impl Files {
         if let Some(entries) = self.entries.get() {
             return Ok(entries);
         }
-        let entries = understand(&controller.ask(Ask::Tree)?)?;
+        let entries = parse_tree(&controller.ask(Ask::Tree)?)?;
         Ok(self.entries.get_or_init(|| entries))
     }
 
@@ -113,7 +123,7 @@ impl Files {
         }
         let paths: Vec<String> = names.iter().map(|(name, _)| (*name).to_owned()).collect();
         let answer = controller.ask(Ask::Files { saltenv: saltenv.to_owned(), paths: paths.clone() })?;
-        let Value::List(contents) = answer else { return Err(strange()) };
+        let Value::List(contents) = answer else { return Err(not_understood()) };
         let mut known = self.contents();
         for (path, content) in paths.into_iter().zip(contents) {
             let content = match content {
@@ -138,12 +148,12 @@ fn size(entries: &[TreeEntry], path: &str) -> Option<u64> {
 }
 
 /// The controller's answer to [`Ask::Tree`].
-fn understand(answer: &Value) -> Result<Entries> {
+fn parse_tree(answer: &Value) -> Result<Entries> {
     let mut all = Entries::new();
-    for (saltenv, entries) in answer.as_map().ok_or_else(strange)?.iter() {
+    for (saltenv, entries) in answer.as_map().ok_or_else(not_understood)?.iter() {
         let mut list = Vec::new();
-        for entry in entries.as_list().ok_or_else(strange)? {
-            list.push(entry_of(entry).ok_or_else(strange)?);
+        for entry in entries.as_list().ok_or_else(not_understood)? {
+            list.push(entry_of(entry).ok_or_else(not_understood)?);
         }
         sort_by(&mut list, |a, b| a.path.cmp(&b.path));
         all.insert(saltenv.to_string(), Arc::new(list));
@@ -163,7 +173,7 @@ fn entry_of(entry: &Value) -> Option<TreeEntry> {
     Some(TreeEntry { path, kind })
 }
 
-fn strange() -> Error {
+fn not_understood() -> Error {
     Error::failed("the controller's answer about its files is not understood")
         .hint("controller and agent may be of different versions: `rocksalt links close`, then again")
 }

@@ -1,11 +1,11 @@
-//! [`FakeTree`]: files and pillar in memory, for tests.
+//! [`FakeServices`]: files, pillar and a renderer in memory, for tests.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use rocksalt_core::{Map, Value};
 
-use super::{EntryKind, StateWish, Template, Tree, TreeEntry};
+use super::{EntryKind, FileTree, PillarSource, StateRequest, StateRunner, Template, TemplateRenderer, TreeEntry};
 use crate::catalog::Outcome;
 use crate::text::digest;
 use crate::{Error, Result};
@@ -13,31 +13,30 @@ use crate::{Error, Result};
 type Renderer = Box<dyn Fn(&Template<'_>) -> Result<String> + Send + Sync>;
 
 #[derive(Default)]
-pub struct FakeTree {
+pub struct FakeServices {
     pillar: Arc<Map>,
     files: BTreeMap<(String, String), Arc<[u8]>>,
     /// Those of environment `base` that are no plain files of mode 0644.
     kinds: BTreeMap<String, EntryKind>,
     renderer: Option<Renderer>,
-    notes: Mutex<Map>,
 }
 
-impl FakeTree {
+impl FakeServices {
     #[must_use]
-    pub fn with_pillar(mut self, pillar: Map) -> FakeTree {
+    pub fn with_pillar(mut self, pillar: Map) -> FakeServices {
         self.pillar = Arc::new(pillar);
         self
     }
 
     /// A file of environment `base`.
     #[must_use]
-    pub fn with_file(mut self, path: &str, content: impl AsRef<[u8]>) -> FakeTree {
+    pub fn with_file(mut self, path: &str, content: impl AsRef<[u8]>) -> FakeServices {
         self.files.insert(("base".into(), path.into()), content.as_ref().into());
         self
     }
 
     #[must_use]
-    pub fn with_mode(mut self, path: &str, mode: u32) -> FakeTree {
+    pub fn with_mode(mut self, path: &str, mode: u32) -> FakeServices {
         let size = self.files.get(&("base".into(), path.into())).map_or(0, |content| content.len() as u64);
         self.kinds.insert(path.into(), EntryKind::File { size, mode });
         self
@@ -45,7 +44,7 @@ impl FakeTree {
 
     /// A link; it has what the file it leads to had before.
     #[must_use]
-    pub fn with_link(mut self, path: &str, target: &str) -> FakeTree {
+    pub fn with_link(mut self, path: &str, target: &str) -> FakeServices {
         let beside = path.rsplit_once('/').map_or(target.to_owned(), |(above, _)| format!("{above}/{target}"));
         if let Some(content) = self.files.get(&("base".into(), beside)).cloned() {
             self.files.insert(("base".into(), path.into()), content);
@@ -56,7 +55,7 @@ impl FakeTree {
 
     /// A directory with nothing in it.
     #[must_use]
-    pub fn with_directory(mut self, path: &str) -> FakeTree {
+    pub fn with_directory(mut self, path: &str) -> FakeServices {
         self.kinds.insert(path.into(), EntryKind::Directory);
         self
     }
@@ -65,19 +64,21 @@ impl FakeTree {
     pub fn with_renderer(
         mut self,
         renderer: impl Fn(&Template<'_>) -> Result<String> + Send + Sync + 'static,
-    ) -> FakeTree {
+    ) -> FakeServices {
         self.renderer = Some(Box::new(renderer));
         self
     }
 }
 
-impl Tree for FakeTree {
+impl PillarSource for FakeServices {
     fn pillar(&self) -> Result<Arc<Map>> {
         Ok(Arc::clone(&self.pillar))
     }
 
-    fn refresh_pillar(&self) {}
+    fn refresh(&self) {}
+}
 
+impl FileTree for FakeServices {
     fn environments(&self) -> Result<Vec<String>> {
         let mut names: Vec<String> = self.files.keys().map(|(saltenv, _)| saltenv.clone()).collect();
         names.dedup();
@@ -105,7 +106,9 @@ impl Tree for FakeTree {
     fn hash(&self, saltenv: &str, path: &str) -> Result<Option<String>> {
         Ok(self.read(saltenv, path)?.map(|content| digest::of(digest::Kind::Sha256, &content)))
     }
+}
 
+impl TemplateRenderer for FakeServices {
     fn render(&self, template: &Template<'_>) -> Result<String> {
         match &self.renderer {
             Some(render) => render(template),
@@ -116,12 +119,10 @@ impl Tree for FakeTree {
     fn render_data(&self, template: &Template<'_>) -> Result<Value> {
         self.render(template).map(Value::String)
     }
+}
 
-    fn states(&self, _: StateWish) -> Result<Outcome> {
+impl StateRunner for FakeServices {
+    fn run(&self, _: StateRequest) -> Result<Outcome> {
         Err(Error::failed("this tree has no states"))
-    }
-
-    fn notes(&self) -> &Mutex<Map> {
-        &self.notes
     }
 }

@@ -1,0 +1,71 @@
+//! The controller's services for one call: files, pillar, templates and runs of states.
+//!
+//! What a run has read once stays the same until the run ends.
+
+mod files;
+mod pillar;
+
+use std::sync::{Arc, Weak};
+
+use rocksalt_core::{Map, Value};
+use rocksalt_modules::catalog::Outcome;
+use rocksalt_modules::machine::{Host, Services, StateRequest, StateRunner, StateVerb, Template, TemplateRenderer};
+use rocksalt_modules::{Error, Result};
+
+use crate::language;
+use files::FileCache;
+use pillar::PillarCache;
+
+/// Receives how far a run is.
+pub type ProgressListener = Box<dyn Fn(&Map) + Send + Sync>;
+
+/// Gives a host its services. With `pillar` the controller is not asked for one: while a pillar is compiled there is
+/// none yet.
+pub fn attach(host: &Arc<Host>, progress: Option<ProgressListener>, pillar: Option<Map>) {
+    let weak = Arc::downgrade(host);
+    let pillar = Arc::new(PillarCache::new(Weak::clone(&weak), pillar));
+    host.set_services(Services {
+        files: Arc::new(FileCache::new(Weak::clone(&weak))),
+        pillar: Arc::clone(&pillar) as Arc<dyn rocksalt_modules::machine::PillarSource>,
+        templates: Arc::new(HostTemplates { host: Weak::clone(&weak) }),
+        states: Arc::new(HostStates { host: weak, pillar, progress }),
+    });
+}
+
+/// The host that a service belongs to: it owns the service, so the way back is weak.
+fn upgrade(host: &Weak<Host>) -> Result<Arc<Host>> {
+    host.upgrade().ok_or_else(Error::cancelled)
+}
+
+struct HostTemplates {
+    host: Weak<Host>,
+}
+
+impl TemplateRenderer for HostTemplates {
+    fn render(&self, template: &Template<'_>) -> Result<String> {
+        language::render_text(&upgrade(&self.host)?, template)
+    }
+
+    fn render_data(&self, template: &Template<'_>) -> Result<Value> {
+        language::render_data(&upgrade(&self.host)?, template)
+    }
+}
+
+struct HostStates {
+    host: Weak<Host>,
+    pillar: Arc<PillarCache>,
+    progress: Option<ProgressListener>,
+}
+
+impl StateRunner for HostStates {
+    fn run(&self, request: StateRequest) -> Result<Outcome> {
+        let host = upgrade(&self.host)?;
+        if request.verb == StateVerb::Resume {
+            let resumed = language::Resumed::find(&host, &request.argument)?;
+            self.pillar.set_request(&resumed.request());
+            return resumed.go_on(&host, self.progress.as_deref());
+        }
+        self.pillar.set_request(&request);
+        language::perform(&host, request, self.progress.as_deref())
+    }
+}
