@@ -224,7 +224,7 @@ impl Config {
     /// A path of the configuration, relative to its directory.
     pub fn path(&self, text: &str, environment: &Environment) -> PathBuf {
         match (text.strip_prefix("~/"), &self.directory) {
-            (Some(rest), _) => environment.person.home.join(rest),
+            (Some(rest), _) => environment.local_user.home.join(rest),
             (None, Some(directory)) => directory.join(text),
             (None, None) => PathBuf::from(text),
         }
@@ -257,10 +257,10 @@ impl Config {
     pub fn spool(&self, environment: &Environment) -> Result<Spool, Failure> {
         let mut directory = self.state_dir(environment);
         let systems = self.get("state_dir").is_none() && self.directory.as_deref().is_some_and(is_systems);
-        if systems && environment.person.uid != 0 {
+        if systems && environment.local_user.uid != 0 {
             directory = environment.state_dir.join("system");
         }
-        let mut spool = Spool::new(directory.join("spool"), environment.person.uid);
+        let mut spool = Spool::new(directory.join("spool"), environment.local_user.uid);
         if let Some(seconds) = self.number("keep_jobs_seconds")? {
             spool.keep_seconds = seconds;
         }

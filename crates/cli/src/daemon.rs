@@ -36,7 +36,7 @@ pub enum Absent {
 
 /// The daemon, if it runs and is of this version.
 pub async fn connect(context: &Context) -> Result<Client, Absent> {
-    let wish = context.environment.person.environment.get("ROCKSALT_DAEMON").map(String::as_str);
+    let wish = context.environment.local_user.environment.get("ROCKSALT_DAEMON").map(String::as_str);
     if context.common.no_daemon || matches!(wish, Some("off" | "no" | "0" | "false")) {
         return Err(Absent::Off);
     }

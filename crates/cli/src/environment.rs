@@ -5,13 +5,13 @@ use std::env;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use rocksalt_connect::transport::Person;
+use rocksalt_connect::transport::LocalUser;
 
 use crate::output::Style;
 
 #[derive(Clone)]
 pub struct Environment {
-    pub person: Person,
+    pub local_user: LocalUser,
     pub agent_socket: Option<PathBuf>,
     /// Where sockets go.
     pub runtime_dir: PathBuf,
@@ -52,8 +52,8 @@ impl Environment {
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
         let agent_socket = path("SSH_AUTH_SOCK");
-        let person = Person { name, home, uid, hostname, environment };
-        Environment { person, agent_socket, runtime_dir, cache_dir, state_dir, config_home }
+        let local_user = LocalUser { name, home, uid, hostname, environment };
+        Environment { local_user, agent_socket, runtime_dir, cache_dir, state_dir, config_home }
     }
 }
 

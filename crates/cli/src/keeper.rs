@@ -18,7 +18,7 @@ use crate::config::Config;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::prompt::Terminal;
-use crate::say::say;
+use crate::stdout::print_line;
 
 /// Links that outlive this command, or only live with it if the configuration says so.
 pub async fn links(environment: &Environment, config: &Config) -> Result<Arc<dyn Links>, Failure> {
@@ -66,11 +66,11 @@ pub async fn serve(environment: &Environment, config: &Config) -> Result<(), Fai
     let settings = keeper::Settings {
         socket: keeper::socket(&directory),
         build: build(),
-        uid: environment.person.uid,
+        uid: environment.local_user.uid,
         linger: config.persist.min(Duration::from_secs(30)),
     };
     // A line on standard output tells the command that started us that it can connect.
-    keeper::serve(pool(environment, config), settings, || say!("ready"))
+    keeper::serve(pool(environment, config), settings, || print_line!("ready"))
         .await
         .map_err(|error| Failure::usage(format!("the keeper can't listen: {error}")))
 }
@@ -83,7 +83,7 @@ fn pool(environment: &Environment, config: &Config) -> Arc<Pool> {
 pub fn pool_with(environment: &Environment, config: &Config, idle: Duration) -> Arc<Pool> {
     raise_file_limit();
     let limits = Limits { connecting: config.connect_at_once, open: config.links_max, idle, ..Limits::default() };
-    Arc::new(Pool::new(agents::load(), &environment.person, limits))
+    Arc::new(Pool::new(agents::load(), &environment.local_user, limits))
 }
 
 fn directory(environment: &Environment) -> Result<std::path::PathBuf, Failure> {
@@ -92,7 +92,7 @@ fn directory(environment: &Environment) -> Result<std::path::PathBuf, Failure> {
         use std::os::unix::fs::DirBuilderExt;
         let _ = std::fs::DirBuilder::new().mode(0o700).create(runtime);
     }
-    Ok(keeper::directory(runtime, environment.person.uid)?)
+    Ok(keeper::directory(runtime, environment.local_user.uid)?)
 }
 
 fn log(directory: &Path) -> std::path::PathBuf {

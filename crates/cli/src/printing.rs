@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rocksalt_core::call::ProblemKind;
-use rocksalt_core::record::{Kept, ReturnRecord};
+use rocksalt_core::record::{ReturnRecord, TargetOutcome};
 use rocksalt_core::{Map, Value};
 
 use crate::commands::Context;
@@ -152,7 +152,7 @@ impl Printer {
     pub fn outcome(&mut self, record: ReturnRecord) {
         let id = record.target.as_str();
         match record.outcome {
-            Kept::Returned(result) => match result.problem {
+            TargetOutcome::Returned(result) => match result.problem {
                 None => {
                     let success = result.success();
                     self.one(id, result.value, success);
@@ -170,9 +170,9 @@ impl Printer {
                     self.failure(id, stage, &problem.text, problem.hint.as_deref());
                 }
             },
-            Kept::Unreached { stage, text, hint } => self.failure(id, &stage, &text, hint.as_deref()),
-            Kept::Skipped(reason) => self.failure(id, "skipped", &reason, None),
-            Kept::Lost(why) => self.failure(id, "lost", &why, None),
+            TargetOutcome::Unreached { stage, text, hint } => self.failure(id, &stage, &text, hint.as_deref()),
+            TargetOutcome::Skipped(reason) => self.failure(id, "skipped", &reason, None),
+            TargetOutcome::Lost(why) => self.failure(id, "lost", &why, None),
         }
         if let (Some(size), true) = (record.cut_from, self.human) {
             eprintln!("{id}: the result had {size} bytes; only its beginning is kept");

@@ -116,7 +116,7 @@ fn from_hosts(options: &Options) -> Result<Roster, Failure> {
 }
 
 async fn from_source(options: &Options, config: &Config, environment: &Environment) -> Result<Roster, Failure> {
-    let mut settings = Settings { home: Some(environment.person.home.clone()), ..Settings::default() };
+    let mut settings = Settings { home: Some(environment.local_user.home.clone()), ..Settings::default() };
     settings.defaults = config.map("roster_defaults")?;
     if let Some(networks) = config.get("scan_networks") {
         settings.scan.networks = texts(networks);

@@ -1,6 +1,6 @@
 //! Plain columns for lists.
 
-use crate::say::say;
+use crate::stdout::print_line;
 
 /// Prints rows under a heading, the last column as it is.
 pub fn print<const N: usize>(heading: [&str; N], rows: impl Iterator<Item = [String; N]>) {
@@ -13,7 +13,7 @@ pub fn print<const N: usize>(heading: [&str; N], rows: impl Iterator<Item = [Str
     }
     let line = |cells: [&str; N]| {
         let cells: Vec<String> = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        say!("{}", cells.join("  ").trim_end());
+        print_line!("{}", cells.join("  ").trim_end());
     };
     line(heading);
     for row in &rows {

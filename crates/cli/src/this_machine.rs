@@ -5,18 +5,18 @@ use std::sync::Arc;
 use rocksalt_connect::agents::Agents;
 use rocksalt_connect::links::Own;
 use rocksalt_connect::pool::{Limits, Pool};
-use rocksalt_controller::job::{How, Job, Outcome, Stopper, Update};
+use rocksalt_controller::execution::{CancelSignal, How, Job, Outcome, Update};
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::{Call, Map, Return, Value, json, yaml};
 use tokio::sync::mpsc;
 
 use crate::commands::{Context, run};
 use crate::failure::Failure;
+use crate::local_controller::LocalController;
 use crate::prompt::Terminal;
-use crate::session::Session;
 
 pub struct ThisMachine {
-    pub session: Session,
+    pub session: LocalController,
     pub entry: Entry,
     /// Instead of its own, if they were given.
     pub grains: Option<Map>,
@@ -41,14 +41,14 @@ impl ThisMachine {
         let grains = context.common.grains.as_deref().map(read_grains).transpose()?;
         let given = grains.as_ref().and_then(|grains| grains.get("id")).map(ToString::to_string);
         let id = id.or_else(|| context.config.text("id")).or(given);
-        entry.options.insert("id", id.unwrap_or_else(|| context.environment.person.hostname.clone()));
+        entry.options.insert("id", id.unwrap_or_else(|| context.environment.local_user.hostname.clone()));
         let links = Own {
-            pool: Arc::new(Pool::new(Agents::default(), &context.environment.person, Limits::default())),
+            pool: Arc::new(Pool::new(Agents::default(), &context.environment.local_user, Limits::default())),
             prompt: Arc::new(Terminal::default()),
             agent_socket: None,
         };
         let roster = Roster { entries: vec![entry.clone()], nodegroups: Vec::new() };
-        let session = Session::with(context, roster, Arc::new(links))?;
+        let session = LocalController::with(context, roster, Arc::new(links))?;
         Ok(ThisMachine { session, entry, grains })
     }
 
@@ -63,7 +63,7 @@ impl ThisMachine {
         let (updates, mut news) = mpsc::unbounded_channel();
         let job = self.job(call, How::default());
         let controller = Arc::clone(&self.session.controller);
-        let running = tokio::spawn(async move { controller.run(job, None, updates, Stopper::default()).await });
+        let running = tokio::spawn(async move { controller.run(job, None, updates, CancelSignal::default()).await });
         let mut outcome = None;
         while let Some(update) = news.recv().await {
             match update {

@@ -1,6 +1,6 @@
 //! The controller's own functions, and the daemon itself.
 
-use rocksalt_core::request::Local;
+use rocksalt_core::request::ControllerCall;
 use rocksalt_core::{JobId, Map, Value};
 
 use crate::client::Ask;
@@ -9,7 +9,7 @@ use crate::{Client, Error};
 
 /// What a function of the controller did.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ran {
+pub struct ControllerResult {
     pub job: Option<JobId>,
     /// Its events begin so: `salt/run/<jid>`.
     pub tag: String,
@@ -20,23 +20,23 @@ pub struct Ran {
 
 impl Client {
     /// A function about targets and jobs (Salt's runners).
-    pub async fn runner(&self, local: &Local) -> Result<Ran, Error> {
+    pub async fn runner(&self, local: &ControllerCall) -> Result<ControllerResult, Error> {
         self.local("/runner", local).await
     }
 
     /// A function about the controller itself (Salt's wheel functions).
-    pub async fn wheel(&self, local: &Local) -> Result<Ran, Error> {
+    pub async fn wheel(&self, local: &ControllerCall) -> Result<ControllerResult, Error> {
         self.local("/wheel", local).await
     }
 
-    async fn local(&self, path: &str, local: &Local) -> Result<Ran, Error> {
+    async fn local(&self, path: &str, local: &ControllerCall) -> Result<ControllerResult, Error> {
         let mut body = Map::new();
         body.insert("function", local.function.as_str());
         body.insert("args", Value::List(local.args.clone()));
         body.insert("kwargs", local.kwargs.clone());
         body.insert("background", local.background);
         let said = self.value(Ask::post(path, &body.into())).await?;
-        Ok(Ran {
+        Ok(ControllerResult {
             job: text(&said, "jid").parse().ok(),
             tag: text(&said, "tag"),
             result: if local.background { None } else { said.walk("result", ":").cloned() },

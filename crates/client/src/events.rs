@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use rocksalt_core::record::{EventId, Logged};
+use rocksalt_core::record::{EventId, LoggedEvent};
 use rocksalt_core::{Event, Map, Value};
 
 use crate::client::Ask;
@@ -32,7 +32,7 @@ pub struct Events {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Heard {
     /// Its id is 0 if it is not kept: the progress of runs.
-    Event(Logged),
+    Event(LoggedEvent),
     /// The events before this one are too old, and forgotten.
     Gap { first: EventId },
 }
@@ -40,7 +40,7 @@ pub enum Heard {
 /// A part of the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventPage {
-    pub events: Vec<Logged>,
+    pub events: Vec<LoggedEvent>,
     /// Go on after this one.
     pub next: EventId,
     /// The newest event of the log: all has been seen once `next` is not below it.

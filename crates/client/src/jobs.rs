@@ -1,7 +1,7 @@
 //! Jobs: started, watched, found, stopped.
 
 use rocksalt_core::record::{JobRecord, ReturnRecord};
-use rocksalt_core::request::{JobFilter, Run};
+use rocksalt_core::request::{JobFilter, RunRequest};
 use rocksalt_core::{JobId, Map, Value, json};
 
 use crate::client::{Ask, CBOR};
@@ -22,16 +22,16 @@ const PAGE: usize = 1000;
 impl Client {
     /// Starts a job; its record is stored once this answers. `None`: it means no target.
     ///
-    /// With an id of the asker's own ([`Run::job`]) it can be asked again after a broken connection: the same job is
+    /// With an id of the asker's own ([`RunRequest::job`]) it can be asked again after a broken connection: the same job is
     /// never started twice.
-    pub async fn start(&self, run: &Run) -> Result<Option<JobRecord>, Error> {
+    pub async fn start(&self, run: &RunRequest) -> Result<Option<JobRecord>, Error> {
         let bytes = minicbor::to_vec(run).unwrap_or_default();
         let ask = Ask { body: Some((CBOR, bytes)), ..Ask::new(hyper::Method::POST, "/jobs") };
         unless_nobody(self.record(ask).await)
     }
 
     /// Starts a job and watches it to its end.
-    pub async fn run(&self, run: &Run) -> Result<Option<Watch>, Error> {
+    pub async fn run(&self, run: &RunRequest) -> Result<Option<Watch>, Error> {
         let job = self.start(run).await?;
         Ok(job.map(|job| self.watch(job.id)))
     }

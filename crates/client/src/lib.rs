@@ -2,8 +2,8 @@
 //!
 //! ```no_run
 //! use rocksalt_client::{Client, Tls};
-//! use rocksalt_core::news::JobNews;
-//! use rocksalt_core::request::Run;
+//! use rocksalt_core::job_update::JobUpdate;
+//! use rocksalt_core::request::RunRequest;
 //! use rocksalt_core::Secret;
 //!
 //! # async fn example() -> Result<(), rocksalt_client::Error> {
@@ -11,10 +11,10 @@
 //! let client = Client::http("https://salt.example:8000", Tls::Ca("ca.pem".into()))?;
 //! client.login("alice", &Secret::new("her password".into()), None).await?;
 //!
-//! let ping = Run { function: "test.ping".into(), target: "web*".into(), ..Run::default() };
+//! let ping = RunRequest { function: "test.ping".into(), target: "web*".into(), ..RunRequest::default() };
 //! let Some(mut watch) = client.run(&ping).await? else { return Ok(()) };
 //! while let Some(news) = watch.next().await? {
-//!     if let JobNews::Done(record) = news {
+//!     if let JobUpdate::Done(record) = news {
 //!         println!("{}: {}", record.target, record.outcome.success());
 //!     }
 //! }
@@ -40,7 +40,7 @@ mod sse;
 mod tls;
 
 pub use client::Client;
-pub use control::Ran;
+pub use control::ControllerResult;
 pub use error::{Error, Kind};
 pub use events::{EventPage, Events, Heard};
 pub use jobs::Rerun;

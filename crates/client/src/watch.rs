@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rocksalt_core::JobId;
-use rocksalt_core::news::JobNews;
+use rocksalt_core::job_update::JobUpdate;
 
 use crate::client::Ask;
 use crate::events::Connected;
@@ -31,8 +31,8 @@ impl Watch {
         self.job
     }
 
-    /// `None` after [`JobNews::Ended`].
-    pub async fn next(&mut self) -> Result<Option<JobNews>, Error> {
+    /// `None` after [`JobUpdate::Ended`].
+    pub async fn next(&mut self) -> Result<Option<JobUpdate>, Error> {
         if self.ended {
             return Ok(None);
         }
@@ -43,10 +43,10 @@ impl Watch {
                 continue;
             }
             let bytes = STANDARD.decode(&message.data).map_err(|error| self.client.nonsense(&error.to_string()))?;
-            let news: JobNews = minicbor::decode(&bytes).map_err(|error| self.client.nonsense(&error.to_string()))?;
+            let news: JobUpdate = minicbor::decode(&bytes).map_err(|error| self.client.nonsense(&error.to_string()))?;
             match &news {
-                JobNews::Done(record) if !self.returned.insert(record.target.clone()) => continue,
-                JobNews::Ended(_) => self.ended = true,
+                JobUpdate::Done(record) if !self.returned.insert(record.target.clone()) => continue,
+                JobUpdate::Ended(_) => self.ended = true,
                 _ => {}
             }
             return Ok(Some(news));

@@ -7,7 +7,7 @@ use russh::keys::HashAlg;
 
 use crate::known_hosts::{KnownHosts, Marker, named};
 use crate::ssh_config::{self, Config, Local, Query};
-use crate::transport::Person;
+use crate::transport::LocalUser;
 
 /// Reads what ssh reads, as it stands when this is made.
 pub struct HostKeys {
@@ -16,15 +16,15 @@ pub struct HostKeys {
 }
 
 impl HostKeys {
-    pub fn new(person: &Person) -> HostKeys {
+    pub fn new(local_user: &LocalUser) -> HostKeys {
         let local = Local {
-            user: person.name.clone(),
-            home: person.home.clone(),
-            hostname: person.hostname.clone(),
-            uid: person.uid,
-            environment: person.environment.clone(),
+            user: local_user.name.clone(),
+            home: local_user.home.clone(),
+            hostname: local_user.hostname.clone(),
+            uid: local_user.uid,
+            environment: local_user.environment.clone(),
         };
-        HostKeys { local, config: ssh_config::load(&person.home).ok() }
+        HostKeys { local, config: ssh_config::load(&local_user.home).ok() }
     }
 
     /// The SHA-256 of each target's key as pairs of hexadecimal digits with colons between; `None` where none is recorded.

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use crate::agents::Agents;
 use crate::bootstrap;
 use crate::link::Link;
-use crate::transport::{self, Caller, NAMES, Person, Prompt, Session, Transport};
+use crate::transport::{self, Caller, LocalUser, NAMES, Prompt, Session, Transport};
 
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -83,8 +83,8 @@ impl Way {
 }
 
 impl Pool {
-    pub fn new(agents: Agents, person: &Person, limits: Limits) -> Pool {
-        let transports = NAMES.into_iter().filter_map(|name| Some((name, transport::open(name, person).ok()?)));
+    pub fn new(agents: Agents, local_user: &LocalUser, limits: Limits) -> Pool {
+        let transports = NAMES.into_iter().filter_map(|name| Some((name, transport::open(name, local_user).ok()?)));
         Pool {
             agents,
             transports: transports.collect(),

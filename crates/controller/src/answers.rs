@@ -19,13 +19,13 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 
 use crate::Controller;
-use crate::job::{How, Outcome, Stopper, Update, Work};
-use crate::pillar::Wanted;
+use crate::execution::{CancelSignal, How, Outcome, Update, Work};
+use crate::pillar::PillarRequest;
 use crate::select::Target;
 use crate::tree::{self, failed};
 
 /// Answers the questions of one target's call.
-pub struct Serving {
+pub struct TargetAnswers {
     pub controller: Arc<Controller>,
     /// The target that asks: whom the link belongs to.
     pub source: String,
@@ -39,7 +39,7 @@ pub struct Serving {
 const EVENT: usize = 1024 * 1024;
 
 #[async_trait]
-impl Answers for Serving {
+impl Answers for TargetAnswers {
     async fn answer(&self, ask: Ask) -> Result<Value, Problem> {
         match ask {
             Ask::ListFiles { saltenv, prefix } => {
@@ -60,7 +60,7 @@ impl Answers for Serving {
             Ask::Tree => tree::entries(&*self.controller.files).await,
             Ask::Files { saltenv, paths } => tree::contents(&*self.controller.files, &saltenv, &paths).await,
             Ask::Pillar { grains, saltenv, pillarenv, given } => {
-                let wanted = Wanted { grains, saltenv, pillarenv, given };
+                let wanted = PillarRequest { grains, saltenv, pillarenv, given };
                 let pillar = self.controller.pillar(&self.source, wanted).await?;
                 for text in pillar.details {
                     let _ = self.updates.send(Update::Note { id: self.source.clone(), text });
@@ -105,7 +105,7 @@ impl Answers for Serving {
     }
 }
 
-impl Serving {
+impl TargetAnswers {
     async fn publish(&self, target: String, kind: &str, call: Call, seconds: u32) -> Result<Value, Problem> {
         if !self.controller.peer.allow(&self.source, &call.function) {
             return Err(Problem::new(
@@ -125,8 +125,8 @@ impl Serving {
             // What is published may not publish again: no way round in circles.
             let (updates, _) = mpsc::unbounded_channel();
             running.spawn(async move {
-                let (answers, stopper) = (Arc::new(NoAnswers), Stopper::default());
-                let work = Work { call, how: &how, answers, updates: &updates, stopper: &stopper };
+                let (answers, cancel_signal) = (Arc::new(NoAnswers), CancelSignal::default());
+                let work = Work { call, how: &how, answers, updates: &updates, cancel_signal: &cancel_signal };
                 let outcome = controller.call(&entry, work).await;
                 (entry.id, outcome)
             });
@@ -164,9 +164,9 @@ impl Serving {
                 .hint("name it among the targets: outputs are only known while a run lasts"));
         };
         let call = Call::new(STEP_OUTPUTS).arg(self.job.to_string()).arg(step);
-        let (answers, stopper, how) = (Arc::new(NoAnswers), Stopper::default(), How::default());
+        let (answers, cancel_signal, how) = (Arc::new(NoAnswers), CancelSignal::default(), How::default());
         let (updates, _) = mpsc::unbounded_channel();
-        let work = Work { call, how: &how, answers, updates: &updates, stopper: &stopper };
+        let work = Work { call, how: &how, answers, updates: &updates, cancel_signal: &cancel_signal };
         match self.controller.call(entry, work).await {
             Outcome::Returned(result) => match result.problem {
                 None => Ok(result.value),

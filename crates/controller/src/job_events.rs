@@ -1,14 +1,14 @@
 //! The events of a job, with Salt's tags and payloads.
 
 use rocksalt_core::call::RUNS;
-use rocksalt_core::record::{JobRecord, Kept, ReturnRecord};
+use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
 use rocksalt_core::{Event, JobId, Map, Value, json};
 
-use crate::own_events;
+use crate::controller_events;
 
 /// A job was taken: the bare tag of old, and the one of today.
 pub fn new(job: &JobRecord) -> Vec<Event> {
-    if let Some(event) = own_events::new(job) {
+    if let Some(event) = controller_events::new(job) {
         return vec![event];
     }
     let minions = texts(&job.targets);
@@ -27,7 +27,7 @@ pub fn new(job: &JobRecord) -> Vec<Event> {
 
 /// A target's share is known.
 pub fn returned(job: &JobRecord, record: &ReturnRecord) -> Event {
-    if let Some(event) = own_events::returned(job, record) {
+    if let Some(event) = controller_events::returned(job, record) {
         return event;
     }
     let mut data = Map::new();
@@ -148,19 +148,19 @@ pub fn arguments(job: &JobRecord) -> Value {
 }
 
 /// The result as users see it; of a target that was not reached, why.
-pub fn shown(outcome: &Kept) -> Value {
+pub fn shown(outcome: &TargetOutcome) -> Value {
     match outcome {
-        Kept::Returned(result) => result.value.clone(),
-        Kept::Unreached { text, hint: Some(hint), .. } => format!("{text}\nhint: {hint}").into(),
-        Kept::Unreached { text, .. } => text.as_str().into(),
-        Kept::Skipped(why) => why.as_str().into(),
-        Kept::Lost(why) => format!("nobody knows how this ended: {why}").into(),
+        TargetOutcome::Returned(result) => result.value.clone(),
+        TargetOutcome::Unreached { text, hint: Some(hint), .. } => format!("{text}\nhint: {hint}").into(),
+        TargetOutcome::Unreached { text, .. } => text.as_str().into(),
+        TargetOutcome::Skipped(why) => why.as_str().into(),
+        TargetOutcome::Lost(why) => format!("nobody knows how this ended: {why}").into(),
     }
 }
 
-pub fn retcode(outcome: &Kept) -> i64 {
+pub fn retcode(outcome: &TargetOutcome) -> i64 {
     match outcome {
-        Kept::Returned(result) => result.retcode.into(),
+        TargetOutcome::Returned(result) => result.retcode.into(),
         // Salt's own for a target that gave no result.
         _ => 254,
     }

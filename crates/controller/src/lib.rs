@@ -5,24 +5,24 @@
 
 pub mod select;
 
-pub mod job;
-pub mod runs;
-mod slots;
+pub mod execution;
+pub mod job_watch;
+pub mod jobs;
 pub mod spool;
-pub mod watching;
+mod state_queue;
 
+pub mod controller_events;
 pub mod job_events;
-mod jobs_beside;
 pub mod ledger;
-pub mod own_events;
 mod reboot;
+mod secondary_agent;
 
 pub mod answers;
 pub mod peer;
 pub mod pillar;
 pub mod tree;
 
-pub mod facts;
+pub mod grains_cache;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub struct Controller {
     /// What every target is told of the configuration; a target's own options count more.
     pub options: Map,
     pub pillar: pillar::Pillar,
-    pub facts: facts::Facts,
+    pub grains_cache: grains_cache::GrainsCache,
     pub peer: peer::Rules,
     /// Where targets may put files with `cp.push`; `None` if they may not.
     pub receive: Option<Receive>,

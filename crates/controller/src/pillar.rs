@@ -46,7 +46,7 @@ pub struct Compiled {
 
 /// What a target asks for.
 #[derive(Clone, Default)]
-pub struct Wanted {
+pub struct PillarRequest {
     pub grains: Map,
     pub saltenv: String,
     pub pillarenv: String,
@@ -56,7 +56,7 @@ pub struct Wanted {
 
 impl Controller {
     /// A target's pillar; `_errors` lists what did not render.
-    pub async fn pillar(&self, id: &str, mut wanted: Wanted) -> Result<Compiled, Problem> {
+    pub async fn pillar(&self, id: &str, mut wanted: PillarRequest) -> Result<Compiled, Problem> {
         let mut options = self.pillar.compiler.options.clone();
         options.insert("id", id);
         let mut under = Map::new();
@@ -80,7 +80,7 @@ impl Controller {
 }
 
 impl Compiler {
-    async fn compile(&self, options: Map, wanted: Wanted, answers: PillarAnswers) -> Result<Compiled, Problem> {
+    async fn compile(&self, options: Map, wanted: PillarRequest, answers: PillarAnswers) -> Result<Compiled, Problem> {
         let mut call = Call::new(COMPILE_PILLAR)
             .kwarg("saltenv", wanted.saltenv)
             .kwarg("pillarenv", wanted.pillarenv)
@@ -126,7 +126,7 @@ impl Compile for Compiler {
         let list = directories.iter().map(|directory| directory.to_string_lossy().into_owned().into());
         let roots = Map::from_iter([(environment.into(), Value::List(list.collect()))]);
         let files = files::open("roots", &roots).map_err(|error| vec![error.to_string()])?;
-        let wanted = Wanted {
+        let wanted = PillarRequest {
             grains: target.grains.clone(),
             saltenv: target.saltenv.to_owned(),
             pillarenv: environment.to_owned(),
@@ -151,7 +151,7 @@ struct PillarAnswers {
     files: Arc<dyn Files>,
     external: Option<Arc<External>>,
     id: String,
-    wanted: Wanted,
+    wanted: PillarRequest,
 }
 
 #[async_trait]

@@ -9,7 +9,7 @@ use rocksalt_core::{Call, Map, Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::Controller;
-use crate::job::{How, Outcome, Update, Work};
+use crate::execution::{How, Outcome, Update, Work};
 
 /// How often it is looked whether the target is there again.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -23,19 +23,19 @@ const MOST: f64 = 86_400.0;
 impl Controller {
     /// A call on a target, through all restarts that it announces.
     pub(crate) async fn through_reboots(&self, entry: &Entry, work: Work<'_>) -> Outcome {
-        let (call, how, answers, updates, stopper) =
-            (work.call.clone(), work.how, work.answers.clone(), work.updates, work.stopper);
+        let (call, how, answers, updates, cancel_signal) =
+            (work.call.clone(), work.how, work.answers.clone(), work.updates, work.cancel_signal);
         let mut outcome = self.call(entry, work).await;
         while let Some(announced) = announced(&outcome) {
             let again = |kwargs: Map| {
                 let keep = call.keep && !kwargs.get("probe").is_some_and(Value::truth);
                 let call = Call { function: RESUME.into(), args: Vec::new(), kwargs, keep, ..call.clone() };
-                Work { call, how, answers: answers.clone(), updates, stopper }
+                Work { call, how, answers: answers.clone(), updates, cancel_signal }
             };
             let waiting = self.wait_for_reboot(entry, &announced, &again);
             let ready = tokio::select! {
                 ready = waiting => ready,
-                () = stopper.stopped() => Err(Outcome::Skipped("the job was stopped while this target rebooted")),
+                () = cancel_signal.stopped() => Err(Outcome::Skipped("the job was stopped while this target rebooted")),
             };
             outcome = match ready {
                 Ok(()) => self.call(entry, again(kwargs(&announced, false))).await,

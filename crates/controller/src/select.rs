@@ -49,7 +49,8 @@ impl Controller {
 
     /// The grains of every target of the roster; `None` where they can't be had.
     async fn all_grains(&self, unknown: &mut Vec<(Entry, Failure)>) -> Vec<Option<Map>> {
-        let mut all: Vec<Option<Map>> = self.roster.entries.iter().map(|entry| self.facts.grains(&entry.id)).collect();
+        let mut all: Vec<Option<Map>> =
+            self.roster.entries.iter().map(|entry| self.grains_cache.grains(&entry.id)).collect();
         let mut asking = JoinSet::new();
         for (index, entry) in self.roster.entries.iter().enumerate().filter(|(index, _)| all[*index].is_none()) {
             let (links, entry) = (Arc::clone(&self.links), entry.clone());
@@ -70,7 +71,7 @@ impl Controller {
                 Ok(result) => {
                     if let Value::Map(grains) = result.value {
                         // A cache that can't be written costs time, nothing else.
-                        let _ = self.facts.remember(&entry.id, &grains);
+                        let _ = self.grains_cache.remember(&entry.id, &grains);
                         all[index] = Some(grains);
                     }
                 }

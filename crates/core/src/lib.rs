@@ -12,7 +12,7 @@ pub mod yaml;
 pub mod call;
 pub mod event;
 pub mod job_id;
-pub mod news;
+pub mod job_update;
 pub mod record;
 pub mod request;
 

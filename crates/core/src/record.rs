@@ -1,4 +1,4 @@
-//! What is kept of a job: [`JobRecord`] before anything is sent, a [`ReturnRecord`] for each target, and [`Logged`] events.
+//! What is kept of a job: [`JobRecord`] before anything is sent, a [`ReturnRecord`] for each target, and [`LoggedEvent`] events.
 
 use minicbor::{Decode, Encode};
 
@@ -89,7 +89,7 @@ pub struct ReturnRecord {
     #[n(0)]
     pub target: String,
     #[n(1)]
-    pub outcome: Kept,
+    pub outcome: TargetOutcome,
     /// Microseconds since 1970.
     #[n(2)]
     pub ended: u64,
@@ -103,7 +103,7 @@ pub struct ReturnRecord {
 
 /// How it ended on one target.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-pub enum Kept {
+pub enum TargetOutcome {
     #[n(0)]
     Returned(#[n(0)] Return),
     /// It was not reached, or the link broke: the stage, the text, the way out.
@@ -124,9 +124,9 @@ pub enum Kept {
     Lost(#[n(0)] String),
 }
 
-impl Kept {
+impl TargetOutcome {
     pub fn success(&self) -> bool {
-        matches!(self, Kept::Returned(result) if result.success())
+        matches!(self, TargetOutcome::Returned(result) if result.success())
     }
 }
 
@@ -135,7 +135,7 @@ pub type EventId = u64;
 
 /// An event in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-pub struct Logged {
+pub struct LoggedEvent {
     #[n(0)]
     pub id: EventId,
     /// Microseconds since 1970.

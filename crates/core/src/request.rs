@@ -15,11 +15,11 @@ use crate::value::{Map, Value};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// A function on targets.
-    Run(Box<Run>),
+    Run(Box<RunRequest>),
     /// A function of the controller about its targets and jobs (Salt's runners).
-    Runner(Local),
+    Runner(ControllerCall),
     /// A function of the controller about itself (Salt's wheel functions).
-    Wheel(Local),
+    Wheel(ControllerCall),
     /// A job with its returns.
     ShowJob(JobId),
     /// What a job does, as it does it.
@@ -46,7 +46,7 @@ pub enum Request {
 
 /// A function on targets.
 #[derive(Clone, Debug, Default, PartialEq, Encode, Decode)]
-pub struct Run {
+pub struct RunRequest {
     #[n(0)]
     pub function: String,
     #[n(1)]
@@ -92,7 +92,7 @@ pub struct Run {
 
 /// A function of the controller itself.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Local {
+pub struct ControllerCall {
     pub function: String,
     pub args: Vec<Value>,
     pub kwargs: Map,
@@ -128,11 +128,11 @@ pub enum Needs<'a> {
     /// Whoever has proved who they are.
     Login,
     /// A function on targets: by the rules of `external_auth`.
-    Function(&'a Run),
+    Function(&'a RunRequest),
     /// `@runner` and the like.
-    Runner(&'a Local),
+    Runner(&'a ControllerCall),
     /// `@wheel` and the like.
-    Wheel(&'a Local),
+    Wheel(&'a ControllerCall),
     /// The one who started the job, or somebody with `@runner` for this function.
     Job { job: JobId, or_runner: &'static str },
     /// Somebody with `@runner` for this function.
@@ -163,10 +163,14 @@ impl Request {
 
     /// One of each, for tests that must not forget any.
     pub fn examples() -> Vec<Request> {
-        let local = |function: &str| Local { function: function.into(), ..Local::default() };
+        let local = |function: &str| ControllerCall { function: function.into(), ..ControllerCall::default() };
         let job = JobId::at(0);
         let all = vec![
-            Request::Run(Box::new(Run { function: "test.ping".into(), target: "*".into(), ..Run::default() })),
+            Request::Run(Box::new(RunRequest {
+                function: "test.ping".into(),
+                target: "*".into(),
+                ..RunRequest::default()
+            })),
             Request::Runner(local("jobs.list_jobs")),
             Request::Wheel(local("key.list_all")),
             Request::ShowJob(job),

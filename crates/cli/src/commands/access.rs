@@ -4,15 +4,15 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use rocksalt_core::json;
-use rocksalt_core::request::Run;
+use rocksalt_core::request::RunRequest;
 use rocksalt_daemon::access::Access;
 
 use super::Context;
 use crate::arguments;
 use crate::config::FILE;
 use crate::failure::{Failure, Kind};
-use crate::say::say;
-use crate::session::Session;
+use crate::local_controller::LocalController;
+use crate::stdout::print_line;
 
 /// Who may do what over the network, by `external_auth` of the configuration (docs/access.md).
 #[derive(Args)]
@@ -61,29 +61,29 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     let (args, kwargs) = arguments::parse(&asked.arguments).map_err(|error| Failure::caused(&error))?;
     let (config, as_json) = (context.config.values().clone(), context.common.json);
     let place = context.config.directory.clone().unwrap_or_default().join(FILE);
-    let controller = Session::open(context).await?.controller;
+    let controller = LocalController::open(context).await?.controller;
     let access = Access::read(&config, &controller.nodegroups);
     let access = access.map_err(|why| Failure::usage(format!("{}: {why}", place.display())))?;
-    let run = Run {
+    let run = RunRequest {
         function: asked.function,
         args,
         kwargs,
         target: asked.target,
         target_kind: asked.target_kind,
-        ..Run::default()
+        ..RunRequest::default()
     };
     let told = access.explain(&asked.user, asked.eauth.as_deref(), &asked.groups, &run, &controller).await;
     let told = told.map_err(|refusal| Failure::usage(refusal.text))?;
     if as_json {
-        say!("{}", json::compact(&told.to_value()));
+        print_line!("{}", json::compact(&told.to_value()));
     } else {
         for line in &told.lines {
-            say!("{line}");
+            print_line!("{line}");
         }
         let verdict = if told.allowed { "allowed" } else { "refused" };
         match &told.only {
-            Some(only) => say!("{verdict}, on {}", only.join(", ")),
-            None => say!("{verdict}"),
+            Some(only) => print_line!("{verdict}, on {}", only.join(", ")),
+            None => print_line!("{verdict}"),
         }
     }
     if told.allowed { Ok(ExitCode::SUCCESS) } else { Err(Failure::silent(Kind::Function)) }

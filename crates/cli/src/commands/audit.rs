@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use rocksalt_core::request::Local;
+use rocksalt_core::request::ControllerCall;
 use rocksalt_core::{Map, Value, json};
 use rocksalt_daemon::audit::{self, Head};
 
 use super::Context;
 use crate::failure::{Failure, Kind};
 use crate::output::clean;
-use crate::say::say;
+use crate::stdout::print_line;
 use crate::{daemon, table};
 
 /// The log of what was asked of the daemon and by whom (docs/access.md).
@@ -96,23 +96,23 @@ async fn verify(context: &Context, given: Vec<PathBuf>, head: Option<String>) ->
             map.insert("entry", fault.entry.map_or(Value::Null, Value::from));
             map.insert("why", fault.why.as_str());
         }
-        say!("{}", json::compact(&Value::Map(map)));
+        print_line!("{}", json::compact(&Value::Map(map)));
     } else {
         if report.entries > 0 {
-            say!("entries {} to {} are in order", report.first, report.last);
+            print_line!("entries {} to {} are in order", report.first, report.last);
         }
         if report.first > 1 {
-            say!("the entries before {} are not in these files", report.first);
+            print_line!("the entries before {} are not in these files", report.first);
         }
         if report.unfinished {
-            say!("the last line is not finished: the daemon is writing it, or died while it did");
+            print_line!("the last line is not finished: the daemon is writing it, or died while it did");
         }
         if !asked {
-            say!("the store was not asked how far it has seen the log: no daemon runs here");
+            print_line!("the store was not asked how far it has seen the log: no daemon runs here");
         }
         if let Some(fault) = &report.fault {
             let entry = fault.entry.map(|entry| format!(", entry {entry}")).unwrap_or_default();
-            say!("BROKEN: {}, line {}{entry}: {}", fault.file.display(), fault.line, clean(&fault.why));
+            print_line!("BROKEN: {}, line {}{entry}: {}", fault.file.display(), fault.line, clean(&fault.why));
         }
     }
     match report.fault {
@@ -124,7 +124,8 @@ async fn verify(context: &Context, given: Vec<PathBuf>, head: Option<String>) ->
 /// How far the store has seen the log, as a daemon that runs says.
 async fn seen(context: &Context) -> Option<Head> {
     let client = daemon::connect(context).await.ok()?;
-    let ran = client.wheel(&Local { function: "audit.head".into(), ..Local::default() }).await.ok()?;
+    let ran =
+        client.wheel(&ControllerCall { function: "audit.head".into(), ..ControllerCall::default() }).await.ok()?;
     let result = ran.result?;
     let number = result.walk("number", ":").and_then(Value::as_i64)?;
     let hash = result.walk("hash", ":").and_then(Value::as_str)?;
@@ -173,7 +174,7 @@ fn show(
         }
     }
     if context.common.json {
-        entries.iter().for_each(|entry| say!("{}", json::compact(entry)));
+        entries.iter().for_each(|entry| print_line!("{}", json::compact(entry)));
         return Ok(ExitCode::SUCCESS);
     }
     let rows = entries.iter().map(|entry| {

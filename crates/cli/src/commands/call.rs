@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use rocksalt_controller::job::How;
+use rocksalt_controller::execution::How;
 use rocksalt_core::Call;
 
 use super::Context;

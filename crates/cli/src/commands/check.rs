@@ -8,7 +8,7 @@ use rocksalt_core::{Call, Value, json};
 use super::Context;
 use super::state::{self, Compiling};
 use crate::failure::{Failure, Kind};
-use crate::say::say;
+use crate::stdout::print_line;
 use crate::this_machine::ThisMachine;
 
 /// Compiles state files and looks at every argument; nothing is applied anywhere.
@@ -35,14 +35,14 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     let texts = |key: &str| found.walk(key, ":").and_then(Value::as_list).unwrap_or_default().to_vec();
     let (errors, warnings) = (texts("errors"), texts("warnings"));
     if context.common.json {
-        say!("{}", json::compact(&found));
+        print_line!("{}", json::compact(&found));
     } else {
         for (kind, list) in [("warning", &warnings), ("error", &errors)] {
-            list.iter().for_each(|text| say!("{kind}: {}\n", crate::output::clean(&text.to_string())));
+            list.iter().for_each(|text| print_line!("{kind}: {}\n", crate::output::clean(&text.to_string())));
         }
         let number = |key: &str| found.walk(key, ":").and_then(Value::as_i64).unwrap_or_default();
         let count = |number: i64, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
-        say!(
+        print_line!(
             "{}, {}: {}, {}",
             count(number("files"), "state file"),
             count(number("states"), "step"),

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use clap::Args;
 use rocksalt_connect::link::{Answers, Upload};
 use rocksalt_controller::answers::store;
-use rocksalt_controller::job::{How, Job};
+use rocksalt_controller::execution::{How, Job};
 use rocksalt_controller::select::Target;
 use rocksalt_controller::tree::send_all;
 use rocksalt_core::Value;
@@ -20,8 +20,8 @@ use tokio::sync::mpsc;
 
 use super::Context;
 use crate::failure::Failure;
+use crate::local_controller::{Extras, LocalController};
 use crate::printing::Printing;
-use crate::session::{Extras, Session};
 
 /// Copies files to targets (FILE… TARGET:PATH) or back from them (TARGET:PATH… DIRECTORY).
 ///
@@ -62,7 +62,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             }
             let sources =
                 first.iter().map(|path| Source::read(path, options.mode.as_deref())).collect::<Result<Vec<_>, _>>()?;
-            let session = Session::open(context).await?;
+            let session = LocalController::open(context).await?;
             let target = Target { kind, text: target.to_owned(), delimiter: ":".into() };
             let selection = session.select(&target).await?;
             let files = Value::List(sources.iter().enumerate().map(|(index, source)| source.describe(index)).collect());
@@ -78,7 +78,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             if directory.exists() && !directory.is_dir() {
                 return Err(Failure::usage(format!("{} is not a directory", directory.display())));
             }
-            let session = Session::open(context).await?;
+            let session = LocalController::open(context).await?;
             let mut targets = Vec::new();
             for (target, _) in &sources {
                 targets.push((*target).to_owned());

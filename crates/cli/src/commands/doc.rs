@@ -8,7 +8,7 @@ use rocksalt_modules::{catalog, docs};
 
 use super::Common;
 use crate::failure::Failure;
-use crate::say::say;
+use crate::stdout::print_line;
 
 /// Shows what functions and states do and take; without a name, which there are.
 #[derive(Args)]
@@ -38,15 +38,15 @@ pub fn run(options: &Options, common: &Common) -> Result<ExitCode, Failure> {
             let name = if found.get_value(&name).is_some() { format!("{name} (state)").into() } else { name };
             found.insert(name, text);
         }
-        say!("{}", json::pretty(&Value::Map(found)));
+        print_line!("{}", json::pretty(&Value::Map(found)));
     } else {
         for (kind, found) in [("", &functions), (" (state)", &states)] {
             for (name, text) in found.iter() {
-                say!("{name}{kind}\n");
+                print_line!("{name}{kind}\n");
                 for line in text.to_string().trim_end().lines() {
-                    say!("{}", format!("    {line}").trim_end());
+                    print_line!("{}", format!("    {line}").trim_end());
                 }
-                say!("");
+                print_line!("");
             }
         }
     }
@@ -57,7 +57,7 @@ pub fn run(options: &Options, common: &Common) -> Result<ExitCode, Failure> {
 fn list(as_json: bool) {
     if as_json {
         let names = catalog::all().map(|entry| entry.name.into()).collect();
-        say!("{}", json::pretty(&Value::List(names)));
+        print_line!("{}", json::pretty(&Value::List(names)));
         return;
     }
     let width = crate::environment::width().min(100);
@@ -66,15 +66,15 @@ fn list(as_json: bool) {
         nouns.dedup();
         nouns
     };
-    say!("Functions:\n");
+    print_line!("Functions:\n");
     for noun in catalog::nouns() {
         fold(noun, catalog::all().filter_map(|entry| entry.name.strip_prefix(noun)?.strip_prefix('.')), width);
     }
-    say!("\nStates:\n");
+    print_line!("\nStates:\n");
     for noun in state_nouns {
         fold(noun, catalog::states().filter_map(|entry| entry.name.strip_prefix(noun)?.strip_prefix('.')), width);
     }
-    say!("\n`rocksalt doc NOUN` or `rocksalt doc NOUN.VERB` tells more.");
+    print_line!("\n`rocksalt doc NOUN` or `rocksalt doc NOUN.VERB` tells more.");
 }
 
 /// A noun and its verbs, as wide as the terminal.
@@ -82,10 +82,10 @@ fn fold<'a>(noun: &str, verbs: impl Iterator<Item = &'a str>, width: usize) {
     let mut line = format!("{noun:12}");
     for verb in verbs {
         if line.chars().count() + verb.len() + 1 > width {
-            say!("{line}");
+            print_line!("{line}");
             line = " ".repeat(12);
         }
         line += &format!(" {verb}");
     }
-    say!("{line}");
+    print_line!("{line}");
 }

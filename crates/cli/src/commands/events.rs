@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use rocksalt_client::{Client, Events, Heard};
-use rocksalt_core::record::{EventId, Logged};
+use rocksalt_core::record::{EventId, LoggedEvent};
 use rocksalt_core::{Event, Map, Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::Context;
 use crate::failure::Failure;
-use crate::say::say;
+use crate::stdout::print_line;
 use crate::{arguments, daemon, output, times};
 
 /// Shows the daemon's events: those that are kept, or with --follow those to come.
@@ -156,31 +156,31 @@ struct Shown {
 }
 
 impl Shown {
-    fn event(&mut self, logged: &Logged) {
+    fn event(&mut self, logged: &LoggedEvent) {
         // Those that are not kept have no number.
         if logged.id > 0 {
             self.last = self.last.max(Some(logged.id));
         }
         if self.as_json {
-            say!("{}", json::compact(&described(logged)));
+            print_line!("{}", json::compact(&described(logged)));
             return;
         }
         let line = line(logged);
         match self.width {
-            Some(width) => say!("{}", line.chars().take(width).collect::<String>()),
-            None => say!("{line}"),
+            Some(width) => print_line!("{}", line.chars().take(width).collect::<String>()),
+            None => print_line!("{line}"),
         }
     }
 }
 
-fn line(logged: &Logged) -> String {
+fn line(logged: &LoggedEvent) -> String {
     let time = &times::iso(logged.stamp)[11..23];
     let number = if logged.id > 0 { logged.id.to_string() } else { "-".to_owned() };
     let data = json::compact(&Value::Map(logged.event.data.clone()));
     output::clean(&format!("{number:>6}  {time}  {}  {data}", logged.event.tag)).replace('\n', " ")
 }
 
-fn described(logged: &Logged) -> Value {
+fn described(logged: &LoggedEvent) -> Value {
     let mut map = Map::new();
     map.insert("id", logged.id);
     map.insert("time", times::iso(logged.stamp));
@@ -198,8 +198,8 @@ impl Fire {
         let event = Event { tag: self.tag, data };
         let id = client.fire(&event).await.map_err(|error| daemon::refused(&error))?;
         match context.common.json {
-            true => say!("{}", json::compact(&Map::from_iter([("id".into(), id.into())]).into())),
-            false => say!("{id}"),
+            true => print_line!("{}", json::compact(&Map::from_iter([("id".into(), id.into())]).into())),
+            false => print_line!("{id}"),
         }
         Ok(ExitCode::SUCCESS)
     }

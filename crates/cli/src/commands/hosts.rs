@@ -14,8 +14,8 @@ use tokio::task::JoinSet;
 use super::Context;
 use super::run::Targeting;
 use crate::failure::{Failure, Kind};
-use crate::say::say;
-use crate::session::Session;
+use crate::local_controller::LocalController;
+use crate::stdout::print_line;
 use crate::table;
 
 /// Lists the targets of the roster; with --check says for each how far one gets.
@@ -36,14 +36,14 @@ pub struct Options {
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
     let as_json = context.common.json;
     let target = Target { kind: options.targeting.kind(), text: options.target, delimiter: ":".into() };
-    let session = Session::open(context).await?;
+    let session = LocalController::open(context).await?;
     let entries = session.select(&target).await?.entries;
     if options.check {
         return check(&session, entries, as_json).await;
     }
     if as_json {
         let all = entries.iter().map(|entry| (entry.id.as_str().into(), describe(entry)));
-        say!("{}", json::pretty(&Value::Map(all.collect::<Map>())));
+        print_line!("{}", json::pretty(&Value::Map(all.collect::<Map>())));
     } else {
         let rows = entries.iter().map(|entry| {
             let user = entry.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
@@ -82,7 +82,7 @@ struct Reached {
     time: std::time::Duration,
 }
 
-async fn check(session: &Session, entries: Vec<Entry>, as_json: bool) -> Result<ExitCode, Failure> {
+async fn check(session: &LocalController, entries: Vec<Entry>, as_json: bool) -> Result<ExitCode, Failure> {
     let mut checking = JoinSet::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let links = Arc::clone(&session.controller.links);
@@ -106,7 +106,7 @@ async fn check(session: &Session, entries: Vec<Entry>, as_json: bool) -> Result<
     let bad = all.iter().filter(|reached| reached.failure.is_some()).count();
     if as_json {
         let all = all.iter().map(|reached| (reached.id.as_str().into(), as_value(reached)));
-        say!("{}", json::pretty(&Value::Map(all.collect::<Map>())));
+        print_line!("{}", json::pretty(&Value::Map(all.collect::<Map>())));
     } else {
         for reached in &all {
             show(reached);
@@ -118,15 +118,15 @@ async fn check(session: &Session, entries: Vec<Entry>, as_json: bool) -> Result<
 
 fn show(reached: &Reached) {
     match &reached.failure {
-        None => say!("{}: ok, the agent answers ({} ms)", reached.id, reached.time.as_millis()),
+        None => print_line!("{}: ok, the agent answers ({} ms)", reached.id, reached.time.as_millis()),
         Some(failure) => {
             let done: Vec<&str> = reached.stages.iter().map(|stage| stage.name()).collect();
             let done = if done.is_empty() { "nothing".to_owned() } else { done.join(", ") };
-            say!("{}: stopped at {}", reached.id, failure.stage.name());
-            say!("    done: {done}");
-            say!("    {}", failure.text);
+            print_line!("{}: stopped at {}", reached.id, failure.stage.name());
+            print_line!("    done: {done}");
+            print_line!("    {}", failure.text);
             if let Some(hint) = &failure.hint {
-                say!("    hint: {hint}");
+                print_line!("    hint: {hint}");
             }
         }
     }

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::config::{FILE, KEYS};
 use crate::failure::Failure;
-use crate::say::say;
+use crate::stdout::print_line;
 
 /// Writes a configuration with every key explained, a roster, a state and a pillar.
 #[derive(Args)]
@@ -23,14 +23,14 @@ pub fn run(options: &Options) -> Result<ExitCode, Failure> {
     let directory = &options.directory;
     let files = write_all(directory)?;
     let place = directory.display();
-    say!("A project is in {place}: {}.", files.join(", "));
-    say!("Next:");
+    print_line!("A project is in {place}: {}.", files.join(", "));
+    print_line!("Next:");
     if directory != Path::new(".") {
-        say!("  cd {place}");
+        print_line!("  cd {place}");
     }
-    say!("  put your machines into roster");
-    say!("  rocksalt hosts --check");
-    say!("  rocksalt '*' test.ping");
+    print_line!("  put your machines into roster");
+    print_line!("  rocksalt hosts --check");
+    print_line!("  rocksalt '*' test.ping");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -11,7 +11,7 @@ use rocksalt_core::{Value, json};
 use super::Context;
 use crate::failure::Failure;
 use crate::keeper;
-use crate::say::say;
+use crate::stdout::print_line;
 
 /// Shows the connections that are up between commands, since when, and who uses them.
 #[derive(Args)]
@@ -44,7 +44,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             eprintln!("closed {count} connection{}", if count == 1 { "" } else { "s" });
         }
         (Some(Action::Close { .. }), None) => eprintln!("no connection is up"),
-        (None, None) if context.common.json => say!("[]"),
+        (None, None) if context.common.json => print_line!("[]"),
         (None, None) => eprintln!("no connection is up"),
         (None, Some(kept)) => {
             let links = kept.list().await?;
@@ -73,7 +73,7 @@ fn show(links: &[rocksalt_core::link::Info], as_json: bool) {
             map.insert("agent_pid", link.agent_pid);
             Value::Map(map)
         });
-        say!("{}", json::pretty(&Value::List(all.collect())));
+        print_line!("{}", json::pretty(&Value::List(all.collect())));
         return;
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());

@@ -8,7 +8,7 @@ use rocksalt_core::{Call, Map, json};
 use super::Context;
 use super::state;
 use crate::failure::{Failure, Kind};
-use crate::say::say;
+use crate::stdout::print_line;
 use crate::this_machine::ThisMachine;
 
 /// Says of compound target expressions whether they mean this machine (or the grains given).
@@ -30,11 +30,11 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     }
     let all = answers.values().all(|answer| answer.truth());
     if context.common.json {
-        say!("{}", json::compact(&Map::from_iter([("match".into(), answers.into())]).into()));
+        print_line!("{}", json::compact(&Map::from_iter([("match".into(), answers.into())]).into()));
         return Ok(ExitCode::SUCCESS);
     }
     for (expression, answer) in answers.iter() {
-        say!("{expression}: {}", if answer.truth() { "yes" } else { "no" });
+        print_line!("{expression}: {}", if answer.truth() { "yes" } else { "no" });
     }
     if all { Ok(ExitCode::SUCCESS) } else { Err(Failure::silent(Kind::Function)) }
 }

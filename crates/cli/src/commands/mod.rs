@@ -33,7 +33,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::failure::{Failure, Kind};
-use crate::{keeper, names, roster};
+use crate::{keeper, roster, salt_names};
 
 /// Configuration management and remote execution over SSH
 ///
@@ -155,8 +155,8 @@ pub fn main(words: Vec<OsString>) -> ExitCode {
             .find(|argument| fits(argument, option))
             .map(|argument| argument.get_action().takes_values())
     };
-    let words = names::short_form(names::translate(words), &subcommands, takes_value);
-    if let Some(unknown) = names::lone_word(&words) {
+    let words = salt_names::short_form(salt_names::translate(words), &subcommands, takes_value);
+    if let Some(unknown) = salt_names::lone_word(&words) {
         let near = rocksalt_core::nearest::hint(&unknown, subcommands.iter().map(String::as_str));
         return Failure::usage(format!("'{unknown}' is no command{near}"))
             .hint(format!("as a target it needs a function: rocksalt '{unknown}' test.ping"))

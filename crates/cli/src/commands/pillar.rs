@@ -9,7 +9,7 @@ use super::Context;
 use super::state::{self, Compiling};
 use crate::failure::{Failure, Kind};
 use crate::printing::Printing;
-use crate::say::say;
+use crate::stdout::print_line;
 use crate::this_machine::ThisMachine;
 
 /// Shows the pillar as this machine gets it. For others: `rocksalt TARGET pillar.items`.
@@ -60,7 +60,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
                 if let Some(errors) = &errors {
                     answer.insert("errors", errors.clone());
                 }
-                say!("{}", json::compact(&answer.into()));
+                print_line!("{}", json::compact(&answer.into()));
             }
             if errors.is_some() { Err(Failure::silent(Kind::Usage)) } else { Ok(ExitCode::SUCCESS) }
         }

@@ -10,7 +10,7 @@ use super::Context;
 use super::state;
 use crate::failure::{Failure, Kind};
 use crate::printing::Printing;
-use crate::say::say;
+use crate::stdout::print_line;
 use crate::this_machine::ThisMachine;
 
 /// Renders files as templates, with this machine's grains and pillar (or those given).
@@ -50,14 +50,14 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             true => ("render", Value::Map(rendered)),
             false => ("errors", Value::List(errors.iter().map(|error| error.as_str().into()).collect())),
         };
-        say!("{}", json::compact(&Map::from_iter([(name.into(), value)]).into()));
+        print_line!("{}", json::compact(&Map::from_iter([(name.into(), value)]).into()));
     } else {
         for (name, value) in rendered.iter() {
             if options.files.len() > 1 {
-                say!("# {name}");
+                print_line!("# {name}");
             }
             match value {
-                Value::String(text) => say!("{}", text.strip_suffix('\n').unwrap_or(text)),
+                Value::String(text) => print_line!("{}", text.strip_suffix('\n').unwrap_or(text)),
                 data => drop(state::print(&context, &options.printing, "render", data.clone())?),
             }
         }

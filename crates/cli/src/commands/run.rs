@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use clap::Args;
 use rocksalt_client::Client;
-use rocksalt_controller::job::{self, Job};
+use rocksalt_controller::execution::{self, Job};
 use rocksalt_controller::select::Target;
 use rocksalt_controller::spool::{self, Spool};
 use rocksalt_core::link::{Failure as Unreached, Stage};
-use rocksalt_core::record::{JobRecord, JobState, Kept, ReturnRecord};
-use rocksalt_core::request::Run;
+use rocksalt_core::record::{JobRecord, JobState, ReturnRecord, TargetOutcome};
+use rocksalt_core::request::RunRequest;
 use rocksalt_core::roster::Entry;
 use rocksalt_core::target::Kind;
 use rocksalt_core::{Call, JobId, Value, masking};
 
 use super::Context;
 use crate::failure::Failure;
-use crate::following::{News, Stop, follow};
-use crate::live::Live;
+use crate::job_follower::{News, Stop, follow};
+use crate::job_summary::JobSummary;
+use crate::local_controller::{Extras, LocalController, not_in_roster, why_unknown};
 use crate::printing::{Printer, Printing};
-use crate::say::say;
-use crate::session::{Extras, Session, not_in_roster, why_unknown};
-use crate::tally::Tally;
+use crate::progress_line::ProgressLine;
+use crate::stdout::print_line;
 use crate::{arguments, daemon, local, metadata, roster, times};
 
 /// Runs a function on targets; results are printed as they arrive.
@@ -263,7 +263,7 @@ struct Wish {
 impl Wish {
     /// A daemon runs it, and keeps it.
     async fn through(self, client: Client, context: Context, mut printer: Printer) -> Result<ExitCode, Failure> {
-        let run = Run {
+        let run = RunRequest {
             function: self.call.function.clone(),
             args: self.call.args.clone(),
             kwargs: self.call.kwargs.clone(),
@@ -288,27 +288,27 @@ impl Wish {
             return told_in_background(job.id);
         }
         self.show_id(job.id, job.targets.len());
-        let mut tally = Tally::of(job.targets.len() + job.missing.len());
+        let mut summary = JobSummary::of(job.targets.len() + job.missing.len());
         if !job.missing.is_empty() {
             let roster = roster::load(&context.common.roster, &context.config, &context.environment).await;
             let ids: Vec<String> =
                 roster.map(|all| all.entries.into_iter().map(|entry| entry.id).collect()).unwrap_or_default();
             for id in &job.missing {
-                tally.unreached += 1;
+                summary.unreached += 1;
                 printer.failure(id, Stage::Settings.name(), &not_in_roster(id, ids.iter().map(String::as_str)), None);
             }
         }
         let mut news = News::of_daemon(&client, job.id);
         let stop = Stop::Daemon(client, job.id);
-        let followed = follow(&mut news, &stop, job.targets.clone(), &mut tally, &mut printer).await;
+        let followed = follow(&mut news, &stop, job.targets.clone(), &mut summary, &mut printer).await;
         printer.end(&job.targets);
         followed?;
-        tally.end(printer.human)
+        summary.end(printer.human)
     }
 
     /// What there is instead, by this process's own look at the roster.
     async fn nobody(&self, context: Context) -> Failure {
-        let looked = match Session::open(context).await {
+        let looked = match LocalController::open(context).await {
             Ok(session) => session.select(&self.target).await.err(),
             Err(failure) => Some(failure),
         };
@@ -321,9 +321,9 @@ impl Wish {
     /// This process runs it, and leaves a record.
     async fn here(self, context: Context, printer: Printer, keep: bool) -> Result<ExitCode, Failure> {
         let spool = context.config.spool(&context.environment)?;
-        let hostname = context.environment.person.hostname.clone();
-        let user = context.environment.person.name.clone();
-        let session = Session::open(context).await?;
+        let hostname = context.environment.local_user.hostname.clone();
+        let user = context.environment.local_user.name.clone();
+        let session = LocalController::open(context).await?;
         let selection = session.select(&self.target).await?;
         let mut targets = selection.entries;
         if let Some(count) = self.options.subset {
@@ -359,14 +359,14 @@ impl Wish {
         });
         let entry = entry.transpose()?.flatten();
         let id = entry.as_ref().map_or(id, |entry| entry.job.id);
-        let how = job::How {
+        let how = execution::How {
             batch: self.batch.as_ref().map(|batch| batch.size(targets.len())),
             batch_wait: self.batch_wait,
             timeout: self.timeout,
             failhard: self.options.failhard,
             wipe: self.options.wipe,
             stream: self.options.stream,
-            progress: Live::is_shown(),
+            progress: ProgressLine::is_shown(),
             receipts: None,
         };
         self.show_id(id, targets.len());
@@ -379,7 +379,7 @@ impl Wish {
         let fault = |error: std::io::Error| Failure::usage(format!("can't start it in the background: {error}"));
         let spool = context.config.spool(&context.environment)?;
         // What is wrong with the roster or the target is said here, where somebody reads it.
-        Session::open(context).await?.select(&self.target).await?;
+        LocalController::open(context).await?.select(&self.target).await?;
         let id = self.options.job_id.unwrap_or_else(|| JobId::at(times::now()));
         let mut words: Vec<OsString> = std::env::args_os().skip(1).collect();
         let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
@@ -426,7 +426,8 @@ fn kept(
     };
     for (target, failure) in unasked {
         let hint = failure.hint.clone();
-        let outcome = Kept::Unreached { stage: failure.stage.name().to_owned(), text: why_unknown(failure), hint };
+        let outcome =
+            TargetOutcome::Unreached { stage: failure.stage.name().to_owned(), text: why_unknown(failure), hint };
         let target = target.id.clone();
         let _ = entry.returned(&ReturnRecord { target, outcome, ended: started, outputter: None, cut_from: None });
     }
@@ -438,7 +439,7 @@ fn kept(
 }
 
 fn told_in_background(id: JobId) -> Result<ExitCode, Failure> {
-    say!("{id}");
+    print_line!("{id}");
     eprintln!("`rocksalt jobs watch {id}` shows what comes of it");
     Ok(ExitCode::SUCCESS)
 }
@@ -484,11 +485,11 @@ fn pick<T>(items: &mut Vec<T>, count: usize) {
 
 /// Runs a call on targets without a word.
 pub async fn quietly(context: Context, target: String, kind: Kind, call: Call) -> Result<(), Failure> {
-    let session = Session::open(context).await?;
+    let session = LocalController::open(context).await?;
     let selection = session.select(&Target { kind, text: target, delimiter: ":".into() }).await?;
-    let job = Job { id: new_job_id(), call, targets: selection.entries, how: job::How::default() };
+    let job = Job { id: new_job_id(), call, targets: selection.entries, how: execution::How::default() };
     let (updates, _news) = tokio::sync::mpsc::unbounded_channel();
-    session.controller.run(job, None, updates, job::Stopper::default()).await;
+    session.controller.run(job, None, updates, execution::CancelSignal::default()).await;
     Ok(())
 }
 

@@ -3,15 +3,15 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use rocksalt_controller::job::How;
+use rocksalt_controller::execution::How;
 use rocksalt_core::{Call, Map, Value, json, yaml};
 
 use super::Context;
 use crate::failure::{Failure, Kind};
 use crate::graph;
-use crate::live::Live;
 use crate::printing::Printing;
-use crate::say::say;
+use crate::progress_line::ProgressLine;
+use crate::stdout::print_line;
 use crate::this_machine::ThisMachine;
 
 /// Compiles states and shows what they come to, or applies them, on this machine.
@@ -232,7 +232,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             match errors(&result.value) {
                 Some(errors) => Err(refused(&context, &errors)),
                 None => {
-                    say!("{}", graph::draw(&succeeded(result)?, format, wanted.why));
+                    print_line!("{}", graph::draw(&succeeded(result)?, format, wanted.why));
                     Ok(ExitCode::SUCCESS)
                 }
             }
@@ -285,7 +285,7 @@ async fn shown(context: Context, stage: &str, all: &str, some: &str, show: Show)
 pub fn print(context: &Context, printing: &Printing, name: &str, value: Value) -> Result<ExitCode, Failure> {
     if context.common.json && printing.out.is_none() {
         let shown = Value::Map(Map::from_iter([(name.into(), value)]));
-        say!("{}", json::compact(&shown));
+        print_line!("{}", json::compact(&shown));
         // The process ends: to take a large result apart first would only take time.
         std::mem::forget(shown);
         return Ok(ExitCode::SUCCESS);
@@ -301,7 +301,7 @@ async fn applied(context: Context, call: Call, printing: &Printing) -> Result<Ex
     let machine = ThisMachine::open(&context, None)?;
     if !context.common.json || printing.out.is_some() {
         let printer = printing.printer_for(&context, &call.function)?;
-        let how = How { progress: Live::is_shown(), ..How::default() };
+        let how = How { progress: ProgressLine::is_shown(), ..How::default() };
         return machine.session.run(machine.job(call, how), Vec::new(), printer).await;
     }
     let result = machine.call(call).await?;
@@ -310,7 +310,7 @@ async fn applied(context: Context, call: Call, printing: &Printing) -> Result<Ex
     }
     let retcode = result.retcode;
     let value = succeeded(result)?;
-    say!("{}", json::compact(&Value::Map(Map::from_iter([("results".into(), value)]))));
+    print_line!("{}", json::compact(&Value::Map(Map::from_iter([("results".into(), value)]))));
     if retcode == 0 { Ok(ExitCode::SUCCESS) } else { Err(Failure::silent(Kind::Function)) }
 }
 
@@ -323,7 +323,7 @@ fn errors(value: &Value) -> Option<Vec<String>> {
 fn refused(context: &Context, errors: &[String]) -> Failure {
     if context.common.json {
         let list: Vec<Value> = errors.iter().map(|error| error.as_str().into()).collect();
-        say!("{}", json::compact(&Value::Map(Map::from_iter([("errors".into(), list.into())]))));
+        print_line!("{}", json::compact(&Value::Map(Map::from_iter([("errors".into(), list.into())]))));
         return Failure::silent(Kind::Usage);
     }
     Failure::usage(errors.join("\n\nerror: "))

@@ -12,7 +12,7 @@ use rocksalt_daemon::auth::users::{LONGEST, Users};
 use super::Context;
 use crate::failure::Failure;
 use crate::prompt;
-use crate::say::say;
+use crate::stdout::print_line;
 
 /// Users of the daemon's own file (eauth `file`). What each may do is in `external_auth` (docs/access.md).
 ///
@@ -99,13 +99,13 @@ fn list(users: &Users, as_json: bool) -> Result<(), Failure> {
             let groups = Value::List(user.groups.iter().map(|group| group.as_str().into()).collect());
             Map::from_iter([("name".into(), name.as_str().into()), ("groups".into(), groups)]).into()
         });
-        say!("{}", json::compact(&Value::List(all.collect())));
+        print_line!("{}", json::compact(&Value::List(all.collect())));
         return Ok(());
     }
     for (name, user) in all.iter() {
         match user.groups.is_empty() {
-            true => say!("{name}"),
-            false => say!("{name}  ({})", user.groups.join(", ")),
+            true => print_line!("{name}"),
+            false => print_line!("{name}  ({})", user.groups.join(", ")),
         }
     }
     Ok(())

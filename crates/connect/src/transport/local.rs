@@ -8,11 +8,11 @@ use rocksalt_core::link::{Failure, Key, Stage};
 use rocksalt_core::roster::Entry;
 use tokio::process::Command;
 
-use super::{Caller, Person, Program, Session, Transport, plain_key};
+use super::{Caller, LocalUser, Program, Session, Transport, plain_key};
 use crate::bootstrap::quote;
 
 /// Starts the program that runs now as its own agent.
-pub struct Local(pub Person);
+pub struct Local(pub LocalUser);
 
 #[async_trait]
 impl Transport for Local {

@@ -40,7 +40,7 @@ pub struct Caller<'a> {
 
 /// The person whose settings and keys are used.
 #[derive(Clone, Debug)]
-pub struct Person {
+pub struct LocalUser {
     pub name: String,
     pub home: PathBuf,
     pub uid: u32,
@@ -51,10 +51,10 @@ pub struct Person {
 }
 
 /// The key of an entry when nothing but the entry counts.
-pub fn plain_key(entry: &Entry, person: &Person) -> Key {
+pub fn plain_key(entry: &Entry, local_user: &LocalUser) -> Key {
     Key {
         transport: entry.transport.clone(),
-        user: entry.user.clone().unwrap_or_else(|| person.name.clone()),
+        user: entry.user.clone().unwrap_or_else(|| local_user.name.clone()),
         address: entry.host.clone(),
         port: entry.port.unwrap_or(22),
         escalated: entry
@@ -119,11 +119,11 @@ impl Prompt for NoPrompt {
     }
 }
 
-pub fn open(name: &str, person: &Person) -> Result<Box<dyn Transport>, Failure> {
+pub fn open(name: &str, local_user: &LocalUser) -> Result<Box<dyn Transport>, Failure> {
     match name {
-        "local" => Ok(Box::new(local::Local(person.clone()))),
-        "openssh" => Ok(Box::new(openssh::OpenSsh(person.clone()))),
-        "ssh" => Ok(Box::new(ssh::Ssh::new(person))),
+        "local" => Ok(Box::new(local::Local(local_user.clone()))),
+        "openssh" => Ok(Box::new(openssh::OpenSsh(local_user.clone()))),
+        "ssh" => Ok(Box::new(ssh::Ssh::new(local_user))),
         other => Err(unknown(other)),
     }
 }

@@ -23,14 +23,14 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use super::{Caller, Person, Program, Session, Transport, plain_key};
+use super::{Caller, LocalUser, Program, Session, Transport, plain_key};
 
 const SSH: &str = "ssh";
 
 /// Seconds that a login outlives its last command, if we die and can't end it.
 const IDLE: u32 = 600;
 
-pub struct OpenSsh(pub Person);
+pub struct OpenSsh(pub LocalUser);
 
 #[async_trait]
 impl Transport for OpenSsh {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use rocksalt_connect::transport::{self, Caller, NoPrompt, Person, Program, Session};
+use rocksalt_connect::transport::{self, Caller, LocalUser, NoPrompt, Program, Session};
 use rocksalt_core::link::{Failure, Stage};
 use rocksalt_core::roster::Entry;
 use rocksalt_core::secret::Secret;
@@ -28,14 +28,14 @@ async fn outcome(mut program: Program) -> (Vec<u8>, Vec<u8>) {
 }
 
 async fn connect(entry: &Entry) -> Result<Box<dyn Session>, Failure> {
-    let person = Person {
+    let local_user = LocalUser {
         name: own_name(),
         home: "/nonexistent".into(),
         uid: 0,
         hostname: "here".into(),
         environment: Default::default(),
     };
-    let transport = transport::open(&entry.transport, &person)?;
+    let transport = transport::open(&entry.transport, &local_user)?;
     let caller = Caller { prompt: &NoPrompt, agent_socket: None, progress: &|_| {} };
     timeout(LONG, transport.connect(entry, &caller)).await.expect("times out by itself")
 }

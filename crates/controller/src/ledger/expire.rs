@@ -2,9 +2,9 @@
 
 use rocksalt_backends::store::{Error, Operation, Pair, Range};
 use rocksalt_core::JobId;
-use rocksalt_core::record::{JobRecord, Logged};
+use rocksalt_core::record::{JobRecord, LoggedEvent};
 
-use super::writer::Wish;
+use super::writer::WriteRequest;
 use super::{Ledger, keys};
 
 /// So many deletes go into one commit.
@@ -31,7 +31,7 @@ impl Ledger {
         let mut count = 0;
         loop {
             let page = self.store.range(&range).await?;
-            let mut wish = Wish::default();
+            let mut request = WriteRequest::default();
             for pair in &page.pairs {
                 if !is_old(pair, oldest) {
                     continue;
@@ -40,17 +40,17 @@ impl Ledger {
                 let returns = self.store.range(&Range::prefix(&keys::returns(id)).keys_only()).await?.pairs;
                 // The record last: what is left of it after a crash is found again.
                 for part in returns.chunks(TOGETHER) {
-                    if wish.changes.len() + part.len() > TOGETHER {
-                        self.writer.write(std::mem::take(&mut wish)).await?;
+                    if request.changes.len() + part.len() > TOGETHER {
+                        self.writer.write(std::mem::take(&mut request)).await?;
                     }
-                    wish.changes.extend(part.iter().map(|pair| Operation::Delete { key: pair.key.clone() }));
+                    request.changes.extend(part.iter().map(|pair| Operation::Delete { key: pair.key.clone() }));
                 }
-                wish.changes.push(Operation::Delete { key: pair.key.clone() });
-                wish.gone.push(id);
+                request.changes.push(Operation::Delete { key: pair.key.clone() });
+                request.gone.push(id);
                 count += 1;
             }
-            if !wish.changes.is_empty() {
-                self.writer.write(wish).await?;
+            if !request.changes.is_empty() {
+                self.writer.write(request).await?;
             }
             match page.pairs.last().filter(|_| page.more) {
                 // The first key behind it.
@@ -65,7 +65,7 @@ impl Ledger {
         let oldest = now.saturating_sub(self.settings.keep_events_seconds.saturating_mul(1_000_000));
         loop {
             let page = self.store.range(&Range::prefix(keys::EVENTS).limit(TOGETHER)).await?;
-            let old = |value: &[u8]| minicbor::decode::<Logged>(value).map_or(true, |event| event.stamp < oldest);
+            let old = |value: &[u8]| minicbor::decode::<LoggedEvent>(value).map_or(true, |event| event.stamp < oldest);
             let newest = self.recent.last();
             let gone: Vec<Operation> = page
                 .pairs
@@ -75,7 +75,7 @@ impl Ledger {
                 .collect();
             let whole = !gone.is_empty() && gone.len() == page.pairs.len();
             if !gone.is_empty() {
-                self.writer.write(Wish { changes: gone, ..Wish::default() }).await?;
+                self.writer.write(WriteRequest { changes: gone, ..WriteRequest::default() }).await?;
             }
             if !whole {
                 return Ok(());

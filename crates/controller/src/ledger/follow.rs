@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rocksalt_backends::store::{Error, Range, Store};
-use rocksalt_core::record::{EventId, Logged};
+use rocksalt_core::record::{EventId, LoggedEvent};
 use tokio::sync::watch;
 
 use super::keys;
@@ -20,14 +20,14 @@ const PAGE: usize = 256;
 
 /// The newest events, in the order in which they came; those that are only told among those of the log.
 pub struct Recent {
-    kept: Mutex<Kept>,
+    history: Mutex<History>,
     /// How many there have been: a change wakes who waits.
     count: watch::Sender<u64>,
 }
 
-struct Kept {
+struct History {
     /// With their sizes.
-    events: VecDeque<(Arc<Logged>, usize)>,
+    events: VecDeque<(Arc<LoggedEvent>, usize)>,
     bytes: usize,
     /// How many were there before the first of `events`.
     gone: u64,
@@ -38,55 +38,55 @@ struct Kept {
 
 impl Recent {
     pub fn new(last: EventId) -> Recent {
-        let kept = Kept { events: VecDeque::new(), bytes: 0, gone: 0, last, before: last };
-        Recent { kept: Mutex::new(kept), count: watch::Sender::new(0) }
+        let history = History { events: VecDeque::new(), bytes: 0, gone: 0, last, before: last };
+        Recent { history: Mutex::new(history), count: watch::Sender::new(0) }
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn history(&self) -> std::sync::MutexGuard<'_, History> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn last(&self) -> EventId {
-        self.kept().last
+        self.history().last
     }
 
     /// An event that is stored, with its size.
-    pub fn log(&self, event: Logged, size: usize) {
-        self.kept().last = event.id;
+    pub fn log(&self, event: LoggedEvent, size: usize) {
+        self.history().last = event.id;
         self.push(event, size);
     }
 
     /// An event that is not stored; its id is 0.
-    pub fn tell(&self, event: Logged, size: usize) {
+    pub fn tell(&self, event: LoggedEvent, size: usize) {
         self.push(event, size);
     }
 
     /// Somebody else wrote events up to this one.
     pub fn skip_to(&self, newest: EventId) {
-        let mut kept = self.kept();
+        let mut history = self.history();
         // What is in memory is no longer all of the log: who follows reads the store up to here.
-        kept.gone += kept.events.len() as u64;
-        kept.events.clear();
-        kept.bytes = 0;
-        kept.last = kept.last.max(newest);
-        kept.before = kept.last;
-        let count = kept.gone;
-        drop(kept);
+        history.gone += history.events.len() as u64;
+        history.events.clear();
+        history.bytes = 0;
+        history.last = history.last.max(newest);
+        history.before = history.last;
+        let count = history.gone;
+        drop(history);
         self.count.send_replace(count);
     }
 
-    fn push(&self, event: Logged, size: usize) {
-        let mut kept = self.kept();
-        kept.bytes += size;
-        kept.events.push_back((Arc::new(event), size));
-        while kept.events.len() > KEPT || (kept.bytes > BYTES && kept.events.len() > 1) {
-            let Some((oldest, size)) = kept.events.pop_front() else { break };
-            kept.bytes -= size;
-            kept.gone += 1;
-            kept.before = kept.before.max(oldest.id);
+    fn push(&self, event: LoggedEvent, size: usize) {
+        let mut history = self.history();
+        history.bytes += size;
+        history.events.push_back((Arc::new(event), size));
+        while history.events.len() > KEPT || (history.bytes > BYTES && history.events.len() > 1) {
+            let Some((oldest, size)) = history.events.pop_front() else { break };
+            history.bytes -= size;
+            history.gone += 1;
+            history.before = history.before.max(oldest.id);
         }
-        let count = kept.gone + kept.events.len() as u64;
-        drop(kept);
+        let count = history.gone + history.events.len() as u64;
+        drop(history);
         self.count.send_replace(count);
     }
 }
@@ -94,7 +94,7 @@ impl Recent {
 /// What a follower hears.
 #[derive(Clone, Debug)]
 pub enum Heard {
-    Event(Arc<Logged>),
+    Event(Arc<LoggedEvent>),
     /// The events between what was asked for and this one are too old, and forgotten.
     Gap {
         first: EventId,
@@ -109,7 +109,7 @@ pub struct Follower {
     after: EventId,
     /// The place in memory of the next one; `None` while it reads the store.
     place: Option<u64>,
-    page: VecDeque<Arc<Logged>>,
+    page: VecDeque<Arc<LoggedEvent>>,
 }
 
 impl Follower {
@@ -118,8 +118,8 @@ impl Follower {
         let (after, place) = match after {
             Some(after) => (after, None),
             None => {
-                let kept = recent.kept();
-                (kept.last, Some(kept.gone + kept.events.len() as u64))
+                let history = recent.history();
+                (history.last, Some(history.gone + history.events.len() as u64))
             }
         };
         Follower { store, recent, count, after, place, page: VecDeque::new() }
@@ -154,20 +154,21 @@ impl Follower {
     }
 
     fn in_memory(&mut self) -> Look {
-        let kept = self.recent.kept();
+        let history = self.recent.history();
         let place = match self.place {
-            Some(place) if place >= kept.gone => place,
-            _ if self.after < kept.before => {
+            Some(place) if place >= history.gone => place,
+            _ if self.after < history.before => {
                 self.place = None;
                 return Look::Store;
             }
             // All that is missing is in memory.
             _ => {
-                let known = kept.events.iter().take_while(|(event, _)| event.id == 0 || event.id <= self.after).count();
-                kept.gone + known as u64
+                let known =
+                    history.events.iter().take_while(|(event, _)| event.id == 0 || event.id <= self.after).count();
+                history.gone + known as u64
             }
         };
-        match kept.events.get((place - kept.gone) as usize) {
+        match history.events.get((place - history.gone) as usize) {
             Some((event, _)) => {
                 self.place = Some(place + 1);
                 Look::Event(Arc::clone(event))
@@ -183,7 +184,7 @@ impl Follower {
     async fn read_on(&mut self) -> Result<Option<Heard>, Error> {
         let range = Range { from: keys::event(self.after + 1), ..Range::prefix(keys::EVENTS) };
         let listing = self.store.range(&range.limit(PAGE)).await?;
-        let events = listing.pairs.iter().filter_map(|pair| minicbor::decode::<Logged>(&pair.value).ok());
+        let events = listing.pairs.iter().filter_map(|pair| minicbor::decode::<LoggedEvent>(&pair.value).ok());
         self.page = events.map(Arc::new).collect();
         match self.page.front() {
             Some(first) if first.id > self.after + 1 => {
@@ -194,7 +195,7 @@ impl Follower {
             Some(_) => Ok(None),
             // All of them are forgotten: go on with those in memory.
             None => {
-                let before = self.recent.kept().before;
+                let before = self.recent.history().before;
                 let gap = before > self.after;
                 self.after = self.after.max(before);
                 Ok(gap.then_some(Heard::Gap { first: before + 1 }))
@@ -204,7 +205,7 @@ impl Follower {
 }
 
 enum Look {
-    Event(Arc<Logged>),
+    Event(Arc<LoggedEvent>),
     Store,
     Nothing,
 }

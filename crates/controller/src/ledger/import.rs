@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rocksalt_backends::store::{Error, Operation};
 use rocksalt_core::record::{JobRecord, ReturnRecord};
 
-use super::writer::Wish;
+use super::writer::WriteRequest;
 use super::{Ledger, keys};
 
 /// etcd takes 128 operations in one transaction.
@@ -23,10 +23,12 @@ impl Ledger {
             lease: None,
         };
         for part in returns.chunks(TOGETHER) {
-            self.writer.write(Wish { changes: part.iter().map(put).collect(), ..Wish::default() }).await?;
+            self.writer
+                .write(WriteRequest { changes: part.iter().map(put).collect(), ..WriteRequest::default() })
+                .await?;
         }
-        let mut wish = Wish::default().job(Arc::new(job.clone()));
-        wish.absent = Some(keys::job(job.id));
-        self.writer.write(wish).await.map(drop)
+        let mut request = WriteRequest::default().job(Arc::new(job.clone()));
+        request.absent = Some(keys::job(job.id));
+        self.writer.write(request).await.map(drop)
     }
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rocksalt_backends::store::{Error, Operation, Range};
-use rocksalt_core::record::{JobRecord, JobState, Kept, Logged, ReturnRecord};
+use rocksalt_core::record::{JobRecord, JobState, LoggedEvent, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::JobFilter;
 use rocksalt_core::{Event, JobId, Map, Value};
 
-use super::writer::Wish;
+use super::writer::WriteRequest;
 use super::{Ledger, keys};
 use crate::job_events;
 
@@ -58,9 +58,9 @@ impl Ledger {
         };
         loop {
             let record = Arc::new(job);
-            let mut wish = Wish::events(job_events::new(&record)).job(Arc::clone(&record));
-            wish.absent = Some(keys::job(record.id));
-            if self.writer.write(wish).await?.is_some() {
+            let mut request = WriteRequest::events(job_events::new(&record)).job(Arc::clone(&record));
+            request.absent = Some(keys::job(record.id));
+            if self.writer.write(request).await?.is_some() {
                 return Ok(Some(Arc::unwrap_or_clone(record)));
             }
             if chosen.is_some() {
@@ -81,15 +81,15 @@ impl Ledger {
     }
 
     /// Stores a target's return and its event together; once this answers, it can be acknowledged.
-    pub async fn returned(&self, job: &JobRecord, target: &str, outcome: Kept) -> Result<ReturnRecord, Error> {
+    pub async fn returned(&self, job: &JobRecord, target: &str, outcome: TargetOutcome) -> Result<ReturnRecord, Error> {
         let record = self.return_record(job, target.to_owned(), outcome);
         let (put, event, _) = stored_return(job, &record);
-        self.writer.write(Wish { changes: vec![put], events: vec![event], ..Wish::default() }).await?;
+        self.writer.write(WriteRequest { changes: vec![put], events: vec![event], ..WriteRequest::default() }).await?;
         Ok(record)
     }
 
     /// What a target's share is kept as; too large a result is cut.
-    pub fn return_record(&self, job: &JobRecord, target: String, outcome: Kept) -> ReturnRecord {
+    pub fn return_record(&self, job: &JobRecord, target: String, outcome: TargetOutcome) -> ReturnRecord {
         // A return and its event go into one commit.
         let largest = self.settings.largest_return.min(self.store.limits().bytes / 3);
         let (outcome, cut_from) = cut(outcome, largest);
@@ -106,28 +106,28 @@ impl Ledger {
         end: Option<JobState>,
     ) -> Result<(), Error> {
         let room = self.store.limits().bytes / 3;
-        let (mut wish, mut bytes) = (Wish::default(), 0);
+        let (mut request, mut bytes) = (WriteRequest::default(), 0);
         for record in returns {
             let (put, event, size) = stored_return(job, record);
             bytes += size;
-            if !wish.changes.is_empty() && (bytes > room || wish.changes.len() >= TOGETHER) {
-                self.writer.write(std::mem::take(&mut wish)).await?;
+            if !request.changes.is_empty() && (bytes > room || request.changes.len() >= TOGETHER) {
+                self.writer.write(std::mem::take(&mut request)).await?;
                 bytes = size;
             }
-            wish.changes.push(put);
-            wish.events.push(event);
+            request.changes.push(put);
+            request.events.push(event);
         }
         if let Some(state) = end {
             self.change(job, state);
-            wish = wish.job(Arc::new(job.clone()));
+            request = request.job(Arc::new(job.clone()));
         }
-        self.writer.write(wish).await.map(drop)
+        self.writer.write(request).await.map(drop)
     }
 
     /// Stores how a job stands now, with the events that go with it.
     pub async fn set_state(&self, job: &mut JobRecord, state: JobState, events: Vec<Event>) -> Result<(), Error> {
         self.change(job, state);
-        self.writer.write(Wish::events(events).job(Arc::new(job.clone()))).await.map(drop)
+        self.writer.write(WriteRequest::events(events).job(Arc::new(job.clone()))).await.map(drop)
     }
 
     fn change(&self, job: &mut JobRecord, state: JobState) {
@@ -195,19 +195,19 @@ impl Ledger {
     }
 }
 
-fn stored_return(job: &JobRecord, record: &ReturnRecord) -> (Operation, Logged, usize) {
+fn stored_return(job: &JobRecord, record: &ReturnRecord) -> (Operation, LoggedEvent, usize) {
     let value = minicbor::to_vec(record).unwrap_or_default();
     let size = value.len();
     let put = Operation::Put { key: keys::return_of(job.id, &record.target), value, lease: None };
-    (put, Logged { id: 0, stamp: 0, event: job_events::returned(job, record) }, size)
+    (put, LoggedEvent { id: 0, stamp: 0, event: job_events::returned(job, record) }, size)
 }
 
 /// A result that is too large becomes a text that says so, with its beginning.
-pub fn cut(outcome: Kept, largest: usize) -> (Kept, Option<u64>) {
-    let Kept::Returned(mut result) = outcome else { return (outcome, None) };
+pub fn cut(outcome: TargetOutcome, largest: usize) -> (TargetOutcome, Option<u64>) {
+    let TargetOutcome::Returned(mut result) = outcome else { return (outcome, None) };
     let size = minicbor::to_vec(&result.value).map_or(0, |bytes| bytes.len());
     if size <= largest {
-        return (Kept::Returned(result), None);
+        return (TargetOutcome::Returned(result), None);
     }
     let whole = match &result.value {
         Value::String(text) => text.clone(),
@@ -218,7 +218,7 @@ pub fn cut(outcome: Kept, largest: usize) -> (Kept, Option<u64>) {
         end -= 1;
     }
     result.value = format!("{}\n[cut: {size} bytes are more than the {largest} that are kept]", &whole[..end]).into();
-    (Kept::Returned(result), Some(size as u64))
+    (TargetOutcome::Returned(result), Some(size as u64))
 }
 
 /// Whether a job is one of those that are looked for.

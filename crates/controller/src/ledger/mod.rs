@@ -16,14 +16,14 @@ use std::sync::atomic::AtomicU64;
 
 use rocksalt_backends::store::{Error, Range, Store};
 use rocksalt_core::Event;
-use rocksalt_core::record::{EventId, Logged};
+use rocksalt_core::record::{EventId, LoggedEvent};
 
 use follow::Recent;
 pub use follow::{Follower, Heard};
 use index::Index;
 pub(crate) use jobs::cut;
 pub use jobs::{NewJob, fits};
-use writer::{Wish, Writer};
+use writer::{WriteRequest, Writer};
 
 pub struct Ledger {
     store: Arc<dyn Store>,
@@ -79,7 +79,7 @@ impl Ledger {
 
     /// Puts events into the log, one behind the other; the id of the last.
     pub async fn fire_all(&self, events: Vec<Event>) -> Result<EventId, Error> {
-        self.writer.write(Wish::events(events)).await.map(Option::unwrap_or_default)
+        self.writer.write(WriteRequest::events(events)).await.map(Option::unwrap_or_default)
     }
 
     /// Tells an event to those who listen now, and keeps nothing of it: the progress of runs.
@@ -87,7 +87,7 @@ impl Ledger {
         let stamp = (self.settings.now)();
         crate::job_events::stamp(&mut event, stamp);
         let size = minicbor::to_vec(&event).map_or(0, |bytes| bytes.len());
-        self.recent.tell(Logged { id: 0, stamp, event }, size);
+        self.recent.tell(LoggedEvent { id: 0, stamp, event }, size);
     }
 
     /// All events after one of the log, then those to come; only those to come without it.

@@ -1,4 +1,4 @@
-//! [`Writer`]: gives events their ids, and commits what many wish to write at once as one.
+//! [`Writer`]: gives events their ids, and commits what many request to write at once as one.
 //!
 //! A commit to disk costs a few milliseconds whatever is in it. While one is under way the others collect.
 
@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use rocksalt_backends::store::{Committed, Error, Operation, Range, Store, Transaction};
-use rocksalt_core::record::{EventId, JobRecord, Logged};
+use rocksalt_core::record::{EventId, JobRecord, LoggedEvent};
 use rocksalt_core::{Event, JobId};
 use tokio::sync::{mpsc, oneshot};
 
@@ -25,25 +25,25 @@ pub struct Writer(mpsc::Sender<Asked>);
 
 /// What somebody wants written, all of it or nothing.
 #[derive(Default)]
-pub struct Wish {
+pub struct WriteRequest {
     /// Only if this key isn't there.
     pub absent: Option<String>,
     pub changes: Vec<Operation>,
-    pub events: Vec<Logged>,
+    pub events: Vec<LoggedEvent>,
     /// The job whose record is among the changes, and how large that is.
     pub job: Option<(Arc<JobRecord>, usize)>,
     /// Jobs whose records are deleted.
     pub gone: Vec<JobId>,
 }
 
-impl Wish {
-    pub fn events(events: Vec<Event>) -> Wish {
-        let logged = |event| Logged { id: 0, stamp: 0, event };
-        Wish { events: events.into_iter().map(logged).collect(), ..Wish::default() }
+impl WriteRequest {
+    pub fn events(events: Vec<Event>) -> WriteRequest {
+        let logged = |event| LoggedEvent { id: 0, stamp: 0, event };
+        WriteRequest { events: events.into_iter().map(logged).collect(), ..WriteRequest::default() }
     }
 
     /// Puts a job's record.
-    pub fn job(mut self, job: Arc<JobRecord>) -> Wish {
+    pub fn job(mut self, job: Arc<JobRecord>) -> WriteRequest {
         let value = minicbor::to_vec(&*job).unwrap_or_default();
         let size = value.len();
         self.changes.push(Operation::Put { key: keys::job(job.id), value, lease: None });
@@ -65,13 +65,13 @@ impl Wish {
 }
 
 struct Asked {
-    wish: Wish,
+    request: WriteRequest,
     answer: oneshot::Sender<Result<Option<EventId>, Error>>,
 }
 
 impl Writer {
     pub fn start(store: Arc<dyn Store>, recent: Arc<Recent>, index: Arc<Index>, now: fn() -> u64) -> Writer {
-        let (sender, mut wishes) = mpsc::channel::<Asked>(1024);
+        let (sender, mut requests) = mpsc::channel::<Asked>(1024);
         tokio::spawn(async move {
             // Beside the changes there are the events, which hold much of the same.
             let room = Room { operations: store.limits().operations.min(OPERATIONS), bytes: store.limits().bytes / 3 };
@@ -79,10 +79,10 @@ impl Writer {
             let mut waiting = VecDeque::new();
             let mut fresh = Vec::new();
             loop {
-                if waiting.is_empty() && wishes.recv_many(&mut fresh, 1024).await == 0 {
+                if waiting.is_empty() && requests.recv_many(&mut fresh, 1024).await == 0 {
                     return;
                 }
-                while let Ok(asked) = wishes.try_recv() {
+                while let Ok(asked) = requests.try_recv() {
                     fresh.push(asked);
                 }
                 waiting.extend(fresh.drain(..));
@@ -94,10 +94,10 @@ impl Writer {
 
     /// Writes all of it together; the answer is the id of its last event, or of the newest there is. `None` if the key
     /// that must not be there is.
-    pub async fn write(&self, wish: Wish) -> Result<Option<EventId>, Error> {
+    pub async fn write(&self, request: WriteRequest) -> Result<Option<EventId>, Error> {
         let (answer, answered) = oneshot::channel();
         let closed = || Error::Away { doing: "write", why: "it is being closed".into() };
-        self.0.send(Asked { wish, answer }).await.map_err(|_| closed())?;
+        self.0.send(Asked { request, answer }).await.map_err(|_| closed())?;
         answered.await.map_err(|_| closed())?
     }
 }
@@ -111,8 +111,8 @@ struct Room {
 fn together(waiting: &mut VecDeque<Asked>, room: &Room) -> Vec<Asked> {
     let (mut batch, mut operations, mut bytes) = (Vec::new(), 0, 0);
     while let Some(next) = waiting.front() {
-        operations += next.wish.operations();
-        bytes += next.wish.bytes();
+        operations += next.request.operations();
+        bytes += next.request.bytes();
         if !batch.is_empty() && (operations > room.operations || bytes > room.bytes) {
             break;
         }
@@ -166,16 +166,16 @@ impl Shared {
         let mut sizes = Vec::new();
         let mut transaction = Transaction::default();
         // Another controller may have taken the number; and all behind it, if any.
-        if batch.iter().any(|asked| !asked.wish.events.is_empty()) {
+        if batch.iter().any(|asked| !asked.request.events.is_empty()) {
             transaction = transaction.if_absent(keys::event(last + 1));
         }
         for asked in batch {
-            let wish = &mut asked.wish;
-            if let Some(key) = &wish.absent {
+            let request = &mut asked.request;
+            if let Some(key) = &request.absent {
                 transaction = transaction.if_absent(key);
             }
-            transaction.changes.extend(wish.changes.iter().cloned());
-            for event in &mut wish.events {
+            transaction.changes.extend(request.changes.iter().cloned());
+            for event in &mut request.events {
                 last += 1;
                 (event.id, event.stamp) = (last, stamp);
                 job_events::stamp(&mut event.event, stamp);
@@ -202,14 +202,14 @@ impl Shared {
 
     fn done(&self, batch: Vec<Asked>, sizes: Vec<usize>) {
         let mut sizes = sizes.into_iter();
-        for Asked { wish, answer } in batch {
-            if !wish.gone.is_empty() {
-                self.index.forget(&wish.gone);
+        for Asked { request, answer } in batch {
+            if !request.gone.is_empty() {
+                self.index.forget(&request.gone);
             }
-            if let Some((job, size)) = wish.job {
+            if let Some((job, size)) = request.job {
                 self.index.put(job, size);
             }
-            for event in wish.events {
+            for event in request.events {
                 self.recent.log(event, sizes.next().unwrap_or_default());
             }
             // Whoever asked may be gone.
@@ -227,7 +227,7 @@ impl Shared {
         let mut rest = Vec::new();
         let mut batch = batch.into_iter();
         while let Some(asked) = batch.next() {
-            let there = match &asked.wish.absent {
+            let there = match &asked.request.absent {
                 Some(key) => self.store.get(key).await.map(|pair| pair.is_some()),
                 None => Ok(false),
             };
@@ -250,7 +250,7 @@ fn taken_among_themselves(batch: Vec<Asked>) -> Vec<Asked> {
     let mut keys = HashSet::new();
     let mut rest = Vec::with_capacity(batch.len());
     for asked in batch {
-        match &asked.wish.absent {
+        match &asked.request.absent {
             Some(key) if !keys.insert(key.clone()) => drop(asked.answer.send(Ok(None))),
             _ => rest.push(asked),
         }

@@ -12,7 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rocksalt_core::JobId;
-use rocksalt_core::record::{JobRecord, JobState, Kept, ReturnRecord};
+use rocksalt_core::record::{JobRecord, JobState, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::JobFilter;
 
 use crate::ledger::{self, Ledger};
@@ -162,7 +162,7 @@ impl Spooled {
         self.job.ended = Some(ended);
         let lost = |target| ReturnRecord {
             target,
-            outcome: Kept::Lost("the command that ran it broke off".into()),
+            outcome: TargetOutcome::Lost("the command that ran it broke off".into()),
             ended,
             outputter: None,
             cut_from: None,

@@ -42,7 +42,7 @@ fn job(micros: u64) -> JobRecord {
 }
 
 fn fine(target: &str, value: impl Into<Value>, ended: u64) -> ReturnRecord {
-    let outcome = Kept::Returned(Return { value: value.into(), retcode: 0, problem: None });
+    let outcome = TargetOutcome::Returned(Return { value: value.into(), retcode: 0, problem: None });
     ReturnRecord { target: target.into(), outcome, ended, outputter: None, cut_from: None }
 }
 
@@ -99,7 +99,7 @@ fn a_job_whose_process_died_is_lost() {
     assert_eq!(seen.job.state, JobState::Lost);
     assert_eq!(seen.returns.len(), 1, "what it had got stays");
     seen.add_lost();
-    assert!(matches!(seen.returns[1].outcome, Kept::Lost(_)));
+    assert!(matches!(seen.returns[1].outcome, TargetOutcome::Lost(_)));
 }
 
 #[test]

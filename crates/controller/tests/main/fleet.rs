@@ -13,15 +13,15 @@ use rocksalt_backends::{files, pillar};
 use rocksalt_connect::link::{Outlet, Port};
 use rocksalt_connect::links::{Line, Links, Progress};
 use rocksalt_controller::Controller;
-use rocksalt_controller::facts::Facts;
+use rocksalt_controller::grains_cache::GrainsCache;
+use rocksalt_controller::jobs::{self, JobService};
 use rocksalt_controller::ledger::{Ledger, Settings};
 use rocksalt_controller::peer::Rules;
 use rocksalt_controller::pillar::{Compiler, Pillar};
-use rocksalt_controller::runs::{self, Runs};
 use rocksalt_core::call::{KEPT, Problem, ProblemKind, Return};
 use rocksalt_core::frame::{Ask, FIRST_ASK, Frame, LINK, Message};
 use rocksalt_core::link::{Extent, Failure, Info, Stage};
-use rocksalt_core::request::Run;
+use rocksalt_core::request::RunRequest;
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::{Call, Event, JobId, Map, Value};
 use tokio::runtime::Handle;
@@ -131,7 +131,7 @@ impl Fleet {
             files: Arc::clone(&files),
             options: Map::new(),
             pillar: Pillar { files, external: Arc::new(external), compiler: Arc::new(compiler) },
-            facts: Facts { directory: "/nonexistent".into(), fresh: Duration::ZERO },
+            grains_cache: GrainsCache { directory: "/nonexistent".into(), fresh: Duration::ZERO },
             peer: Rules::parse(&Map::new()).expect("rules"),
             receive: None,
             extent: |_| Extent::Whole,
@@ -404,13 +404,13 @@ pub fn now() -> u64 {
 }
 
 /// A controller's part that keeps jobs.
-pub async fn keeper(store: &Arc<dyn Store>, recall: Duration) -> Arc<Runs> {
+pub async fn keeper(store: &Arc<dyn Store>, recall: Duration) -> Arc<JobService> {
     let ledger = Ledger::open(Arc::clone(store), Settings::new(now, "me")).await.expect("a ledger");
-    Arc::new(Runs::with(Arc::new(ledger), runs::Settings { recall }))
+    Arc::new(JobService::with(Arc::new(ledger), jobs::Settings { recall }))
 }
 
-pub fn run(function: &str, target: &str) -> Run {
-    Run { function: function.into(), target: target.into(), target_kind: "list".into(), ..Run::default() }
+pub fn run(function: &str, target: &str) -> RunRequest {
+    RunRequest { function: function.into(), target: target.into(), target_kind: "list".into(), ..RunRequest::default() }
 }
 
 /// Until something holds; not for ever.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rocksalt_backends::store::{self, Settings as StoreSettings};
 use rocksalt_controller::ledger::{Heard, Ledger, NewJob, Settings};
 use rocksalt_core::call::Return;
-use rocksalt_core::record::{JobState, Kept};
+use rocksalt_core::record::{JobState, TargetOutcome};
 use rocksalt_core::request::JobFilter;
 use rocksalt_core::{Event, Map, Value};
 
@@ -76,7 +76,7 @@ async fn a_job_from_its_record_to_its_end() {
         ..NewJob::default()
     };
     let mut job = ledger.begin(new, JobState::Running).await.expect("stored").expect("new");
-    let result = |value: Value| Kept::Returned(Return { value, retcode: 0, problem: None });
+    let result = |value: Value| TargetOutcome::Returned(Return { value, retcode: 0, problem: None });
     ledger.returned(&job, "a/b", result(true.into())).await.expect("stored");
     let large = ledger.returned(&job, "c", result("x".repeat(1000).into())).await.expect("stored");
     assert_eq!(large.cut_from, Some(1003));

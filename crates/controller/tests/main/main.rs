@@ -1,6 +1,6 @@
 //! Jobs from their record to their end, on a store in memory and targets that are played.
 
 mod fleet;
+mod jobs;
 mod ledger;
 mod restarts;
-mod runs;

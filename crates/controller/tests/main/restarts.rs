@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rocksalt_backends::store::Store;
-use rocksalt_controller::runs::Runs;
+use rocksalt_controller::jobs::JobService;
 use rocksalt_core::JobId;
-use rocksalt_core::record::{JobState, Kept, ReturnRecord};
-use rocksalt_core::request::{JobFilter, Run};
+use rocksalt_core::record::{JobState, ReturnRecord, TargetOutcome};
+use rocksalt_core::request::{JobFilter, RunRequest};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::fleet::{Alive, Fleet, Seen, keeper, memory, run, until};
@@ -18,7 +18,7 @@ const TARGETS: [&str; 4] = ["a", "b", "c", "d"];
 /// A controller in a runtime of its own, so that it can die as a whole.
 struct Daemon {
     runtime: Runtime,
-    runs: Arc<Runs>,
+    jobs: Arc<JobService>,
     fleet: Arc<Fleet>,
     alive: Alive,
 }
@@ -30,19 +30,19 @@ impl Daemon {
         let store: Arc<dyn Store> = Arc::new(Seen(Arc::clone(store), alive.clone()));
         let controller = fleet.controller_of(&alive);
         let starting = runtime.spawn(async move {
-            let runs = keeper(&store, Duration::from_secs(5)).await;
-            runs.recover(&controller).await.expect("read");
-            runs
+            let jobs = keeper(&store, Duration::from_secs(5)).await;
+            jobs.recover(&controller).await.expect("read");
+            jobs
         });
-        Daemon { runs: starting.await.expect("it starts"), runtime, fleet: Arc::clone(fleet), alive }
+        Daemon { jobs: starting.await.expect("it starts"), runtime, fleet: Arc::clone(fleet), alive }
     }
 
     /// Starts a job, and notes what it returned once somebody was told so.
-    fn submit(&self, run: Run, told: &Arc<Mutex<HashMap<JobId, Vec<ReturnRecord>>>>) {
-        let (runs, told, alive) = (Arc::clone(&self.runs), Arc::clone(told), self.alive.clone());
+    fn submit(&self, run: RunRequest, told: &Arc<Mutex<HashMap<JobId, Vec<ReturnRecord>>>>) {
+        let (jobs, told, alive) = (Arc::clone(&self.jobs), Arc::clone(told), self.alive.clone());
         let controller = self.fleet.controller_of(&alive);
         self.runtime.spawn(async move {
-            let Ok(Some(job)) = runs.start(&controller, run, "ann", None).await else { return };
+            let Ok(Some(job)) = jobs.start(&controller, run, "ann", None).await else { return };
             let tell = |returns: Vec<ReturnRecord>| {
                 let mut told = told.lock().expect("no panic");
                 // Whom a dead one tells something does not hear it.
@@ -51,7 +51,7 @@ impl Daemon {
                 }
             };
             tell(Vec::new());
-            if let Ok(returns) = runs.wait(job.id, None).await {
+            if let Ok(returns) = jobs.wait(job.id, None).await {
                 tell(returns);
             }
         });
@@ -74,7 +74,7 @@ async fn whenever_it_dies_jobs_end_once() {
         for _ in 0..random.below(8) {
             let function = ["test.ping", "cmd.run", "cmd.run", "state.apply", "test.hold"][random.below(5)];
             let target = TARGETS[..=random.below(4)].join(",");
-            daemon.submit(Run { queue: random.below(2) == 0, ..run(function, &target) }, &told);
+            daemon.submit(RunRequest { queue: random.below(2) == 0, ..run(function, &target) }, &told);
         }
         for _ in 0..random.below(6) {
             tokio::time::sleep(Duration::from_micros(random.below(3000) as u64)).await;
@@ -87,14 +87,14 @@ async fn whenever_it_dies_jobs_end_once() {
     }
     let daemon = Daemon::start(&store, &fleet).await;
     TARGETS.iter().for_each(|id| fleet.release(id, 1000));
-    until("everything has ended", || daemon.runs.running().is_empty()).await;
+    until("everything has ended", || daemon.jobs.running().is_empty()).await;
     let told = told.lock().expect("no panic").clone();
     for (id, acknowledged) in &told {
-        let job = daemon.runs.ledger.job(*id).await.expect("read").expect("seed {seed}: a job is gone");
+        let job = daemon.jobs.ledger.job(*id).await.expect("read").expect("seed {seed}: a job is gone");
         assert!(job.state.ended(), "seed {seed}: {job:?}");
-        let returns = daemon.runs.ledger.returns(*id).await.expect("read");
+        let returns = daemon.jobs.ledger.returns(*id).await.expect("read");
         assert_eq!(returns.len(), job.targets.len(), "seed {seed}: {job:?}");
-        let lost = returns.iter().any(|record| matches!(record.outcome, Kept::Lost(_)));
+        let lost = returns.iter().any(|record| matches!(record.outcome, TargetOutcome::Lost(_)));
         assert!(!lost || job.state == JobState::Lost, "seed {seed}: {job:?}");
         for record in acknowledged {
             assert!(returns.contains(record), "seed {seed}: an acknowledged return is gone: {record:?}");
@@ -109,7 +109,7 @@ async fn whenever_it_dies_jobs_end_once() {
         assert!(fleet.on(id, |target| target.overlapped) <= 1, "seed {seed}: runs overlapped on {id}");
     }
     let open = JobFilter { running: true, ..JobFilter::default() };
-    assert!(daemon.runs.ledger.jobs(&open).await.expect("read").is_empty());
+    assert!(daemon.jobs.ledger.jobs(&open).await.expect("read").is_empty());
     daemon.kill();
 }
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use rocksalt_controller::Controller;
 use rocksalt_controller::select::Target;
-use rocksalt_core::request::Run;
+use rocksalt_core::request::RunRequest;
 use rocksalt_core::target::{DELIMITER, Kind};
 
 use super::grammar::Entry;
 use super::rule::{self, Asked, Rule};
 use super::{Access, FREE, Grant};
-use crate::desk::{Kind as Why, Refusal};
+use crate::requests::{Kind as Why, Refusal};
 
 /// Which of the controller's own functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Access {
     pub(super) async fn function(
         &self,
         entries: &[&Entry],
-        run: &Run,
+        run: &RunRequest,
         controller: &Arc<Controller>,
         talk: &mut Talk<'_>,
     ) -> Result<Option<Grant>, Refusal> {
@@ -188,7 +188,7 @@ impl std::fmt::Display for Place<'_> {
     }
 }
 
-pub fn target(run: &Run) -> Result<Target, Refusal> {
+pub fn target(run: &RunRequest) -> Result<Target, Refusal> {
     let invalid = |error: rocksalt_core::target::Error| Refusal::new(Why::Invalid, error.to_string());
     let kind = match run.target_kind.as_str() {
         "" => Kind::Glob,

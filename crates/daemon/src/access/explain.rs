@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use rocksalt_controller::Controller;
-use rocksalt_core::request::Run;
+use rocksalt_core::request::RunRequest;
 use rocksalt_core::{Map, Value};
 
 use super::decide::{self, Form, Talk};
 use super::rule::Asked;
 use super::{Access, Grant};
-use crate::desk::Refusal;
+use crate::requests::Refusal;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
@@ -40,7 +40,7 @@ impl Access {
         user: &str,
         eauth: Option<&str>,
         groups: &[String],
-        run: &Run,
+        run: &RunRequest,
         controller: &Arc<Controller>,
     ) -> Result<Explanation, Refusal> {
         let mut lines = Vec::new();
@@ -74,7 +74,7 @@ impl Access {
     async fn one(
         &self,
         entries: &[&super::Entry],
-        run: &Run,
+        run: &RunRequest,
         controller: &Arc<Controller>,
         talk: &mut Talk<'_>,
     ) -> Result<Option<Grant>, Refusal> {

@@ -19,7 +19,7 @@ use rocksalt_core::request::Needs;
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Value};
 
-use crate::desk::{Caller, Kind, Refusal};
+use crate::requests::{Caller, Kind, Refusal};
 
 use decide::{Form, Talk};
 pub use explain::Explanation;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::body::Bytes;
-use rocksalt_core::record::Logged;
+use rocksalt_core::record::LoggedEvent;
 
 /// How many are kept; who is slower than that has his own written.
 const KEPT: usize = 1024;
@@ -14,7 +14,7 @@ const LARGEST: usize = 16 << 20;
 
 /// One for each form in which a door writes events.
 pub struct EventTexts {
-    form: fn(&Logged) -> String,
+    form: fn(&LoggedEvent) -> String,
     kept: RwLock<Kept>,
 }
 
@@ -22,16 +22,16 @@ pub struct EventTexts {
 struct Kept {
     /// By where the event is in memory: those who listen share it, and it stays as long as it is here.
     texts: HashMap<usize, Bytes>,
-    order: VecDeque<Arc<Logged>>,
+    order: VecDeque<Arc<LoggedEvent>>,
     bytes: usize,
 }
 
 impl EventTexts {
-    pub fn new(form: fn(&Logged) -> String) -> EventTexts {
+    pub fn new(form: fn(&LoggedEvent) -> String) -> EventTexts {
         EventTexts { form, kept: RwLock::default() }
     }
 
-    pub fn text(&self, event: &Arc<Logged>) -> Bytes {
+    pub fn text(&self, event: &Arc<LoggedEvent>) -> Bytes {
         let place = Arc::as_ptr(event) as usize;
         if let Some(text) = self.kept.read().unwrap_or_else(PoisonError::into_inner).texts.get(&place) {
             return text.clone();
@@ -46,7 +46,7 @@ impl EventTexts {
 }
 
 impl Kept {
-    fn keep(&mut self, place: usize, event: &Arc<Logged>, text: &Bytes) {
+    fn keep(&mut self, place: usize, event: &Arc<LoggedEvent>, text: &Bytes) {
         if self.texts.insert(place, text.clone()).is_some() {
             return;
         }
@@ -76,8 +76,8 @@ mod tests {
             WRITTEN.fetch_add(1, Ordering::Relaxed);
             event.id.to_string()
         });
-        let logged = |id| Logged { id, stamp: 0, event: Event { tag: "a".into(), data: Map::new() } };
-        let events: Vec<Arc<Logged>> = (0..2000).map(|id| Arc::new(logged(id))).collect();
+        let logged = |id| LoggedEvent { id, stamp: 0, event: Event { tag: "a".into(), data: Map::new() } };
+        let events: Vec<Arc<LoggedEvent>> = (0..2000).map(|id| Arc::new(logged(id))).collect();
         for event in &events {
             for _ in 0..3 {
                 let shared = Arc::clone(event);

@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 use axum::Router;
 
-use crate::desk::{Caller, Desk};
+use crate::requests::{Caller, RequestService};
 
 /// What every handler has.
 pub struct Api {
-    pub desk: Arc<Desk>,
+    pub requests: Arc<RequestService>,
     pub settings: Settings,
 }
 

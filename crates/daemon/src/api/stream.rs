@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use rocksalt_controller::ledger::{Follower, Heard};
 use rocksalt_core::pattern::glob;
-use rocksalt_core::record::Logged;
+use rocksalt_core::record::LoggedEvent;
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
@@ -112,7 +112,7 @@ impl Stream {
         }
     }
 
-    fn wants(&self, event: &Logged) -> bool {
+    fn wants(&self, event: &LoggedEvent) -> bool {
         self.tags.is_empty() || self.tags.iter().any(|tag| glob::matches(tag, &event.event.tag))
     }
 }

@@ -26,7 +26,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::clock::now;
-use crate::desk::{Caller, Kind, Refusal};
+use crate::requests::{Caller, Kind, Refusal};
 
 use entry::Entry;
 use file::Log;

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use crate::access::Rights;
 use crate::audit::{Audit, Sign};
 use crate::clock::now;
-use crate::desk::{Caller, Kind, Refusal};
+use crate::requests::{Caller, Kind, Refusal};
 
 use backends::{Backend, Person};
 use proven::Proven;

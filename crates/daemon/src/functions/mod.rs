@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 pub use describe::{argspec, doc};
 pub use run::{payload, run, stamp};
 
-use crate::desk::{Caller, Desk, Given, Kind, Loaded, Refusal};
+use crate::requests::{Caller, FunctionResult, Kind, Loaded, Refusal, RequestService};
 
 /// A function that users call by name.
 pub trait Function: DeserializeOwned + JsonSchema + Send + 'static {
@@ -31,8 +31,8 @@ pub trait Function: DeserializeOwned + JsonSchema + Send + 'static {
     fn call(self, context: Context) -> impl Future<Output = Result<Value, Failure>> + Send;
 
     /// The same, for one that may have the text of its result at hand.
-    fn give(self, context: Context) -> impl Future<Output = Result<Given, Failure>> + Send {
-        async { self.call(context).await.map(Given::Value) }
+    fn give(self, context: Context) -> impl Future<Output = Result<FunctionResult, Failure>> + Send {
+        async { self.call(context).await.map(FunctionResult::Value) }
     }
 }
 
@@ -51,7 +51,7 @@ pub enum Mark {
 /// What a function may use.
 #[derive(Clone)]
 pub struct Context {
-    pub desk: Arc<Desk>,
+    pub requests: Arc<RequestService>,
     pub loaded: Arc<Loaded>,
     pub caller: Caller,
 }
@@ -88,7 +88,7 @@ pub struct Entry {
     pub arguments: fn() -> &'static [&'static str],
     pub schema: fn() -> Schema,
     /// Given all arguments under their names.
-    work: fn(Value, Context) -> BoxFuture<'static, Result<Given, Failure>>,
+    work: fn(Value, Context) -> BoxFuture<'static, Result<FunctionResult, Failure>>,
 }
 
 /// The list entry of a function.
@@ -117,7 +117,7 @@ impl Entry {
         self
     }
 
-    async fn call(&self, args: Vec<Value>, kwargs: Map, context: Context) -> Result<Given, Failure> {
+    async fn call(&self, args: Vec<Value>, kwargs: Map, context: Context) -> Result<FunctionResult, Failure> {
         let call = Call { args, kwargs, ..Call::new(self.name) };
         let bound = catalog::bind((self.arguments)(), "args", call).map_err(|problem| {
             Failure::said(format!("Passed invalid arguments: {}\n\nUsage:\n{}", problem.text, doc(self)))

@@ -3,22 +3,27 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rocksalt_controller::controller_events;
 use rocksalt_controller::ledger::NewJob;
-use rocksalt_controller::own_events;
 use rocksalt_core::call::Return;
 use rocksalt_core::masking;
-use rocksalt_core::record::{JobRecord, JobState, Kept};
-use rocksalt_core::request::Local;
+use rocksalt_core::record::{JobRecord, JobState, TargetOutcome};
+use rocksalt_core::request::ControllerCall;
 use rocksalt_core::{Event, JobId, Map, Value};
 
 use super::{Context, Entry, Failure, House, Mark};
 use crate::clock::now;
-use crate::desk::{Caller, Desk, Given, Kind, Ran, Refusal};
+use crate::requests::{Caller, ControllerResult, FunctionResult, Kind, Refusal, RequestService};
 
 /// Runs a function; one that fails has a result that says so.
-pub async fn run(house: House, desk: &Arc<Desk>, caller: &Caller, local: Local) -> Result<Ran, Refusal> {
+pub async fn run(
+    house: House,
+    requests: &Arc<RequestService>,
+    caller: &Caller,
+    local: ControllerCall,
+) -> Result<ControllerResult, Refusal> {
     let entry = house.get(&local.function)?;
-    let context = Context { desk: Arc::clone(desk), loaded: desk.loaded(), caller: caller.clone() };
+    let context = Context { requests: Arc::clone(requests), loaded: requests.loaded(), caller: caller.clone() };
     let function = format!("{}.{}", house.kind, local.function);
     let (shown_args, shown_kwargs) = masking::mask(&function, &local.args, &local.kwargs);
     let call = Asked { entry, function, shown_args, shown_kwargs, local, context };
@@ -39,16 +44,16 @@ struct Asked {
     /// What may be seen of its arguments.
     shown_args: Vec<Value>,
     shown_kwargs: Map,
-    local: Local,
+    local: ControllerCall,
     context: Context,
 }
 
 impl Asked {
     /// No record; those who listen now hear of it.
-    async fn told(self) -> Result<Ran, Refusal> {
+    async fn told(self) -> Result<ControllerResult, Refusal> {
         let job = unused_id();
         let ran = self.ran(job);
-        let (ledger, entry) = (Arc::clone(self.context.desk.ledger()), self.entry);
+        let (ledger, entry) = (Arc::clone(self.context.requests.ledger()), self.entry);
         ledger.tell(Event { tag: format!("{}/new", ran.tag), data: payload(&ran) });
         let ran = finished(ran, entry.call(self.local.args, self.local.kwargs, self.context).await)?;
         ledger.tell(Event { tag: format!("{}/ret", ran.tag), data: outcome(&ran, entry.mark, TOLD) });
@@ -56,20 +61,20 @@ impl Asked {
     }
 
     /// A job like others, on one target: this controller.
-    async fn kept(self) -> Result<Ran, Refusal> {
+    async fn kept(self) -> Result<ControllerResult, Refusal> {
         let (ran, record) = self.begin().await?;
         // A task of its own: whoever waits may go away, and yet it must come to its end.
         let work = tokio::spawn(self.work(ran, record));
         work.await.map_err(|_| Refusal::new(Kind::Unavailable, "the function broke off"))?
     }
 
-    async fn in_background(self) -> Result<Ran, Refusal> {
+    async fn in_background(self) -> Result<ControllerResult, Refusal> {
         let (ran, record) = self.begin().await?;
         tokio::spawn(self.work(ran.clone(), record));
         Ok(ran)
     }
 
-    async fn begin(&self) -> Result<(Ran, JobRecord), Refusal> {
+    async fn begin(&self) -> Result<(ControllerResult, JobRecord), Refusal> {
         let id = self.context.loaded.id();
         let new = NewJob {
             function: self.function.clone(),
@@ -81,13 +86,13 @@ impl Asked {
             user: self.context.caller.user.clone(),
             ..NewJob::default()
         };
-        let begun = self.context.desk.ledger().begin(new, JobState::Running).await?;
+        let begun = self.context.requests.ledger().begin(new, JobState::Running).await?;
         let record = begun.ok_or_else(|| Refusal::new(Kind::Unavailable, "no job id was free"))?;
         Ok((self.ran(record.id), record))
     }
 
-    async fn work(self, ran: Ran, mut record: JobRecord) -> Result<Ran, Refusal> {
-        let (ledger, entry) = (Arc::clone(self.context.desk.ledger()), self.entry);
+    async fn work(self, ran: ControllerResult, mut record: JobRecord) -> Result<ControllerResult, Refusal> {
+        let (ledger, entry) = (Arc::clone(self.context.requests.ledger()), self.entry);
         let ended = finished(ran.clone(), entry.call(self.local.args, self.local.kwargs, self.context).await);
         let shown = match &ended {
             // What is too large for a record is cut there.
@@ -95,24 +100,24 @@ impl Asked {
             // It has to end for those who look it up, too.
             Err(refusal) => {
                 let text = Some(refusal.text.as_str().into());
-                outcome(&Ran { result: text, success: false, stamp: now(), ..ran }, Mark::Kept, usize::MAX)
+                outcome(&ControllerResult { result: text, success: false, stamp: now(), ..ran }, Mark::Kept, usize::MAX)
             }
         };
         let success = ended.as_ref().is_ok_and(|ran| ran.success);
         let target = record.target.clone();
-        let kept = Kept::Returned(Return { value: shown.into(), retcode: i32::from(!success), problem: None });
+        let kept = TargetOutcome::Returned(Return { value: shown.into(), retcode: i32::from(!success), problem: None });
         ledger.returned(&record, &target, kept).await?;
         ledger.set_state(&mut record, JobState::Done, Vec::new()).await?;
         ended
     }
 
-    fn ran(&self, job: JobId) -> Ran {
-        Ran {
-            tag: own_events::tag(&self.function, job).unwrap_or_default(),
+    fn ran(&self, job: JobId) -> ControllerResult {
+        ControllerResult {
+            tag: controller_events::tag(&self.function, job).unwrap_or_default(),
             job,
             function: self.function.clone(),
             user: self.context.caller.user.clone(),
-            arguments: own_events::arguments(&self.shown_args, &self.shown_kwargs),
+            arguments: controller_events::arguments(&self.shown_args, &self.shown_kwargs),
             result: None,
             success: true,
             stamp: now(),
@@ -120,7 +125,7 @@ impl Asked {
     }
 }
 
-fn finished(mut ran: Ran, result: Result<Given, Failure>) -> Result<Ran, Refusal> {
+fn finished(mut ran: ControllerResult, result: Result<FunctionResult, Failure>) -> Result<ControllerResult, Refusal> {
     match result {
         Ok(given) => ran.result = Some(given),
         Err(Failure::Said(text)) => {
@@ -134,7 +139,7 @@ fn finished(mut ran: Ran, result: Result<Given, Failure>) -> Result<Ran, Refusal
 }
 
 /// What Salt's events say of a call.
-pub fn payload(ran: &Ran) -> Map {
+pub fn payload(ran: &ControllerResult) -> Map {
     let mut data = Map::with_capacity(7);
     data.insert("fun", ran.function.as_str());
     data.insert("jid", ran.job.as_str());
@@ -147,7 +152,7 @@ pub fn payload(ran: &Ran) -> Map {
 }
 
 /// The same with the result, as it is kept and told.
-fn outcome(ran: &Ran, mark: Mark, most: usize) -> Map {
+fn outcome(ran: &ControllerResult, mark: Mark, most: usize) -> Map {
     let mut data = payload(ran);
     data.insert("_stamp", stamp(ran.stamp));
     data.insert(
@@ -157,7 +162,7 @@ fn outcome(ran: &Ran, mark: Mark, most: usize) -> Map {
             (_, Some(result)) if !is_within(result, most) => {
                 "this result is too large to be told to all who listen".into()
             }
-            (_, result) => result.clone().map(Given::into_value).unwrap_or_default(),
+            (_, result) => result.clone().map(FunctionResult::into_value).unwrap_or_default(),
         },
     );
     data.insert("success", ran.success);
@@ -167,10 +172,10 @@ fn outcome(ran: &Ran, mark: Mark, most: usize) -> Map {
 /// The most that is told of a result that somebody waits for, in bytes or so: all who listen get it, and nobody needs it.
 const TOLD: usize = 16 << 10;
 
-fn is_within(given: &Given, most: usize) -> bool {
+fn is_within(given: &FunctionResult, most: usize) -> bool {
     match given {
-        Given::Value(value) => fits(value, &mut { most }),
-        Given::Written(text) => text.len() <= most,
+        FunctionResult::Value(value) => fits(value, &mut { most }),
+        FunctionResult::Written(text) => text.len() <= most,
     }
 }
 

@@ -35,7 +35,7 @@ impl Function for MkToken {
             eauth: self.eauth,
             token_expire: self.token_expire,
         };
-        let login = context.desk.auth.login(credentials, context.caller.from).await?;
+        let login = context.requests.auth.login(credentials, context.caller.from).await?;
         let mut made = Map::new();
         made.insert("token", login.token.reveal().as_str());
         made.insert("start", login.start);
@@ -58,7 +58,7 @@ impl Function for DelToken {
     const MARK: Mark = Mark::Private;
 
     async fn call(self, context: Context) -> Result<Value, Failure> {
-        context.desk.auth.logout(&self.token).await?;
+        context.requests.auth.logout(&self.token).await?;
         Ok(true.into())
     }
 }

@@ -1,6 +1,6 @@
 //! `cache`: what is remembered of targets, without asking them.
 
-use rocksalt_controller::pillar::Wanted;
+use rocksalt_controller::pillar::PillarRequest;
 use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -28,7 +28,7 @@ impl Function for Grains {
     async fn call(self, context: Context) -> Result<Value, Failure> {
         let mut all = Map::new();
         for entry in select(&context, &self.tgt, &self.tgt_type).await? {
-            if let Some(mut grains) = context.loaded.controller.facts.grains(&entry.id) {
+            if let Some(mut grains) = context.loaded.controller.grains_cache.grains(&entry.id) {
                 grains.extend(entry.grains);
                 all.insert(entry.id, grains);
             }
@@ -55,15 +55,18 @@ impl Function for Pillar {
     async fn call(self, context: Context) -> Result<Value, Failure> {
         let mut all = Map::new();
         for entry in select(&context, &self.tgt, &self.tgt_type).await? {
-            let grains = context.loaded.controller.facts.grains(&entry.id).unwrap_or_default();
-            all.insert(entry.id.as_str(), pillar(&context, &entry.id, Wanted { grains, ..Wanted::default() }).await?);
+            let grains = context.loaded.controller.grains_cache.grains(&entry.id).unwrap_or_default();
+            all.insert(
+                entry.id.as_str(),
+                pillar(&context, &entry.id, PillarRequest { grains, ..PillarRequest::default() }).await?,
+            );
         }
         Ok(all.into())
     }
 }
 
 /// A target's pillar, as it would get it.
-pub async fn pillar(context: &Context, id: &str, wanted: Wanted) -> Result<Map, Failure> {
+pub async fn pillar(context: &Context, id: &str, wanted: PillarRequest) -> Result<Map, Failure> {
     let compiled = context.loaded.controller.pillar(id, wanted).await;
     Ok(compiled.map_err(|problem| Failure::said(problem.text))?.data)
 }
@@ -105,7 +108,7 @@ impl Function for ClearGrains {
 
     async fn call(self, context: Context) -> Result<Value, Failure> {
         for entry in select(&context, &self.tgt, &self.tgt_type).await? {
-            context.loaded.controller.facts.forget(&entry.id);
+            context.loaded.controller.grains_cache.forget(&entry.id);
         }
         Ok(true.into())
     }

@@ -24,7 +24,7 @@ impl Function for Send {
 
     async fn call(self, context: Context) -> Result<Value, Failure> {
         let event = Event { tag: self.tag, data: self.data };
-        context.desk.answer(&context.caller, Request::Fire(event)).await?;
+        context.requests.answer(&context.caller, Request::Fire(event)).await?;
         Ok(true.into())
     }
 }

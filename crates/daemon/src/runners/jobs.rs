@@ -3,15 +3,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rocksalt_controller::job_events;
-use rocksalt_core::record::{JobRecord, Kept, ReturnRecord};
+use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::{JobFilter, Request};
 use rocksalt_core::{JobId, Map, Value, json};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::times;
-use crate::desk::Given;
 use crate::functions::{Context, Entry, Failure, Function, Mark, entry, texts};
+use crate::requests::FunctionResult;
 
 pub const FUNCTIONS: &[Entry] = &[
     entry::<Active>(),
@@ -43,9 +43,9 @@ impl Function for Active {
         let running = JobFilter { running: true, ..JobFilter::default() };
         let mut links = None;
         let mut all = Map::new();
-        for job in context.desk.ledger().jobs(&running).await? {
+        for job in context.requests.ledger().jobs(&running).await? {
             let returned: Vec<String> =
-                context.desk.ledger().returns(job.id).await?.into_iter().map(|record| record.target).collect();
+                context.requests.ledger().returns(job.id).await?.into_iter().map(|record| record.target).collect();
             let links = match &mut links {
                 Some(links) => links,
                 // The process that works on it is the agent of the link.
@@ -78,7 +78,7 @@ impl Function for Kill {
 
     async fn call(self, context: Context) -> Result<Value, Failure> {
         let job: JobId = self.jid.parse().map_err(|error| Failure::said(format!("{error}")))?;
-        context.desk.answer(&context.caller, Request::CancelJob { job, kill: self.kill }).await?;
+        context.requests.answer(&context.caller, Request::CancelJob { job, kill: self.kill }).await?;
         Ok(true.into())
     }
 }
@@ -121,7 +121,7 @@ impl ListJobs {
             until: moment("end_time", &self.end_time)?,
             ..JobFilter::default()
         };
-        let mut jobs = context.desk.ledger().jobs(&filter).await?;
+        let mut jobs = context.requests.ledger().jobs(&filter).await?;
         if !self.search_metadata.is_empty() {
             let has = |job: &Arc<JobRecord>| {
                 let known = job.metadata.as_map();
@@ -143,19 +143,19 @@ impl Function for ListJobs {
         Ok(with_outputter(self.outputter, listed(&jobs)))
     }
 
-    async fn give(self, context: Context) -> Result<Given, Failure> {
+    async fn give(self, context: Context) -> Result<FunctionResult, Failure> {
         if !self.is_plain() {
-            return self.call(context).await.map(Given::Value);
+            return self.call(context).await.map(FunctionResult::Value);
         }
         // Before the jobs: what comes meanwhile makes it old at once, and not wrong for long.
-        let version = context.desk.ledger().jobs_version();
-        let list = &context.desk.job_list;
+        let version = context.requests.ledger().jobs_version();
+        let list = &context.requests.job_list;
         if let Some(text) = list.get(version) {
-            return Ok(Given::Written(text));
+            return Ok(FunctionResult::Written(text));
         }
         let text: Arc<str> = json::compact(&listed(&self.found(&context).await?).into()).into();
         list.keep(version, &text);
-        Ok(Given::Written(text))
+        Ok(FunctionResult::Written(text))
     }
 }
 
@@ -199,7 +199,7 @@ impl Function for ListJobsFilter {
     const MARK: Mark = Mark::Looks;
 
     async fn call(self, context: Context) -> Result<Value, Failure> {
-        let mut jobs = context.desk.ledger().jobs(&JobFilter::default()).await?;
+        let mut jobs = context.requests.ledger().jobs(&JobFilter::default()).await?;
         if self.filter_find_job {
             jobs.retain(|job| job.function != "saltutil.find_job");
         }
@@ -258,7 +258,7 @@ impl Function for LookupJid {
     async fn call(self, context: Context) -> Result<Value, Failure> {
         let found = Found::look(&context, &self.jid).await?;
         let mut results = Map::new();
-        let returned = |record: &&ReturnRecord| matches!(record.outcome, Kept::Returned(_));
+        let returned = |record: &&ReturnRecord| matches!(record.outcome, TargetOutcome::Returned(_));
         if self.returned {
             for record in found.returns.iter().filter(returned) {
                 results.insert(record.target.as_str(), job_events::shown(&record.outcome));
@@ -315,7 +315,9 @@ impl Function for ExitSuccess {
         let found = Found::look(&context, &self.jid).await?;
         let good = |id: &str| {
             let record = found.returns.iter().find(|record| record.target == id);
-            record.is_some_and(|record| matches!(&record.outcome, Kept::Returned(result) if result.value.truth()))
+            record.is_some_and(
+                |record| matches!(&record.outcome, TargetOutcome::Returned(result) if result.value.truth()),
+            )
         };
         let targets = found.job.iter().flat_map(|job| &job.targets);
         Ok(targets.map(|id| (id.as_str().into(), good(id).into())).collect::<Map>().into())
@@ -355,7 +357,7 @@ impl Function for LastRun {
         };
         let Some(job) = wanted.found(&context).await?.into_iter().next() else { return Ok(false.into()) };
         let id = job.id;
-        let found = Found { returns: context.desk.ledger().returns(id).await?, job: Some(JobRecord::clone(&job)) };
+        let found = Found { returns: context.requests.ledger().returns(id).await?, job: Some(JobRecord::clone(&job)) };
         let shown = Map::from_iter([(id.as_str().into(), found.details(id.as_str()).into())]);
         Ok(with_outputter(self.outputter, shown))
     }
@@ -372,7 +374,7 @@ impl Function for Master {
     async fn call(self, context: Context) -> Result<Value, Failure> {
         let running =
             JobFilter { running: true, functions: vec!["runner.*".into(), "wheel.*".into()], ..JobFilter::default() };
-        let jobs = context.desk.ledger().jobs(&running).await?;
+        let jobs = context.requests.ledger().jobs(&running).await?;
         Ok(texts(jobs.iter().map(|job| {
             Map::from_iter([
                 ("fun".into(), job.function.as_str().into()),
@@ -393,7 +395,7 @@ pub(crate) struct Found {
 
 impl Found {
     async fn look(context: &Context, jid: &str) -> Result<Found, Failure> {
-        let ledger = context.desk.ledger();
+        let ledger = context.requests.ledger();
         // What can't be an id is the id of no job.
         let Ok(id) = jid.parse::<JobId>() else { return Ok(Found { job: None, returns: Vec::new() }) };
         match ledger.job(id).await? {

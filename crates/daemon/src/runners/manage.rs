@@ -197,7 +197,7 @@ impl Function for Versions {
 
 /// Up and down; whoever was never looked at is looked at now.
 async fn seen(context: &Context) -> (Vec<String>, Vec<String>) {
-    let presence = context.desk.presence();
+    let presence = context.requests.presence();
     let known = presence.up().len() + presence.down().len();
     if known < context.loaded.controller.roster.entries.len() {
         presence.look(&context.loaded.controller).await;

@@ -1,6 +1,6 @@
 //! `pillar`: what targets get to know.
 
-use rocksalt_controller::pillar::Wanted;
+use rocksalt_controller::pillar::PillarRequest;
 use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,9 +34,9 @@ impl Function for ShowPillar {
     const MARK: Mark = Mark::Private;
 
     async fn call(self, context: Context) -> Result<Value, Failure> {
-        let mut grains = context.loaded.controller.facts.grains(&self.minion).unwrap_or_default();
+        let mut grains = context.loaded.controller.grains_cache.grains(&self.minion).unwrap_or_default();
         grains.extend(self.kwargs);
-        let wanted = Wanted { grains, saltenv: self.saltenv, pillarenv: self.pillarenv, given: self.pillar };
+        let wanted = PillarRequest { grains, saltenv: self.saltenv, pillarenv: self.pillarenv, given: self.pillar };
         Ok(pillar(&context, &self.minion, wanted).await?.into())
     }
 }

@@ -16,7 +16,7 @@ use futures_util::StreamExt;
 
 use super::{Shared, intake};
 use crate::api::Peer;
-use crate::desk::Asking;
+use crate::requests::RequestUser;
 
 /// Names a request in the log, to whoever asked and to whoever answers.
 #[derive(Clone, Debug)]
@@ -46,8 +46,8 @@ async fn around(State(shared): State<Arc<Shared>>, mut request: Request, next: N
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("-", MatchedPath::as_str);
     let from = request.extensions().get::<Peer>().and_then(|peer| peer.address);
-    let asking = Asking::default();
-    let mut response = match intake::limited(request, shared.desk.loaded().doors.max_request_body_size).await {
+    let asking = RequestUser::default();
+    let mut response = match intake::limited(request, shared.requests.loaded().doors.max_request_body_size).await {
         Ok(request) => asking.around(next.run(request)).await,
         Err(refused) => refused,
     };

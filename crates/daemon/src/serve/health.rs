@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::Shared;
 use crate::api::Peer;
-use crate::desk::{Answer, Caller};
+use crate::requests::{Answer, Caller};
 
 /// A store that needs longer is not there.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -29,7 +29,7 @@ async fn health(State(shared): State<Arc<Shared>>, Extension(peer): Extension<Pe
     let status = if fine { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let mut body = json!({ "status": if fine { "ok" } else { "the store does not answer" } });
     if let Some(caller) = shared.caller(&peer, &headers).await
-        && let Ok(Answer::Value(stats)) = shared.desk.answer(&caller, Request::Stats).await
+        && let Ok(Answer::Value(stats)) = shared.requests.answer(&caller, Request::Stats).await
     {
         body["details"] = rocksalt_core::json::to_json(&stats);
     }
@@ -43,13 +43,13 @@ async fn metrics(State(shared): State<Arc<Shared>>, Extension(peer): Extension<P
         return (StatusCode::UNAUTHORIZED, "log in first").into_response();
     }
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    let text = shared.metrics.text(&shared.desk).await;
+    let text = shared.metrics.text(&shared.requests).await;
     ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-store")], text).into_response()
 }
 
 impl Shared {
     pub(super) async fn is_healthy(&self) -> bool {
-        let asking = self.desk.ledger().store().get("health");
+        let asking = self.requests.ledger().store().get("health");
         matches!(tokio::time::timeout(PATIENCE, asking).await, Ok(Ok(_)))
     }
 
@@ -61,8 +61,8 @@ impl Shared {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let bearer = text(AUTHORIZATION.as_str()).and_then(|value| value.strip_prefix("Bearer "));
         match (text("x-auth-token").or(bearer), &peer.certificate) {
-            (Some(token), _) => self.desk.auth.token(token, peer.address).await.ok(),
-            (None, Some(name)) => self.desk.auth.certificate(name, peer.address).await.ok(),
+            (Some(token), _) => self.requests.auth.token(token, peer.address).await.ok(),
+            (None, Some(name)) => self.requests.auth.certificate(name, peer.address).await.ok(),
             (None, None) => None,
         }
     }

@@ -17,7 +17,7 @@ use tokio_rustls::TlsAcceptor;
 use super::tls::{self, Certificates, speaks_tls};
 use super::{Error, Settings, Shared, Tls, connection, state};
 use crate::api::Peer;
-use crate::desk::Caller;
+use crate::requests::Caller;
 
 /// The longest path that a socket can have.
 const LONGEST: usize = 107;

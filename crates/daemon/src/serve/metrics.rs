@@ -16,7 +16,7 @@ use prometheus_client::registry::{Registry, Unit};
 use rocksalt_core::record::JobState;
 use rocksalt_core::request::JobFilter;
 
-use crate::desk::Desk;
+use crate::requests::RequestService;
 
 pub struct Metrics {
     registry: Registry,
@@ -133,33 +133,33 @@ impl Metrics {
         One::of(&self.listeners)
     }
 
-    pub async fn text(&self, desk: &Arc<Desk>) -> String {
-        self.sample(desk).await;
+    pub async fn text(&self, requests: &Arc<RequestService>) -> String {
+        self.sample(requests).await;
         let mut text = String::new();
         // Into a text nothing can fail.
         let _ = encode(&mut text, &self.registry);
         text
     }
 
-    async fn sample(&self, desk: &Arc<Desk>) {
-        let (sampled, counts) = (&self.sampled, desk.stats.counts());
+    async fn sample(&self, requests: &Arc<RequestService>) {
+        let (sampled, counts) = (&self.sampled, requests.stats.counts());
         let follow = |counter: &Counter, now: u64| {
             counter.inc_by(now.saturating_sub(counter.get()));
         };
         follow(&sampled.jobs, counts.jobs.load(Ordering::Relaxed));
         follow(&sampled.refused, counts.refused.load(Ordering::Relaxed));
         follow(&sampled.runners, counts.runners.load(Ordering::Relaxed) + counts.wheels.load(Ordering::Relaxed));
-        follow(&sampled.events, desk.ledger().last_event());
-        sampled.jobs_running.set(desk.runs.running().len() as i64);
-        let loaded = desk.loaded();
+        follow(&sampled.events, requests.ledger().last_event());
+        sampled.jobs_running.set(requests.jobs.running().len() as i64);
+        let loaded = requests.loaded();
         sampled.links.set(loaded.controller.links.list().await.map_or(0, |links| links.len() as i64));
-        let (up, down) = (desk.presence().up().len() as i64, desk.presence().down().len() as i64);
+        let (up, down) = (requests.presence().up().len() as i64, requests.presence().down().len() as i64);
         let all = loaded.controller.roster.entries.len() as i64;
         for (state, count) in [("up", up), ("down", down), ("unknown", (all - up - down).max(0))] {
             sampled.targets.get_or_create(&State { state }).set(count);
         }
-        self.sample_jobs(desk).await;
-        sampled.started.set(desk.stats.started);
+        self.sample_jobs(requests).await;
+        sampled.started.set(requests.stats.started);
         sampled.memory.set(memory().unwrap_or(0));
         sampled.descriptors.set(std::fs::read_dir("/proc/self/fd").map_or(0, |all| all.count() as i64));
     }
@@ -170,8 +170,8 @@ const STATES: [JobState; 5] =
     [JobState::Queued, JobState::Running, JobState::Done, JobState::Cancelled, JobState::Lost];
 
 impl Metrics {
-    async fn sample_jobs(&self, desk: &Arc<Desk>) {
-        let Ok(jobs) = desk.ledger().jobs(&JobFilter::default()).await else { return };
+    async fn sample_jobs(&self, requests: &Arc<RequestService>) {
+        let Ok(jobs) = requests.ledger().jobs(&JobFilter::default()).await else { return };
         for state in STATES {
             let count = jobs.iter().filter(|job| job.state == state).count() as i64;
             self.sampled.kept.get_or_create(&State { state: state.name() }).set(count);

@@ -28,8 +28,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::Router;
+use rocksalt_controller::jobs::{self, JobService};
 use rocksalt_controller::ledger::{self, Ledger};
-use rocksalt_controller::runs::{self, Runs};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -43,13 +43,13 @@ pub use settings::{Limits, Settings, Tls};
 use crate::api::{self, Api};
 use crate::audit::Audit;
 use crate::auth::Auth;
-use crate::desk::{Desk, Load, Loaded};
+use crate::requests::{Load, Loaded, RequestService};
 use metrics::Metrics;
 
 /// What all connections share.
 struct Shared {
     settings: Settings,
-    desk: Arc<Desk>,
+    requests: Arc<RequestService>,
     /// With what it was made of: after a reload it is made anew.
     router: RwLock<Option<(Arc<Loaded>, Router)>>,
     metrics: Arc<Metrics>,
@@ -85,10 +85,10 @@ pub async fn start(settings: Settings, load: Box<Load>, said: &(dyn Fn(Notice) +
         }
         None => Auth::default(),
     };
-    let desk = Arc::new(Desk::with(
+    let requests = Arc::new(RequestService::with(
         load,
         loaded,
-        Arc::new(Runs::with(ledger, runs::Settings { recall: settings.recall })),
+        Arc::new(JobService::with(ledger, jobs::Settings { recall: settings.recall })),
         auth,
         audit,
     ));
@@ -96,7 +96,7 @@ pub async fn start(settings: Settings, load: Box<Load>, said: &(dyn Fn(Notice) +
     let certificates = tls::Certificates::open(&settings, said)?.map(Arc::new);
     let shared = Arc::new(Shared {
         router: RwLock::new(None),
-        desk,
+        requests,
         metrics,
         places: Arc::new(Semaphore::new(settings.limits.connections)),
         stopping: watch::Sender::new(false),
@@ -105,11 +105,11 @@ pub async fn start(settings: Settings, load: Box<Load>, said: &(dyn Fn(Notice) +
     if let Some(certificates) = certificates.clone() {
         let settings = shared.settings.clone();
         let read = move || certificates.reload(&settings).map_err(|error| error.to_string());
-        shared.desk.reload_besides(Box::new(read));
+        shared.requests.reload_besides(Box::new(read));
     }
     // What was under way when the last one ended, before anything new begins.
-    let loaded = shared.desk.loaded();
-    let left = shared.desk.runs.recover(&loaded.controller).await?;
+    let loaded = shared.requests.loaded();
+    let left = shared.requests.jobs.recover(&loaded.controller).await?;
     if left > 0 {
         tracing::info!(jobs = left, "jobs of the time before are being settled");
     }
@@ -127,8 +127,8 @@ impl Daemon {
         &self.addresses
     }
 
-    pub fn desk(&self) -> &Arc<Desk> {
-        &self.shared.desk
+    pub fn requests(&self) -> &Arc<RequestService> {
+        &self.shared.requests
     }
 
     /// Until somebody wants it to end: SIGTERM or SIGINT. SIGHUP reads the configuration anew.
@@ -156,7 +156,7 @@ impl Daemon {
     /// Reads the configuration, the roster and the certificates anew. What is no good leaves the old as it was.
     pub async fn reload(&self) {
         systemd::reloading();
-        if let Err(why) = self.shared.desk.reload().await {
+        if let Err(why) = self.shared.requests.reload().await {
             tracing::error!(%why, "the configuration is no good, and was not taken; the old one goes on");
         } else {
             tracing::info!("the configuration is read anew");
@@ -176,12 +176,12 @@ impl Daemon {
             tracing::warn!(seconds = patience.as_secs(), "some requests had not ended in time");
         }
         // Those that end in a moment need not be asked for at the next start.
-        let left = self.shared.desk.runs.drain(Duration::from_secs(1)).await;
+        let left = self.shared.requests.jobs.drain(Duration::from_secs(1)).await;
         if !left.is_empty() {
             tracing::info!(jobs = left.len(), "jobs go on on their targets; the next start takes them up");
         }
         self.tasks.shutdown().await;
-        let controller = Arc::clone(&self.shared.desk.loaded().controller);
+        let controller = Arc::clone(&self.shared.requests.loaded().controller);
         // Agents that work for nobody end with us; the others go on, and keep their results.
         let idle = controller.links.list().await.unwrap_or_default();
         let idle: Vec<String> = idle.into_iter().filter(|link| link.users.is_empty()).map(|link| link.target).collect();
@@ -189,11 +189,11 @@ impl Daemon {
             let closing = controller.links.close(&idle, false);
             let _ = tokio::time::timeout(Duration::from_secs(5), closing).await;
         }
-        self.shared.desk.audit.close().await;
+        self.shared.requests.audit.close().await;
         state::remove_socket(&self.shared.settings.socket);
         // It holds us as we hold it.
         *self.shared.router.write().unwrap_or_else(PoisonError::into_inner) = None;
-        let store = Arc::downgrade(self.shared.desk.ledger().store());
+        let store = Arc::downgrade(self.shared.requests.ledger().store());
         drop(self);
         // Whoever starts another one right away finds the store closed.
         let closed = async {
@@ -208,13 +208,13 @@ impl Daemon {
 impl Shared {
     /// The routes, as the configuration has them now.
     fn router(self: &Arc<Shared>) -> Router {
-        let loaded = self.desk.loaded();
+        let loaded = self.requests.loaded();
         if let Some((of, router)) = &*self.router.read().unwrap_or_else(PoisonError::into_inner)
             && Arc::ptr_eq(of, &loaded)
         {
             return router.clone();
         }
-        let api = Api { desk: Arc::clone(&self.desk), settings: loaded.doors.clone() };
+        let api = Api { requests: Arc::clone(&self.requests), settings: loaded.doors.clone() };
         let router = api::router(Arc::new(api)).merge(health::router(Arc::clone(self)));
         let router = around::every(router, self);
         *self.router.write().unwrap_or_else(PoisonError::into_inner) = Some((loaded, router.clone()));

@@ -1,4 +1,4 @@
-//! What goes on beside the requests: presence, expiry, the links' upkeep, systemd's watchdog.
+//! What goes on beside the request service: presence, expiry, the links' upkeep, systemd's watchdog.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use rocksalt_core::Value;
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
 use super::{Error, Shared, systemd};
-use crate::desk::presence;
+use crate::requests::presence;
 
 /// How often jobs of others are looked for.
 const TAKE_OVER: Duration = Duration::from_secs(10);
 
 pub async fn start(shared: &Arc<Shared>, tasks: &mut JoinSet<()>) -> Result<(), Error> {
-    tasks.spawn(presence::watch(Arc::clone(&shared.desk)));
-    tasks.spawn(forget(shared.desk.runs.tend()));
+    tasks.spawn(presence::watch(Arc::clone(&shared.requests)));
+    tasks.spawn(forget(shared.requests.jobs.tend()));
     tasks.spawn(take_over(Arc::clone(shared)));
     tasks.spawn(count(Arc::clone(shared)));
     if let Some(within) = systemd::watchdog() {
@@ -42,7 +42,7 @@ impl Drop for AbortOnDrop {
 async fn take_over(shared: Arc<Shared>) {
     let Some(spool) = &shared.settings.spool else { return };
     loop {
-        match spool.import(shared.desk.ledger()).await {
+        match spool.import(shared.requests.ledger()).await {
             Ok(0) => {}
             Ok(jobs) => tracing::info!(jobs, "jobs that ran without the daemon were taken over"),
             Err(error) => tracing::warn!(%error, "jobs that ran without the daemon could not be taken over"),
@@ -53,7 +53,7 @@ async fn take_over(shared: Arc<Shared>) {
 
 /// Results, for the metrics: heard like any listener does.
 async fn count(shared: Arc<Shared>) {
-    let mut follower = shared.desk.ledger().follow(None);
+    let mut follower = shared.requests.ledger().follow(None);
     loop {
         match follower.next().await {
             Ok(Heard::Event(logged)) => {

@@ -17,7 +17,7 @@ impl Function for Head {
     const MARK: Mark = Mark::Looks;
 
     async fn call(self, context: Context) -> Result<Value, Failure> {
-        let Some(head) = context.desk.audit.head().await? else { return Ok(Value::Null) };
+        let Some(head) = context.requests.audit.head().await? else { return Ok(Value::Null) };
         let mut map = Map::new();
         map.insert("number", i64::try_from(head.number).unwrap_or(i64::MAX));
         map.insert("hash", head.hash);

@@ -4,8 +4,8 @@ use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::desk::Loaded;
 use crate::functions::{Context, Entry, Failure, Function, Mark, entry};
+use crate::requests::Loaded;
 
 pub const FUNCTIONS: &[Entry] = &[entry::<Values>()];
 

@@ -17,6 +17,6 @@ impl Function for Connected {
     const MARK: Mark = Mark::Looks;
 
     async fn call(self, context: Context) -> Result<Value, Failure> {
-        Ok(texts(context.desk.presence().up()))
+        Ok(texts(context.requests.presence().up()))
     }
 }

@@ -11,12 +11,12 @@ mod trees;
 
 use std::sync::Arc;
 
-use rocksalt_core::request::Local;
+use rocksalt_core::request::ControllerCall;
 
 pub use config::harmless;
 
-use crate::desk::{Caller, Desk, Ran, Refusal};
 use crate::functions::{self, House};
+use crate::requests::{Caller, ControllerResult, Refusal, RequestService};
 
 /// Alphabetical by noun.
 pub const HOUSE: House = House {
@@ -33,6 +33,10 @@ pub const HOUSE: House = House {
 };
 
 /// Runs a function with its events; a failure of the function itself is a result that says so.
-pub async fn run(desk: &Arc<Desk>, caller: &Caller, local: Local) -> Result<Ran, Refusal> {
-    functions::run(HOUSE, desk, caller, local).await
+pub async fn run(
+    requests: &Arc<RequestService>,
+    caller: &Caller,
+    local: ControllerCall,
+) -> Result<ControllerResult, Refusal> {
+    functions::run(HOUSE, requests, caller, local).await
 }

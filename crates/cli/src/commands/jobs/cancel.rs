@@ -11,9 +11,9 @@ use super::show::missing;
 use crate::commands::{Context, run};
 use crate::daemon;
 use crate::failure::Failure;
-use crate::following::interrupt;
-use crate::known_jobs::{KnownJobs, Place};
-use crate::say::say;
+use crate::job_follower::interrupt;
+use crate::job_history::{JobHistory, Place};
+use crate::stdout::print_line;
 
 /// Stops a job: its processes on the targets are told to end, and what has not begun never does.
 #[derive(Args)]
@@ -27,7 +27,7 @@ pub struct Options {
 }
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
-    let jobs = KnownJobs::open(&context).await?;
+    let jobs = JobHistory::open(&context).await?;
     let known = jobs.find(&options.job).await?;
     let id = known.job.id;
     if known.job.state.ended() {
@@ -60,7 +60,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             let mut said = Map::new();
             said.insert("jid", id.as_str());
             said.insert("cancelled", true);
-            say!("{}", json::compact(&said.into()));
+            print_line!("{}", json::compact(&said.into()));
         }
         false => eprintln!("job {id} is being stopped; `rocksalt jobs watch {id}` shows its end"),
     }

@@ -10,8 +10,8 @@ use rocksalt_core::{Value, json};
 use super::{call, described};
 use crate::commands::Context;
 use crate::failure::Failure;
-use crate::known_jobs::KnownJobs;
-use crate::say::say;
+use crate::job_history::JobHistory;
+use crate::stdout::print_line;
 use crate::{arguments, metadata, output, table, times};
 
 /// Lists jobs, the newest first.
@@ -52,9 +52,9 @@ pub struct Listing {
 
 pub async fn run(context: Context, options: Listing) -> Result<ExitCode, Failure> {
     let filter = options.filter(times::now())?;
-    let jobs = KnownJobs::open(&context).await?.list(&filter).await?;
+    let jobs = JobHistory::open(&context).await?.list(&filter).await?;
     if context.common.json {
-        say!("{}", json::pretty(&Value::List(jobs.iter().map(|job| described(job).into()).collect())));
+        print_line!("{}", json::pretty(&Value::List(jobs.iter().map(|job| described(job).into()).collect())));
         return Ok(ExitCode::SUCCESS);
     }
     if jobs.is_empty() {

@@ -9,7 +9,7 @@ mod watch;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use rocksalt_core::record::{JobRecord, Kept, ReturnRecord};
+use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
 use rocksalt_core::{Call, Map, Value};
 
 use super::Context;
@@ -86,16 +86,18 @@ fn described_return(record: &ReturnRecord) -> Map {
     let mut map = Map::new();
     map.insert("success", record.outcome.success());
     match &record.outcome {
-        Kept::Returned(result) => {
+        TargetOutcome::Returned(result) => {
             map.insert("return", result.value.clone());
             map.insert("retcode", result.retcode);
             if let Some(problem) = &result.problem {
                 map.insert("error", error("failed", &problem.text, problem.hint.as_deref()));
             }
         }
-        Kept::Unreached { stage, text, hint } => drop(map.insert("error", error(stage, text, hint.as_deref()))),
-        Kept::Skipped(why) => drop(map.insert("error", error("skipped", why, None))),
-        Kept::Lost(why) => drop(map.insert("error", error("lost", why, None))),
+        TargetOutcome::Unreached { stage, text, hint } => {
+            drop(map.insert("error", error(stage, text, hint.as_deref())))
+        }
+        TargetOutcome::Skipped(why) => drop(map.insert("error", error("skipped", why, None))),
+        TargetOutcome::Lost(why) => drop(map.insert("error", error("lost", why, None))),
     }
     map.insert("ended", times::iso(record.ended));
     if let Some(size) = record.cut_from {

@@ -11,7 +11,7 @@ use super::{call, show::missing};
 use crate::arguments;
 use crate::commands::{Context, run};
 use crate::failure::Failure;
-use crate::known_jobs::KnownJobs;
+use crate::job_history::JobHistory;
 
 /// Runs a job's call once more, on the same target as it is now; the new job has an id of its own.
 #[derive(Args)]
@@ -35,7 +35,7 @@ pub struct Options {
 }
 
 pub async fn run(context: Context, mut options: Options) -> Result<ExitCode, Failure> {
-    let known = KnownJobs::open(&context).await?.find(&options.job).await?;
+    let known = JobHistory::open(&context).await?.find(&options.job).await?;
     let job = &known.job;
     let call = call(job);
     if is_masked(job) {
@@ -55,7 +55,7 @@ pub async fn run(context: Context, mut options: Options) -> Result<ExitCode, Fai
 }
 
 /// Those without a success.
-fn failed(known: &crate::known_jobs::Known) -> Result<Vec<String>, Failure> {
+fn failed(known: &crate::job_history::Known) -> Result<Vec<String>, Failure> {
     let mut ids = missing(known);
     ids.extend(known.returns.iter().filter(|record| !record.outcome.success()).map(|record| record.target.clone()));
     if ids.is_empty() {

@@ -9,9 +9,9 @@ use rocksalt_core::{Map, Value, json};
 use super::{call, described, described_return};
 use crate::commands::Context;
 use crate::failure::Failure;
-use crate::known_jobs::{Known, KnownJobs};
+use crate::job_history::{JobHistory, Known};
 use crate::printing::Printing;
-use crate::say::say;
+use crate::stdout::print_line;
 use crate::{arguments, output, times};
 
 /// Shows a job and its results.
@@ -30,7 +30,7 @@ pub struct Options {
 }
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
-    let mut known = KnownJobs::open(&context).await?.find(&options.job).await?;
+    let mut known = JobHistory::open(&context).await?.find(&options.job).await?;
     if !options.target.is_empty() {
         known.job.targets.retain(|id| options.target.contains(id));
         known.returns.retain(|record| options.target.contains(&record.target));
@@ -43,7 +43,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             .collect();
         let mut all = described(&known.job);
         all.insert("returns", returns);
-        say!("{}", json::pretty(&all.into()));
+        print_line!("{}", json::pretty(&all.into()));
         return Ok(ExitCode::SUCCESS);
     }
     let mut printer = options.printing.printer_for(&context, &known.job.function)?;
@@ -81,12 +81,12 @@ fn head(job: &JobRecord, missing: usize) {
     };
     let out = if missing > 0 { format!(", {missing} without a result") } else { String::new() };
     let took = job.ended.map(|ended| format!(", took {}", times::took(ended.saturating_sub(job.started))));
-    say!("job:      {} ({})", job.id, job.state.name());
-    say!("runs:     {}", output::clean(&arguments::show(&call(job))));
-    say!("target:   {} ({}): {count}{out}", output::clean(&job.target), job.target_kind);
-    say!("started:  {}{} by {}", times::shown(job.started), took.unwrap_or_default(), output::clean(&job.user));
+    print_line!("job:      {} ({})", job.id, job.state.name());
+    print_line!("runs:     {}", output::clean(&arguments::show(&call(job))));
+    print_line!("target:   {} ({}): {count}{out}", output::clean(&job.target), job.target_kind);
+    print_line!("started:  {}{} by {}", times::shown(job.started), took.unwrap_or_default(), output::clean(&job.user));
     if job.metadata != Value::Null {
-        say!("metadata: {}", output::clean(&json::compact(&job.metadata)));
+        print_line!("metadata: {}", output::clean(&json::compact(&job.metadata)));
     }
-    say!("");
+    print_line!("");
 }

@@ -6,10 +6,10 @@ use clap::Args;
 
 use crate::commands::Context;
 use crate::failure::Failure;
-use crate::following::{News, Stop, follow};
-use crate::known_jobs::{KnownJobs, Place};
+use crate::job_follower::{News, Stop, follow};
+use crate::job_history::{JobHistory, Place};
+use crate::job_summary::JobSummary;
 use crate::printing::Printing;
-use crate::tally::Tally;
 
 /// Follows a job to its end, as if it had been started here; the exit code is the job's.
 ///
@@ -25,12 +25,12 @@ pub struct Options {
 }
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
-    let jobs = KnownJobs::open(&context).await?;
+    let jobs = JobHistory::open(&context).await?;
     let known = jobs.find(&options.job).await?;
     let mut printer = options.printing.printer_for(&context, &known.job.function)?;
-    let mut tally = Tally::of(known.job.targets.len() + known.job.missing.len());
+    let mut summary = JobSummary::of(known.job.targets.len() + known.job.missing.len());
     for id in &known.job.missing {
-        tally.unreached += 1;
+        summary.unreached += 1;
         printer.failure(id, "settings", "it is not in the roster", None);
     }
     let mut news = match known.place {
@@ -38,8 +38,8 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
         Place::Spool(_) => News::of_spool(jobs.spool, known.job.id),
     };
     let stop = Stop::Nobody(known.job.id);
-    let followed = follow(&mut news, &stop, known.job.targets.clone(), &mut tally, &mut printer).await;
+    let followed = follow(&mut news, &stop, known.job.targets.clone(), &mut summary, &mut printer).await;
     printer.end(&known.job.targets);
     followed?;
-    tally.end(printer.human)
+    summary.end(printer.human)
 }

@@ -8,15 +8,15 @@ use rocksalt_connect::links::Links;
 use rocksalt_core::roster::Roster;
 use rocksalt_daemon::access::Access;
 use rocksalt_daemon::auth;
-use rocksalt_daemon::desk::{Load, Loaded, Sources};
+use rocksalt_daemon::requests::{ConfigSources, Load, Loaded};
 
-use super::{doors, settings};
+use super::{api_settings, settings};
 use crate::commands::{Common, Context};
 use crate::config::{self, Config};
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::local_controller::LocalController;
 use crate::roster;
-use crate::session::Session;
 
 /// What the configuration is read from.
 const FILES: [&str; 3] = [config::FILE, "master", "minion"];
@@ -40,26 +40,29 @@ impl Loader {
     async fn read(&self) -> Result<Loaded, Failure> {
         let (common, environment) = (self.common.clone(), self.environment.clone());
         let files = self.directory.iter().flat_map(|directory| FILES.map(|name| directory.join(name)));
-        let sources = Sources::of(files);
+        let sources = ConfigSources::of(files);
         let config = Config::read(self.directory.as_deref(), &environment, common.persist)?;
         // All of it is looked at, so that a reload finds what the next start would stumble over.
         let users = settings::read(&config, &environment, &[])?.users();
         let context = Context { common, environment, config };
-        let sources =
-            sources.and(Sources::of(roster::files(&context.common.roster, &context.config, &context.environment)));
+        let sources = sources.and(ConfigSources::of(roster::files(
+            &context.common.roster,
+            &context.config,
+            &context.environment,
+        )));
         let roster = self.roster(&context).await?;
-        let controller = Session::with(&context, roster, Arc::clone(&self.links))?.controller;
+        let controller = LocalController::with(&context, roster, Arc::clone(&self.links))?.controller;
         let (config, environment) = (&context.config, &context.environment);
         let access = Access::read(config.values(), &controller.nodegroups).map_err(|why| self.wrong(&why))?;
         let directory = self.directory.clone().unwrap_or_default();
         let auth = auth::Settings::read(config.values(), &directory, &users).map_err(|why| self.wrong(&why))?;
         Ok(Loaded {
             auth: Some(Arc::new(auth)),
-            doors: doors::read(config, environment)?,
+            doors: api_settings::read(config, environment)?,
             presence: settings::presence(config)?,
             config: config.values().clone(),
             sources,
-            host_keys: Some(Arc::new(HostKeys::new(&environment.person))),
+            host_keys: Some(Arc::new(HostKeys::new(&environment.local_user))),
             ..Loaded::new(controller, access)
         })
     }

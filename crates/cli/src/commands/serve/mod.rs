@@ -1,6 +1,6 @@
 //! `rocksalt serve`: the controller as a service.
 
-mod doors;
+mod api_settings;
 mod load;
 mod settings;
 
@@ -23,7 +23,7 @@ use crate::config::{Config, FILE};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::keeper;
-use crate::say::say;
+use crate::stdout::print_line;
 use load::Loader;
 
 /// Serves jobs, events and the HTTP API until it is told to stop.
@@ -67,7 +67,7 @@ pub fn prepare(common: &Common, environment: &Environment) -> Result<(), Failure
     if Config::read(None, environment, common.persist)?.directory.is_some() {
         return Ok(());
     }
-    match environment.person.uid {
+    match environment.local_user.uid {
         0 => make(Path::new("/etc/rocksalt")),
         _ => make(&environment.config_home),
     }
@@ -75,7 +75,7 @@ pub fn prepare(common: &Common, environment: &Environment) -> Result<(), Failure
 
 fn make(directory: &Path) -> Result<(), Failure> {
     let files = init::write_all(directory)?;
-    say!("A configuration is in {}: {}.", directory.display(), files.join(", "));
+    print_line!("A configuration is in {}: {}.", directory.display(), files.join(", "));
     Ok(())
 }
 
@@ -87,25 +87,25 @@ async fn upkeep(pool: Arc<Pool>) {
     }
 }
 
-/// What a person at the terminal should know. Logs go to standard error, this to standard output.
+/// What a local_user at the terminal should know. Logs go to standard error, this to standard output.
 fn tell(notice: Notice) {
     match notice {
         Notice::Admin { user, password } => {
-            say!("A first user was made, who may do everything. This password is shown only now:");
-            say!("  user:     {user}");
-            say!("  password: {}", password.reveal());
-            say!("Another: `rocksalt users passwd {user}`.");
+            print_line!("A first user was made, who may do everything. This password is shown only now:");
+            print_line!("  user:     {user}");
+            print_line!("  password: {}", password.reveal());
+            print_line!("Another: `rocksalt users passwd {user}`.");
         }
         Notice::Certificate { path, fingerprint, pin, names } => {
-            say!("A certificate was made for {}: {}", names.join(", "), path.display());
-            say!("  SHA-256:  {fingerprint}");
-            say!("  for curl: --cacert {} or --pinnedpubkey '{pin}'", path.display());
+            print_line!("A certificate was made for {}: {}", names.join(", "), path.display());
+            print_line!("  SHA-256:  {fingerprint}");
+            print_line!("  for curl: --cacert {} or --pinnedpubkey '{pin}'", path.display());
         }
         Notice::Listening(addresses) => {
             let all: Vec<String> = addresses.iter().map(Address::to_string).collect();
-            say!("Listening on {}.", all.join(", "));
+            print_line!("Listening on {}.", all.join(", "));
             if std::io::stdout().is_terminal() {
-                say!("Ctrl-C ends it.");
+                print_line!("Ctrl-C ends it.");
             }
         }
     }

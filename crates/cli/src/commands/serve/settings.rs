@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rocksalt_backends::store;
 use rocksalt_core::{Map, Value, nearest};
-use rocksalt_daemon::desk::presence;
+use rocksalt_daemon::requests::presence;
 use rocksalt_daemon::serve::log::{self, Format};
 use rocksalt_daemon::serve::{Settings, Tls};
 

@@ -15,7 +15,7 @@ use rocksalt_core::link::{Failure, Key, Stage};
 use rocksalt_core::roster::Entry;
 use tokio::sync::Mutex;
 
-use super::{Caller, Person, Session, Transport, plain_key};
+use super::{Caller, LocalUser, Session, Transport, plain_key};
 use crate::ssh_config::{self, Config, HostSettings, Local, Query};
 use connection::Connection;
 
@@ -23,7 +23,7 @@ use connection::Connection;
 const CONNECT: Duration = Duration::from_secs(10);
 
 pub struct Ssh {
-    person: Person,
+    local_user: LocalUser,
     local: Local,
     config: Result<Config, Failure>,
     /// Connections to jump hosts, shared by all targets behind them.
@@ -39,17 +39,17 @@ struct Target<'a> {
 }
 
 impl Ssh {
-    pub fn new(person: &Person) -> Ssh {
-        let config = ssh_config::load(&person.home)
+    pub fn new(local_user: &LocalUser) -> Ssh {
+        let config = ssh_config::load(&local_user.home)
             .map_err(|error| Failure::new(Stage::Settings, error.to_string()).hint("correct the ssh configuration"));
         let local = Local {
-            user: person.name.clone(),
-            home: person.home.clone(),
-            hostname: person.hostname.clone(),
-            uid: person.uid,
-            environment: person.environment.clone(),
+            user: local_user.name.clone(),
+            home: local_user.home.clone(),
+            hostname: local_user.hostname.clone(),
+            uid: local_user.uid,
+            environment: local_user.environment.clone(),
         };
-        Ssh { person: person.clone(), local, config, jumps: Mutex::default() }
+        Ssh { local_user: local_user.clone(), local, config, jumps: Mutex::default() }
     }
 
     fn target<'a>(&self, entry: &'a Entry) -> Result<Target<'a>, Failure> {
@@ -73,7 +73,7 @@ impl Ssh {
             user: settings.user.clone(),
             address: settings.hostname.clone(),
             port: settings.port,
-            ..plain_key(entry, &self.person)
+            ..plain_key(entry, &self.local_user)
         };
         let seconds = entry.timeout.or(settings.connect_timeout);
         let timeout = seconds.map_or(CONNECT, |seconds| Duration::from_secs(u64::from(seconds.max(1))));
@@ -116,7 +116,7 @@ impl Ssh {
 #[async_trait]
 impl Transport for Ssh {
     fn key(&self, entry: &Entry) -> Key {
-        self.target(entry).map_or_else(|_| plain_key(entry, &self.person), |target| target.key)
+        self.target(entry).map_or_else(|_| plain_key(entry, &self.local_user), |target| target.key)
     }
 
     async fn connect(&self, entry: &Entry, caller: &Caller<'_>) -> Result<Box<dyn Session>, Failure> {

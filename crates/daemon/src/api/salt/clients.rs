@@ -1,11 +1,11 @@
-//! Each value of `client`: what is asked of the desk, and what becomes of the answer.
+//! Each value of `client`: what is asked of the request service, and what becomes of the answer.
 
 use std::future::Future;
 use std::time::Duration;
 
 use axum::http::StatusCode;
 use rocksalt_core::record::{JobRecord, ReturnRecord};
-use rocksalt_core::request::{Request, Run};
+use rocksalt_core::request::{Request, RunRequest};
 use rocksalt_core::{Map, Value};
 use tokio::time::timeout;
 
@@ -13,10 +13,10 @@ use super::low::Chunk;
 use super::reply::Refused;
 use super::shape;
 use crate::api::Api;
-use crate::desk::{Answer, Caller, Given, Ran, Refusal};
+use crate::requests::{Answer, Caller, ControllerResult, FunctionResult, Refusal};
 
 /// Does a chunk; most give one result, a batch one for each target.
-pub async fn perform(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Vec<Given>, Refused> {
+pub async fn perform(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Vec<FunctionResult>, Refused> {
     if !api.settings.clients.contains(&chunk.client) {
         return Err(match KNOWN.contains(&chunk.client.as_str()) {
             true => Refused::bad(format!("the client '{}' is turned off here", chunk.client)),
@@ -26,7 +26,7 @@ pub async fn perform(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Vec<Gi
             }
         });
     }
-    let result: Given = match chunk.client.as_str() {
+    let result: FunctionResult = match chunk.client.as_str() {
         "local" | "local_subset" => local(api, caller, chunk).await?.into(),
         "local_async" => match start(api, caller, single(chunk)?).await? {
             Some(job) => shape::started(&job).into(),
@@ -34,7 +34,7 @@ pub async fn perform(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Vec<Gi
         },
         "local_batch" => {
             return Ok(match wait(api, caller, single(chunk)?).await? {
-                Some((job, returns)) => shape::batch(&job, returns).into_iter().map(Given::Value).collect(),
+                Some((job, returns)) => shape::batch(&job, returns).into_iter().map(FunctionResult::Value).collect(),
                 None => Vec::new(),
             });
         }
@@ -107,15 +107,15 @@ fn add(place: &mut Value, function: &str, result: Value, full: bool) {
     }
 }
 
-fn single(chunk: &Chunk) -> Result<Run, Refused> {
+fn single(chunk: &Chunk) -> Result<RunRequest, Refused> {
     match &chunk.functions()?[..] {
         [function] => chunk.run(function.clone(), None),
         _ => Err(Refused::bad(format!("a list of functions can be run by the client local, not by {}", chunk.client))),
     }
 }
 
-pub async fn start(api: &Api, caller: &Caller, run: Run) -> Result<Option<JobRecord>, Refused> {
-    match api.desk.answer(caller, Request::Run(Box::new(run))).await? {
+pub async fn start(api: &Api, caller: &Caller, run: RunRequest) -> Result<Option<JobRecord>, Refused> {
+    match api.requests.answer(caller, Request::Run(Box::new(run))).await? {
         Answer::Started(job) => Ok(Some(*job)),
         Answer::Nobody => Ok(None),
         _ => Err(unexpected()),
@@ -123,29 +123,36 @@ pub async fn start(api: &Api, caller: &Caller, run: Run) -> Result<Option<JobRec
 }
 
 /// Starts it, and waits for all of its targets, however long that takes.
-pub async fn wait(api: &Api, caller: &Caller, run: Run) -> Result<Option<(JobRecord, Vec<ReturnRecord>)>, Refused> {
+pub async fn wait(
+    api: &Api,
+    caller: &Caller,
+    run: RunRequest,
+) -> Result<Option<(JobRecord, Vec<ReturnRecord>)>, Refused> {
     let Some(job) = start(api, caller, run).await? else { return Ok(None) };
-    let returns = api.desk.wait(&job, None).await?;
+    let returns = api.requests.wait(&job, None).await?;
     Ok(Some((job, returns)))
 }
 
-async fn runner(api: &Api, caller: &Caller, chunk: &Chunk, background: bool) -> Result<Ran, Refused> {
-    ran(api.desk.answer(caller, Request::Runner(chunk.local(background)?)).await)
+async fn runner(api: &Api, caller: &Caller, chunk: &Chunk, background: bool) -> Result<ControllerResult, Refused> {
+    ran(api.requests.answer(caller, Request::Runner(chunk.local(background)?)).await)
 }
 
-async fn wheel(api: &Api, caller: &Caller, chunk: &Chunk, background: bool) -> Result<Ran, Refused> {
-    ran(api.desk.answer(caller, Request::Wheel(chunk.local(background)?)).await)
+async fn wheel(api: &Api, caller: &Caller, chunk: &Chunk, background: bool) -> Result<ControllerResult, Refused> {
+    ran(api.requests.answer(caller, Request::Wheel(chunk.local(background)?)).await)
 }
 
-pub fn ran(answer: Result<Answer, Refusal>) -> Result<Ran, Refused> {
+pub fn ran(answer: Result<Answer, Refusal>) -> Result<ControllerResult, Refused> {
     match answer? {
-        Answer::Ran(ran) => Ok(ran),
+        Answer::ControllerResult(ran) => Ok(ran),
         _ => Err(unexpected()),
     }
 }
 
 /// The limit that the asker gave; the function itself goes on.
-async fn in_time(chunk: &Chunk, working: impl Future<Output = Result<Ran, Refused>>) -> Result<Ran, Refused> {
+async fn in_time(
+    chunk: &Chunk,
+    working: impl Future<Output = Result<ControllerResult, Refused>>,
+) -> Result<ControllerResult, Refused> {
     let Some(seconds) = chunk.timeout else { return working.await };
     let late = |_| Refused::new(StatusCode::GATEWAY_TIMEOUT, format!("no result within {seconds} seconds"));
     timeout(Duration::from_secs_f64(seconds.min(1e6)), working).await.map_err(late)?

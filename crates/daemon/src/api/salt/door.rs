@@ -17,7 +17,7 @@ pub async fn through(State(api): State<Arc<Api>>, request: Request, next: Next) 
     let origin = allowed_origin(&api, &parts);
     let mut response = if parts.method == Method::OPTIONS {
         preflight()
-    } else if !api.desk.auth.allowed_address(session::peer(&parts).address) {
+    } else if !api.requests.auth.allowed_address(session::peer(&parts).address) {
         Refused::new(StatusCode::FORBIDDEN, "Bad IP").into_response()
     } else if wants_page(&api, &parts) {
         web::main_page(&api, &parts.headers).await

@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
-use rocksalt_core::record::{EventId, Logged};
+use rocksalt_core::record::{EventId, LoggedEvent};
 use rocksalt_core::{Value, json, request};
 
 use super::reply::Refused;
@@ -15,8 +15,8 @@ use super::{clients, reply};
 use crate::api::Api;
 use crate::api::event_texts::EventTexts;
 use crate::api::stream::Stream;
-use crate::desk::Answer;
 use crate::functions::stamp;
+use crate::requests::Answer;
 
 /// Events in Salt's form, each written once for all who listen.
 pub static TEXTS: LazyLock<EventTexts> = LazyLock::new(|| EventTexts::new(written));
@@ -65,15 +65,15 @@ pub async fn listen(
     tags: Vec<String>,
 ) -> Result<Stream, Refused> {
     let wish = request::Request::Events { after: last_event(&parts.headers), tags };
-    let Answer::Events { follower, tags } = api.desk.answer(&session.caller, wish).await? else {
+    let Answer::Events { follower, tags } = api.requests.answer(&session.caller, wish).await? else {
         return Err(clients::unexpected());
     };
-    let (desk, from) = (Arc::clone(&api.desk), session::peer(parts).address);
+    let (requests, from) = (Arc::clone(&api.requests), session::peer(parts).address);
     let valid = move || {
-        let (desk, token) = (Arc::clone(&desk), session.token.clone());
+        let (requests, token) = (Arc::clone(&requests), session.token.clone());
         Box::pin(async move {
             match token {
-                Some(token) => desk.auth.token(&token, from).await.is_ok(),
+                Some(token) => requests.auth.token(&token, from).await.is_ok(),
                 None => true,
             }
         }) as futures_util::future::BoxFuture<'static, bool>
@@ -87,7 +87,7 @@ fn last_event(headers: &HeaderMap) -> Option<EventId> {
 }
 
 /// An event as Salt sends it, with its id for those who come back. `tag:` is no field that browsers know.
-fn written(event: &Logged) -> String {
+fn written(event: &LoggedEvent) -> String {
     let tag: String = event.event.tag.chars().filter(|c| !c.is_control()).collect();
     let data = as_json(event);
     match event.id {
@@ -97,7 +97,7 @@ fn written(event: &Logged) -> String {
 }
 
 /// `{"tag": …, "data": {…}}`; every payload has the time, and what targets say the seconds too.
-pub fn as_json(event: &Logged) -> String {
+pub fn as_json(event: &LoggedEvent) -> String {
     let mut data = event.event.data.clone();
     data.insert("_stamp", stamp(event.stamp));
     if data.contains_key("cmd") && !data.contains_key("ts") {
@@ -119,12 +119,12 @@ mod tests {
     fn an_event_is_three_lines_and_an_empty_one() {
         let data = Map::from_iter([("n".into(), Value::Int(1)), ("t".into(), "a\nb".into())]);
         let event = Event { tag: "my/event\nid: 7".into(), data };
-        let text = written(&Logged { id: 3, stamp: 1_769_851_800_123_456, event: event.clone() });
+        let text = written(&LoggedEvent { id: 3, stamp: 1_769_851_800_123_456, event: event.clone() });
         assert_eq!(
             text,
             "id: 3\ntag: my/eventid: 7\ndata: {\"tag\":\"my/event\\nid: 7\",\"data\":{\"n\":1,\"t\":\"a\\nb\",\
              \"_stamp\":\"2026-01-31T09:30:00.123456\"}}\n\n"
         );
-        assert!(written(&Logged { id: 0, stamp: 0, event }).starts_with("tag: "));
+        assert!(written(&LoggedEvent { id: 0, stamp: 0, event }).starts_with("tag: "));
     }
 }

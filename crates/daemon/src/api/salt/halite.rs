@@ -13,8 +13,8 @@ use super::reply::{Form, Refused};
 use super::session::{self, Session};
 use super::{body, clients, login};
 use crate::api::Api;
-use crate::desk::Given;
 use crate::functions::{self, House};
+use crate::requests::FunctionResult;
 use crate::{runners, wheels};
 
 /// The first word of a tag that somebody fires through the page.
@@ -45,7 +45,7 @@ async fn perform(api: &Api, session: &Session, chunks: Vec<Map>) -> Result<Respo
     for fields in chunks {
         let chunk = Chunk::read(translated(fields)?)?;
         let given = clients::perform(api, &session.caller, &chunk).await?;
-        results.extend(given.into_iter().map(Given::into_value));
+        results.extend(given.into_iter().map(FunctionResult::into_value));
     }
     match results.first() {
         Some(result) if result.truth() || !matches!(result, Value::Map(_) | Value::List(_)) => {
@@ -62,7 +62,7 @@ async fn known(api: &Api, parts: &Parts, token: Option<&str>, fields: &Map) -> R
     }
     match login::credentials(fields) {
         Some(credentials) => {
-            let caller = api.desk.auth.verify(&credentials, session::peer(parts).address).await?;
+            let caller = api.requests.auth.verify(&credentials, session::peer(parts).address).await?;
             Ok(Session { caller, token: None })
         }
         None => session::of(api, parts).await,
@@ -159,8 +159,11 @@ fn own(house: House, name: &str) -> Value {
 }
 
 async fn on_targets(api: &Arc<Api>, session: &Session, fields: &Map, name: &str) -> Result<Map, Refused> {
-    let context =
-        functions::Context { desk: Arc::clone(&api.desk), loaded: api.desk.loaded(), caller: session.caller.clone() };
+    let context = functions::Context {
+        requests: Arc::clone(&api.requests),
+        loaded: api.requests.loaded(),
+        caller: session.caller.clone(),
+    };
     let kind = fields.get("tgt_type").or_else(|| fields.get("expr_form")).map(ToString::to_string).unwrap_or_default();
     let target = fields.get("tgt").cloned().unwrap_or_else(|| "*".into());
     let entries = functions::select(&context, &target, &kind).await.map_err(|error| Refused::bad(error.to_string()))?;
@@ -196,7 +199,7 @@ async fn send(api: &Api, request: Request, token: Option<String>) -> Result<Resp
             Some(_) => return Err(Refused::bad("an event's data must be a map")),
         };
         let event = Event { tag: tag.clone(), data };
-        let result = api.desk.answer(&session.caller, request::Request::Fire(event)).await;
+        let result = api.requests.answer(&session.caller, request::Request::Fire(event)).await;
         if let Err(refusal) = result {
             return Err(refusal.into());
         }

@@ -36,7 +36,7 @@ async fn fire(api: &Api, request: Request, path: String) -> Result<Response, Ref
     // Whatever they send is passed on as it is; what can be read of it is read.
     data.insert("post", body::parse(&parts.headers, &content).unwrap_or_else(|_| Map::new().into()));
     data.insert("headers", shown(&parts.headers, session::peer(&parts).address.map(|address| address.to_string())));
-    api.desk.answer(&caller, request::Request::Hook { path, data }).await?;
+    api.requests.answer(&caller, request::Request::Hook { path, data }).await?;
     Ok(form.reply(&Map::from_iter([("success".into(), true.into())]).into()))
 }
 

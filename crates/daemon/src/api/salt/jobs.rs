@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
-use rocksalt_core::request::{self, Local};
+use rocksalt_core::request::{self, ControllerCall};
 use rocksalt_core::{Map, Value};
 
 use super::reply::{Form, Refused};
 use super::{clients, session};
 use crate::api::Api;
-use crate::desk::Caller;
+use crate::requests::Caller;
 
 pub async fn all(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Refused> {
     let (parts, _) = request.into_parts();
@@ -42,7 +42,7 @@ pub async fn one(State(api): State<Arc<Api>>, Path(jid): Path<String>, request: 
 
 async fn runner(api: &Api, caller: &Caller, function: &str, jid: Option<&str>) -> Result<Value, Refused> {
     let args = jid.map(Value::from).into_iter().collect();
-    let local = Local { function: function.into(), args, ..Local::default() };
-    let ran = clients::ran(api.desk.answer(caller, request::Request::Runner(local)).await)?;
+    let local = ControllerCall { function: function.into(), args, ..ControllerCall::default() };
+    let ran = clients::ran(api.requests.answer(caller, request::Request::Runner(local)).await)?;
     Ok(ran.into_value())
 }

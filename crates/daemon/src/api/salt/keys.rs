@@ -6,7 +6,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::Response;
-use rocksalt_core::request::{self, Local};
+use rocksalt_core::request::{self, ControllerCall};
 use rocksalt_core::{Map, Value};
 
 use super::reply::{Form, Refused};
@@ -15,19 +15,19 @@ use crate::api::Api;
 
 pub async fn all(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Refused> {
     let (parts, _) = request.into_parts();
-    wheel(&api, &parts, Local { function: "key.list_all".into(), ..Local::default() }).await
+    wheel(&api, &parts, ControllerCall { function: "key.list_all".into(), ..ControllerCall::default() }).await
 }
 
 pub async fn one(State(api): State<Arc<Api>>, Path(id): Path<String>, request: Request) -> Result<Response, Refused> {
     let (parts, _) = request.into_parts();
     let kwargs = Map::from_iter([("match".into(), Value::from(id))]);
-    wheel(&api, &parts, Local { function: "key.finger".into(), kwargs, ..Local::default() }).await
+    wheel(&api, &parts, ControllerCall { function: "key.finger".into(), kwargs, ..ControllerCall::default() }).await
 }
 
-async fn wheel(api: &Api, parts: &Parts, local: Local) -> Result<Response, Refused> {
+async fn wheel(api: &Api, parts: &Parts, local: ControllerCall) -> Result<Response, Refused> {
     let form = Form::wanted(&parts.headers)?;
     let session = session::of(api, parts).await?;
-    let ran = clients::ran(api.desk.answer(&session.caller, request::Request::Wheel(local)).await)?;
+    let ran = clients::ran(api.requests.answer(&session.caller, request::Request::Wheel(local)).await)?;
     Ok(form.returned(ran.into_value()))
 }
 
@@ -39,11 +39,11 @@ pub async fn make(State(api): State<Arc<Api>>, request: Request) -> Result<Respo
     let Some(credentials) = login::credentials(&fields) else {
         return Err(Refused::unauthorized("Could not authenticate using provided credentials"));
     };
-    let caller = api.desk.auth.verify(&credentials, session::peer(&parts).address).await?;
+    let caller = api.requests.auth.verify(&credentials, session::peer(&parts).address).await?;
     let id = fields.get("mid").cloned().unwrap_or_default();
     let kwargs = Map::from_iter([("id_".into(), id)]);
-    let local = Local { function: "key.gen_accept".into(), kwargs, ..Local::default() };
-    let ran = clients::ran(api.desk.answer(&caller, request::Request::Wheel(local)).await)?;
+    let local = ControllerCall { function: "key.gen_accept".into(), kwargs, ..ControllerCall::default() };
+    let ran = clients::ran(api.requests.answer(&caller, request::Request::Wheel(local)).await)?;
     let text = ran.into_value().to_string();
     Err(Refused::new(StatusCode::NOT_IMPLEMENTED, text))
 }

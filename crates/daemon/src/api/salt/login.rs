@@ -58,7 +58,7 @@ pub async fn logout(State(api): State<Arc<Api>>, request: Request) -> Result<Res
     let form = Form::wanted(&parts.headers)?;
     let session = session::of(&api, &parts).await?;
     if let Some(token) = session.token {
-        api.desk.auth.logout(&token).await?;
+        api.requests.auth.logout(&token).await?;
     }
     let mut response = form.returned("Your token has been cleared");
     response.headers_mut().insert(header::SET_COOKIE, cookie(&parts, "", 0));
@@ -106,12 +106,12 @@ async fn prove(api: &Api, parts: &Parts, fields: &Map) -> Result<Login, Refused>
     let Some(credentials) = credentials(fields) else {
         return Err(Refused::unauthorized("Could not authenticate using provided credentials"));
     };
-    Ok(api.desk.auth.login(credentials, session::peer(parts).address).await?)
+    Ok(api.requests.auth.login(credentials, session::peer(parts).address).await?)
 }
 
 /// What they may do, as the configuration says it.
 fn permissions(api: &Api, login: &Login) -> Value {
-    let loaded = api.desk.loaded();
+    let loaded = api.requests.loaded();
     let groups: &[String] = match &login.caller.rights {
         Rights::Listed { groups } => groups,
         _ => &[],

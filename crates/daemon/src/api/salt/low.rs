@@ -1,6 +1,6 @@
-//! [`Chunk`]: low data, one thing that is asked, as a request to the desk.
+//! [`Chunk`]: low data, one thing that is asked, as a request to the request service.
 
-use rocksalt_core::request::{Local, Run};
+use rocksalt_core::request::{ControllerCall, RunRequest};
 use rocksalt_core::{JobId, Map, Value, yaml};
 
 use super::reply::Refused;
@@ -62,7 +62,7 @@ impl Chunk {
     }
 
     /// As a function on targets; the `number`th, if there is a list of them.
-    pub fn run(&self, function: String, number: Option<usize>) -> Result<Run, Refused> {
+    pub fn run(&self, function: String, number: Option<usize>) -> Result<RunRequest, Refused> {
         let (args, kwargs) = self.arguments(number)?;
         let text = |key: &str| match self.fields.get(key) {
             None | Some(Value::Null) => None,
@@ -81,7 +81,7 @@ impl Chunk {
             Some(jid) => Some(jid.parse::<JobId>().map_err(|error| Refused::bad(error.to_string()))?),
         };
         let returners = text("ret").unwrap_or_default();
-        Ok(Run {
+        Ok(RunRequest {
             function,
             queue: kwargs.get("queue").is_some_and(truth),
             args,
@@ -94,12 +94,12 @@ impl Chunk {
             metadata: self.fields.get("metadata").cloned().unwrap_or_default(),
             job,
             returners: returners.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect(),
-            ..Run::default()
+            ..RunRequest::default()
         })
     }
 
     /// As a function of the controller: what isn't ours is a named argument.
-    pub fn local(&self, background: bool) -> Result<Local, Refused> {
+    pub fn local(&self, background: bool) -> Result<ControllerCall, Refused> {
         let mut functions = self.functions()?;
         if functions.len() > 1 {
             return Err(Refused::bad("only functions of targets can be given as a list"));
@@ -113,7 +113,7 @@ impl Chunk {
                 }
             }
         }
-        Ok(Local { function: functions.remove(0), args, kwargs, background })
+        Ok(ControllerCall { function: functions.remove(0), args, kwargs, background })
     }
 
     fn subset(&self) -> Result<usize, Refused> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use rocksalt_core::request::Run;
+use rocksalt_core::request::RunRequest;
 use rocksalt_core::{Map, Value};
 
 use super::low::Chunk;
@@ -25,7 +25,8 @@ async fn grains(api: &Api, request: Request, target: String) -> Result<Response,
     let (parts, _) = request.into_parts();
     let form = Form::wanted(&parts.headers)?;
     let session = session::of(api, &parts).await?;
-    let run = Run { function: "grains.items".into(), target, target_kind: "glob".into(), ..Run::default() };
+    let run =
+        RunRequest { function: "grains.items".into(), target, target_kind: "glob".into(), ..RunRequest::default() };
     let results = match clients::wait(api, &session.caller, run).await? {
         Some((job, returns)) => shape::local(&job, returns, false),
         None => Map::new(),

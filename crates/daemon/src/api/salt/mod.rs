@@ -1,7 +1,7 @@
 //! Salt's own API (rest_cherrypy), and Halite's: what their clients rely on, word by word.
 //!
 //! The way of a request: [`door`] lets it in, [`session`] finds out who asks, [`body`] reads what is asked, [`low`] makes
-//! requests to the desk of it and [`shape`] gives the answers Salt's form.
+//! requests to the request service of it and [`shape`] gives the answers Salt's form.
 
 mod door;
 

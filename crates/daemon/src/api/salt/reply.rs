@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rocksalt_core::{Map, Value, json, yaml};
 
-use crate::desk::{Given, Kind, Refusal};
+use crate::requests::{FunctionResult, Kind, Refusal};
 
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,13 +57,13 @@ impl Form {
     }
 
     /// `{"return": [ … ]}`, with what is written already as it is.
-    pub fn all(self, results: Vec<Given>) -> Response {
-        if self == Form::Yaml || !results.iter().any(|given| matches!(given, Given::Written(_))) {
-            return self.returned(results.into_iter().map(Given::into_value).collect::<Vec<_>>());
+    pub fn all(self, results: Vec<FunctionResult>) -> Response {
+        if self == Form::Yaml || !results.iter().any(|given| matches!(given, FunctionResult::Written(_))) {
+            return self.returned(results.into_iter().map(FunctionResult::into_value).collect::<Vec<_>>());
         }
         let written = results.into_iter().map(|given| match given {
-            Given::Written(text) => text,
-            Given::Value(value) => json::compact(&value).into(),
+            FunctionResult::Written(text) => text,
+            FunctionResult::Value(value) => json::compact(&value).into(),
         });
         self.text(format!("{{\"return\":[{}]}}", written.collect::<Vec<_>>().join(",")))
     }

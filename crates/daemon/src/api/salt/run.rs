@@ -10,7 +10,7 @@ use super::low::Chunk;
 use super::reply::{Form, Refused};
 use super::{body, clients, halite, login, session};
 use crate::api::Api;
-use crate::desk::Caller;
+use crate::requests::Caller;
 
 pub async fn run(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Refused> {
     let (parts, content) = request.into_parts();
@@ -30,7 +30,7 @@ pub async fn run(State(api): State<Arc<Api>>, request: Request) -> Result<Respon
         let caller = match fields.get("token") {
             Some(token) if token.truth() => session::by_token(&api, &parts, &token.to_string()).await?.caller,
             _ => match login::credentials(&fields) {
-                Some(credentials) => api.desk.auth.verify(&credentials, session::peer(&parts).address).await?,
+                Some(credentials) => api.requests.auth.verify(&credentials, session::peer(&parts).address).await?,
                 None => match session::peer(&parts).local {
                     Some(caller) => caller,
                     None => return Err(Refused::unauthorized("No permission -- see authorization schemes")),

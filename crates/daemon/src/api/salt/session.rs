@@ -7,7 +7,7 @@ use super::door;
 use super::reply::Refused;
 use crate::access::Rights;
 use crate::api::{Api, Peer};
-use crate::desk::Caller;
+use crate::requests::Caller;
 
 /// The cookie that a login leaves in a browser, since an event stream can send no header.
 pub const COOKIE: &str = "session_id";
@@ -41,7 +41,7 @@ pub async fn by_token(api: &Api, parts: &Parts, token: &str) -> Result<Session, 
     if token.is_empty() || token.len() > 128 || !token.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(Refused::unauthorized("Invalid token"));
     }
-    let caller = api.desk.auth.token(token, peer(parts).address).await?;
+    let caller = api.requests.auth.token(token, peer(parts).address).await?;
     Ok(Session { caller, token: Some(token.to_owned()) })
 }
 
@@ -52,7 +52,7 @@ pub async fn by_connection(api: &Api, parts: &Parts) -> Result<Session, Refused>
         return Ok(Session { caller, token: None });
     }
     if let Some(name) = peer.certificate {
-        let caller = api.desk.auth.certificate(&name, peer.address).await?;
+        let caller = api.requests.auth.certificate(&name, peer.address).await?;
         return Ok(Session { caller, token: None });
     }
     Err(Refused::unauthorized("No permission -- see authorization schemes"))

@@ -1,11 +1,11 @@
 //! Results in Salt's form, by `client`.
 
 use rocksalt_controller::job_events;
-use rocksalt_core::record::{JobRecord, Kept, ReturnRecord};
+use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
 use rocksalt_core::{Map, Value};
 
-use crate::desk::{Given, Ran};
 use crate::functions::{payload, stamp};
+use crate::requests::{ControllerResult, FunctionResult};
 
 /// `local`: a target that gave no result is false, one that nobody knows has a text that says so.
 pub fn local(job: &JobRecord, returns: Vec<ReturnRecord>, full: bool) -> Map {
@@ -35,7 +35,7 @@ fn no_return(text: String) -> Map {
 }
 
 fn one(job: &JobRecord, record: ReturnRecord, full: bool) -> Value {
-    let Kept::Returned(result) = record.outcome else { return Value::Bool(false) };
+    let TargetOutcome::Returned(result) = record.outcome else { return Value::Bool(false) };
     if !full {
         return result.value;
     }
@@ -55,7 +55,7 @@ fn one(job: &JobRecord, record: ReturnRecord, full: bool) -> Value {
 pub fn batch(job: &JobRecord, returns: Vec<ReturnRecord>) -> Vec<Value> {
     let mut returns = by_target(job, returns);
     let given = job.targets.iter().filter_map(|id| match returns.take(id)?.outcome {
-        Kept::Returned(result) => Some(Map::from_iter([(id.as_str().into(), result.value)]).into()),
+        TargetOutcome::Returned(result) => Some(Map::from_iter([(id.as_str().into(), result.value)]).into()),
         _ => None,
     });
     given.collect()
@@ -85,16 +85,16 @@ pub fn ssh(job: &JobRecord, returns: Vec<ReturnRecord>) -> Map {
 }
 
 /// `runner`: the bare result, or with `full_return` the event that told it.
-pub fn runner(ran: Ran, full: bool) -> Given {
+pub fn runner(ran: ControllerResult, full: bool) -> FunctionResult {
     if !full {
-        return ran.result.unwrap_or(Given::Value(Value::Null));
+        return ran.result.unwrap_or(FunctionResult::Value(Value::Null));
     }
     let tag = format!("{}/ret", ran.tag);
     event(tag, ran, payload).into()
 }
 
 /// `wheel`: always with what surrounds it.
-pub fn wheel(ran: Ran) -> Value {
+pub fn wheel(ran: ControllerResult) -> Value {
     let tag = ran.tag.clone();
     event(tag, ran, |ran| {
         let mut data = payload(ran);
@@ -103,7 +103,7 @@ pub fn wheel(ran: Ran) -> Value {
     })
 }
 
-fn event(tag: String, ran: Ran, data: impl Fn(&Ran) -> Map) -> Value {
+fn event(tag: String, ran: ControllerResult, data: impl Fn(&ControllerResult) -> Map) -> Value {
     let mut data = data(&ran);
     data.insert("_stamp", stamp(ran.stamp));
     data.insert("success", ran.success);
@@ -112,7 +112,7 @@ fn event(tag: String, ran: Ran, data: impl Fn(&Ran) -> Map) -> Value {
 }
 
 /// `runner_async` and `wheel_async`.
-pub fn background(ran: &Ran) -> Value {
+pub fn background(ran: &ControllerResult) -> Value {
     Map::from_iter([("tag".into(), ran.tag.as_str().into()), ("jid".into(), ran.job.as_str().into())]).into()
 }
 

@@ -9,7 +9,7 @@ use rocksalt_core::request;
 use super::reply::{Form, Refused};
 use super::{clients, session};
 use crate::api::Api;
-use crate::desk::Answer;
+use crate::requests::Answer;
 
 pub async fn stats(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Refused> {
     let (parts, _) = request.into_parts();
@@ -18,7 +18,7 @@ pub async fn stats(State(api): State<Arc<Api>>, request: Request) -> Result<Resp
         true => session::anybody(&parts, "stats"),
         false => session::of(&api, &parts).await?.caller,
     };
-    match api.desk.answer(&caller, request::Request::Stats).await? {
+    match api.requests.answer(&caller, request::Request::Stats).await? {
         Answer::Value(value) => Ok(form.reply(&value)),
         _ => Err(clients::unexpected()),
     }

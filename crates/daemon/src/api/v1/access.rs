@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::asked::{Asked, Input, Nothing};
 use super::fault::Fault;
 use super::reply::Reply;
-use crate::desk::Answer;
+use crate::requests::Answer;
 
 /// Somebody, and what they would do.
 #[derive(Deserialize, JsonSchema)]

@@ -16,7 +16,7 @@ use super::fault::Fault;
 use super::schema::{self, resolved};
 use super::who::Who;
 use crate::api::{Api, Peer};
-use crate::desk::Answer;
+use crate::requests::Answer;
 
 /// All that a handler gets: `P` from the path, `Q` behind the `?`, `B` from the body.
 pub struct Asked<P, Q, B> {
@@ -52,9 +52,9 @@ impl<P, Q, B> Asked<P, Q, B> {
         self.who.as_ref().ok_or_else(|| Fault::unauthenticated("nobody has logged in"))
     }
 
-    /// Has the desk do it.
+    /// Has the request service do it.
     pub async fn answer(&self, request: Request) -> Result<Answer, Fault> {
-        Ok(self.api.desk.answer(&self.who()?.caller, request).await?)
+        Ok(self.api.requests.answer(&self.who()?.caller, request).await?)
     }
 }
 

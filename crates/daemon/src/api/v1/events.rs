@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rocksalt_controller::ledger::{Follower, Heard};
 use rocksalt_core::pattern::glob::Glob;
-use rocksalt_core::record::{EventId, Logged};
+use rocksalt_core::record::{EventId, LoggedEvent};
 use rocksalt_core::request::Request;
 use rocksalt_core::value::to_value;
 use rocksalt_core::{Map, json};
@@ -22,7 +22,7 @@ use super::reply::{self, Reply};
 use super::shapes::Event;
 use super::stream::{self, Source, written};
 use crate::api::event_texts::EventTexts;
-use crate::desk::Answer;
+use crate::requests::Answer;
 
 /// So many of the log are looked at for one page.
 const LOOKED_AT: u64 = 20_000;
@@ -64,7 +64,7 @@ pub struct EventPage {
 
 pub async fn page(asked: Asked<Nothing, Page, Nothing>) -> Result<Reply<EventPage>, Fault> {
     let Page { after, tag, limit } = &asked.query;
-    let newest = asked.api.desk.ledger().last_event();
+    let newest = asked.api.requests.ledger().last_event();
     // Without tags those before the newest are known by their number; with some they must be looked for.
     let first = match (after, tag.is_empty()) {
         (Some(after), _) => (*after).min(newest),
@@ -74,7 +74,7 @@ pub async fn page(asked: Asked<Nothing, Page, Nothing>) -> Result<Reply<EventPag
     let (mut follower, tags) = heard(&asked, Some(first), tag).await?;
     let (mut events, mut next, mut gap) = (VecDeque::new(), first, false);
     while next < newest && next < first.saturating_add(LOOKED_AT) && (after.is_none() || events.len() < *limit) {
-        match follower.next().await.map_err(crate::desk::Refusal::from)? {
+        match follower.next().await.map_err(crate::requests::Refusal::from)? {
             Heard::Gap { first } => {
                 gap = after.is_some();
                 next = first - 1;
@@ -94,7 +94,7 @@ pub async fn page(asked: Asked<Nothing, Page, Nothing>) -> Result<Reply<EventPag
     // One that was written meanwhile is for the next page.
     let newest = newest.max(next);
     let shapes = events.iter().map(|event| Event::of(event)).collect();
-    let records = || (events.iter().map(|event| Logged::clone(event)).collect::<Vec<_>>(), next, newest);
+    let records = || (events.iter().map(|event| LoggedEvent::clone(event)).collect::<Vec<_>>(), next, newest);
     Ok(Reply::new(EventPage { events: shapes, next, newest, gap }).or_records(asked.cbor, records))
 }
 
@@ -124,7 +124,7 @@ pub async fn listen(asked: Asked<Nothing, How, Nothing>) -> Result<reply::Stream
         Some(Err(_)) => return Err(Fault::invalid("'Last-Event-ID' must be a whole number")),
         None => None,
     };
-    let newest = asked.api.desk.ledger().last_event();
+    let newest = asked.api.requests.ledger().last_event();
     let after = header.or(asked.query.after);
     // Ids of another log: what was between can't be known.
     let strange = after.is_some_and(|after| after > newest);
@@ -176,7 +176,7 @@ async fn heard<Q>(
     }
 }
 
-fn fits(tags: &[Glob], event: &Logged) -> bool {
+fn fits(tags: &[Glob], event: &LoggedEvent) -> bool {
     tags.is_empty() || tags.iter().any(|tag| tag.matches(&event.event.tag))
 }
 
@@ -210,7 +210,7 @@ impl Source for Listened {
 }
 
 impl Listened {
-    fn written(&self, event: &Arc<Logged>) -> Bytes {
+    fn written(&self, event: &Arc<LoggedEvent>) -> Bytes {
         match self.encoding {
             Encoding::Json => JSON.text(event),
             Encoding::Cbor => CBOR.text(event),
@@ -226,7 +226,7 @@ static CBOR: LazyLock<EventTexts> = LazyLock::new(|| {
     EventTexts::new(|event| text(event, &STANDARD.encode(minicbor::to_vec(event).unwrap_or_default())))
 });
 
-fn text(event: &Logged, data: &str) -> String {
+fn text(event: &LoggedEvent, data: &str) -> String {
     // What is only told has no place in the log to come back to.
     let id = (event.id > 0).then(|| event.id.to_string());
     stream::text(id.as_deref(), "event", data)

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::desk::{Kind, Refusal};
+use crate::requests::{Kind, Refusal};
 
 #[derive(Debug)]
 pub struct Fault {

@@ -3,9 +3,9 @@
 use axum::body::Bytes;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use rocksalt_controller::watching::Watcher;
+use rocksalt_controller::job_watch::JobWatcher;
 use rocksalt_core::frame;
-use rocksalt_core::news::JobNews;
+use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::request::Request;
 use rocksalt_core::value::to_value;
 use rocksalt_core::{Map, Value, json};
@@ -18,7 +18,7 @@ use super::jobs::JobPath;
 use super::reply;
 use super::shapes::{Job, Return};
 use super::stream::{Source, written};
-use crate::desk::Answer;
+use crate::requests::Answer;
 
 /// How a job is followed. After a broken connection the header `Last-Event-ID` says where to go on; returns that are
 /// told again then are the same.
@@ -56,7 +56,7 @@ pub async fn follow(asked: Asked<JobPath, How, Nothing>) -> Result<reply::Stream
 }
 
 struct Followed {
-    watcher: Box<Watcher>,
+    watcher: Box<JobWatcher>,
     encoding: Encoding,
     opened: bool,
     ended: bool,
@@ -80,7 +80,7 @@ impl Source for Followed {
                 return Some(written(None, "trouble", &json::compact(&error.to_string().into())));
             }
         };
-        self.ended = matches!(news, JobNews::Ended(_));
+        self.ended = matches!(news, JobUpdate::Ended(_));
         let mark = self.watcher.mark();
         Some(match self.encoding {
             Encoding::Cbor => {
@@ -96,7 +96,7 @@ impl Source for Followed {
 }
 
 /// The name and the data of a piece of news.
-fn shown(news: JobNews) -> (&'static str, Value) {
+fn shown(news: JobUpdate) -> (&'static str, Value) {
     let of = |target: String, pairs: Vec<(&'static str, Value)>| {
         let mut map = Map::new();
         map.insert("target", target);
@@ -104,21 +104,21 @@ fn shown(news: JobNews) -> (&'static str, Value) {
         Value::Map(map)
     };
     match news {
-        JobNews::Begun { target } => ("begun", of(target, Vec::new())),
-        JobNews::Output { target, stream, bytes } => {
+        JobUpdate::Begun { target } => ("begun", of(target, Vec::new())),
+        JobUpdate::Output { target, stream, bytes } => {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             ("output", of(target, vec![("stream", name(stream).into()), ("text", text.into())]))
         }
-        JobNews::Progress { target, bytes } => {
+        JobUpdate::Progress { target, bytes } => {
             let said = std::str::from_utf8(&bytes).ok().and_then(|text| json::parse(text).ok());
             ("progress", of(target, vec![("progress", said.unwrap_or_default())]))
         }
-        JobNews::Note { target, text } => ("note", of(target, vec![("text", text.into())])),
-        JobNews::Event { target, event } => {
+        JobUpdate::Note { target, text } => ("note", of(target, vec![("text", text.into())])),
+        JobUpdate::Event { target, event } => {
             ("event", of(target, vec![("tag", event.tag.into()), ("data", event.data.into())]))
         }
-        JobNews::Done(record) => ("return", to_value(&Return::of(&record)).unwrap_or_default()),
-        JobNews::Ended(job) => ("end", to_value(&Job::of(&job, true)).unwrap_or_default()),
+        JobUpdate::Done(record) => ("return", to_value(&Return::of(&record)).unwrap_or_default()),
+        JobUpdate::Ended(job) => ("end", to_value(&Job::of(&job, true)).unwrap_or_default()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Jobs: started, found, stopped, done again.
 
 use rocksalt_core::record::{JobRecord, ReturnRecord};
-use rocksalt_core::request::{JobFilter, Request, Run};
+use rocksalt_core::request::{JobFilter, Request, RunRequest};
 use rocksalt_core::target::Kind as TargetKind;
 use rocksalt_core::{Map, Value, json, masking};
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use super::asked::{Asked, Input, Nothing};
 use super::fault::Fault;
 use super::reply::Reply;
 use super::shapes::{Jid, Job, Return, State, micros};
-use crate::desk::{Answer, Kind, Refusal};
+use crate::requests::{Answer, Kind, Refusal};
 
 /// A function on targets.
 #[derive(Default, Deserialize, JsonSchema)]
@@ -68,7 +68,7 @@ pub struct Start {
     /// What it came as, if not as JSON.
     #[serde(skip)]
     #[schemars(skip)]
-    record: Option<Box<Run>>,
+    record: Option<Box<RunRequest>>,
 }
 
 /// How a target is meant.
@@ -93,17 +93,18 @@ pub enum TargetWord {
 
 impl Input for Start {
     fn from_cbor(bytes: &[u8]) -> Option<Result<Start, String>> {
-        let read = minicbor::decode::<Run>(bytes).map_err(|error| format!("the body is no record of a run: {error}"));
+        let read =
+            minicbor::decode::<RunRequest>(bytes).map_err(|error| format!("the body is no record of a run: {error}"));
         Some(read.map(|run| Start { record: Some(Box::new(run)), ..Start::default() }))
     }
 }
 
 impl Start {
-    fn run(self) -> Run {
+    fn run(self) -> RunRequest {
         if let Some(run) = self.record {
             return *run;
         }
-        Run {
+        RunRequest {
             function: self.function,
             args: self.args,
             kwargs: self.kwargs,
@@ -158,14 +159,14 @@ pub async fn start(asked: Asked<Nothing, Nothing, Start>) -> Result<Reply<Job, 2
     let caller = who.ok_or_else(Fault::internal)?.caller;
     let run = body.run();
     let again = run.job.map(|_| run.clone());
-    let job = match api.desk.answer(&caller, Request::Run(Box::new(run))).await {
+    let job = match api.requests.answer(&caller, Request::Run(Box::new(run))).await {
         Ok(Answer::Started(job)) => *job,
         Ok(Answer::Nobody) => return Err(Fault::no_targets("no target fits").hint("GET /v1/targets says who there is")),
         Ok(_) => return Err(Fault::internal()),
         Err(refusal) => match again.filter(|_| refusal.kind == Kind::Taken) {
             Some(run) => {
                 let known = run.job.map(Request::ShowJob).ok_or_else(Fault::internal)?;
-                match api.desk.answer(&caller, known).await {
+                match api.requests.answer(&caller, known).await {
                     Ok(Answer::Job { job, .. }) if job.user == caller.user && same(&job, &run) => *job,
                     _ => return Err(refusal.into()),
                 }
@@ -177,7 +178,7 @@ pub async fn start(asked: Asked<Nothing, Nothing, Start>) -> Result<Reply<Job, 2
 }
 
 /// Whether a job is what a run asks for: then it is the same, asked twice.
-fn same(job: &JobRecord, run: &Run) -> bool {
+fn same(job: &JobRecord, run: &RunRequest) -> bool {
     let (args, kwargs) = masking::mask(&run.function, &run.args, &run.kwargs);
     job.function == run.function && job.target == run.target && job.args == args && job.kwargs == kwargs
 }
@@ -382,7 +383,7 @@ pub async fn rerun(asked: Asked<JobPath, Nothing, Rerun>) -> Result<Reply<Job, 2
     if target.is_empty() {
         return Err(Fault::no_targets("it failed nowhere"));
     }
-    let run = Run {
+    let run = RunRequest {
         function: job.function,
         args: job.args,
         kwargs: job.kwargs,
@@ -390,7 +391,7 @@ pub async fn rerun(asked: Asked<JobPath, Nothing, Rerun>) -> Result<Reply<Job, 2
         target_kind,
         metadata: job.metadata,
         job: asked.body.jid.map(|jid| jid.0),
-        ..Run::default()
+        ..RunRequest::default()
     };
     match asked.answer(Request::Run(Box::new(run))).await? {
         Answer::Started(job) => Ok(Reply::new(Job::of(&job, true)).or_records(asked.cbor, || *job)),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rocksalt_core::request::{Local, Request};
+use rocksalt_core::request::{ControllerCall, Request};
 use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use super::asked::{Asked, Input, Nothing};
 use super::fault::Fault;
 use super::reply::Reply;
 use super::shapes::{Jid, seconds};
-use crate::desk::{Answer, Given};
+use crate::requests::{Answer, FunctionResult};
 
 /// A function of the controller.
 #[derive(Deserialize, JsonSchema)]
@@ -42,7 +42,7 @@ fn minutes() -> f64 {
 
 /// What a function of the controller did.
 #[derive(Serialize, JsonSchema)]
-pub struct Ran {
+pub struct ControllerResult {
     jid: Jid,
     /// Its events begin so.
     tag: String,
@@ -57,23 +57,23 @@ pub struct Ran {
 
 type Asks = Asked<Nothing, Nothing, Call>;
 
-pub async fn runner(asked: Asks) -> Result<Reply<Ran>, Fault> {
+pub async fn runner(asked: Asks) -> Result<Reply<ControllerResult>, Fault> {
     run(asked, Request::Runner).await
 }
 
-pub async fn wheel(asked: Asks) -> Result<Reply<Ran>, Fault> {
+pub async fn wheel(asked: Asks) -> Result<Reply<ControllerResult>, Fault> {
     run(asked, Request::Wheel).await
 }
 
-async fn run(asked: Asks, kind: fn(Local) -> Request) -> Result<Reply<Ran>, Fault> {
+async fn run(asked: Asks, kind: fn(ControllerCall) -> Request) -> Result<Reply<ControllerResult>, Fault> {
     let Asked { api, who, body, .. } = asked;
     let caller = who.ok_or_else(Fault::internal)?.caller;
     let limit = Duration::try_from_secs_f64(body.timeout).unwrap_or_default();
     let Call { function, args, kwargs, background, .. } = body;
-    let desk = Arc::clone(&api.desk);
-    let request = kind(Local { function, args, kwargs, background });
+    let requests = Arc::clone(&api.requests);
+    let request = kind(ControllerCall { function, args, kwargs, background });
     // A task of its own: whoever is out of patience doesn't end it in its middle.
-    let work = tokio::spawn(async move { desk.answer(&caller, request).await });
+    let work = tokio::spawn(async move { requests.answer(&caller, request).await });
     let answer = match tokio::time::timeout(limit, work).await {
         Ok(Ok(answer)) => answer?,
         Ok(Err(error)) => {
@@ -85,14 +85,14 @@ async fn run(asked: Asks, kind: fn(Local) -> Request) -> Result<Reply<Ran>, Faul
             return Err(Fault::timeout(text).hint("ask with 'background', and listen to its events"));
         }
     };
-    let Answer::Ran(ran) = answer else { return Err(Fault::internal()) };
-    Ok(Reply::new(Ran {
+    let Answer::ControllerResult(ran) = answer else { return Err(Fault::internal()) };
+    Ok(Reply::new(ControllerResult {
         jid: Jid(ran.job),
         tag: ran.tag,
         function: ran.function,
         user: ran.user,
         success: ran.success,
         time: seconds(ran.stamp),
-        result: ran.result.map(Given::into_value).unwrap_or_default(),
+        result: ran.result.map(FunctionResult::into_value).unwrap_or_default(),
     }))
 }

@@ -12,7 +12,7 @@ use super::who::{self, COOKIE};
 use crate::access::Rights;
 use crate::api::Api;
 use crate::auth::Credentials;
-use crate::desk::Caller;
+use crate::requests::Caller;
 
 /// What somebody gives to log in.
 #[derive(Deserialize, JsonSchema)]
@@ -72,7 +72,7 @@ pub struct Session {
 pub async fn login(asked: Asked<Nothing, Nothing, Login>) -> Result<Reply<Session, 201>, Fault> {
     let Login { username, password, eauth, token_expire, cookie } = asked.body;
     let credentials = Credentials { user: username, password, eauth, token_expire };
-    let login = asked.api.desk.auth.login(credentials, asked.peer.address).await?;
+    let login = asked.api.requests.auth.login(credentials, asked.peer.address).await?;
     let session = session(&asked.api, &login.caller);
     let session = Session { start: Some(login.start), expire: Some(login.expire), ..session };
     if !cookie {
@@ -93,7 +93,7 @@ pub async fn who(asked: Asked<Nothing, Nothing, Nothing>) -> Result<Reply<Sessio
 pub async fn logout(asked: Asked<Nothing, Nothing, Nothing>) -> Result<Done, Fault> {
     let who = asked.who()?;
     if let Some(token) = &who.token {
-        asked.api.desk.auth.logout(token.reveal()).await?;
+        asked.api.requests.auth.logout(token.reveal()).await?;
     }
     let gone = set_cookie("", 0, asked.peer.tls)?;
     Ok(Done { headers: if who.cookie { vec![(header::SET_COOKIE, gone)] } else { Vec::new() } })
@@ -108,7 +108,7 @@ fn session(api: &Api, caller: &Caller) -> Session {
         user: caller.user.clone(),
         eauth: caller.eauth.clone(),
         all: matches!(caller.rights, Rights::All),
-        permissions: api.desk.loaded().access.permissions(&caller.eauth, &caller.user, groups),
+        permissions: api.requests.loaded().access.permissions(&caller.eauth, &caller.user, groups),
         token: None,
         start: None,
         expire: None,

@@ -1,7 +1,7 @@
 //! Jobs, returns and events as the API shows them. Times are seconds since 1970.
 
 use rocksalt_controller::job_events;
-use rocksalt_core::record::{JobRecord, Kept, Logged, ReturnRecord};
+use rocksalt_core::record::{JobRecord, LoggedEvent, ReturnRecord, TargetOutcome};
 use rocksalt_core::{JobId, Map, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -115,15 +115,17 @@ impl Return {
     }
 }
 
-fn failure(outcome: &Kept) -> Option<Failure> {
+fn failure(outcome: &TargetOutcome) -> Option<Failure> {
     let (kind, text, hint, stage) = match outcome {
-        Kept::Returned(result) => {
+        TargetOutcome::Returned(result) => {
             let problem = result.problem.as_ref()?;
             ("failed", problem.text.clone(), problem.hint.clone(), None)
         }
-        Kept::Unreached { stage, text, hint } => ("unreached", text.clone(), hint.clone(), Some(stage.clone())),
-        Kept::Skipped(why) => ("skipped", why.clone(), None, None),
-        Kept::Lost(why) => ("lost", why.clone(), None, None),
+        TargetOutcome::Unreached { stage, text, hint } => {
+            ("unreached", text.clone(), hint.clone(), Some(stage.clone()))
+        }
+        TargetOutcome::Skipped(why) => ("skipped", why.clone(), None, None),
+        TargetOutcome::Lost(why) => ("lost", why.clone(), None, None),
     };
     Some(Failure { kind, text, hint, stage })
 }
@@ -139,7 +141,7 @@ pub struct Event {
 }
 
 impl Event {
-    pub fn of(logged: &Logged) -> Event {
+    pub fn of(logged: &LoggedEvent) -> Event {
         let event = &logged.event;
         Event { id: logged.id, tag: event.tag.clone(), time: seconds(logged.stamp), data: event.data.clone() }
     }

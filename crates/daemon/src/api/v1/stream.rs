@@ -63,7 +63,7 @@ struct Still {
 impl Still {
     async fn may(&self) -> bool {
         match &self.token {
-            Some(token) => self.api.desk.auth.token(token.reveal(), self.peer.address).await.is_ok(),
+            Some(token) => self.api.requests.auth.token(token.reveal(), self.peer.address).await.is_ok(),
             None => true,
         }
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::asked::{Asked, Input, Nothing};
 use super::fault::Fault;
 use super::reply::Reply;
-use crate::desk::Answer;
+use crate::requests::Answer;
 
 /// Which targets.
 #[derive(Deserialize, JsonSchema)]

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::asked::{Asked, Nothing};
 use super::fault::Fault;
 use super::reply::{Done, Reply};
-use crate::desk::Answer;
+use crate::requests::Answer;
 
 type Plain = Asked<Nothing, Nothing, Nothing>;
 

@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 
 use super::fault::Fault;
 use crate::api::{Api, Peer};
-use crate::desk::Caller;
+use crate::requests::Caller;
 
 /// The cookie of a login by a browser; Salt's name for it.
 pub const COOKIE: &str = "session_id";
@@ -28,7 +28,7 @@ pub struct Who {
 /// Refused if nobody can be made out, before anything else of the request is read (rule R1).
 pub async fn asks(api: &Api, peer: &Peer, method: &Method, headers: &HeaderMap) -> Result<Who, Fault> {
     if let Some((token, cookie)) = token(headers)? {
-        let caller = api.desk.auth.token(token.reveal(), peer.address).await?;
+        let caller = api.requests.auth.token(token.reveal(), peer.address).await?;
         if cookie && !matches!(*method, Method::GET | Method::HEAD) {
             same_page(headers, &token)?;
         }
@@ -38,7 +38,7 @@ pub async fn asks(api: &Api, peer: &Peer, method: &Method, headers: &HeaderMap) 
         return Ok(Who { caller: caller.clone(), token: None, cookie: false });
     }
     if let Some(name) = &peer.certificate {
-        let caller = api.desk.auth.certificate(name, peer.address).await?;
+        let caller = api.requests.auth.certificate(name, peer.address).await?;
         return Ok(Who { caller, token: None, cookie: false });
     }
     let hint = "get a token by POST /v1/sessions, and send it as 'Authorization: Bearer TOKEN'";

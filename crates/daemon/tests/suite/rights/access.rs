@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use rocksalt_core::request::{Local, Needs, Run};
+use rocksalt_core::request::{ControllerCall, Needs, RunRequest};
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Value, yaml};
 use rocksalt_daemon::access::{Access, Rights};
-use rocksalt_daemon::desk::{Caller, Kind};
+use rocksalt_daemon::requests::{Caller, Kind};
 
 use super::fixture::{self, map};
 
@@ -52,9 +52,20 @@ async fn rules_decide_as_the_cases_say() {
                 let kwargs = ask.get("kwarg").and_then(Value::as_map).cloned().unwrap_or_default();
                 let target_kind = text(ask, "tgt_type", "glob");
                 let client = text(ask, "client", "local");
-                let local =
-                    Local { function: function.clone(), args: args.clone(), kwargs: kwargs.clone(), background: false };
-                let run = Run { function, args, kwargs, target: text(ask, "tgt", ""), target_kind, ..Run::default() };
+                let local = ControllerCall {
+                    function: function.clone(),
+                    args: args.clone(),
+                    kwargs: kwargs.clone(),
+                    background: false,
+                };
+                let run = RunRequest {
+                    function,
+                    args,
+                    kwargs,
+                    target: text(ask, "tgt", ""),
+                    target_kind,
+                    ..RunRequest::default()
+                };
                 let needs = match client.as_str() {
                     "local" => Needs::Function(&run),
                     "runner" => Needs::Runner(&local),
@@ -89,11 +100,11 @@ async fn what_was_checked_is_what_is_granted() {
     let access = Access::parse(&map("{file: {fred: [{'G@role:web': [test.ping]}]}}")).expect("rules");
     let caller =
         Caller { user: "fred".into(), eauth: "file".into(), rights: Rights::Listed { groups: Vec::new() }, from: None };
-    let run = |kind: &str, target: &str| Run {
+    let run = |kind: &str, target: &str| RunRequest {
         function: "test.ping".into(),
         target: target.into(),
         target_kind: kind.into(),
-        ..Run::default()
+        ..RunRequest::default()
     };
     let wanted = run("grain", "role:web");
     let grant = access.check(&caller, &Needs::Function(&wanted), &controller, &ledger).await.expect("it is allowed");
@@ -101,15 +112,15 @@ async fn what_was_checked_is_what_is_granted() {
     assert_eq!(only, ["web1", "web2"]);
 
     // Between the check and the run another target says that it is a web server.
-    controller.facts.remember("db1", &map("{os: Debian, role: web}")).expect("grains");
-    let runs = std::sync::Arc::new(rocksalt_controller::runs::Runs::new(ledger.clone()));
-    let started = runs.start(&controller, wanted, "fred", grant.only.as_ref()).await;
-    let Err(rocksalt_controller::runs::Error::Beyond(more)) = started else { panic!("it runs on more: {started:?}") };
+    controller.grains_cache.remember("db1", &map("{os: Debian, role: web}")).expect("grains");
+    let jobs = std::sync::Arc::new(rocksalt_controller::jobs::JobService::new(ledger.clone()));
+    let started = jobs.start(&controller, wanted, "fred", grant.only.as_ref()).await;
+    let Err(rocksalt_controller::jobs::Error::Beyond(more)) = started else { panic!("it runs on more: {started:?}") };
     assert_eq!(more, ["db1"]);
     assert_eq!(ledger.jobs(&Default::default()).await.expect("it lists").len(), 0, "nothing is kept of it");
 
     // What grains can't be had of is not inside, and a target that is none is said to be.
-    controller.facts.forget("web2");
+    controller.grains_cache.forget("web2");
     let unknown = run("list", "web1,web2");
     assert!(access.check(&caller, &Needs::Function(&unknown), &controller, &ledger).await.is_err());
     let broken = run("compound", "G@role:web and");

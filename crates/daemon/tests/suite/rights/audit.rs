@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 
 use rocksalt_backends::store::{Store, Transaction};
 use rocksalt_core::record::{JobRecord, JobState};
-use rocksalt_core::request::{Request, Run};
+use rocksalt_core::request::{Request, RunRequest};
 use rocksalt_core::{JobId, Map, Value, json};
 use rocksalt_daemon::audit::{self, Audit, Head, Noted, Sign};
-use rocksalt_daemon::desk::{Caller, Kind, Refusal};
+use rocksalt_daemon::requests::{Caller, Kind, Refusal};
 
 use super::fixture::{self, map};
 
 fn request(number: usize) -> Request {
     let kwargs = map("{password: canary-in-arguments}");
-    Request::Run(Box::new(Run {
+    Request::Run(Box::new(RunRequest {
         function: format!("test.f{number}"),
         kwargs,
         target: "web*".into(),
         target_kind: "glob".into(),
-        ..Run::default()
+        ..RunRequest::default()
     }))
 }
 

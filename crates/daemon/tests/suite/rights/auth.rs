@@ -12,7 +12,7 @@ use rocksalt_daemon::access::Rights;
 use rocksalt_daemon::audit::Audit;
 use rocksalt_daemon::auth::users::Users;
 use rocksalt_daemon::auth::{Auth, Credentials, Settings};
-use rocksalt_daemon::desk::{Kind, Refusal};
+use rocksalt_daemon::requests::{Kind, Refusal};
 
 use super::fixture::{self, map};
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request as HttpRequest, StatusCode};
-use rocksalt_controller::runs::Runs;
+use rocksalt_controller::jobs::JobService;
 use rocksalt_core::Secret;
 use rocksalt_core::request::{Needs, Request};
 use rocksalt_daemon::access::{Access, Rights};
@@ -19,7 +19,7 @@ use rocksalt_daemon::api::{self, Api, Peer};
 use rocksalt_daemon::audit::Audit;
 use rocksalt_daemon::auth::users::Users;
 use rocksalt_daemon::auth::{Auth, Credentials, Settings};
-use rocksalt_daemon::desk::{Caller, Desk, Kind, Loaded};
+use rocksalt_daemon::requests::{Caller, Kind, Loaded, RequestService};
 use tower::ServiceExt;
 
 use super::fixture::{self, map};
@@ -62,7 +62,7 @@ fn clock() -> u64 {
 }
 
 struct House {
-    desk: Arc<Desk>,
+    requests: Arc<RequestService>,
     _directory: tempfile::TempDir,
 }
 
@@ -73,7 +73,7 @@ async fn house() -> House {
         users.add(name, &Secret::new(format!("{name}s password")), &[]).expect("a user");
     }
     let store = fixture::store().await;
-    let runs = Arc::new(Runs::new(fixture::ledger(Arc::clone(&store)).await));
+    let jobs = Arc::new(JobService::new(fixture::ledger(Arc::clone(&store)).await));
     let settings = Settings::read(&map(CONFIG), directory.path(), users.path()).expect("settings");
     let auth = Auth::with_clock(store, Arc::new(settings), Audit::default(), clock);
     let controller = fixture::controller(directory.path());
@@ -82,15 +82,15 @@ async fn house() -> House {
         let access = Access::read(&map(CONFIG), &controller.nodegroups);
         Box::pin(async move { access.map(|access| Loaded::new(controller, access)) }) as _
     };
-    let desk = Desk::new(Box::new(load), runs, auth, Audit::default()).await.expect("a desk");
-    House { desk: Arc::new(desk), _directory: directory }
+    let requests = RequestService::new(Box::new(load), jobs, auth, Audit::default()).await.expect("a request service");
+    House { requests: Arc::new(requests), _directory: directory }
 }
 
 impl House {
     fn router(&self) -> Router {
         // All that a setting can turn on.
         let settings = api::Settings { halite: true, ..api::Settings::default() };
-        api::router(Arc::new(Api { desk: Arc::clone(&self.desk), settings }))
+        api::router(Arc::new(Api { requests: Arc::clone(&self.requests), settings }))
     }
 
     async fn token(&self, user: &str) -> String {
@@ -100,7 +100,7 @@ impl House {
             eauth: "file".into(),
             token_expire: None,
         };
-        self.desk.auth.login(credentials, None).await.expect("a login").token.reveal().clone()
+        self.requests.auth.login(credentials, None).await.expect("a login").token.reveal().clone()
     }
 
     /// What a route answers to somebody with this token and these credentials.
@@ -245,14 +245,14 @@ async fn no_request_is_done_for_whom_it_is_not() {
         let needs_more = !matches!(request.needs(), Needs::Login);
         // Nobody at all, and somebody by a way that is closed.
         for nobody in [caller("ann", "file", Rights::None), caller("ann", "pam", listed())] {
-            let refusal = house.desk.answer(&nobody, request.clone()).await.err();
+            let refusal = house.requests.answer(&nobody, request.clone()).await.err();
             assert_eq!(refusal.map(|refusal| refusal.kind), Some(Kind::Unauthenticated), "{name}");
         }
         for fred in [caller("fred", "file", listed()), caller("eve", "file", listed())] {
-            let refusal = house.desk.answer(&fred, request.clone()).await.err();
+            let refusal = house.requests.answer(&fred, request.clone()).await.err();
             assert_eq!(refusal.map(|refusal| refusal.kind) == Some(Kind::Forbidden), needs_more, "{name}");
         }
-        let ann = house.desk.answer(&caller("ann", "file", listed()), request.clone()).await;
+        let ann = house.requests.answer(&caller("ann", "file", listed()), request.clone()).await;
         let kind = ann.err().map(|refusal| refusal.kind);
         assert!(!matches!(kind, Some(Kind::Forbidden | Kind::Unauthenticated)), "{name}: {kind:?}");
     }

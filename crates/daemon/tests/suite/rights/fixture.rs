@@ -1,4 +1,4 @@
-//! A desk with four targets that nobody can reach, and people who may do this and that.
+//! A requests with four targets that nobody can reach, and people who may do this and that.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use rocksalt_backends::{files, pillar};
 use rocksalt_connect::links::{Line, Links, Progress};
 use rocksalt_controller::ledger::{self, Ledger};
 use rocksalt_controller::pillar::{Compiler, Pillar};
-use rocksalt_controller::{Controller, facts::Facts, peer};
+use rocksalt_controller::{Controller, grains_cache::GrainsCache, peer};
 use rocksalt_core::link::{Extent, Failure, Info, Stage};
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::target::Nodegroups;
@@ -58,9 +58,9 @@ pub fn directory() -> TempDir {
 
 /// The grains are kept below a directory, where a test may change them.
 pub fn controller(directory: &Path) -> Arc<Controller> {
-    let facts = Facts { directory: directory.join("grains"), fresh: Duration::from_secs(3600) };
+    let grains_cache = GrainsCache { directory: directory.join("grains"), fresh: Duration::from_secs(3600) };
     for (id, os, role) in TARGETS {
-        facts.remember(id, &map(&format!("{{os: {os}, role: {role}}}"))).expect("grains");
+        grains_cache.remember(id, &map(&format!("{{os: {os}, role: {role}}}"))).expect("grains");
     }
     let links: Arc<dyn Links> = Arc::new(Nowhere);
     let files = || Arc::from(files::open("roots", &Map::new()).expect("files"));
@@ -76,7 +76,7 @@ pub fn controller(directory: &Path) -> Arc<Controller> {
         files: files(),
         options: Map::new(),
         pillar: Pillar { files: files(), external: Arc::new(external), compiler: Arc::new(compiler) },
-        facts,
+        grains_cache,
         peer: peer::Rules::default(),
         receive: None,
         extent: |_| Extent::Whole,

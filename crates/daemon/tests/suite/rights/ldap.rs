@@ -12,7 +12,7 @@ use rocksalt_core::Secret;
 use rocksalt_daemon::access::Rights;
 use rocksalt_daemon::audit::Audit;
 use rocksalt_daemon::auth::{Auth, Credentials, Settings};
-use rocksalt_daemon::desk::Kind;
+use rocksalt_daemon::requests::Kind;
 
 use super::fixture::{self, map};
 

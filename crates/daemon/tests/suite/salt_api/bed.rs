@@ -14,12 +14,12 @@ use rocksalt_backends::{files, store};
 use rocksalt_connect::HostKeys;
 use rocksalt_connect::link::{Outlet, Port};
 use rocksalt_connect::links::{Line, Links, Progress};
-use rocksalt_connect::transport::Person;
+use rocksalt_connect::transport::LocalUser;
 use rocksalt_controller::Controller;
-use rocksalt_controller::facts::Facts;
+use rocksalt_controller::grains_cache::GrainsCache;
+use rocksalt_controller::jobs::JobService;
 use rocksalt_controller::ledger::{Ledger, Settings as LedgerSettings};
 use rocksalt_controller::pillar::{Compiler, Pillar};
-use rocksalt_controller::runs::Runs;
 use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_core::frame::{Frame, LINK, Message};
 use rocksalt_core::link::{Extent, Failure, Info, Stage};
@@ -30,7 +30,7 @@ use rocksalt_daemon::access::Access;
 use rocksalt_daemon::api::{self, Api, Peer};
 use rocksalt_daemon::audit::Audit;
 use rocksalt_daemon::auth::{self, Auth, Credentials};
-use rocksalt_daemon::desk::{Desk, Loaded};
+use rocksalt_daemon::requests::{Loaded, RequestService};
 use tokio::sync::mpsc;
 use tower::ServiceExt;
 
@@ -53,7 +53,7 @@ const HOST_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPv5MIAqGGQFqTdrwCXE
 
 pub struct Bed {
     router: Router,
-    pub desk: Arc<Desk>,
+    pub requests: Arc<RequestService>,
     pub fleet: Arc<Fleet>,
     pub token: String,
     _directory: tempfile::TempDir,
@@ -104,10 +104,12 @@ impl Bed {
             loaded.host_keys = Some(Arc::new(HostKeys::new(&person(&home))));
             Box::pin(async move { Ok(loaded) }) as futures_util::future::BoxFuture<'static, Result<Loaded, String>>
         };
-        let runs = Arc::new(Runs::new(ledger));
-        let desk = Arc::new(Desk::new(Box::new(load), runs, auth, Audit::default()).await.expect("a desk"));
-        let router = api::router(Arc::new(Api { desk: Arc::clone(&desk), settings: doors }));
-        let mut bed = Bed { router, desk, fleet, token: String::new(), _directory: directory };
+        let jobs = Arc::new(JobService::new(ledger));
+        let requests = Arc::new(
+            RequestService::new(Box::new(load), jobs, auth, Audit::default()).await.expect("a request service"),
+        );
+        let router = api::router(Arc::new(Api { requests: Arc::clone(&requests), settings: doors }));
+        let mut bed = Bed { router, requests, fleet, token: String::new(), _directory: directory };
         bed.token = bed.login("admin").await;
         bed
     }
@@ -119,7 +121,7 @@ impl Bed {
             eauth: "file".into(),
             token_expire: None,
         };
-        self.desk.auth.login(credentials, None).await.expect("they may").token.reveal().clone()
+        self.requests.auth.login(credentials, None).await.expect("they may").token.reveal().clone()
     }
 
     pub async fn raw(
@@ -178,8 +180,14 @@ impl Reply {
     }
 }
 
-fn person(home: &Path) -> Person {
-    Person { name: "me".into(), home: home.to_owned(), uid: 0, hostname: "here".into(), environment: BTreeMap::new() }
+fn person(home: &Path) -> LocalUser {
+    LocalUser {
+        name: "me".into(),
+        home: home.to_owned(),
+        uid: 0,
+        hostname: "here".into(),
+        environment: BTreeMap::new(),
+    }
 }
 
 fn controller(directory: &Path, config: &Map, fleet: &Arc<Fleet>) -> Controller {
@@ -203,7 +211,7 @@ fn controller(directory: &Path, config: &Map, fleet: &Arc<Fleet>) -> Controller 
         files: files::open("roots", &Map::new()).expect("files").into(),
         options: Map::new(),
         pillar,
-        facts: Facts { directory: directory.join("grains"), fresh: Duration::from_secs(3600) },
+        grains_cache: GrainsCache { directory: directory.join("grains"), fresh: Duration::from_secs(3600) },
         peer: rocksalt_controller::peer::Rules::default(),
         receive: None,
         extent: |_| Extent::Whole,

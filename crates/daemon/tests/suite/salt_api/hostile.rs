@@ -144,7 +144,7 @@ async fn a_page_and_its_files() {
 #[tokio::test(flavor = "multi_thread")]
 async fn hooks_carry_no_secrets() {
     let bed = Bed::new().await;
-    let mut follower = bed.desk.ledger().follow(None);
+    let mut follower = bed.requests.ledger().follow(None);
     let token = bed.token.clone();
     let headers = [("x-auth-token", token.as_str()), ("content-type", "application/json"), ("x-mine", "1")];
     let reply = bed.ask("POST", "/hook/lab/x", &headers, r#"{"foo": 1}"#).await;

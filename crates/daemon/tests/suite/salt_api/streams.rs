@@ -70,7 +70,7 @@ async fn a_job_is_heard_in_salts_order() {
 #[tokio::test(flavor = "multi_thread")]
 async fn large_results_are_told_of_but_not_told() {
     let bed = Bed::new().await;
-    let mut follower = bed.desk.ledger().follow(None);
+    let mut follower = bed.requests.ledger().follow(None);
     let mut ret = async || loop {
         if let rocksalt_controller::ledger::Heard::Event(event) = follower.next().await.expect("an event")
             && event.event.tag.ends_with("/ret")
@@ -98,7 +98,7 @@ async fn a_listener_comes_back_to_where_it_was() {
     let token = bed.token.clone();
     let mut listener = Listener::open(&bed, "/events", &[("x-auth-token", &token)]).await;
     for number in 0..20 {
-        bed.desk.ledger().fire(event(number)).await.expect("stored");
+        bed.requests.ledger().fire(event(number)).await.expect("stored");
     }
     let mut last = String::new();
     for number in 0..5 {
@@ -133,7 +133,7 @@ async fn a_thousand_listeners_hear_all() {
         })
         .collect();
     for number in 0..50 {
-        bed.desk.ledger().fire(event(number)).await.expect("stored");
+        bed.requests.ledger().fire(event(number)).await.expect("stored");
     }
     for listener in hearing {
         listener.await.expect("heard all");
@@ -145,7 +145,7 @@ async fn a_stream_ends_with_its_token() {
     let bed = Bed::new().await;
     let token = bed.login("ann").await;
     let mut listener = Listener::open(&bed, "/events", &[("x-auth-token", &token)]).await;
-    bed.desk.auth.logout(&token).await.expect("gone");
+    bed.requests.auth.logout(&token).await.expect("gone");
     assert!(listener.next().await.is_none());
     assert_eq!(bed.ask("GET", "/events", &[("x-auth-token", &token)], Body::empty()).await.status, 401);
     let query = bed.ask("GET", "/events?token=1", &[("x-auth-token", &bed.token.clone())], Body::empty()).await;

@@ -42,10 +42,10 @@ async fn what_was_stored_is_there_after_a_restart() {
     assert_eq!(reply.status, 200, "{}", reply.body);
     let jid: String =
         reply.body.split("\"jid\"").nth(1).expect("a job").chars().filter(char::is_ascii_digit).take(20).collect();
-    let last = daemon.desk().ledger().last_event();
+    let last = daemon.requests().ledger().last_event();
     daemon.stop().await;
     let (daemon, _) = project.start().await;
-    assert!(daemon.desk().ledger().last_event() >= last, "events keep their numbers");
+    assert!(daemon.requests().ledger().last_event() >= last, "events keep their numbers");
     let reply = ask(tcp(&daemon), &format!("GET /jobs/{jid}\nX-Auth-Token: {before}"), "").await;
     assert_eq!(reply.status, 200, "{}", reply.body);
     assert!(reply.body.contains("test.ping"), "{}", reply.body);

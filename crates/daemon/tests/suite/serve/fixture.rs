@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use rocksalt_backends::{files, pillar};
 use rocksalt_connect::link::Port;
 use rocksalt_connect::links::{Line, Links, Progress};
-use rocksalt_controller::facts::Facts;
+use rocksalt_controller::grains_cache::GrainsCache;
 use rocksalt_controller::pillar::{Compiler, Pillar};
 use rocksalt_controller::{Controller, peer};
 use rocksalt_core::link::{Extent, Failure, Info, Key, Stage};
@@ -19,7 +19,7 @@ use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Secret, Value, yaml};
 use rocksalt_daemon::access::Access;
 use rocksalt_daemon::auth;
-use rocksalt_daemon::desk::{Load, Loaded};
+use rocksalt_daemon::requests::{Load, Loaded};
 use rocksalt_daemon::serve::{self, Address, Daemon, Error, Notice, Settings};
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -150,7 +150,10 @@ impl Project {
             files: files(),
             options: Map::new(),
             pillar: Pillar { files: files(), external: Arc::new(external), compiler: Arc::new(compiler) },
-            facts: Facts { directory: self.directory.path().join("grains"), fresh: Duration::from_secs(3600) },
+            grains_cache: GrainsCache {
+                directory: self.directory.path().join("grains"),
+                fresh: Duration::from_secs(3600),
+            },
             peer: peer::Rules::default(),
             receive: None,
             extent: |_| Extent::Whole,

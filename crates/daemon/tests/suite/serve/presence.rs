@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rocksalt_controller::ledger::Heard;
-use rocksalt_daemon::desk::presence::State;
+use rocksalt_daemon::requests::presence::State;
 
 use super::fixture::{Project, wait_until};
 
@@ -12,7 +12,7 @@ async fn a_target_that_comes_and_goes_is_told() {
     let project = Project::new();
     project.network.reachable.lock().expect("fine").extend(["a".to_owned(), "b".to_owned()]);
     let (daemon, _) = project.start().await;
-    let presence = daemon.desk().presence().clone();
+    let presence = daemon.requests().presence().clone();
     wait_until("all were tried", || presence.up() == ["a", "b"] && presence.down() == ["c"]).await;
     let seen = presence.of("c");
     assert!(seen.why.is_some_and(|why| why.contains("no route")) && seen.last_seen.is_none());
@@ -24,7 +24,7 @@ async fn a_target_that_comes_and_goes_is_told() {
     tokio::time::sleep(Duration::from_millis(200)).await;
     let tries = project.network.tries.lock().expect("fine").clone();
     assert_eq!(tries.iter().filter(|id| *id == "c").count(), 1, "{tries:?}");
-    let mut follower = daemon.desk().ledger().follow(Some(0));
+    let mut follower = daemon.requests().ledger().follow(Some(0));
     let mut tags = Vec::new();
     while tags.len() < 4 {
         let heard =

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use axum::Extension;
 use rocksalt_client::{Client, Error, Heard, Kind, Rerun, TargetFilter, Tls};
-use rocksalt_core::news::JobNews;
-use rocksalt_core::request::{JobFilter, Local, Run};
+use rocksalt_core::job_update::JobUpdate;
+use rocksalt_core::request::{ControllerCall, JobFilter, RunRequest};
 use rocksalt_core::{Event, Map, Secret, Value};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 
 use super::world::World;
 use crate::api::Peer;
-use crate::desk::Caller;
+use crate::requests::Caller;
 
 async fn serve(world: &World) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -64,8 +64,8 @@ async fn client(address: SocketAddr) -> Client {
     client
 }
 
-fn ping(target: &str) -> Run {
-    Run { function: "test.ping".into(), target: target.into(), ..Run::default() }
+fn ping(target: &str) -> RunRequest {
+    RunRequest { function: "test.ping".into(), target: target.into(), ..RunRequest::default() }
 }
 
 #[tokio::test]
@@ -78,8 +78,8 @@ async fn a_job_is_started_and_watched_to_its_end() {
     let (mut returned, mut ended) = (Vec::new(), None);
     while let Some(news) = watch.next().await.expect("news") {
         match news {
-            JobNews::Done(record) => returned.push((record.target.clone(), record.outcome.success())),
-            JobNews::Ended(job) => ended = Some(job),
+            JobUpdate::Done(record) => returned.push((record.target.clone(), record.outcome.success())),
+            JobUpdate::Ended(job) => ended = Some(job),
             _ => {}
         }
     }
@@ -90,7 +90,7 @@ async fn a_job_is_started_and_watched_to_its_end() {
     // Watched again, after its end: all of its returns.
     let (mut again, mut count) = (client.watch(job.id), 0);
     while let Some(news) = again.next().await.expect("news") {
-        count += usize::from(matches!(news, JobNews::Done(_) | JobNews::Ended(_)));
+        count += usize::from(matches!(news, JobUpdate::Done(_) | JobUpdate::Ended(_)));
     }
     assert_eq!(count, 12);
     assert_eq!(client.jobs(&JobFilter::default()).await.expect("listed"), std::slice::from_ref(&job));
@@ -104,15 +104,15 @@ async fn a_job_is_started_and_watched_to_its_end() {
 async fn what_commands_print_is_heard_before_their_return() {
     let world = World::new().await;
     let client = client(serve(&world).await).await;
-    let run = Run { stream: true, ..ping("web-1") };
+    let run = RunRequest { stream: true, ..ping("web-1") };
     let mut watch = client.run(&run).await.expect("started").expect("somebody");
     let mut heard = Vec::new();
     while let Some(news) = watch.next().await.expect("news") {
         heard.push(match news {
-            JobNews::Begun { .. } => "begun".to_owned(),
-            JobNews::Output { bytes, .. } => String::from_utf8_lossy(&bytes).into_owned(),
-            JobNews::Done(_) => "done".into(),
-            JobNews::Ended(_) => "ended".into(),
+            JobUpdate::Begun { .. } => "begun".to_owned(),
+            JobUpdate::Output { bytes, .. } => String::from_utf8_lossy(&bytes).into_owned(),
+            JobUpdate::Done(_) => "done".into(),
+            JobUpdate::Ended(_) => "ended".into(),
             other => format!("{other:?}"),
         });
     }
@@ -130,16 +130,16 @@ async fn nothing_is_lost_on_the_way() {
     ]
     .into_iter()
     .collect();
-    let run = Run {
+    let run = RunRequest {
         function: "test.arg".into(),
         args: vec![odd.clone().into(), Value::Float(1.5)],
         target: "web-1".into(),
-        ..Run::default()
+        ..RunRequest::default()
     };
     let mut watch = client.run(&run).await.expect("started").expect("somebody");
     while let Some(news) = watch.next().await.expect("news") {
-        if let JobNews::Done(record) = news {
-            let rocksalt_core::record::Kept::Returned(result) = record.outcome else { panic!("{record:?}") };
+        if let JobUpdate::Done(record) = news {
+            let rocksalt_core::record::TargetOutcome::Returned(result) = record.outcome else { panic!("{record:?}") };
             assert_eq!(result.value, Value::List(vec![odd.clone().into(), Value::Float(1.5)]));
         }
     }
@@ -187,7 +187,10 @@ async fn the_socket_needs_no_token() {
     let page = client.targets(&TargetFilter { limit: Some(3), ..TargetFilter::default() }).await.expect("listed");
     assert_eq!((page.targets.len(), page.next.as_deref()), (3, Some("web-1")));
     assert_eq!(client.target("web-1").await.expect("known").host, "127.0.0.1");
-    let ran = client.runner(&Local { function: "jobs.active".into(), ..Local::default() }).await.expect("done");
+    let ran = client
+        .runner(&ControllerCall { function: "jobs.active".into(), ..ControllerCall::default() })
+        .await
+        .expect("done");
     assert!(ran.success);
     client.reload().await.expect("done");
     client.stats().await.expect("told");
@@ -204,7 +207,7 @@ async fn refusals_keep_their_words() {
     assert_eq!(error.kind(), Some(Kind::Unauthenticated));
     assert!(error.hint().is_some_and(|hint| hint.contains("/v1/sessions")), "{error:?}");
     client.login("bob", &Secret::new("a long password".into()), Some("sharedsecret")).await.expect("logged in");
-    let run = Run { function: "cmd.run".into(), target: "*".into(), ..Run::default() };
+    let run = RunRequest { function: "cmd.run".into(), target: "*".into(), ..RunRequest::default() };
     assert_eq!(client.start(&run).await.expect_err("bob may not").kind(), Some(Kind::Forbidden));
     client.logout().await.expect("gone");
     assert_eq!(client.session().await.expect_err("gone").kind(), Some(Kind::Unauthenticated));

@@ -15,11 +15,11 @@ use rocksalt_backends::store;
 use rocksalt_connect::link::{Outlet, Port};
 use rocksalt_connect::links::{Line, Links, Progress};
 use rocksalt_controller::Controller;
-use rocksalt_controller::facts::Facts;
+use rocksalt_controller::grains_cache::GrainsCache;
+use rocksalt_controller::jobs::JobService;
 use rocksalt_controller::ledger::{self, Ledger};
 use rocksalt_controller::peer::Rules;
 use rocksalt_controller::pillar::{Compiler, Pillar};
-use rocksalt_controller::runs::Runs;
 use rocksalt_core::frame::{Data, Frame, LINK, Message, Stream};
 use rocksalt_core::link::{Extent, Failure, Info, Stage};
 use rocksalt_core::roster::{Entry, Roster};
@@ -34,7 +34,7 @@ use crate::api::v1::{ENDPOINTS, document, schema};
 use crate::api::{self, Api, Peer};
 use crate::audit::Audit;
 use crate::auth::{self, Auth, Credentials};
-use crate::desk::{Desk, Loaded};
+use crate::requests::{Loaded, RequestService};
 
 const CONFIG: &str = "
 sharedsecret: a long password
@@ -68,8 +68,9 @@ impl World {
             let access = Access::read(&config, &Nodegroups::new());
             Box::pin(async move { Ok(Loaded::new(Arc::new(controller()), access?)) })
         };
-        let desk = Desk::new(Box::new(load), Arc::new(Runs::new(Arc::new(ledger))), auth, Audit::default());
-        let desk = Arc::new(desk.await.expect("a desk"));
+        let requests =
+            RequestService::new(Box::new(load), Arc::new(JobService::new(Arc::new(ledger))), auth, Audit::default());
+        let requests = Arc::new(requests.await.expect("a request service"));
         let mut tokens = Vec::new();
         for user in ["admin", "bob"] {
             let credentials = Credentials {
@@ -78,9 +79,9 @@ impl World {
                 eauth: "sharedsecret".into(),
                 token_expire: None,
             };
-            tokens.push(desk.auth.login(credentials, None).await.expect("logged in").token.reveal().clone());
+            tokens.push(requests.auth.login(credentials, None).await.expect("logged in").token.reveal().clone());
         }
-        let api = Arc::new(Api { desk, settings: api::Settings::default() });
+        let api = Arc::new(Api { requests, settings: api::Settings::default() });
         let [admin, bob] = <[String; 2]>::try_from(tokens).expect("two of them");
         World { router: api::router(api), admin, bob }
     }
@@ -172,7 +173,7 @@ fn controller() -> Controller {
             external: Arc::new(External::new(&Value::Null, &pillar::Settings::default())),
             compiler: Arc::new(Compiler { links, options: Map::new() }),
         },
-        facts: Facts { directory: "no-such-directory".into(), fresh: Duration::from_secs(1) },
+        grains_cache: GrainsCache { directory: "no-such-directory".into(), fresh: Duration::from_secs(1) },
         peer: Rules::parse(&Map::new()).expect("no rules"),
         receive: None,
         extent: |_| Extent::Whole,

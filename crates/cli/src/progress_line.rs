@@ -1,0 +1,157 @@
+//! The live line: how many are done, who is still out, for how long and how far.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use rocksalt_core::{Value, json};
+
+/// Nothing is drawn before this: a quick command needs no line.
+const PATIENCE: Duration = Duration::from_millis(800);
+
+pub struct ProgressLine {
+    /// Not done yet.
+    out: Vec<Target>,
+    total: usize,
+    started: Instant,
+    terminal: bool,
+    drawn: bool,
+}
+
+struct Target {
+    id: String,
+    /// Since when it is worked on.
+    since: Option<Instant>,
+    /// How far its run of states is: `40/110 file.managed /etc/motd`.
+    progress: Option<String>,
+}
+
+impl ProgressLine {
+    /// Whether there is anybody to see it.
+    pub fn is_shown() -> bool {
+        std::io::stderr().is_terminal()
+    }
+
+    pub fn new(ids: Vec<String>) -> ProgressLine {
+        let total = ids.len();
+        let out = ids.into_iter().map(|id| Target { id, since: None, progress: None }).collect();
+        ProgressLine { out, total, started: Instant::now(), terminal: ProgressLine::is_shown(), drawn: false }
+    }
+
+    pub fn begun(&mut self, id: &str) {
+        if let Some(target) = self.find(id) {
+            target.since = Some(Instant::now());
+        }
+    }
+
+    pub fn done(&mut self, id: &str) {
+        self.out.retain(|target| target.id != id);
+    }
+
+    /// News of a run: an object with `done`, `total`, `running` and `waiting`.
+    pub fn progress(&mut self, id: &str, news: &[u8]) {
+        let Ok(Ok(news)) = std::str::from_utf8(news).map(json::parse) else { return };
+        if let Some(target) = self.find(id) {
+            target.progress = Some(describe(&news));
+        }
+    }
+
+    fn find(&mut self, id: &str) -> Option<&mut Target> {
+        self.out.iter_mut().find(|target| target.id == id)
+    }
+
+    /// Who is being worked on.
+    pub fn out(&self) -> Vec<String> {
+        self.out.iter().filter(|target| target.since.is_some()).map(|target| target.id.clone()).collect()
+    }
+
+    /// Prints something above the line.
+    pub fn above(&mut self, print: impl FnOnce()) {
+        self.clear();
+        print();
+    }
+
+    pub fn clear(&mut self) {
+        if self.drawn {
+            self.drawn = false;
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+
+    pub fn draw(&mut self) {
+        if !self.terminal || self.out.is_empty() || self.started.elapsed() < PATIENCE {
+            return;
+        }
+        let line = line(&self.out, self.total, self.started.elapsed(), crate::environment::width());
+        self.drawn = true;
+        let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
+        let _ = std::io::stderr().flush();
+    }
+}
+
+fn describe(news: &Value) -> String {
+    let number = |key: &str| news.walk(key, ":").and_then(Value::as_i64).unwrap_or_default();
+    let running = news.walk("running", ":").and_then(Value::as_list).unwrap_or_default();
+    let mut text = format!("{}/{} states", number("done"), number("total"));
+    if let Some(first) = running.first() {
+        text += &format!(": {}", crate::output::clean(&first.to_string()));
+    }
+    if running.len() > 1 {
+        text += &format!(" and {} more", running.len() - 1);
+    }
+    text.replace('\n', " ")
+}
+
+fn line(out: &[Target], total: usize, time: Duration, width: usize) -> String {
+    let seconds = |target: &Target| target.since.map(|since| since.elapsed().as_secs());
+    if let ([target], 1) = (out, total) {
+        let progress = target.progress.as_deref().unwrap_or("waiting");
+        let line = format!("{}: {progress}, {}s", target.id, time.as_secs());
+        return line.chars().take(width.saturating_sub(1)).collect();
+    }
+    let mut line = format!("{}/{total} done, {}s", total - out.len(), time.as_secs());
+    let names: Vec<(String, u64)> = out
+        .iter()
+        .filter_map(|target| {
+            let progress = target.progress.as_deref().map(|text| text.split(" states").next().unwrap_or_default());
+            let name = progress.map_or_else(|| target.id.clone(), |progress| format!("{} {progress}", target.id));
+            Some((name, seconds(target)?))
+        })
+        .collect();
+    let mut separator = "; waiting for ";
+    for (shown, (name, seconds)) in names.iter().enumerate() {
+        let next = format!("{separator}{name} ({seconds}s)");
+        let rest = format!(" and {} more", names.len() - shown);
+        if line.chars().count() + next.chars().count() + rest.chars().count() >= width {
+            line += &rest;
+            break;
+        }
+        line += &next;
+        separator = ", ";
+    }
+    line.chars().take(width.saturating_sub(1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(id: String) -> Target {
+        Target { id, since: Some(Instant::now()), progress: None }
+    }
+
+    #[test]
+    fn the_line_fits_the_terminal() {
+        let out: Vec<_> = (0..50).map(|number| target(format!("host-number-{number}"))).collect();
+        let line = line(&out, 100, Duration::from_secs(3), 80);
+        assert!(line.starts_with("50/100 done, 3s; waiting for host-number-0 (0s)"), "{line}");
+        assert!(line.ends_with("more") && line.len() < 80, "{line}");
+    }
+
+    #[test]
+    fn a_run_says_how_far_it_is() {
+        let mut live = ProgressLine::new(vec!["web1".into()]);
+        live.begun("web1");
+        live.progress("web1", br#"{"done": 3, "total": 110, "running": ["file.managed /etc/motd"]}"#);
+        assert_eq!(line(&live.out, 1, Duration::from_secs(2), 80), "web1: 3/110 states: file.managed /etc/motd, 2s");
+    }
+}

@@ -1,0 +1,60 @@
+//! The events of functions that the controller does itself: Salt's `salt/run/…` and `salt/wheel/…`.
+
+use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
+use rocksalt_core::{Event, JobId, Map, Value};
+
+use crate::job_events;
+
+/// Under which tag the events of such a job are: `salt/run/<jid>`; `None` for a job on targets.
+pub fn tag(function: &str, job: JobId) -> Option<String> {
+    let (kind, rest) = function.split_once('.')?;
+    let place = match kind {
+        "runner" => "run",
+        "wheel" => "wheel",
+        _ => return None,
+    };
+    // No function of a target has three parts.
+    rest.contains('.').then(|| format!("salt/{place}/{job}"))
+}
+
+pub(crate) fn new(job: &JobRecord) -> Option<Event> {
+    let tag = tag(&job.function, job.id)?;
+    let mut data = Map::new();
+    data.insert("fun", job.function.as_str());
+    data.insert("jid", job.id.as_str());
+    if tag.starts_with("salt/wheel/") {
+        data.insert("tag", tag.as_str());
+    }
+    data.insert("user", job.user.as_str());
+    data.insert("fun_args", arguments(&job.args, &job.kwargs));
+    Some(Event { tag: format!("{tag}/new"), data })
+}
+
+/// What is kept of such a job is already the event's payload.
+pub(crate) fn returned(job: &JobRecord, record: &ReturnRecord) -> Option<Event> {
+    let tag = tag(&job.function, job.id)?;
+    let mut data = match &record.outcome {
+        TargetOutcome::Returned(result) if result.value.as_map().is_some_and(|map| map.contains_key("fun")) => {
+            result.value.as_map().cloned().unwrap_or_default()
+        }
+        // It was too large to be kept whole, or nobody knows how it ended.
+        other => {
+            let mut data = new(job)?.data;
+            data.insert("return", job_events::shown(other));
+            data.insert("success", record.outcome.success());
+            data
+        }
+    };
+    // Every event gets its own.
+    data.remove("_stamp");
+    Some(Event { tag: format!("{tag}/ret"), data })
+}
+
+/// The arguments as Salt shows them: named ones as a last map.
+pub fn arguments(args: &[Value], kwargs: &Map) -> Value {
+    let mut all = args.to_vec();
+    if !kwargs.is_empty() {
+        all.push(kwargs.clone().into());
+    }
+    Value::List(all)
+}

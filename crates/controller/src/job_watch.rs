@@ -1,0 +1,344 @@
+//! [`UpdateLog`] and [`JobWatcher`]: what a job does, for those who watch it.
+//!
+//! A hub remembers a bounded part of what was said. Whoever comes late or is slow takes the returns from the ledger and
+//! goes on with what is remembered: of a command's output something may be missing then, of the returns never.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rocksalt_backends::store::Error;
+use rocksalt_core::job_update::JobUpdate;
+use rocksalt_core::record::{JobRecord, TargetOutcome};
+use rocksalt_core::{JobId, Value};
+use tokio::sync::watch;
+
+use crate::ledger::Ledger;
+
+/// So much is remembered of a job: pieces of news, and bytes of what is in them.
+const MOST: usize = 4096;
+const MOST_BYTES: usize = 1 << 20;
+
+/// How often the ledger is asked about a job that runs elsewhere.
+const ASK: Duration = Duration::from_millis(500);
+
+pub struct UpdateLog {
+    /// Another one for each: a mark of an earlier run of the daemon means nothing here.
+    id: u64,
+    said: Mutex<Said>,
+    /// Tells the watchers that there is more.
+    count: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Said {
+    /// So many are forgotten.
+    gone: u64,
+    news: VecDeque<(Arc<JobUpdate>, usize)>,
+    bytes: usize,
+    /// Targets that are being worked on.
+    begun: Vec<String>,
+}
+
+impl Default for UpdateLog {
+    fn default() -> UpdateLog {
+        use std::hash::{BuildHasher, RandomState};
+        UpdateLog { id: RandomState::new().hash_one(0), said: Mutex::default(), count: watch::Sender::new(0) }
+    }
+}
+
+impl UpdateLog {
+    /// A return is told once it is stored, `Ended` once the record says so.
+    pub fn tell(&self, news: JobUpdate) {
+        let mut said = self.said();
+        match &news {
+            JobUpdate::Begun { target } => said.begun.push(target.clone()),
+            JobUpdate::Done(record) => said.begun.retain(|id| *id != record.target),
+            _ => {}
+        }
+        let size = size(&news);
+        said.bytes += size;
+        said.news.push_back((Arc::new(news), size));
+        while said.news.len() > 1 && (said.news.len() > MOST || said.bytes > MOST_BYTES) {
+            if let Some((_, size)) = said.news.pop_front() {
+                said.bytes -= size;
+                said.gone += 1;
+            }
+        }
+        drop(said);
+        self.count.send_modify(|count| *count += 1);
+    }
+
+    fn said(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub struct JobWatcher {
+    ledger: Arc<Ledger>,
+    job: JobId,
+    live: Option<Live>,
+    /// What comes before anything else.
+    page: VecDeque<JobUpdate>,
+    /// Whose return was given already.
+    given: HashSet<String>,
+    ended: bool,
+}
+
+struct Live {
+    hub: Arc<UpdateLog>,
+    count: watch::Receiver<u64>,
+    place: u64,
+}
+
+impl JobWatcher {
+    /// `hub` is that of a job that runs here.
+    pub fn new(ledger: Arc<Ledger>, job: JobId, hub: Option<Arc<UpdateLog>>) -> JobWatcher {
+        let live = hub.map(|hub| Live { count: hub.count.subscribe(), hub, place: 0 });
+        JobWatcher { ledger, job, live, page: VecDeque::new(), given: HashSet::new(), ended: false }
+    }
+
+    /// Where it is, for [`JobWatcher::resume`]; `None` where only the ledger is read.
+    pub fn mark(&self) -> Option<String> {
+        let live = self.live.as_ref().filter(|_| self.page.is_empty())?;
+        Some(format!("{:x}-{}", live.hub.id, live.place))
+    }
+
+    /// Goes on from a mark, if it is one of this hub's; else from the beginning.
+    pub fn resume(&mut self, mark: &str) {
+        let Some(live) = &mut self.live else { return };
+        let Some((hub, place)) = mark.split_once('-') else { return };
+        let last = *live.count.borrow();
+        if let (Ok(hub), Ok(place)) = (u64::from_str_radix(hub, 16), place.parse::<u64>())
+            && hub == live.hub.id
+            && place <= last
+        {
+            live.place = place;
+        }
+    }
+
+    /// What comes next; waits for it. `None` once the job has ended.
+    pub async fn next(&mut self) -> Result<Option<JobUpdate>, Error> {
+        loop {
+            if let Some(news) = self.page.pop_front() {
+                if self.is_new(&news) {
+                    return Ok(Some(news));
+                }
+                continue;
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            let Some(live) = &mut self.live else {
+                self.ask().await?;
+                continue;
+            };
+            match live.look() {
+                Look::News(news) => {
+                    // Cloned once for each watcher: they send it over a wire anyhow.
+                    self.page.push_back(JobUpdate::clone(&news));
+                }
+                Look::Behind { begun } => {
+                    self.page.extend(self.ledger.returns(self.job).await?.into_iter().map(JobUpdate::Done));
+                    self.page.extend(begun.into_iter().map(|target| JobUpdate::Begun { target }));
+                }
+                Look::Nothing => {
+                    if live.count.changed().await.is_err() {
+                        self.live = None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_new(&mut self, news: &JobUpdate) -> bool {
+        match news {
+            JobUpdate::Done(record) => self.given.insert(record.target.clone()),
+            JobUpdate::Ended(_) => {
+                self.ended = true;
+                true
+            }
+            _ => true,
+        }
+    }
+
+    /// What the ledger says of a job that has ended, or that another controller runs.
+    async fn ask(&mut self) -> Result<(), Error> {
+        // The record first: what it calls ended has all its returns.
+        let Some(job) = self.ledger.job(self.job).await? else {
+            self.ended = true;
+            return Ok(());
+        };
+        let returns = self.ledger.returns(self.job).await?;
+        let fresh: Vec<_> = returns.into_iter().filter(|record| !self.given.contains(&record.target)).collect();
+        let nothing = fresh.is_empty();
+        self.page.extend(fresh.into_iter().map(JobUpdate::Done));
+        if job.state.ended() {
+            self.page.push_back(JobUpdate::Ended(job));
+        } else if nothing {
+            tokio::time::sleep(ASK).await;
+        }
+        Ok(())
+    }
+
+    /// The job, as it is known now.
+    pub async fn record(&self) -> Result<Option<JobRecord>, Error> {
+        self.ledger.job(self.job).await
+    }
+}
+
+enum Look {
+    News(Arc<JobUpdate>),
+    /// Some were forgotten before they were read.
+    Behind {
+        begun: Vec<String>,
+    },
+    Nothing,
+}
+
+impl Live {
+    fn look(&mut self) -> Look {
+        // Marked as seen before looking: what comes after the look wakes us.
+        self.count.borrow_and_update();
+        let said = self.hub.said();
+        if self.place < said.gone {
+            self.place = said.gone;
+            return Look::Behind { begun: said.begun.clone() };
+        }
+        match said.news.get((self.place - said.gone) as usize) {
+            Some((news, _)) => {
+                self.place += 1;
+                Look::News(Arc::clone(news))
+            }
+            None => Look::Nothing,
+        }
+    }
+}
+
+/// About how much memory it takes.
+fn size(news: &JobUpdate) -> usize {
+    match news {
+        JobUpdate::Output { bytes, .. } | JobUpdate::Progress { bytes, .. } => bytes.len(),
+        JobUpdate::Done(record) => match &record.outcome {
+            TargetOutcome::Returned(result) => weight(&result.value),
+            _ => 0,
+        },
+        JobUpdate::Event { event, .. } => event.data.iter().map(|(key, value)| weight(key) + weight(value)).sum(),
+        JobUpdate::Note { text, .. } => text.len(),
+        JobUpdate::Begun { .. } | JobUpdate::Ended(_) => 0,
+    }
+}
+
+fn weight(value: &Value) -> usize {
+    32 + match value {
+        Value::String(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::List(items) => items.iter().map(weight).sum(),
+        Value::Map(map) => map.iter().map(|(key, value)| weight(key) + weight(value)).sum(),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rocksalt_backends::store;
+    use rocksalt_core::Return;
+    use rocksalt_core::frame::Stream;
+    use rocksalt_core::record::JobState;
+
+    use super::*;
+    use crate::ledger::{NewJob, Settings};
+
+    async fn ledger() -> Arc<Ledger> {
+        let settings = Settings {
+            now: || 1_769_851_800_123_456,
+            owner: "here".into(),
+            keep_jobs_seconds: 1000,
+            keep_events_seconds: 1000,
+            largest_return: 1 << 20,
+        };
+        let store = store::open("memory", &store::Settings::default()).await.expect("a store in memory");
+        Arc::new(Ledger::open(store, settings).await.expect("it is empty"))
+    }
+
+    fn fine() -> TargetOutcome {
+        TargetOutcome::Returned(Return { value: true.into(), retcode: 0, problem: None })
+    }
+
+    async fn all(mut watcher: JobWatcher) -> Vec<String> {
+        let mut heard = Vec::new();
+        while let Some(news) = watcher.next().await.expect("the store is there") {
+            heard.push(match news {
+                JobUpdate::Begun { target } => format!("begun {target}"),
+                JobUpdate::Output { target, .. } => format!("output {target}"),
+                JobUpdate::Done(record) => format!("done {}", record.target),
+                JobUpdate::Ended(job) => format!("ended {}", job.state.name()),
+                other => format!("{other:?}"),
+            });
+        }
+        heard
+    }
+
+    #[tokio::test]
+    async fn nothing_is_lost_or_told_twice_whenever_one_begins_to_watch() {
+        let ledger = ledger().await;
+        let targets = ["a", "b"].map(str::to_owned).to_vec();
+        let new = NewJob { function: "test.ping".into(), targets, ..NewJob::default() };
+        let mut job = ledger.begin(new, JobState::Running).await.expect("stored").expect("a new id");
+        let hub = Arc::new(UpdateLog::default());
+        let early = JobWatcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)));
+        hub.tell(JobUpdate::Begun { target: "a".into() });
+        hub.tell(JobUpdate::Begun { target: "b".into() });
+        hub.tell(JobUpdate::Done(ledger.returned(&job, "a", fine()).await.expect("stored")));
+        // More than is remembered: the watcher that did not read yet is behind.
+        for _ in 0..MOST {
+            hub.tell(JobUpdate::Output { target: "b".into(), stream: Stream::Stdout, bytes: b"x".to_vec() });
+        }
+        let late = JobWatcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)));
+        hub.tell(JobUpdate::Done(ledger.returned(&job, "b", fine()).await.expect("stored")));
+        ledger.set_state(&mut job, JobState::Done, Vec::new()).await.expect("stored");
+        hub.tell(JobUpdate::Ended(job.clone()));
+        drop(hub);
+        let after = JobWatcher::new(Arc::clone(&ledger), job.id, None);
+        for watcher in [early, late, after] {
+            let mut heard = all(watcher).await;
+            heard.retain(|line| line.starts_with("done") || line.starts_with("ended"));
+            assert_eq!(heard, ["done a", "done b", "ended done"]);
+        }
+    }
+
+    #[tokio::test]
+    async fn who_comes_back_goes_on_where_they_were() {
+        let ledger = ledger().await;
+        let new = NewJob { function: "test.ping".into(), targets: vec!["a".into()], ..NewJob::default() };
+        let mut job = ledger.begin(new, JobState::Running).await.expect("stored").expect("a new id");
+        let hub = Arc::new(UpdateLog::default());
+        hub.tell(JobUpdate::Begun { target: "a".into() });
+        hub.tell(JobUpdate::Done(ledger.returned(&job, "a", fine()).await.expect("stored")));
+        let watch = || JobWatcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)));
+        let mut first = watch();
+        let news = first.next().await.expect("the store is there").expect("more");
+        assert_eq!(news, JobUpdate::Begun { target: "a".into() });
+        let mark = first.mark().expect("it runs here");
+        let (mut second, mut other) = (watch(), watch());
+        second.resume(&mark);
+        other.resume(&format!("1{mark}"));
+        ledger.set_state(&mut job, JobState::Done, Vec::new()).await.expect("stored");
+        hub.tell(JobUpdate::Ended(job));
+        assert_eq!(all(second).await, ["done a", "ended done"]);
+        assert_eq!(all(other).await, ["begun a", "done a", "ended done"], "of another run of the daemon");
+    }
+
+    #[tokio::test]
+    async fn a_hub_that_vanishes_leaves_the_ledger() {
+        let ledger = ledger().await;
+        let new = NewJob { function: "test.ping".into(), targets: vec!["a".into()], ..NewJob::default() };
+        let mut job = ledger.begin(new, JobState::Running).await.expect("stored").expect("a new id");
+        let hub = Arc::new(UpdateLog::default());
+        let watcher = JobWatcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)));
+        let watching = tokio::spawn(all(watcher));
+        ledger.set_state(&mut job, JobState::Lost, Vec::new()).await.expect("stored");
+        hub.tell(JobUpdate::Ended(job));
+        assert_eq!(watching.await.expect("it ends"), ["ended lost"]);
+    }
+}

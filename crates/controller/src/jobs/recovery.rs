@@ -1,0 +1,78 @@
+//! After a restart of the controller: what was under way is asked for, and nothing is sent again.
+
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError};
+
+use rocksalt_backends::store;
+use rocksalt_core::call::is_harmless;
+use rocksalt_core::record::{JobRecord, JobState, ReturnRecord, TargetOutcome};
+use rocksalt_core::request::JobFilter;
+
+use super::JobService;
+use super::recorder::Recorder;
+use super::running_job::RunningJob;
+use crate::state_queue::exclusive;
+use crate::{Controller, controller_events};
+
+impl JobService {
+    /// Takes up the jobs that this controller left unfinished when it went; how many. To be called before anything new
+    /// is started, so that nothing overlaps with what still runs on the targets. They are settled in the background.
+    pub async fn recover(self: &Arc<JobService>, controller: &Arc<Controller>) -> Result<usize, store::Error> {
+        let filter = JobFilter { running: true, ..JobFilter::default() };
+        let mut jobs = self.ledger.jobs(&filter).await?;
+        // The oldest first: in this order they have their targets.
+        jobs.reverse();
+        let mut count = 0;
+        for job in jobs {
+            if job.owner != self.ledger.settings().owner || self.under_way().contains_key(&job.id) {
+                continue;
+            }
+            let returns = self.ledger.returns(job.id).await?;
+            let returned: HashSet<String> = returns.iter().map(|record| record.target.clone()).collect();
+            // Of an earlier restart, say.
+            let lost_before = |record: &ReturnRecord| match record.outcome {
+                TargetOutcome::Lost(_) => true,
+                TargetOutcome::Skipped(_) => job.state == JobState::Queued,
+                _ => false,
+            };
+            let lost_before = returns.iter().any(lost_before);
+            let live = Arc::new(RunningJob::default());
+            live.add(returns);
+            self.under_way().insert(job.id, Arc::clone(&live));
+            let (known, ask) = sort(&job, &returned);
+            let lost = lost_before || !known.is_empty();
+            let recorder = Recorder::new(self, controller, &job, &live);
+            if exclusive(&job.function, &job.kwargs) {
+                let mut places = recorder.places.lock().unwrap_or_else(PoisonError::into_inner);
+                places.extend(ask.iter().map(|(id, _)| (id.clone(), self.queues.line_up(id, job.id))));
+            }
+            let jobs = Arc::clone(self);
+            tokio::spawn(async move {
+                recorder.settle(known, ask, returned.len(), lost).await;
+                jobs.over(job.id, &live);
+            });
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+/// Who must be asked, and what it means if they never heard of it.
+type Ask = Vec<(String, Option<TargetOutcome>)>;
+
+/// What is known of a job's targets without asking, and who must be asked.
+fn sort(job: &JobRecord, returned: &HashSet<String>) -> (Vec<(String, TargetOutcome)>, Ask) {
+    let missing = job.targets.iter().filter(|id| !returned.contains(*id)).cloned();
+    let lost = if controller_events::tag(&job.function, job.id).is_some() {
+        "the controller went down while it worked on it"
+    } else if is_harmless(&job.function) {
+        "the controller went down meanwhile, and targets keep nothing of functions that only look"
+    } else {
+        // It may have begun in the very moment.
+        let waited =
+            || TargetOutcome::Skipped("it waited in line when the controller went down, and was not begun".into());
+        let otherwise = (job.state == JobState::Queued).then(waited);
+        return (Vec::new(), missing.map(|id| (id, otherwise.clone())).collect());
+    };
+    (missing.map(|id| (id, TargetOutcome::Lost(lost.into()))).collect(), Vec::new())
+}

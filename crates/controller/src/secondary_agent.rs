@@ -1,0 +1,76 @@
+//! Calls about running calls, where two agents are at work: the whole one, and the small one that it took over from.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rocksalt_connect::link::{NoAnswers, Request};
+use rocksalt_core::call::Return;
+use rocksalt_core::roster::Entry;
+use rocksalt_core::{Call, Value};
+use tokio::time::timeout;
+
+use crate::Controller;
+
+/// Each agent knows of its own calls only.
+const ABOUT_JOBS: [&str; 8] = [
+    "saltutil.find_job",
+    "saltutil.is_running",
+    "saltutil.kill_all_jobs",
+    "saltutil.kill_job",
+    "saltutil.running",
+    "saltutil.signal_job",
+    "saltutil.term_all_jobs",
+    "saltutil.term_job",
+];
+
+/// They look at a list and answer at once.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub fn asks(function: &str) -> bool {
+    ABOUT_JOBS.contains(&function)
+}
+
+impl Controller {
+    /// Asks the other agent too, if there is one, and adds what it says.
+    pub(crate) async fn add_secondary_agent(&self, entry: &Entry, call: Call, user: &str, result: &mut Return) {
+        let Some(line) = self.links.beside(entry).await else { return };
+        let Ok(port) = line.port(user) else { return };
+        let mut request = Request::start(port, call, Arc::new(NoAnswers));
+        if let Ok(Ok(other)) = timeout(PATIENCE, request.finish(&mut |_, _| {})).await
+            && other.problem.is_none()
+        {
+            add(&mut result.value, other.value);
+        }
+    }
+}
+
+/// Lists are joined; a map or text is that of the agent which has something to say.
+fn add(value: &mut Value, other: Value) {
+    match (value, other) {
+        (Value::List(all), Value::List(more)) => all.extend(more),
+        (value, other) if !value.truth() => *value = other,
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rocksalt_core::Map;
+
+    use super::*;
+
+    fn sum(mut value: Value, other: Value) -> Value {
+        add(&mut value, other);
+        value
+    }
+
+    #[test]
+    fn what_both_say_is_one_answer() {
+        let job = |id: &str| Value::Map(Map::from_iter([("jid".into(), id.into())]));
+        assert_eq!(sum(vec![job("1")].into(), vec![job("2")].into()), vec![job("1"), job("2")].into());
+        assert_eq!(sum(Map::new().into(), job("2")), job("2"));
+        assert_eq!(sum(job("1"), Map::new().into()), job("1"));
+        assert_eq!(sum("".into(), "Signal 9 sent".into()), "Signal 9 sent".into());
+        assert_eq!(sum("Signal 9 sent".into(), "".into()), "Signal 9 sent".into());
+    }
+}

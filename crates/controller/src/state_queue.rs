@@ -1,0 +1,138 @@
+//! [`StateQueues`]: two runs of states never overlap on a target. Who comes first is first.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rocksalt_core::call::RUNS;
+use rocksalt_core::{JobId, Map, Value};
+use tokio::sync::watch;
+
+/// Whether a function must have a target for itself. A dry run changes nothing, and yet must not see things half done.
+pub fn exclusive(function: &str, kwargs: &Map) -> bool {
+    // Salt's own way to say: I know what I do.
+    RUNS.contains(&function) && !kwargs.get("concurrent").is_some_and(Value::truth)
+}
+
+/// Whether a run waits in line: Salt's `queue` argument, true or how many may wait.
+pub fn queues(kwargs: &Map) -> bool {
+    match kwargs.get("queue") {
+        Some(Value::Int(number)) => *number > 0,
+        Some(Value::String(text)) => text.eq_ignore_ascii_case("true"),
+        other => other.is_some_and(Value::truth),
+    }
+}
+
+/// The lines in front of the targets: the first of each has it.
+#[derive(Clone, Default)]
+pub struct StateQueues(Arc<Mutex<Lines>>);
+
+#[derive(Default)]
+struct Lines {
+    targets: HashMap<String, VecDeque<Place>>,
+    next: u64,
+}
+
+struct Place {
+    number: u64,
+    job: JobId,
+    turn: watch::Sender<bool>,
+}
+
+impl StateQueues {
+    fn lines(&self) -> std::sync::MutexGuard<'_, Lines> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The target if nobody has it or waits for it; else the job that has it.
+    pub fn take(&self, target: &str, job: JobId) -> Result<QueuePlace, JobId> {
+        match self.holder(target) {
+            Some(holder) => Err(holder),
+            None => Ok(self.line_up(target, job)),
+        }
+    }
+
+    pub fn holder(&self, target: &str) -> Option<JobId> {
+        self.lines().targets.get(target).and_then(VecDeque::front).map(|place| place.job)
+    }
+
+    /// A place in the line, behind all who asked before.
+    pub fn line_up(&self, target: &str, job: JobId) -> QueuePlace {
+        let mut lines = self.lines();
+        lines.next += 1;
+        let number = lines.next;
+        let line = lines.targets.entry(target.to_owned()).or_default();
+        let turn = watch::Sender::new(line.is_empty());
+        let heard = turn.subscribe();
+        line.push_back(Place { number, job, turn });
+        QueuePlace { queues: self.clone(), target: target.to_owned(), number, turn: heard }
+    }
+}
+
+/// A place in the line; dropped, the next one has it.
+pub struct QueuePlace {
+    queues: StateQueues,
+    target: String,
+    number: u64,
+    turn: watch::Receiver<bool>,
+}
+
+impl QueuePlace {
+    pub fn is_mine(&self) -> bool {
+        *self.turn.borrow()
+    }
+
+    /// Comes back when it is our turn.
+    pub async fn wait(&mut self) {
+        // The other end lives as long as our place.
+        let _ = self.turn.wait_for(|turn| *turn).await;
+    }
+}
+
+impl Drop for QueuePlace {
+    fn drop(&mut self) {
+        let mut lines = self.queues.lines();
+        let Some(line) = lines.targets.get_mut(&self.target) else { return };
+        line.retain(|place| place.number != self.number);
+        match line.front() {
+            Some(first) => drop(first.turn.send_replace(true)),
+            None => drop(lines.targets.remove(&self.target)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_first_has_it_and_the_others_wait_in_order() {
+        let queues = StateQueues::default();
+        let job = JobId::at;
+        let first = queues.take("h1", job(1)).unwrap_or_else(|holder| panic!("{holder} has it"));
+        assert_eq!(queues.take("h1", job(2)).err(), Some(job(1)));
+        assert!(queues.take("h2", job(2)).is_ok(), "another target is free");
+        let (mut second, mut third) = (queues.line_up("h1", job(3)), queues.line_up("h1", job(4)));
+        let gave_up = queues.line_up("h1", job(5));
+        assert!(first.is_mine() && !second.is_mine() && !third.is_mine());
+        drop(gave_up);
+        drop(first);
+        second.wait().await;
+        assert!(!third.is_mine());
+        assert_eq!(queues.holder("h1"), Some(job(3)));
+        drop(second);
+        third.wait().await;
+        drop(third);
+        assert!(queues.lines().targets.is_empty(), "nothing is left of it");
+    }
+
+    #[test]
+    fn salts_arguments_are_understood() {
+        let with = |key: &str, value: Value| Map::from_iter([(key.into(), value)]);
+        assert!(queues(&with("queue", true.into())) && queues(&with("queue", Value::Int(3))));
+        assert!(
+            !queues(&with("queue", false.into())) && !queues(&Map::new()) && !queues(&with("queue", Value::Int(0)))
+        );
+        assert!(exclusive("state.apply", &Map::new()) && !exclusive("test.ping", &Map::new()));
+        assert!(!exclusive("state.apply", &with("concurrent", true.into())));
+    }
+}

@@ -1,0 +1,59 @@
+//! [`JobUpdate`]: what somebody who watches a job hears of it.
+
+use minicbor::{Decode, Encode};
+
+use crate::event::Event;
+use crate::frame::Stream;
+use crate::record::{JobRecord, ReturnRecord};
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum JobUpdate {
+    /// A target is being worked on.
+    #[n(0)]
+    Begun {
+        #[n(0)]
+        target: String,
+    },
+    /// Part of what a command prints there.
+    #[n(1)]
+    Output {
+        #[n(0)]
+        target: String,
+        #[n(1)]
+        stream: Stream,
+        #[n(2)]
+        #[cbor(with = "minicbor::bytes")]
+        bytes: Vec<u8>,
+    },
+    /// How far a run of states is there: JSON, as the target tells it.
+    #[n(2)]
+    Progress {
+        #[n(0)]
+        target: String,
+        #[n(1)]
+        #[cbor(with = "minicbor::bytes")]
+        bytes: Vec<u8>,
+    },
+    /// Something that the operator should know, and the target must not.
+    #[n(3)]
+    Note {
+        #[n(0)]
+        target: String,
+        #[n(1)]
+        text: String,
+    },
+    /// A target's function sent an event.
+    #[n(4)]
+    Event {
+        #[n(0)]
+        target: String,
+        #[n(1)]
+        event: Event,
+    },
+    /// A target is done, and its return is stored.
+    #[n(5)]
+    Done(#[n(0)] ReturnRecord),
+    /// The job has ended: nothing comes after it.
+    #[n(6)]
+    Ended(#[n(0)] JobRecord),
+}

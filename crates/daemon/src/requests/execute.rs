@@ -1,0 +1,132 @@
+//! What each request does, once it is allowed.
+
+use std::sync::Arc;
+
+use rocksalt_controller::job_events;
+use rocksalt_core::request::{Request, RunRequest};
+use rocksalt_core::{Event, JobId, Map, Value};
+
+use super::{Answer, Caller, Kind, Loaded, Refusal, RequestService, targets};
+use crate::access::Grant;
+
+/// A hook's name becomes part of a tag; longer ones are nobody's.
+const LONGEST_HOOK: usize = 512;
+
+impl RequestService {
+    pub(super) async fn execute(
+        self: &Arc<RequestService>,
+        loaded: &Arc<Loaded>,
+        caller: &Caller,
+        grant: Grant,
+        request: Request,
+    ) -> Result<Answer, Refusal> {
+        match request {
+            Request::Run(run) => {
+                let job = self.jobs.start(&loaded.controller, *run, &caller.user, grant.only.as_ref()).await?;
+                Ok(job.map_or(Answer::Nobody, |job| Answer::Started(Box::new(job))))
+            }
+            Request::Runner(local) => crate::runners::run(self, caller, local).await.map(Answer::ControllerResult),
+            Request::Wheel(local) => crate::wheels::run(self, caller, local).await.map(Answer::ControllerResult),
+            Request::ShowJob(id) => match self.ledger().job(id).await? {
+                Some(job) => Ok(Answer::Job { returns: self.ledger().returns(id).await?, job: Box::new(job) }),
+                None => Err(no_job(id)),
+            },
+            Request::WatchJob(id) => match self.jobs.watch(id).await? {
+                Some(watcher) => Ok(Answer::Watching(Box::new(watcher))),
+                None => Err(no_job(id)),
+            },
+            Request::ListJobs(filter) => Ok(Answer::Jobs(self.ledger().jobs(&filter).await?)),
+            Request::CancelJob { job, kill } => self.cancel(job, kill).await,
+            Request::Events { after, tags } => {
+                Ok(Answer::Events { follower: Box::new(self.ledger().follow(after)), tags })
+            }
+            Request::Fire(event) => Ok(Answer::Logged(self.ledger().fire(own(event)?).await?)),
+            Request::Hook { path, data } => Ok(Answer::Logged(self.ledger().fire(hook(&path, data)?).await?)),
+            Request::Targets => {
+                let all = targets::targets(self, loaded, caller).await;
+                Ok(Answer::Value(Value::List(all.into_iter().map(targets::TargetInfo::value).collect())))
+            }
+            Request::Stats => Ok(Answer::Value(self.stats.value(self, loaded).await)),
+            Request::Explain { user, function, target } => {
+                let run = RunRequest { function, target, ..RunRequest::default() };
+                let told = loaded.access.explain(&user, None, &[], &run, &loaded.controller).await?;
+                Ok(Answer::Value(told.to_value()))
+            }
+            Request::Reload => {
+                self.reload().await.map_err(|why| Refusal::new(Kind::Invalid, why))?;
+                Ok(Answer::Done)
+            }
+        }
+    }
+
+    async fn cancel(&self, job: JobId, kill: bool) -> Result<Answer, Refusal> {
+        if self.jobs.cancel(job, kill) {
+            return Ok(Answer::Done);
+        }
+        match self.ledger().job(job).await? {
+            None => Err(no_job(job)),
+            Some(record) if record.state.ended() => {
+                Err(Refusal::new(Kind::Taken, format!("job {job} has ended: it is {}", record.state.name())))
+            }
+            Some(record) => Err(Refusal::new(Kind::Unavailable, format!("job {job} is run by {}", record.owner))
+                .hint("ask that controller")),
+        }
+    }
+}
+
+fn no_job(id: JobId) -> Refusal {
+    Refusal::new(Kind::NotFound, format!("there is no job {id}")).hint("`rocksalt jobs list` shows those that are kept")
+}
+
+/// What somebody sends goes under a tag of their own: nobody may speak as a target, a job or the controller (rule R4).
+fn own(event: Event) -> Result<Event, Refusal> {
+    tag(&event.tag)?;
+    if job_events::is_reserved(&event.tag) {
+        return Err(Refusal::new(Kind::Invalid, format!("events like '{}' are the controller's own", event.tag))
+            .hint("take a tag of your own, as in my/event"));
+    }
+    Ok(event)
+}
+
+fn hook(path: &str, data: Map) -> Result<Event, Refusal> {
+    let path = path.trim_matches('/');
+    let tag_of = match path {
+        "" => "salt/netapi/hook".to_owned(),
+        path => format!("salt/netapi/hook/{path}"),
+    };
+    tag(&tag_of)?;
+    Ok(Event { tag: tag_of, data })
+}
+
+fn tag(text: &str) -> Result<(), Refusal> {
+    if text.is_empty() || text.len() > LONGEST_HOOK || text.chars().any(char::is_control) {
+        return Err(Refusal::new(Kind::Invalid, "a tag is a text of 1 to 512 bytes without control characters"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(tag: &str) -> Event {
+        Event { tag: tag.into(), data: Map::new() }
+    }
+
+    #[test]
+    fn nobody_speaks_as_the_controller() {
+        for tag in ["salt/job/20260101000000000000/ret/a", "salt", "20260101000000000000", "minion_start", "", "a\nb"] {
+            assert!(own(event(tag)).is_err(), "{tag:?}");
+        }
+        assert!(own(event(&"x".repeat(600))).is_err());
+        assert!(own(event("my/event")).is_ok());
+        assert!(own(event("salty/event")).is_ok());
+    }
+
+    #[test]
+    fn a_hook_is_below_its_place() {
+        assert_eq!(hook("/a/b/", Map::new()).expect("it is fine").tag, "salt/netapi/hook/a/b");
+        assert_eq!(hook("", Map::new()).expect("it is fine").tag, "salt/netapi/hook");
+        assert!(hook("a\r\nb", Map::new()).is_err());
+    }
+}

@@ -1,0 +1,219 @@
+//! [`RequestService`]: the one place where a request is checked, noted and done.
+
+mod answer;
+mod caller;
+mod config_sources;
+mod execute;
+pub mod presence;
+mod refusal;
+mod request_user;
+mod stats;
+mod targets;
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use rocksalt_connect::HostKeys;
+use rocksalt_controller::Controller;
+use rocksalt_controller::jobs::JobService;
+use rocksalt_controller::ledger::Ledger;
+use rocksalt_core::Map;
+use rocksalt_core::record::{JobRecord, ReturnRecord};
+use rocksalt_core::request::Request;
+
+pub use answer::{Answer, ControllerResult, FunctionResult};
+pub use caller::Caller;
+pub use config_sources::ConfigSources;
+pub use presence::Presence;
+pub use refusal::{Kind, Refusal};
+pub use request_user::RequestUser;
+pub use stats::Stats;
+pub use targets::TargetInfo;
+
+use crate::access::Access;
+use crate::api;
+use crate::audit::Audit;
+use crate::auth::{self, Auth};
+
+/// Reads the configuration and the roster, at the start and at each reload.
+pub type Load = dyn Fn() -> BoxFuture<'static, Result<Loaded, String>> + Send + Sync;
+
+/// What else is read anew by a reload.
+pub type Besides = dyn Fn() -> Result<(), String> + Send + Sync;
+
+/// What the configuration says; replaced as a whole by a reload. Who works with the old one goes on with it.
+pub struct Loaded {
+    pub controller: Arc<Controller>,
+    pub access: Access,
+    /// Ways to log in; `None` leaves them as they are.
+    pub auth: Option<Arc<auth::Settings>>,
+    pub doors: api::Settings,
+    pub presence: presence::Settings,
+    /// The configuration as it was read; it may hold secrets.
+    pub config: Map,
+    /// What ssh knows of targets' keys.
+    pub host_keys: Option<Arc<HostKeys>>,
+    /// Where all of this was read: a change of them is a reload.
+    pub sources: ConfigSources,
+}
+
+impl Loaded {
+    /// With the defaults of all the rest.
+    pub fn new(controller: Arc<Controller>, access: Access) -> Loaded {
+        Loaded {
+            controller,
+            access,
+            auth: None,
+            doors: api::Settings::default(),
+            presence: presence::Settings::default(),
+            config: Map::new(),
+            host_keys: None,
+            sources: ConfigSources::default(),
+        }
+    }
+
+    /// By which name this controller goes among its targets: Salt's id of the master.
+    pub fn id(&self) -> String {
+        match self.config.get("id") {
+            Some(id) if id.truth() => id.to_string(),
+            _ => format!("{}_master", rustix::system::uname().nodename().to_string_lossy()),
+        }
+    }
+}
+
+pub struct RequestService {
+    load: Box<Load>,
+    loaded: RwLock<Arc<Loaded>>,
+    /// As they were when they were last read, with or without success.
+    sources: Mutex<ConfigSources>,
+    /// One reload at a time.
+    reloading: tokio::sync::Mutex<()>,
+    besides: OnceLock<Box<Besides>>,
+    presence: Arc<Presence>,
+    /// The list of all jobs as it was last written.
+    pub(crate) job_list: crate::runners::JobList,
+    pub stats: Stats,
+    pub jobs: Arc<JobService>,
+    pub auth: Auth,
+    pub audit: Audit,
+}
+
+impl RequestService {
+    pub async fn new(
+        load: Box<Load>,
+        jobs: Arc<JobService>,
+        auth: Auth,
+        audit: Audit,
+    ) -> Result<RequestService, String> {
+        let loaded = load().await?;
+        Ok(RequestService::with(load, loaded, jobs, auth, audit))
+    }
+
+    /// With what was read already.
+    pub fn with(load: Box<Load>, loaded: Loaded, jobs: Arc<JobService>, auth: Auth, audit: Audit) -> RequestService {
+        RequestService {
+            load,
+            sources: Mutex::new(loaded.sources.clone()),
+            reloading: tokio::sync::Mutex::default(),
+            loaded: RwLock::new(Arc::new(loaded)),
+            besides: OnceLock::new(),
+            presence: Arc::default(),
+            job_list: crate::runners::JobList::default(),
+            stats: Stats::default(),
+            jobs,
+            auth,
+            audit,
+        }
+    }
+
+    /// What a reload reads besides, before it takes anything: certificates. To be said once.
+    pub fn reload_besides(&self, read: Box<Besides>) {
+        let _ = self.besides.set(read);
+    }
+
+    pub fn loaded(&self) -> Arc<Loaded> {
+        Arc::clone(&self.loaded.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub fn ledger(&self) -> &Arc<Ledger> {
+        &self.jobs.ledger
+    }
+
+    /// Which targets are reached.
+    pub fn presence(&self) -> &Arc<Presence> {
+        &self.presence
+    }
+
+    /// Whether they may, said and noted; then it is done.
+    pub async fn answer(self: &Arc<RequestService>, caller: &Caller, request: Request) -> Result<Answer, Refusal> {
+        RequestUser::by(&caller.user);
+        let (requests, caller) = (Arc::clone(self), caller.clone());
+        // A task of its own: who asks may go away at any moment, and yet nothing may be done by half.
+        let work = tokio::spawn(async move { requests.checked(&caller, request).await });
+        work.await.unwrap_or_else(|_| Err(Refusal::new(Kind::Unavailable, "the request broke off; the log tells why")))
+    }
+
+    async fn checked(self: &Arc<RequestService>, caller: &Caller, request: Request) -> Result<Answer, Refusal> {
+        self.refresh().await;
+        let loaded = self.loaded();
+        let verdict = loaded.access.check(caller, &request.needs(), &loaded.controller, self.ledger()).await;
+        let noted = self.audit.note(caller, &request, verdict.as_ref().err()).await?;
+        self.stats.asked(&request, verdict.is_ok());
+        let grant = verdict?;
+        let answer = self.execute(&loaded, caller, grant, request).await;
+        if let Ok(Answer::Started(job)) = &answer {
+            self.audit.started(&noted, job);
+        }
+        answer
+    }
+
+    /// What a job that somebody started has returned when it has ended, or when the time is over.
+    pub async fn wait(&self, job: &JobRecord, limit: Option<Duration>) -> Result<Vec<ReturnRecord>, Refusal> {
+        self.jobs.wait(job.id, limit).await.map_err(Refusal::from)
+    }
+
+    /// Whoever edits the roster and then jobs something means the new one, as without a daemon.
+    async fn refresh(&self) {
+        if !self.sources().changed() {
+            return;
+        }
+        let _turn = self.reloading.lock().await;
+        if !self.sources().changed() {
+            return;
+        }
+        match self.read_anew().await {
+            Ok(()) => tracing::info!("the configuration has changed and was read anew"),
+            Err(why) => tracing::warn!(why, "the configuration has changed and is no good; the old one stays"),
+        }
+    }
+
+    fn sources(&self) -> MutexGuard<'_, ConfigSources> {
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Everything anew; what was stays if the new is no good.
+    pub async fn reload(&self) -> Result<(), String> {
+        let _turn = self.reloading.lock().await;
+        self.read_anew().await
+    }
+
+    async fn read_anew(&self) -> Result<(), String> {
+        // What is no good now is tried again when it has changed, not with each request.
+        let before = self.sources().now();
+        *self.sources() = before;
+        let fresh = Arc::new((self.load)().await?);
+        *self.sources() = fresh.sources.clone();
+        if let Some(besides) = self.besides.get() {
+            besides()?;
+        }
+        if let Some(settings) = &fresh.auth {
+            self.auth.configure(Arc::clone(settings));
+        }
+        *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        // Whatever kept a target from being reached may be gone with the old configuration.
+        self.presence.afresh();
+        self.stats.reloaded();
+        Ok(())
+    }
+}

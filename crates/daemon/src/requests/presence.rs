@@ -1,0 +1,372 @@
+//! [`Presence`]: which targets are reached. A light regular check, never a storm of logins.
+//!
+//! A link tells by itself when it breaks, so a target that has one needs no check at all. For the others one is opened
+//! now and then, few at a time; who refuses us is left alone for long, so that nobody locks us out.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rocksalt_connect::links::Links;
+use rocksalt_controller::Controller;
+use rocksalt_controller::ledger::Ledger;
+use rocksalt_core::link::{Extent, Failure, Stage};
+use rocksalt_core::roster::Entry;
+use rocksalt_core::{Event, Map, Value};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use super::RequestService;
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How often to look; never with zero.
+    pub every: Duration,
+    /// Salt's `presence_events`.
+    pub events: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { every: Duration::from_secs(15), events: false }
+    }
+}
+
+/// Logins under way at once for this purpose.
+const AT_ONCE: usize = 16;
+
+/// Those who are present are told this often (Salt's `loop_interval`).
+const PRESENT: Duration = Duration::from_secs(60);
+
+/// The longest pause between two tries where the network is in the way, and where they don't want us.
+const AWAY: Duration = Duration::from_secs(300);
+const UNWILLING: Duration = Duration::from_secs(3600);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    Up,
+    Down,
+    /// Nobody has tried yet.
+    #[default]
+    Unknown,
+}
+
+impl State {
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Up => "up",
+            State::Down => "down",
+            State::Unknown => "unknown",
+        }
+    }
+}
+
+/// What is known of a target's link. Times are microseconds since 1970.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    pub state: State,
+    pub since: Option<u64>,
+    pub last_seen: Option<u64>,
+    /// Why it is down.
+    pub why: Option<String>,
+}
+
+#[derive(Default)]
+pub struct Presence {
+    targets: Mutex<BTreeMap<String, Target>>,
+    wake: Notify,
+}
+
+#[derive(Default)]
+struct Target {
+    seen: Seen,
+    /// Somebody is at it.
+    trying: bool,
+    failures: u32,
+    /// Not before.
+    next: Option<Instant>,
+}
+
+/// What a look has found out.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    pub new: BTreeSet<String>,
+    pub lost: BTreeSet<String>,
+}
+
+impl Changed {
+    fn add(&mut self, more: Changed) {
+        self.new.extend(more.new);
+        self.lost.extend(more.lost);
+    }
+}
+
+/// Tries that are under way, few at a time. Dropped, it leaves the others to the next look.
+#[derive(Default)]
+struct Look {
+    due: VecDeque<(Trying, Entry, Arc<dyn Links>)>,
+    trying: JoinSet<Changed>,
+}
+
+impl Look {
+    /// Takes the links as they stand, and begins with those that are due.
+    async fn begin(&mut self, presence: &Arc<Presence>, controller: &Arc<Controller>) -> Changed {
+        // Otherwise the pool is being closed.
+        let Ok(links) = controller.links.list().await else { return Changed::default() };
+        let standing = links.into_iter().map(|link| link.target).collect();
+        let (changed, due) = presence.compare(controller, &standing);
+        for id in due {
+            let trying = Trying { presence: Arc::clone(presence), id };
+            if let Some(entry) = controller.roster.get(&trying.id) {
+                self.due.push_back((trying, entry.clone(), Arc::clone(&controller.links)));
+            }
+        }
+        self.go_on();
+        changed
+    }
+
+    /// What the next one that ends has changed; `None` if none is under way.
+    async fn next(&mut self) -> Option<Changed> {
+        let ended = self.trying.join_next().await?;
+        self.go_on();
+        Some(ended.unwrap_or_default())
+    }
+
+    fn go_on(&mut self) {
+        while self.trying.len() < AT_ONCE {
+            let Some((trying, entry, links)) = self.due.pop_front() else { return };
+            self.trying.spawn(async move {
+                let opened = links.open(&entry, Extent::Small, false, None).await;
+                trying.presence.tried(&trying.id, opened.map(drop))
+            });
+        }
+    }
+}
+
+/// A target that is being tried, until this is dropped.
+struct Trying {
+    presence: Arc<Presence>,
+    id: String,
+}
+
+impl Drop for Trying {
+    fn drop(&mut self) {
+        if let Some(target) = self.presence.targets().get_mut(&self.id) {
+            target.trying = false;
+        }
+    }
+}
+
+impl Presence {
+    pub fn of(&self, id: &str) -> Seen {
+        self.targets().get(id).map(|target| target.seen.clone()).unwrap_or_default()
+    }
+
+    /// The ids of those that are reached, sorted.
+    pub fn up(&self) -> Vec<String> {
+        self.that_are(State::Up)
+    }
+
+    /// Those that were tried in vain.
+    pub fn down(&self) -> Vec<String> {
+        self.that_are(State::Down)
+    }
+
+    /// Looks now: at the links that stand, and tries those that are due. Who waits for it waits for a few logins.
+    pub async fn look(self: &Arc<Presence>, controller: &Arc<Controller>) -> Changed {
+        let mut look = Look::default();
+        let mut changed = look.begin(self, controller).await;
+        while let Some(more) = look.next().await {
+            changed.add(more);
+        }
+        changed
+    }
+
+    /// All are due again: the configuration was read anew.
+    pub(super) fn afresh(&self) {
+        for target in self.targets().values_mut() {
+            (target.failures, target.next) = (0, None);
+        }
+        self.wake.notify_one();
+    }
+
+    fn that_are(&self, state: State) -> Vec<String> {
+        self.targets().iter().filter(|(_, target)| target.seen.state == state).map(|(id, _)| id.clone()).collect()
+    }
+
+    fn targets(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Target>> {
+        self.targets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the links as they stand; what changed by that, and who is to be tried.
+    fn compare(&self, controller: &Controller, standing: &BTreeSet<String>) -> (Changed, Vec<String>) {
+        let now = Instant::now();
+        let known: BTreeSet<&str> = controller.roster.entries.iter().map(|entry| entry.id.as_str()).collect();
+        let mut changed = Changed::default();
+        let mut targets = self.targets();
+        targets.retain(|id, target| {
+            let stays = known.contains(id.as_str());
+            if !stays && target.seen.state == State::Up {
+                changed.lost.insert(id.clone());
+            }
+            stays
+        });
+        let mut due = Vec::new();
+        for id in known {
+            let target = targets.entry(id.to_owned()).or_default();
+            if standing.contains(id) {
+                target.up(id, &mut changed);
+            } else if !target.trying && target.next.is_none_or(|next| next <= now) {
+                // The link is gone; whether the target is, a new one must tell.
+                target.trying = true;
+                due.push(id.to_owned());
+            }
+        }
+        (changed, due)
+    }
+
+    fn tried(&self, id: &str, outcome: Result<(), Failure>) -> Changed {
+        let mut changed = Changed::default();
+        if let Some(target) = self.targets().get_mut(id) {
+            match outcome {
+                Ok(()) => target.up(id, &mut changed),
+                Err(failure) => target.down(id, &failure, &mut changed),
+            }
+        }
+        changed
+    }
+}
+
+impl Target {
+    fn up(&mut self, id: &str, changed: &mut Changed) {
+        let now = crate::clock::now();
+        if self.seen.state != State::Up {
+            self.seen = Seen { state: State::Up, since: Some(now), ..Seen::default() };
+            changed.new.insert(id.to_owned());
+        }
+        self.seen.last_seen = Some(now);
+        (self.failures, self.next) = (0, None);
+    }
+
+    fn down(&mut self, id: &str, failure: &Failure, changed: &mut Changed) {
+        if self.seen.state == State::Up {
+            changed.lost.insert(id.to_owned());
+        }
+        if self.seen.state != State::Down {
+            self.seen.state = State::Down;
+            self.seen.since = Some(crate::clock::now());
+        }
+        self.seen.why = Some(format!("{}: {}", failure.stage.name(), failure.text));
+        self.next = Some(Instant::now() + pause(failure.stage, self.failures));
+        self.failures = self.failures.saturating_add(1);
+    }
+}
+
+/// Longer each time, and never the same for two.
+fn pause(stage: Stage, failures: u32) -> Duration {
+    // These don't heal by themselves, and each try is one more wrong login.
+    let unwilling = matches!(stage, Stage::Settings | Stage::HostKey | Stage::Login | Stage::Escalate);
+    let first = if unwilling { Duration::from_secs(60) } else { Duration::from_secs(10) };
+    let longest = if unwilling { UNWILLING } else { AWAY };
+    let pause = first.saturating_mul(1 << failures.min(10)).min(longest);
+    let random = RandomState::new().hash_one(failures) % 1000;
+    pause.mul_f64(0.75 + random as f64 / 2000.0)
+}
+
+/// Looks until the daemon ends, and tells what it finds. Who does not answer holds up nobody else.
+pub async fn watch(requests: Arc<RequestService>) {
+    let presence = Arc::clone(requests.presence());
+    let mut look = Look::default();
+    let mut told = Instant::now();
+    loop {
+        let loaded = requests.loaded();
+        let settings = loaded.presence.clone();
+        if !settings.every.is_zero() {
+            let changed = look.begin(&presence, &loaded.controller).await;
+            tell(requests.ledger(), &changed, settings.events).await;
+            if settings.events && told.elapsed() >= PRESENT {
+                requests
+                    .ledger()
+                    .tell(event("salt/presence/present", [("present", presence.up().into_iter().collect())]));
+                told = Instant::now();
+            }
+        }
+        drop(loaded);
+        let wait = tokio::time::sleep(if settings.every.is_zero() { PRESENT } else { settings.every });
+        let mut wait = std::pin::pin!(wait);
+        loop {
+            tokio::select! {
+                () = &mut wait => break,
+                () = presence.wake.notified() => break,
+                Some(changed) = look.next() => tell(requests.ledger(), &changed, settings.events).await,
+            }
+        }
+    }
+}
+
+async fn tell(ledger: &Ledger, changed: &Changed, events: bool) {
+    for id in &changed.new {
+        let tag = format!("salt/minion/{id}/start");
+        let mut data = Map::new();
+        data.insert("id", id.as_str());
+        data.insert("tag", tag.as_str());
+        data.insert("cmd", "_minion_event");
+        data.insert("data", format!("Minion {id} started"));
+        data.insert("pretag", Value::Null);
+        data.insert("ts", crate::clock::now() as f64 / 1e6);
+        fire(ledger, Event { tag, data }).await;
+    }
+    if events && (!changed.new.is_empty() || !changed.lost.is_empty()) {
+        let all = [("new", changed.new.clone()), ("lost", changed.lost.clone())];
+        fire(ledger, event("salt/presence/change", all)).await;
+    }
+}
+
+async fn fire(ledger: &Ledger, event: Event) {
+    if let Err(error) = ledger.fire(event).await {
+        tracing::warn!(%error, "an event of presence could not be stored");
+    }
+}
+
+fn event<const N: usize>(tag: &str, lists: [(&str, BTreeSet<String>); N]) -> Event {
+    let list = |ids: BTreeSet<String>| Value::List(ids.into_iter().map(Value::String).collect());
+    let data = lists.into_iter().map(|(name, ids)| (name.into(), list(ids))).collect();
+    Event { tag: tag.to_owned(), data }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(stage: Stage) -> Failure {
+        Failure::new(stage, "no")
+    }
+
+    #[test]
+    fn a_change_is_told_once() {
+        let mut target = Target::default();
+        let mut changed = Changed::default();
+        target.up("a", &mut changed);
+        assert!(changed.new.contains("a"));
+        let mut changed = Changed::default();
+        target.up("a", &mut changed);
+        assert_eq!(changed, Changed::default());
+        target.down("a", &failure(Stage::Connect), &mut changed);
+        assert!(changed.lost.contains("a") && target.seen.why.is_some());
+        let mut changed = Changed::default();
+        target.down("a", &failure(Stage::Connect), &mut changed);
+        assert_eq!(changed, Changed::default());
+        assert!(target.seen.last_seen.is_some(), "when it was last seen stays known");
+    }
+
+    #[test]
+    fn who_refuses_us_is_left_alone_for_long() {
+        for failures in 0..40 {
+            let (away, unwilling) = (pause(Stage::Connect, failures), pause(Stage::Login, failures));
+            assert!(away <= AWAY.mul_f64(1.25) && unwilling <= UNWILLING.mul_f64(1.25));
+            assert!(unwilling > away, "{failures}");
+        }
+        assert!(pause(Stage::Login, 9) > Duration::from_secs(2600));
+    }
+}

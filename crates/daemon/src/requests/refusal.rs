@@ -1,0 +1,58 @@
+//! [`Refusal`]: why something is not done, and the way out.
+
+use rocksalt_backends::store;
+use rocksalt_controller::jobs;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Nobody knows who asks.
+    Unauthenticated,
+    /// They may not.
+    Forbidden,
+    NotFound,
+    /// It makes no sense as it is written.
+    Invalid,
+    /// There is something of that name already.
+    Taken,
+    /// Not now: the store or a part of us is away.
+    Unavailable,
+    Timeout,
+}
+
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{text}")]
+pub struct Refusal {
+    pub kind: Kind,
+    pub text: String,
+    pub hint: Option<String>,
+}
+
+impl Refusal {
+    pub fn new(kind: Kind, text: impl Into<String>) -> Refusal {
+        Refusal { kind, text: text.into(), hint: None }
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Refusal {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<store::Error> for Refusal {
+    fn from(error: store::Error) -> Refusal {
+        Refusal::new(Kind::Unavailable, error.to_string())
+    }
+}
+
+impl From<jobs::Error> for Refusal {
+    fn from(error: jobs::Error) -> Refusal {
+        let kind = match &error {
+            jobs::Error::Target(_) | jobs::Error::Batch(_) => Kind::Invalid,
+            jobs::Error::Taken(_) => Kind::Taken,
+            jobs::Error::Beyond(_) => Kind::Forbidden,
+            jobs::Error::Store(_) => Kind::Unavailable,
+        };
+        Refusal::new(kind, error.to_string())
+    }
+}
