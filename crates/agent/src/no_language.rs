@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use rocksalt_core::call::{Call, Return};
-use rocksalt_core::link::Extent;
+use rocksalt_core::link::AgentKind;
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::machine::{Host, Probe};
 use rocksalt_modules::{Error, Result};
 
-pub const EXTENT: Extent = Extent::Small;
+pub const AGENT_KIND: AgentKind = AgentKind::Small;
 
 /// Receives how far a run is.
 pub type ProgressListener = Box<dyn Fn(&Map) + Send + Sync>;

@@ -35,7 +35,7 @@ pub fn serve(mut input: impl Read, output: impl Write + Send + 'static, home: Op
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").into(),
         pid: std::process::id(),
-        extent: language::EXTENT,
+        agent_kind: language::AGENT_KIND,
     };
     if !link.send(LINK, Message::Hello(greeting)) {
         return Ended::LinkLost;

@@ -32,7 +32,7 @@ fn read(files: Vec<(String, PathBuf)>) -> Vec<Agent> {
         if let Ok(binary) = std::fs::read(path) {
             let agent = Agent::new(&name, binary);
             // The first of a kind counts.
-            if !agents.iter().any(|known| known.machine == agent.machine && known.extent == agent.extent) {
+            if !agents.iter().any(|known| known.machine == agent.machine && known.kind == agent.kind) {
                 agents.push(agent);
             }
         }

@@ -5,7 +5,7 @@ use std::env;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use rocksalt_connect::transport::LocalUser;
+use rocksalt_connect::LocalUser;
 
 use crate::output::Style;
 

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rocksalt_connect::keeper::{self, Kept};
-use rocksalt_connect::links::{Links, Own};
+use rocksalt_connect::keeper::{self, KeeperLinks};
+use rocksalt_connect::links::{Links, LocalLinks};
 use rocksalt_connect::pool::{Limits, Pool};
 use rustix::fs::{FlockOperation, flock};
 
@@ -23,7 +23,7 @@ use crate::stdout::print_line;
 /// Links that outlive this command, or only live with it if the configuration says so.
 pub async fn links(environment: &Environment, config: &Config) -> Result<Arc<dyn Links>, Failure> {
     if config.persist.is_zero() {
-        return Ok(Arc::new(Own {
+        return Ok(Arc::new(LocalLinks {
             pool: pool(environment, config),
             prompt: Arc::new(Terminal::default()),
             agent_socket: environment.agent_socket.clone(),
@@ -44,7 +44,7 @@ pub async fn links(environment: &Environment, config: &Config) -> Result<Arc<dyn
 }
 
 /// The keeper that runs, if there is one of this build.
-pub async fn running(environment: &Environment) -> Result<Option<Kept>, Failure> {
+pub async fn running(environment: &Environment) -> Result<Option<KeeperLinks>, Failure> {
     let directory = directory(environment)?;
     Ok(connect(environment, &keeper::socket(&directory)).await)
 }
@@ -99,9 +99,9 @@ fn log(directory: &Path) -> std::path::PathBuf {
     directory.join("keeper.log")
 }
 
-async fn connect(environment: &Environment, socket: &Path) -> Option<Kept> {
+async fn connect(environment: &Environment, socket: &Path) -> Option<KeeperLinks> {
     let prompt = Arc::new(Terminal::default());
-    Kept::connect(socket, &build(), environment.agent_socket.clone(), prompt).await
+    KeeperLinks::connect(socket, &build(), environment.agent_socket.clone(), prompt).await
 }
 
 /// Starts one in the background and waits until it listens.

@@ -14,7 +14,7 @@ use rocksalt_controller::peer::Rules;
 use rocksalt_controller::pillar::{Compiler, Pillar};
 use rocksalt_controller::select::{Selection, Target};
 use rocksalt_controller::{Controller, Receive, spool};
-use rocksalt_core::link::{Extent, Failure as Unreached, Stage};
+use rocksalt_core::link::{AgentKind, Failure as Unreached, Stage};
 use rocksalt_core::record::{JobState, ReturnRecord, TargetOutcome};
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::target::{Kind, Nodegroups};
@@ -70,7 +70,7 @@ impl LocalController {
             grains_cache: GrainsCache { directory: cache.join("grains"), fresh },
             peer: Rules::parse(&config.map("peer")?).map_err(|error| Failure::caused(&error))?,
             receive,
-            extent: |call| if catalog::is_small(call) { Extent::Small } else { Extent::Whole },
+            agent_kind: |call| if catalog::is_small(call) { AgentKind::Small } else { AgentKind::Whole },
             own: crate::local::answer,
             user: context.environment.local_user.name.clone(),
         };

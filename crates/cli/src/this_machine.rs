@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rocksalt_connect::agents::Agents;
-use rocksalt_connect::links::Own;
+use rocksalt_connect::links::LocalLinks;
 use rocksalt_connect::pool::{Limits, Pool};
 use rocksalt_controller::execution::{CancelSignal, How, Job, Outcome, Update};
 use rocksalt_core::roster::{Entry, Roster};
@@ -42,7 +42,7 @@ impl ThisMachine {
         let given = grains.as_ref().and_then(|grains| grains.get("id")).map(ToString::to_string);
         let id = id.or_else(|| context.config.text("id")).or(given);
         entry.options.insert("id", id.unwrap_or_else(|| context.environment.local_user.hostname.clone()));
-        let links = Own {
+        let links = LocalLinks {
             pool: Arc::new(Pool::new(Agents::default(), &context.environment.local_user, Limits::default())),
             prompt: Arc::new(Terminal::default()),
             agent_socket: None,

@@ -1,4 +1,4 @@
-//! The agent's builds that can be sent to targets.
+//! The builds of the agent that can be uploaded to targets.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -6,24 +6,24 @@ use std::sync::OnceLock;
 
 use blake2::Blake2b512;
 use rocksalt_core::hex;
-use rocksalt_core::link::Extent;
+use rocksalt_core::link::AgentKind;
 use sha2::{Digest, Sha256};
 
-/// What a target checks an upload with.
+/// The tool with which a target verifies an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// `b2sum`: as strong as the other and twice as fast where the processor has no instructions for it.
+    /// `b2sum`: as strong as SHA-256, and twice as fast on processors without SHA instructions.
     Blake2b,
     /// `sha256sum`, which busybox has too.
     Sha256,
 }
 
-/// One build, for one kind of machine.
+/// One build, for one architecture.
 pub struct Agent {
-    /// As `uname -m` says it.
+    /// The architecture, as `uname -m` prints it.
     pub machine: String,
-    pub extent: Extent,
-    /// Its sha256 in hexadecimal; what it is called by.
+    pub kind: AgentKind,
+    /// Its SHA-256 in hexadecimal, which is part of its file name on targets.
     pub hash: String,
     binary: Cow<'static, [u8]>,
     compressed: OnceLock<Vec<u8>>,
@@ -31,24 +31,24 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// `name` is what follows `rocksalt-agent-` in its file's name: `x86_64`, `small-x86_64`.
+    /// `name` is the part of its file name after `rocksalt-agent-`: `x86_64`, `small-x86_64`.
     pub fn new(name: &str, binary: impl Into<Cow<'static, [u8]>>) -> Agent {
         let binary = binary.into();
         let hash = hex(&Sha256::digest(&binary));
         Agent::hashed(name, hash, binary)
     }
 
-    /// The same where the hash is known: to look at an agent that is never sent costs its size in memory.
+    /// As [`Agent::new`] with a known hash: computing it reads the whole agent into memory, even if it is never sent.
     pub fn hashed(name: &str, hash: impl Into<String>, binary: impl Into<Cow<'static, [u8]>>) -> Agent {
-        let (extent, machine) = match name.strip_prefix("small-") {
-            Some(machine) => (Extent::Small, machine.to_owned()),
-            None => (Extent::Whole, name.to_owned()),
+        let (kind, machine) = match name.strip_prefix("small-") {
+            Some(machine) => (AgentKind::Small, machine.to_owned()),
+            None => (AgentKind::Whole, name.to_owned()),
         };
         let (hash, binary) = (hash.into(), binary.into());
-        Agent { machine, extent, hash, binary, compressed: OnceLock::new(), blake2b: OnceLock::new() }
+        Agent { machine, kind, hash, binary, compressed: OnceLock::new(), blake2b: OnceLock::new() }
     }
 
-    /// What the target's tool must say about it.
+    /// The checksum that the target's tool must print.
     pub fn sum(&self, check: Check) -> &str {
         match check {
             Check::Sha256 => &self.hash,
@@ -56,12 +56,12 @@ impl Agent {
         }
     }
 
-    /// As it was built.
+    /// The program itself.
     pub fn binary(&self) -> &[u8] {
         &self.binary
     }
 
-    /// Packed with gzip, which every system can unpack; packed once, at the first need.
+    /// Compressed with gzip, which every system has; compressed once, at the first use.
     pub fn compressed(&self) -> &[u8] {
         self.compressed.get_or_init(|| {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -72,23 +72,23 @@ impl Agent {
     }
 }
 
-/// All builds there are.
+/// All builds.
 #[derive(Default)]
 pub struct Agents(pub Vec<Agent>);
 
 impl Agents {
-    /// The least that can do so much on such a machine.
-    pub fn get(&self, machine: &str, extent: Extent) -> Option<&Agent> {
-        // Debian calls a 32-bit kernel's machine i686, and some systems say amd64.
+    /// The smallest agent of at least this kind for an architecture.
+    pub fn get(&self, machine: &str, kind: AgentKind) -> Option<&Agent> {
+        // Some systems call x86_64 amd64.
         let machine = if machine == "amd64" { "x86_64" } else { machine };
-        let able = self.0.iter().filter(|agent| agent.machine == machine && agent.extent >= extent);
-        able.min_by_key(|agent| agent.extent)
+        let able = self.0.iter().filter(|agent| agent.machine == machine && agent.kind >= kind);
+        able.min_by_key(|agent| agent.kind)
     }
 
-    /// The hashes of all that can do so much; first of those that can do most, since they serve the next call too.
-    pub fn hashes(&self, extent: Extent) -> Vec<&str> {
-        let mut able: Vec<&Agent> = self.0.iter().filter(|agent| agent.extent >= extent).collect();
-        able.sort_by_key(|agent| std::cmp::Reverse(agent.extent));
+    /// The hashes of all agents of at least this kind, whole agents first: one that is there can run any later call.
+    pub fn hashes(&self, kind: AgentKind) -> Vec<&str> {
+        let mut able: Vec<&Agent> = self.0.iter().filter(|agent| agent.kind >= kind).collect();
+        able.sort_by_key(|agent| std::cmp::Reverse(agent.kind));
         able.into_iter().map(|agent| agent.hash.as_str()).collect()
     }
 
@@ -116,20 +116,20 @@ mod tests {
     }
 
     #[test]
-    fn the_least_that_will_do_is_sent_and_the_most_that_is_there_is_started() {
+    fn the_smallest_sufficient_agent_is_sent_and_the_largest_present_is_started() {
         let agents = Agents(vec![
             Agent::new("small-x86_64", b"small".as_slice()),
             Agent::new("x86_64", b"whole".as_slice()),
             Agent::new("aarch64", b"other".as_slice()),
         ]);
-        let sent = |machine, extent| agents.get(machine, extent).map(Agent::binary);
-        assert_eq!(sent("x86_64", Extent::Small), Some(b"small".as_slice()));
-        assert_eq!(sent("amd64", Extent::Whole), Some(b"whole".as_slice()));
-        assert_eq!(sent("aarch64", Extent::Small), Some(b"other".as_slice()), "there is no small one for it");
-        assert_eq!(sent("riscv64", Extent::Small), None);
+        let sent = |machine, kind| agents.get(machine, kind).map(Agent::binary);
+        assert_eq!(sent("x86_64", AgentKind::Small), Some(b"small".as_slice()));
+        assert_eq!(sent("amd64", AgentKind::Whole), Some(b"whole".as_slice()));
+        assert_eq!(sent("aarch64", AgentKind::Small), Some(b"other".as_slice()), "there is no small one for it");
+        assert_eq!(sent("riscv64", AgentKind::Small), None);
         let [small, whole, other] = [0, 1, 2].map(|place| agents.0[place].hash.as_str());
-        assert_eq!(agents.hashes(Extent::Small), [whole, other, small]);
-        assert_eq!(agents.hashes(Extent::Whole), [whole, other]);
+        assert_eq!(agents.hashes(AgentKind::Small), [whole, other, small]);
+        assert_eq!(agents.hashes(AgentKind::Whole), [whole, other]);
         assert_eq!(agents.machines(), "aarch64, x86_64");
     }
 }

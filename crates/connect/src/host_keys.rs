@@ -1,35 +1,28 @@
-//! [`HostKeys`]: the recorded key of a target, without asking it.
+//! [`HostKeys`]: looks up the recorded host key of a target, without connecting to it.
 
 use std::path::PathBuf;
 
 use rocksalt_core::roster::Entry;
 use russh::keys::HashAlg;
 
+use crate::LocalUser;
 use crate::known_hosts::{KnownHosts, Marker, named};
-use crate::ssh_config::{self, Config, Local, Query};
-use crate::transport::LocalUser;
+use crate::ssh_config::{self, Config, Query};
 
-/// Reads what ssh reads, as it stands when this is made.
+/// The ssh configuration as it was when this was created.
 pub struct HostKeys {
-    local: Local,
+    local_user: LocalUser,
     config: Option<Config>,
 }
 
 impl HostKeys {
     pub fn new(local_user: &LocalUser) -> HostKeys {
-        let local = Local {
-            user: local_user.name.clone(),
-            home: local_user.home.clone(),
-            hostname: local_user.hostname.clone(),
-            uid: local_user.uid,
-            environment: local_user.environment.clone(),
-        };
-        HostKeys { local, config: ssh_config::load(&local_user.home).ok() }
+        HostKeys { local_user: local_user.clone(), config: ssh_config::load(&local_user.home).ok() }
     }
 
-    /// The SHA-256 of each target's key as pairs of hexadecimal digits with colons between; `None` where none is recorded.
+    /// The SHA-256 fingerprint of each target's key as hexadecimal bytes with colons between; `None` where no key is recorded.
     pub fn fingerprints(&self, entries: &[&Entry]) -> Vec<Option<String>> {
-        // Most targets share their files.
+        // Most targets share their known_hosts files.
         let mut read: Vec<(Vec<PathBuf>, KnownHosts)> = Vec::new();
         entries.iter().map(|entry| self.fingerprint(entry, &mut read)).collect()
     }
@@ -38,7 +31,7 @@ impl HostKeys {
         if entry.transport == "local" {
             return None;
         }
-        let settings = self.config.as_ref()?.resolve(&Query::of(entry), &self.local).ok()?;
+        let settings = self.config.as_ref()?.resolve(&Query::from_entry(entry), &self.local_user).ok()?;
         let files: Vec<PathBuf> = match &entry.known_hosts {
             Some(file) => vec![file.clone()],
             None => settings.user_known_hosts_files.iter().chain(&settings.global_known_hosts_files).cloned().collect(),

@@ -1,11 +1,12 @@
 //! Reaches a target, puts the agent there and exchanges frames with it.
 //!
-//! Invariant: nothing here knows what a job is. The way of a link: [`transport`] logs in,
-//! [`bootstrap`] puts the agent there and starts it, [`link`] speaks with it, [`pool`] shares it,
-//! and [`keeper`] keeps it between commands.
+//! Invariant: nothing here knows what a job is. How a link is made: [`transport`] logs in,
+//! [`bootstrap`] uploads and starts the agent, [`link`] exchanges frames with it, [`pool`] shares
+//! the link, and [`keeper`] keeps it open between commands.
 
 mod host_keys;
 pub mod known_hosts;
+mod local_user;
 pub mod ssh_config;
 pub mod transport;
 
@@ -20,3 +21,4 @@ pub mod keeper;
 mod resolve;
 
 pub use host_keys::HostKeys;
+pub use local_user::LocalUser;

@@ -1,77 +1,77 @@
-//! [`Links`]: where links come from, be it this process or the keeper's.
+//! [`Links`]: opens links, in this process or in the keeper.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rocksalt_core::link::{Extent, Failure, Info, Stage};
+use rocksalt_core::link::{AgentKind, Failure, Info, Stage};
 use rocksalt_core::roster::Entry;
 
-use crate::link::{Link, Port};
-use crate::pool::{Pool, Wish};
+use crate::link::{Link, RequestChannel};
+use crate::pool::{LinkRequest, Pool};
 use crate::transport::Prompt;
 
-/// Hears of each stage that is done on the way to a target.
+/// Called for each stage of connecting that is complete.
 pub type Progress = dyn Fn(Stage) + Send + Sync;
 
 #[async_trait]
 pub trait Links: Send + Sync {
-    /// The way to a target, with an agent that can do what is wanted: one that is there, or a new one.
+    /// A link to an agent of at least this kind: an open one, or a new one.
     async fn open(
         &self,
         entry: &Entry,
-        extent: Extent,
+        agent_kind: AgentKind,
         wipe: bool,
         progress: Option<&Progress>,
-    ) -> Result<Arc<dyn Line>, Failure>;
+    ) -> Result<Arc<dyn LinkHandle>, Failure>;
 
-    /// The way to the small agent that still works for somebody beside the whole one.
-    async fn beside(&self, entry: &Entry) -> Option<Arc<dyn Line>>;
+    /// The link to the small agent that the whole one replaced, while it still runs calls.
+    async fn secondary_agent(&self, entry: &Entry) -> Option<Arc<dyn LinkHandle>>;
 
     async fn list(&self) -> Result<Vec<Info>, Failure>;
 
-    /// Closes the links of these targets, or all if none are named; how many there were.
+    /// Closes the links of these targets, or all if `targets` is empty; returns how many.
     ///
     /// With `wipe` the agents are removed from the targets too.
     async fn close(&self, targets: &[String], wipe: bool) -> Result<usize, Failure>;
 }
 
-/// A way to a target, on which requests can be started.
-pub trait Line: Send + Sync {
-    /// `user` says who asks for what, for people who look at the links.
-    fn port(&self, user: &str) -> Result<Port, Failure>;
+/// An open link, on which requests can be started.
+pub trait LinkHandle: Send + Sync {
+    /// Starts a request. `user` names the user and the function, for `rocksalt links`.
+    fn open_channel(&self, user: &str) -> Result<RequestChannel, Failure>;
 }
 
-/// Links of this process, gone when it ends.
-pub struct Own {
+/// Links of this process; they close when it ends.
+pub struct LocalLinks {
     pub pool: Arc<Pool>,
     pub prompt: Arc<dyn Prompt>,
     pub agent_socket: Option<PathBuf>,
 }
 
 #[async_trait]
-impl Links for Own {
+impl Links for LocalLinks {
     async fn open(
         &self,
         entry: &Entry,
-        extent: Extent,
+        agent_kind: AgentKind,
         wipe: bool,
         progress: Option<&Progress>,
-    ) -> Result<Arc<dyn Line>, Failure> {
-        let wish = Wish {
+    ) -> Result<Arc<dyn LinkHandle>, Failure> {
+        let request = LinkRequest {
             entry,
             prompt: &*self.prompt,
             agent_socket: self.agent_socket.as_deref(),
-            extent,
+            agent_kind,
             wipe,
             progress: progress.unwrap_or(&|_| {}),
         };
-        let link = self.pool.link(&wish).await?;
-        Ok(Arc::new(OwnLine(link)))
+        let link = self.pool.link(&request).await?;
+        Ok(Arc::new(LocalLinkHandle(link)))
     }
 
-    async fn beside(&self, entry: &Entry) -> Option<Arc<dyn Line>> {
-        self.pool.beside(entry).await.map(|link| Arc::new(OwnLine(link)) as Arc<dyn Line>)
+    async fn secondary_agent(&self, entry: &Entry) -> Option<Arc<dyn LinkHandle>> {
+        self.pool.secondary_agent(entry).await.map(|link| Arc::new(LocalLinkHandle(link)) as Arc<dyn LinkHandle>)
     }
 
     async fn list(&self) -> Result<Vec<Info>, Failure> {
@@ -83,10 +83,10 @@ impl Links for Own {
     }
 }
 
-struct OwnLine(Arc<Link>);
+struct LocalLinkHandle(Arc<Link>);
 
-impl Line for OwnLine {
-    fn port(&self, user: &str) -> Result<Port, Failure> {
-        self.0.port(user)
+impl LinkHandle for LocalLinkHandle {
+    fn open_channel(&self, user: &str) -> Result<RequestChannel, Failure> {
+        self.0.open_channel(user)
     }
 }

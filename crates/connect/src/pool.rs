@@ -1,7 +1,8 @@
-//! [`Pool`]: one link per key, made once, shared by whoever asks (decision D5).
+//! [`Pool`]: one link per key, shared by all requests (docs/decisions/0004-the-keeper-holds-all-links.md).
 //!
-//! A link may begin with the small agent. When the whole one is needed it is started beside it, over the same login:
-//! the small one gets nothing new and ends when nobody uses it any more (decision 0018).
+//! A link may start with the small agent. When the whole one is needed, it is started over the same login and
+//! replaces the small one, which gets no new calls and ends with its last one
+//! (docs/decisions/0018-a-small-agent-goes-first.md).
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,25 +10,26 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rocksalt_core::link::{Extent, Failure, Info, Key, Stage};
+use rocksalt_core::link::{AgentKind, Failure, Info, Key, Stage};
 use rocksalt_core::roster::Entry;
 use rocksalt_core::secret::Secret;
 use tokio::sync::Semaphore;
 
+use crate::LocalUser;
 use crate::agents::Agents;
 use crate::bootstrap;
 use crate::link::Link;
-use crate::transport::{self, Caller, LocalUser, NAMES, Prompt, Session, Transport};
+use crate::transport::{self, LoginContext, LoginSession, NAMES, Prompt, Transport};
 
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Logins that are under way at once.
+    /// Concurrent logins.
     pub connecting: usize,
-    /// Links that may be open.
+    /// Open links.
     pub open: usize,
-    /// A link that nobody used for so long is closed.
+    /// A link that was idle for so long is closed.
     pub idle: Duration,
-    /// How often a busy server is tried again.
+    /// How many attempts to log in to a busy server.
     pub tries: u32,
 }
 
@@ -37,19 +39,19 @@ impl Default for Limits {
     }
 }
 
-/// On whose behalf a link is wanted, and how.
-pub struct Wish<'a> {
+/// Which link is needed, and how to make it.
+pub struct LinkRequest<'a> {
     pub entry: &'a Entry,
     pub prompt: &'a dyn Prompt,
     pub agent_socket: Option<&'a Path>,
-    /// What the agent must be able to do.
-    pub extent: Extent,
-    /// The agent leaves nothing behind.
+    /// The least agent that is sufficient.
+    pub agent_kind: AgentKind,
+    /// Remove the agent's file as it starts.
     pub wipe: bool,
     pub progress: &'a (dyn Fn(Stage) + Send + Sync),
 }
 
-/// Uploads of the agent at once: more would only share the same network.
+/// Concurrent uploads of the agent: more would only share the same network.
 const UPLOADS: usize = 24;
 
 pub struct Pool {
@@ -61,24 +63,24 @@ pub struct Pool {
     slots: Mutex<HashMap<Key, Arc<Slot>>>,
 }
 
-/// Whoever makes the link holds the lock; the others wait and find it made.
-type Slot = tokio::sync::Mutex<Way>;
+/// The task that makes the link holds the lock; the others wait and then find the link.
+type Slot = tokio::sync::Mutex<SlotState>;
 
-/// The way to a target.
+/// The links to one target.
 #[derive(Default)]
-struct Way {
+struct SlotState {
     link: Option<Arc<Link>>,
-    /// The small agent that the whole one took over from: it lives as long as somebody uses it.
-    leaving: Weak<Link>,
+    /// The small agent that the whole one replaced: it stays as long as a request uses it.
+    secondary: Weak<Link>,
 }
 
-impl Way {
-    fn standing(&self) -> Option<&Arc<Link>> {
+impl SlotState {
+    fn live(&self) -> Option<&Arc<Link>> {
         self.link.as_ref().filter(|link| link.lost().is_none())
     }
 
-    fn leaving(&self) -> Option<Arc<Link>> {
-        self.leaving.upgrade().filter(|link| link.lost().is_none())
+    fn secondary(&self) -> Option<Arc<Link>> {
+        self.secondary.upgrade().filter(|link| link.lost().is_none())
     }
 }
 
@@ -95,104 +97,104 @@ impl Pool {
         }
     }
 
-    /// The link of an entry: the one that is there, or a new one.
-    pub async fn link(&self, wish: &Wish<'_>) -> Result<Arc<Link>, Failure> {
-        let transport = self.transport(&wish.entry.transport)?;
-        let key = transport.key(wish.entry);
+    /// The link of an entry: an open one, or a new one.
+    pub async fn link(&self, request: &LinkRequest<'_>) -> Result<Arc<Link>, Failure> {
+        let transport = self.transport(&request.entry.transport)?;
+        let key = transport.key(request.entry);
         let slot = self.slot(&key)?;
-        let mut way = slot.lock().await;
-        let made = match way.standing() {
-            Some(link) if link.extent() >= wish.extent => return Ok(Arc::clone(link)),
-            Some(small) => match self.extend(small, wish).await {
-                // A server may allow one command for a login (MaxSessions 1), and the login may have gone meanwhile.
+        let mut state = slot.lock().await;
+        let made = match state.live() {
+            Some(link) if link.agent_kind() >= request.agent_kind => return Ok(Arc::clone(link)),
+            Some(small) => match self.replace_small(small, request).await {
+                // The server may allow only one command per login (MaxSessions 1), or the login may have ended.
                 Err(failure) if matches!(failure.stage, Stage::Session | Stage::Link) => {
-                    self.make(transport, key.clone(), wish).await
+                    self.connect(transport, key.clone(), request).await
                 }
                 other => other,
             },
-            None => self.make(transport, key.clone(), wish).await,
+            None => self.connect(transport, key.clone(), request).await,
         };
         match made {
             Ok(made) => {
-                if let Some(small) = way.standing().map(Arc::downgrade) {
-                    way.leaving = small;
+                if let Some(small) = state.live().map(Arc::downgrade) {
+                    state.secondary = small;
                 }
-                Ok(Arc::clone(way.link.insert(made)))
+                Ok(Arc::clone(state.link.insert(made)))
             }
-            // The small agent goes on with what it can do.
-            Err(failure) if way.standing().is_some() => Err(failure),
+            // The small agent stays usable.
+            Err(failure) if state.live().is_some() => Err(failure),
             Err(failure) => {
-                way.link = None;
-                drop(way);
-                self.forget(&key, &slot);
+                state.link = None;
+                drop(state);
+                self.remove_if_empty(&key, &slot);
                 Err(failure)
             }
         }
     }
 
-    /// The small agent that still works for somebody beside the whole one.
-    pub async fn beside(&self, entry: &Entry) -> Option<Arc<Link>> {
+    /// The link to the small agent that the whole one replaced, while it still runs calls.
+    pub async fn secondary_agent(&self, entry: &Entry) -> Option<Arc<Link>> {
         let key = self.transport(&entry.transport).ok()?.key(entry);
         let slot = self.slots.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()?;
-        let way = slot.lock().await;
-        way.leaving()
+        let state = slot.lock().await;
+        state.secondary()
     }
 
     pub fn list(&self) -> Vec<Info> {
-        let both = self.ways().into_iter().flat_map(|(link, leaving)| [Some(link), leaving]);
+        let both = self.open_links().into_iter().flat_map(|(link, secondary)| [Some(link), secondary]);
         let mut links: Vec<Info> = both.flatten().map(|link| link.info()).collect();
         links.sort_by(|a, b| a.target.cmp(&b.target).then_with(|| a.key.cmp(&b.key)));
         links
     }
 
-    /// Closes the links that `which` picks; how many there were.
+    /// Closes the links that `which` selects; returns how many.
     pub async fn close(&self, which: impl Fn(&Info) -> bool, wipe: bool) -> usize {
-        let picked: Vec<_> = self.ways().into_iter().filter(|(link, _)| which(&link.info())).collect();
+        let picked: Vec<_> = self.open_links().into_iter().filter(|(link, _)| which(&link.info())).collect();
         let count = picked.len();
-        self.end(picked, wipe).await;
+        self.close_links(picked, wipe).await;
         count
     }
 
-    /// Closes what is idle or lost. To be called every now and then.
+    /// Closes idle and lost links. To be called regularly.
     pub async fn reap(&self) -> usize {
         let limit = self.limits.idle;
         let idle = |link: &Arc<Link>| link.idle() >= limit;
-        let unused = |(link, leaving): &(Arc<Link>, Option<Arc<Link>>)| {
-            link.lost().is_some() || (idle(link) && leaving.as_ref().is_none_or(idle))
+        let unused = |(link, secondary): &(Arc<Link>, Option<Arc<Link>>)| {
+            link.lost().is_some() || (idle(link) && secondary.as_ref().is_none_or(idle))
         };
-        let dead: Vec<_> = self.ways().into_iter().filter(unused).collect();
+        let dead: Vec<_> = self.open_links().into_iter().filter(unused).collect();
         let count = dead.len();
-        self.end(dead, false).await;
+        self.close_links(dead, false).await;
         count
     }
 
-    /// All at once: each may take a moment.
-    async fn end(&self, ways: Vec<(Arc<Link>, Option<Arc<Link>>)>, wipe: bool) {
-        let keys: Vec<Key> = ways.iter().map(|(link, _)| link.key().clone()).collect();
-        let close = |(link, leaving): (Arc<Link>, Option<Arc<Link>>)| async move {
-            // First: both go through the same login.
-            if let Some(leaving) = leaving {
-                leaving.leave(wipe).await;
+    /// Closes links concurrently, since each may take a moment.
+    async fn close_links(&self, links: Vec<(Arc<Link>, Option<Arc<Link>>)>, wipe: bool) {
+        let keys: Vec<Key> = links.iter().map(|(link, _)| link.key().clone()).collect();
+        let close = |(link, secondary): (Arc<Link>, Option<Arc<Link>>)| async move {
+            // The secondary agent first: both use the same login.
+            if let Some(secondary) = secondary {
+                secondary.stop_agent(wipe).await;
             }
             link.close(wipe).await;
         };
-        let closing: Vec<_> = ways.into_iter().map(|way| tokio::spawn(close(way))).collect();
+        let closing: Vec<_> = links.into_iter().map(|state| tokio::spawn(close(state))).collect();
         for closed in closing {
             let _ = closed.await;
         }
         for key in keys {
             if let Ok(slot) = self.slot(&key) {
                 slot.lock().await.link.take();
-                self.forget(&key, &slot);
+                self.remove_if_empty(&key, &slot);
             }
         }
     }
 
-    /// Each link, with the small agent that works beside it.
-    fn ways(&self) -> Vec<(Arc<Link>, Option<Arc<Link>>)> {
+    /// Each link, with the secondary agent on the same login.
+    fn open_links(&self) -> Vec<(Arc<Link>, Option<Arc<Link>>)> {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let known = slots.values().filter_map(|slot| slot.try_lock().ok());
-        known.filter_map(|way| Some((way.link.clone()?, way.leaving()))).collect()
+        known.filter_map(|state| Some((state.link.clone()?, state.secondary()))).collect()
     }
 
     fn transport(&self, name: &str) -> Result<&dyn Transport, Failure> {
@@ -211,21 +213,27 @@ impl Pool {
         Ok(Arc::clone(slots.entry(key.clone()).or_default()))
     }
 
-    /// Drops an empty slot, so that hosts which never answer don't pile up.
-    fn forget(&self, key: &Key, slot: &Arc<Slot>) {
+    /// Drops an empty slot, so that hosts that never answer don't accumulate.
+    fn remove_if_empty(&self, key: &Key, slot: &Arc<Slot>) {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        // Two: the map's own and the caller's. More means that somebody waits for it.
-        if Arc::strong_count(slot) <= 2 && slot.try_lock().is_ok_and(|way| way.link.is_none()) {
+        // Two: the map's and the caller's. More means that another task waits for the slot.
+        if Arc::strong_count(slot) <= 2 && slot.try_lock().is_ok_and(|state| state.link.is_none()) {
             slots.remove(key);
         }
     }
 
-    async fn make(&self, transport: &dyn Transport, key: Key, wish: &Wish<'_>) -> Result<Arc<Link>, Failure> {
+    async fn connect(
+        &self,
+        transport: &dyn Transport,
+        key: Key,
+        request: &LinkRequest<'_>,
+    ) -> Result<Arc<Link>, Failure> {
         let mut attempt = 0;
         let session = loop {
             let permit = self.connecting.acquire().await;
-            let caller = Caller { prompt: wish.prompt, agent_socket: wish.agent_socket, progress: wish.progress };
-            let connected = transport.connect(wish.entry, &caller).await;
+            let context =
+                LoginContext { prompt: request.prompt, agent_socket: request.agent_socket, progress: request.progress };
+            let connected = transport.connect(request.entry, &context).await;
             drop(permit);
             match connected {
                 Ok(session) => break session,
@@ -240,9 +248,9 @@ impl Pool {
                 Err(failure) => return Err(failure),
             }
         };
-        (wish.progress)(Stage::Session);
-        let session: Arc<dyn Session> = session.into();
-        match self.start(key, Arc::clone(&session), wish.prompt, wish).await {
+        (request.progress)(Stage::Session);
+        let session: Arc<dyn LoginSession> = session.into();
+        match self.start_agent(key, Arc::clone(&session), request.prompt, request).await {
             Ok(link) => Ok(link),
             Err(failure) => {
                 session.close().await;
@@ -251,43 +259,43 @@ impl Pool {
         }
     }
 
-    /// The whole agent, over the login of a link that has the small one.
-    async fn extend(&self, small: &Link, wish: &Wish<'_>) -> Result<Arc<Link>, Failure> {
-        let prompt = Remembering { password: small.password(), prompt: wish.prompt };
-        self.start(small.key().clone(), Arc::clone(small.session()), &prompt, wish).await
+    /// Starts the whole agent over the login of the small one.
+    async fn replace_small(&self, small: &Link, request: &LinkRequest<'_>) -> Result<Arc<Link>, Failure> {
+        let prompt = CachedPassword { password: small.password(), prompt: request.prompt };
+        self.start_agent(small.key().clone(), Arc::clone(small.session()), &prompt, request).await
     }
 
-    async fn start(
+    async fn start_agent(
         &self,
         key: Key,
-        session: Arc<dyn Session>,
+        session: Arc<dyn LoginSession>,
         prompt: &dyn Prompt,
-        wish: &Wish<'_>,
+        request: &LinkRequest<'_>,
     ) -> Result<Arc<Link>, Failure> {
-        let settings = bootstrap::Settings {
-            entry: wish.entry,
+        let options = bootstrap::Options {
+            entry: request.entry,
             agents: &self.agents,
-            extent: wish.extent,
+            agent_kind: request.agent_kind,
             prompt,
-            wipe: wish.wipe,
+            wipe: request.wipe,
             uploading: &self.uploading,
         };
-        let started = bootstrap::start(&*session, &settings).await?;
-        (wish.progress)(Stage::Upload);
-        let link = Link::open(key, &wish.entry.id, started, session).await?;
-        (wish.progress)(Stage::Agent);
+        let started = bootstrap::start(&*session, &options).await?;
+        (request.progress)(Stage::Upload);
+        let link = Link::open(key, &request.entry.id, started, session).await?;
+        (request.progress)(Stage::Agent);
         Ok(link)
     }
 }
 
-/// Asks nobody twice for the password that let the small agent start.
-struct Remembering<'a> {
+/// Answers with the password that started the small agent, so that the user is not asked twice.
+struct CachedPassword<'a> {
     password: Option<&'a Secret>,
     prompt: &'a dyn Prompt,
 }
 
 #[async_trait]
-impl Prompt for Remembering<'_> {
+impl Prompt for CachedPassword<'_> {
     async fn secret(&self, question: &str) -> Option<Secret> {
         match self.password {
             Some(password) => Some(password.clone()),
@@ -300,8 +308,7 @@ impl Prompt for Remembering<'_> {
     }
 }
 
-/// Longer with each attempt, and never the same for two: those who were refused together must not
-/// come back together.
+/// Exponential back-off with jitter: clients that were refused together must not return together.
 fn back_off(attempt: u32) -> Duration {
     let random = std::hash::BuildHasher::hash_one(&std::collections::hash_map::RandomState::new(), attempt) % 1000;
     Duration::from_millis(100 * (1 << attempt.min(6))).mul_f64(0.5 + random as f64 / 1000.0)

@@ -1,16 +1,16 @@
-//! From a host's name to its addresses.
+//! Resolves a host name to its addresses.
 
 use std::net::{IpAddr, SocketAddr};
 
 use rocksalt_core::link::{Failure, Stage};
 
-/// All addresses of a name, in the order in which to try them.
+/// All addresses of a name, in the order to try them.
 pub async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
     }
     let found = if cfg!(all(target_feature = "crt-static", target_env = "gnu")) {
-        // A static glibc can't load the system's name services; `getent` has them.
+        // A static glibc can't load the system's name service modules; `getent` can.
         ask_getent(host, port).await
     } else {
         tokio::net::lookup_host((host, port)).await.map(Iterator::collect).map_err(|error| error.to_string())

@@ -250,8 +250,8 @@ impl Controller {
         call.options.extend(entry.options.clone());
         let user = format!("{} {}", self.user, call.function);
         let opening = async {
-            let line = self.links.open(entry, (self.extent)(&call), how.wipe, None).await?;
-            line.port(&user)
+            let line = self.links.open(entry, (self.agent_kind)(&call), how.wipe, None).await?;
+            line.open_channel(&user)
         };
         let port = tokio::select! {
             port = opening => match port {

@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use rocksalt_backends::files::Files;
 use rocksalt_connect::links::Links;
-use rocksalt_core::link::Extent;
+use rocksalt_core::link::AgentKind;
 use rocksalt_core::roster::Roster;
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Call, Map, Return};
@@ -48,7 +48,7 @@ pub struct Controller {
     /// Where targets may put files with `cp.push`; `None` if they may not.
     pub receive: Option<Receive>,
     /// What an agent must be able to do for a call.
-    pub extent: fn(&Call) -> Extent,
+    pub agent_kind: fn(&Call) -> AgentKind,
     /// Functions that need no target: documentation is not sent to targets, and yet asked of them.
     pub own: fn(&Call) -> Option<Return>,
     /// Who asks, for records.

@@ -13,7 +13,7 @@ use rocksalt_connect::link::{Answers, Request, Upload};
 use rocksalt_connect::links::Links;
 use rocksalt_core::call::{COMPILE_PILLAR, Problem, ProblemKind};
 use rocksalt_core::frame::Ask;
-use rocksalt_core::link::Extent;
+use rocksalt_core::link::AgentKind;
 use rocksalt_core::roster::Entry;
 use rocksalt_core::{Call, Map, Value};
 use tokio::sync::mpsc;
@@ -93,8 +93,8 @@ impl Compiler {
         let failed = |failure: rocksalt_core::link::Failure| {
             Problem::new(ProblemKind::Failed, format!("the pillar could not be compiled: {}", failure.text))
         };
-        let line = self.links.open(&entry, Extent::Whole, false, None).await.map_err(failed)?;
-        let port = line.port("the pillar").map_err(failed)?;
+        let line = self.links.open(&entry, AgentKind::Whole, false, None).await.map_err(failed)?;
+        let port = line.open_channel("the pillar").map_err(failed)?;
         let result = Request::start(port, call, Arc::new(answers)).finish(&mut |_, _| {}).await.map_err(failed)?;
         let mut answer = match (result.problem, result.value) {
             (Some(problem), _) => return Err(problem),

@@ -33,8 +33,8 @@ pub fn asks(function: &str) -> bool {
 impl Controller {
     /// Asks the other agent too, if there is one, and adds what it says.
     pub(crate) async fn add_secondary_agent(&self, entry: &Entry, call: Call, user: &str, result: &mut Return) {
-        let Some(line) = self.links.beside(entry).await else { return };
-        let Ok(port) = line.port(user) else { return };
+        let Some(line) = self.links.secondary_agent(entry).await else { return };
+        let Ok(port) = line.open_channel(user) else { return };
         let mut request = Request::start(port, call, Arc::new(NoAnswers));
         if let Ok(Ok(other)) = timeout(PATIENCE, request.finish(&mut |_, _| {})).await
             && other.problem.is_none()

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use rocksalt_connect::link::{NoAnswers, Request};
-use rocksalt_core::link::{Extent, Failure};
+use rocksalt_core::link::{AgentKind, Failure};
 use rocksalt_core::roster::Entry;
 use rocksalt_core::target::{self, Expression, Kind, Subject, address, addresses_in};
 use rocksalt_core::{Call, Map, Value};
@@ -56,10 +56,10 @@ impl Controller {
             let (links, entry) = (Arc::clone(&self.links), entry.clone());
             asking.spawn(async move {
                 let grains = async {
-                    let line = links.open(&entry, Extent::Whole, false, None).await?;
+                    let line = links.open(&entry, AgentKind::Whole, false, None).await?;
                     let (target, options) = (entry.id.clone(), entry.options.clone());
                     let call = Call { target, options, ..Call::new("grains.items") };
-                    let mut request = Request::start(line.port("targeting")?, call, Arc::new(NoAnswers));
+                    let mut request = Request::start(line.open_channel("targeting")?, call, Arc::new(NoAnswers));
                     request.finish(&mut |_, _| {}).await
                 };
                 let result = grains.await;

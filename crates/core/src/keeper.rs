@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use minicbor::{Decode, Encode};
 
 use crate::frame::{Message, RequestId};
-use crate::link::{Extent, Failure, Info, Stage};
+use crate::link::{AgentKind, Failure, Info, Stage};
 use crate::roster::Entry;
 use crate::secret::{Secret, sealed};
 
@@ -35,13 +35,13 @@ pub enum ToKeeper {
         verbose: bool,
         /// What the agent there must be able to do.
         #[n(4)]
-        extent: Extent,
+        agent_kind: AgentKind,
     },
     /// A request begins on an open link.
     #[n(2)]
     Start {
         #[n(0)]
-        port: u32,
+        channel: u32,
         #[n(1)]
         ticket: u32,
         #[n(2)]
@@ -51,7 +51,7 @@ pub enum ToKeeper {
     #[n(3)]
     Frame {
         #[n(0)]
-        port: u32,
+        channel: u32,
         #[n(1)]
         id: RequestId,
         #[n(2)]
@@ -61,7 +61,7 @@ pub enum ToKeeper {
     #[n(4)]
     End {
         #[n(0)]
-        port: u32,
+        channel: u32,
     },
     #[n(5)]
     List,
@@ -87,7 +87,7 @@ pub enum ToKeeper {
     Stop,
     /// The small agent is wanted that works beside the whole one, if there is one.
     #[n(9)]
-    Beside {
+    SecondaryAgent {
         #[n(0)]
         ticket: u32,
         #[n(1)]
@@ -125,7 +125,7 @@ pub enum FromKeeper {
     #[n(4)]
     Frame {
         #[n(0)]
-        port: u32,
+        channel: u32,
         #[n(1)]
         id: RequestId,
         #[n(2)]
@@ -135,7 +135,7 @@ pub enum FromKeeper {
     #[n(5)]
     Lost {
         #[n(0)]
-        port: u32,
+        channel: u32,
         #[n(1)]
         failure: Failure,
     },

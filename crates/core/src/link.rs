@@ -27,10 +27,11 @@ impl fmt::Display for Key {
     }
 }
 
-/// How much an agent can do. The small one is sent where none is yet, the whole one when it is needed (decision 0018).
+/// Which of the two agents: the small one is sent first, the whole one when a call needs it
+/// (docs/decisions/0018-a-small-agent-goes-first.md).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 #[cbor(index_only)]
-pub enum Extent {
+pub enum AgentKind {
     #[n(0)]
     Small,
     #[default]
@@ -38,11 +39,11 @@ pub enum Extent {
     Whole,
 }
 
-impl Extent {
+impl AgentKind {
     pub fn name(self) -> &'static str {
         match self {
-            Extent::Small => "small",
-            Extent::Whole => "whole",
+            AgentKind::Small => "small",
+            AgentKind::Whole => "whole",
         }
     }
 }
@@ -183,5 +184,5 @@ pub struct Info {
     #[n(7)]
     pub agent_pid: u32,
     #[n(8)]
-    pub extent: Extent,
+    pub agent_kind: AgentKind,
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use rocksalt_core::call::{Call, RESUME, RUNS, Return};
 use rocksalt_core::frame::Ask;
-use rocksalt_core::link::Extent;
+use rocksalt_core::link::AgentKind;
 use rocksalt_core::{Event, Map, Value};
 use rocksalt_modules::catalog::Outcome;
 use rocksalt_modules::machine::{Host, Probe, StateRequest, StateVerb, Template};
@@ -33,7 +33,7 @@ pub use rebooting::{reboot, restart, resume};
 pub use resume::Resumed;
 pub use rocksalt_modules::grains::gather as grains;
 
-pub const EXTENT: Extent = Extent::Whole;
+pub const AGENT_KIND: AgentKind = AgentKind::Whole;
 
 /// Hears how far a run is, if anybody wants to know.
 type Listener<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;

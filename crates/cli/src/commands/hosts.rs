@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use rocksalt_controller::select::Target;
-use rocksalt_core::link::{Extent, Failure as Unreached, Stage};
+use rocksalt_core::link::{AgentKind, Failure as Unreached, Stage};
 use rocksalt_core::roster::Entry;
 use rocksalt_core::value::Map;
 use rocksalt_core::{Value, json};
@@ -93,7 +93,7 @@ async fn check(session: &LocalController, entries: Vec<Entry>, as_json: bool) ->
                 let stages = Arc::clone(&stages);
                 move |stage: Stage| stages.lock().unwrap_or_else(PoisonError::into_inner).push(stage)
             };
-            let failure = links.open(&entry, Extent::Small, false, Some(&progress)).await.err();
+            let failure = links.open(&entry, AgentKind::Small, false, Some(&progress)).await.err();
             let stages = stages.lock().unwrap_or_else(PoisonError::into_inner).clone();
             Reached { index, id: entry.id, stages, failure, time: begun.elapsed() }
         });

@@ -68,7 +68,7 @@ fn show(links: &[rocksalt_core::link::Info], as_json: bool) {
             map.insert("idle", link.idle);
             map.insert("calls", link.calls);
             map.insert("users", Value::List(link.users.iter().map(|user| user.as_str().into()).collect()));
-            map.insert("agent", link.extent.name());
+            map.insert("agent", link.agent_kind.name());
             map.insert("agent_version", link.agent_version.as_str());
             map.insert("agent_pid", link.agent_pid);
             Value::Map(map)

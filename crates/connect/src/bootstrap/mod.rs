@@ -1,13 +1,13 @@
-//! From a login to a running agent, over one channel (decision D3).
+//! Starts the agent through a login, over one command and its pipes (docs/decisions/0005-upload-of-the-agent.md).
 
 mod script;
 pub use script::quote;
-mod talk;
+mod script_output;
 mod upload;
 
 use std::time::Duration;
 
-use rocksalt_core::link::{Extent, Failure, Stage};
+use rocksalt_core::link::{AgentKind, Failure, Stage};
 use rocksalt_core::roster::{Entry, Method};
 use rocksalt_core::secret::Secret;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -15,196 +15,198 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::agents::{Agent, Agents};
-use crate::transport::{Program, Prompt, Session};
-use script::Words;
-use talk::{Said, Talk};
+use crate::transport::{LoginSession, Program, Prompt};
+use script::Markers;
+use script_output::{ScriptError, ScriptMessage, ScriptOutput};
 use upload::Upload;
 
-/// Nothing said for so long means that nothing will be.
-const SILENCE: Duration = Duration::from_secs(30);
+/// A target that sends nothing for so long counts as hanging.
+const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 
-/// How to start an agent.
-pub struct Settings<'a> {
+/// Which agent to start, and how.
+pub struct Options<'a> {
     pub entry: &'a Entry,
     pub agents: &'a Agents,
     /// What the agent must be able to do.
-    pub extent: Extent,
+    pub agent_kind: AgentKind,
     pub prompt: &'a dyn Prompt,
-    /// Leave nothing behind: its file is removed as it starts.
+    /// Remove the agent's file as it starts, so that nothing stays on the target.
     pub wipe: bool,
-    /// How many uploads may be under way: each holds its part in memory.
+    /// Limits concurrent uploads: each holds a part of the agent in memory.
     pub uploading: &'a Semaphore,
 }
 
-/// A running agent's pipes, and what it had said already.
-pub struct Started {
+/// The pipes of a running agent, and the bytes that were read from it already.
+pub struct RunningAgent {
     pub program: Program,
     pub first_bytes: Vec<u8>,
-    /// What sudo, su or doas was given on the way.
+    /// The password that sudo, su or doas accepted.
     pub password: Option<Secret>,
 }
 
-/// Starts the agent; puts it there first if it isn't.
-pub async fn start(session: &dyn Session, settings: &Settings<'_>) -> Result<Started, Failure> {
+/// Starts the agent, and uploads it first if the target doesn't have it.
+pub async fn start(session: &dyn LoginSession, options: &Options<'_>) -> Result<RunningAgent, Failure> {
     let mut skip = Vec::new();
     let mut last = None;
     // doas asks for its password at a terminal only.
     let needs_tty = |entry: &Entry| {
         entry.escalate.as_ref().is_some_and(|wish| wish.method == Method::Doas && wish.password.is_some())
     };
-    let mut tty = settings.entry.tty || needs_tty(settings.entry);
+    let mut tty = options.entry.tty || needs_tty(options.entry);
     loop {
-        match attempt(session, settings, &skip, tty).await {
+        match attempt(session, options, &skip, tty).await {
             Ok(started) => return Ok(started),
-            Err(Setback::Directory { directory, failure }) => {
+            Err(AttemptError::Directory { directory, failure }) => {
                 if skip.contains(&directory) {
                     return Err(failure);
                 }
                 skip.push(directory);
                 last = Some(failure);
             }
-            // Nothing is left: what was wrong with the last one says more.
-            Err(Setback::Nowhere(failure)) => return Err(last.unwrap_or(failure)),
-            Err(Setback::NeedsTty) if !tty => tty = true,
-            Err(Setback::NeedsTty) => {
+            // The reason why the last directory failed says more.
+            Err(AttemptError::NoDirectory(failure)) => return Err(last.unwrap_or(failure)),
+            Err(AttemptError::NeedsTty) if !tty => tty = true,
+            Err(AttemptError::NeedsTty) => {
                 return Err(Failure::new(Stage::Escalate, "sudo wants a terminal and does not accept the one it has"));
             }
-            Err(Setback::Final(failure)) => return Err(failure),
+            Err(AttemptError::Final(failure)) => return Err(failure),
         }
     }
 }
 
-/// Why an attempt did not work, and whether another might.
-enum Setback {
-    /// This directory is of no use; another may be.
+/// Why an attempt failed; all but `Final` allow another one.
+enum AttemptError {
+    /// This directory can't be used; another one may work.
     Directory {
         directory: String,
         failure: Failure,
     },
     NeedsTty,
-    /// No directory is left.
-    Nowhere(Failure),
+    /// There is no other directory.
+    NoDirectory(Failure),
     Final(Failure),
 }
 
-impl From<Failure> for Setback {
-    fn from(failure: Failure) -> Setback {
-        Setback::Final(failure)
+impl From<Failure> for AttemptError {
+    fn from(failure: Failure) -> AttemptError {
+        AttemptError::Final(failure)
     }
 }
 
 async fn attempt(
-    session: &dyn Session,
-    settings: &Settings<'_>,
+    session: &dyn LoginSession,
+    options: &Options<'_>,
     skip: &[String],
     tty: bool,
-) -> Result<Started, Setback> {
-    if settings.entry.escalate.is_none()
+) -> Result<RunningAgent, AttemptError> {
+    if options.entry.escalate.is_none()
         && let Some(program) = session.start_own_agent().await?
     {
-        return Ok(Started { program, first_bytes: Vec::new(), password: None });
+        return Ok(RunningAgent { program, first_bytes: Vec::new(), password: None });
     }
-    let words = words();
-    let hashes = settings.agents.hashes(settings.extent);
-    let own_agent = session.own_agent();
-    let command = match &own_agent {
-        Some(agent) => script::plain(agent, settings.entry, &words, tty),
-        None => script::command(settings.entry, &words, &hashes, skip, settings.wipe, tty),
+    let markers = random_markers();
+    let hashes = options.agents.hashes(options.agent_kind);
+    let command = match &session.own_agent() {
+        Some(agent) => script::start_command(agent, options.entry, &markers, tty),
+        None => script::bootstrap_command(options.entry, &markers, &hashes, skip, options.wipe, tty),
     };
     let Program { mut stdin, stdout, stderr, room } = session.exec(&command, tty).await?;
-    let prompts = prompts(settings.entry, &words);
-    let mut listener = Listener {
-        stdout,
-        stderr,
-        out: Talk::new(&words.mark, prompts.clone()),
-        err: Talk::new(&words.mark, prompts),
-        err_open: true,
-        asked: 0,
-    };
-    let mut early = None;
+    let mut reader = ScriptReader::new(stdout, stderr, &markers.mark, prompts(options.entry, &markers));
+    let mut next = None;
     let mut password = None;
     loop {
-        let said = match early.take() {
-            Some(said) => said,
-            None => listener.next(settings).await?,
+        let message = match next.take() {
+            Some(message) => message,
+            None => reader.next(options).await?,
         };
-        match said {
-            Said::Start => {
-                let Listener { stdout, stderr, out, .. } = listener;
-                return Ok(Started {
+        match message {
+            ScriptMessage::Start => {
+                let ScriptReader { stdout, stderr, out, .. } = reader;
+                return Ok(RunningAgent {
                     program: Program { stdin, stdout, stderr, room: None },
                     first_bytes: out.into_rest(),
                     password,
                 });
             }
-            Said::Prompt => {
-                listener.asked += 1;
-                password = answer(&mut *stdin, settings, listener.asked).await?;
+            ScriptMessage::Prompt => {
+                reader.asked += 1;
+                password = send_password(&mut *stdin, options, reader.asked).await?;
             }
-            Said::Need { machine, gzip, check, directory } => {
-                let agent = agent_for(settings, &machine)?;
+            ScriptMessage::Need { machine, gzip, check, directory } => {
+                let agent = agent_for(options, &machine)?;
                 let upload = Upload { agent, check, compress: gzip && !session.near(), directory: &directory };
-                let _turn = settings.uploading.acquire().await;
-                // A target whose disk is full says so and stops reading, long before all is sent.
+                let _permit = options.uploading.acquire().await;
+                // A target whose disk is full reports it and stops reading, long before all is sent.
                 tokio::select! {
                     sent = upload.send(&mut *stdin, room.clone()) => sent?,
-                    said = listener.next(settings) => early = Some(said?),
+                    message = reader.next(options) => next = Some(message?),
                 }
             }
-            Said::Full { bytes, directory } => {
-                let failure = Failure::new(
-                    Stage::Upload,
-                    format!("the agent could not be stored in {directory}: the disk is full ({bytes} bytes arrived)"),
-                )
-                .hint("free some space there, or name another place with `thin_dir` in the roster");
-                return Err(Setback::Directory { directory, failure });
+            ScriptMessage::Error(error) => return Err(error.into()),
+        }
+    }
+}
+
+impl From<ScriptError> for AttemptError {
+    fn from(error: ScriptError) -> AttemptError {
+        let failure = |text: String| Failure::new(Stage::Upload, text);
+        match error {
+            ScriptError::Full { bytes, directory } => {
+                let text =
+                    format!("the agent could not be stored in {directory}: the disk is full ({bytes} bytes arrived)");
+                let hint = "free some space there, or name another directory with `thin_dir` in the roster";
+                AttemptError::Directory { directory, failure: failure(text).hint(hint) }
             }
-            Said::NoExec { code, directory } => {
-                let failure = Failure::new(
-                    Stage::Upload,
-                    format!(
-                        "the agent can't be run from {directory} (exit code {code}); it is mounted noexec, most likely"
-                    ),
-                )
-                .hint("name a place that allows programs with `thin_dir` in the roster");
-                return Err(Setback::Directory { directory, failure });
+            ScriptError::NoExec { code, directory } => {
+                let text = format!(
+                    "the agent can't be run from {directory} (exit code {code}); it is probably mounted noexec"
+                );
+                let hint = "name a directory that allows programs with `thin_dir` in the roster";
+                AttemptError::Directory { directory, failure: failure(text).hint(hint) }
             }
-            Said::Nowhere => {
-                let text = "there is no directory on the target that we own and can write to";
-                return Err(Setback::Nowhere(
-                    Failure::new(Stage::Upload, format!("{text} (home, /var/tmp, /dev/shm, /tmp)"))
-                        .hint("name one with `thin_dir` in the roster"),
-                ));
+            ScriptError::NoDirectory => {
+                let text = "the target has no directory that the user owns and can write to";
+                let text = format!("{text} (home, /var/tmp, /dev/shm, /tmp)");
+                AttemptError::NoDirectory(failure(text).hint("name one with `thin_dir` in the roster"))
             }
-            Said::Lacks(tool) => {
-                return Err(Failure::new(Stage::Upload, format!("the target has no `{tool}`, which checks the agent"))
-                    .hint("install coreutils or busybox there")
-                    .into());
+            ScriptError::MissingTool(tool) => {
+                let text = format!("the target has no `{tool}`, which verifies the agent");
+                failure(text).hint("install coreutils or busybox there").into()
             }
         }
     }
 }
 
-/// What the target says, on both of its pipes.
-struct Listener {
+/// Reads the messages of the script from both pipes of the target.
+struct ScriptReader {
     stdout: Box<dyn AsyncRead + Send + Unpin>,
     stderr: Box<dyn AsyncRead + Send + Unpin>,
-    out: Talk,
-    err: Talk,
+    out: ScriptOutput,
+    err: ScriptOutput,
     err_open: bool,
     /// How often a password was asked for.
     asked: usize,
 }
 
-impl Listener {
-    async fn next(&mut self, settings: &Settings<'_>) -> Result<Said, Setback> {
+impl ScriptReader {
+    fn new(
+        stdout: Box<dyn AsyncRead + Send + Unpin>,
+        stderr: Box<dyn AsyncRead + Send + Unpin>,
+        mark: &str,
+        prompts: Vec<String>,
+    ) -> ScriptReader {
+        let out = ScriptOutput::new(mark, prompts.clone());
+        ScriptReader { stdout, stderr, out, err: ScriptOutput::new(mark, prompts), err_open: true, asked: 0 }
+    }
+
+    async fn next(&mut self, options: &Options<'_>) -> Result<ScriptMessage, AttemptError> {
         let mut out = vec![0; 16 * 1024];
         let mut err = vec![0; 4 * 1024];
         loop {
-            if let Some(said) = self.out.next_said().or_else(|| self.err.next_said()) {
-                return Ok(said);
+            if let Some(output) = self.out.next_message().or_else(|| self.err.next_message()) {
+                return Ok(output);
             }
-            let read = timeout(SILENCE, async {
+            let read = timeout(SILENCE_LIMIT, async {
                 tokio::select! {
                     count = self.stdout.read(&mut out) => (true, count.unwrap_or(0)),
                     count = self.stderr.read(&mut err), if self.err_open => (false, count.unwrap_or(0)),
@@ -213,15 +215,15 @@ impl Listener {
             match read.await {
                 Ok((true, 0)) => {
                     self.drain_stderr().await;
-                    return Err(ended(&self.out.noise(), &self.err.noise(), settings.entry, self.asked));
+                    return Err(explain_exit(&self.out.noise(), &self.err.noise(), options.entry, self.asked));
                 }
                 Ok((true, count)) => self.out.push(&out[..count]),
                 Ok((false, 0)) => self.err_open = false,
                 Ok((false, count)) => self.err.push(&err[..count]),
                 Err(_) => {
                     let noise = [self.out.noise(), self.err.noise()].join(" ");
-                    let seconds = SILENCE.as_secs();
-                    let text = format!("nothing came from the target for {seconds} seconds after the login {noise}");
+                    let seconds = SILENCE_LIMIT.as_secs();
+                    let text = format!("the target sent nothing for {seconds} seconds after the login {noise}");
                     return Err(Failure::new(Stage::Agent, text.trim_end())
                         .hint("does its login shell start a program or wait for input?")
                         .into());
@@ -238,24 +240,24 @@ impl Listener {
     }
 }
 
-/// Gives the password that sudo, su or doas asks for. Once: a second question means it was wrong.
+/// Sends the password that sudo, su or doas asks for. A second question means that it was wrong.
 ///
-/// It is given back, so that nobody need be asked again.
-async fn answer(
+/// Returns the password, so that the user need not be asked again for the next agent.
+async fn send_password(
     stdin: &mut (dyn AsyncWrite + Send + Unpin),
-    settings: &Settings<'_>,
+    options: &Options<'_>,
     asked: usize,
 ) -> Result<Option<Secret>, Failure> {
-    let Some(escalate) = &settings.entry.escalate else { return Ok(None) };
+    let Some(escalate) = &options.entry.escalate else { return Ok(None) };
     let method = escalate.method.name();
     if asked > 1 {
         return Err(Failure::new(Stage::Escalate, format!("{method} did not accept the password"))
             .hint("check `sudo_passwd` in the roster, or leave it out to be asked"));
     }
-    let question = format!("{method} password for {}: ", settings.entry.id);
+    let question = format!("{method} password for {}: ", options.entry.id);
     let password = match &escalate.password {
         Some(password) => Some(password.clone()),
-        None => settings.prompt.secret(&question).await,
+        None => options.prompt.secret(&question).await,
     };
     let Some(password) = password else {
         return Err(Failure::new(Stage::Escalate, format!("{method} asks for a password and none is known"))
@@ -270,9 +272,9 @@ async fn answer(
     Ok(Some(password))
 }
 
-fn agent_for<'a>(settings: &Settings<'a>, machine: &str) -> Result<&'a Agent, Failure> {
-    settings.agents.get(machine, settings.extent).ok_or_else(|| {
-        let machines = match settings.agents.machines() {
+fn agent_for<'a>(options: &Options<'a>, machine: &str) -> Result<&'a Agent, Failure> {
+    options.agents.get(machine, options.agent_kind).ok_or_else(|| {
+        let machines = match options.agents.machines() {
             none if none.is_empty() => "no machine at all".to_owned(),
             machines => format!("{machines} only"),
         };
@@ -284,14 +286,14 @@ fn agent_for<'a>(settings: &Settings<'a>, machine: &str) -> Result<&'a Agent, Fa
     })
 }
 
-/// Explains an end without a word of ours.
-fn ended(stdout: &str, stderr: &str, entry: &Entry, asked: usize) -> Setback {
+/// Explains why the command ended without a message of the script.
+fn explain_exit(stdout: &str, stderr: &str, entry: &Entry, asked: usize) -> AttemptError {
     let both = format!("{stderr} {stdout}");
     let has = |words: &[&str]| words.iter().any(|word| both.contains(word));
     if has(&["must have a tty", "a terminal is required", "Must be run from a terminal", "tty required"]) {
-        return Setback::NeedsTty;
+        return AttemptError::NeedsTty;
     }
-    let said = if stderr.is_empty() { stdout } else { stderr };
+    let output = if stderr.is_empty() { stdout } else { stderr };
     if entry.escalate.is_some() {
         let method = entry.escalate.as_ref().map_or("sudo", |escalate| escalate.method.name());
         let failure = |text: String| Failure::new(Stage::Escalate, text);
@@ -304,52 +306,52 @@ fn ended(stdout: &str, stderr: &str, entry: &Entry, asked: usize) -> Setback {
                 "no password was provided",
             ])
         {
-            return failure(format!("{method} did not accept the password: {said}"))
+            return failure(format!("{method} did not accept the password: {output}"))
                 .hint("check `sudo_passwd` in the roster, or leave it out to be asked")
                 .into();
         }
         if has(&["not in the sudoers", "is not allowed to", "may not run", "Operation not permitted", "not permitted"])
         {
-            return failure(format!("{method} is not allowed for this user: {said}"))
+            return failure(format!("{method} is not allowed for this user: {output}"))
                 .hint("add the user to sudoers, or log in as another one")
                 .into();
         }
         if has(&["not found", "No such file"]) {
-            return failure(format!("{method} is not there: {said}"))
-                .hint("install it, or choose another way with `become` in the roster")
+            return failure(format!("{method} is not installed: {output}"))
+                .hint("install it, or choose another method with `become` in the roster")
                 .into();
         }
-        if !said.is_empty() {
-            return failure(format!("{method} failed: {said}")).into();
+        if !output.is_empty() {
+            return failure(format!("{method} failed: {output}")).into();
         }
     }
     if has(&["Permission denied", "permission denied"]) {
-        return Failure::new(Stage::Agent, format!("the agent can't be started: {said}"))
+        return Failure::new(Stage::Agent, format!("the agent can't be started: {output}"))
             .hint("its directory may be mounted noexec: name another with `thin_dir` in the roster")
             .into();
     }
     if has(&["account is currently not available", "nologin"]) {
-        return Failure::new(Stage::Session, format!("the user has no login shell: {said}"))
+        return Failure::new(Stage::Session, format!("the user has no login shell: {output}"))
             .hint("log in as another user")
             .into();
     }
-    let text = match said {
-        "" => "the session ended before the agent started, without a word".to_owned(),
-        said => format!("the session ended before the agent started: {said}"),
+    let text = match output {
+        "" => "the session ended before the agent started, without any output".to_owned(),
+        output => format!("the session ended before the agent started: {output}"),
     };
     Failure::new(Stage::Agent, text).hint("does a plain `ssh` to it with the command `true` work?").into()
 }
 
-/// New for every attempt, so that nothing a target printed before can be taken for our words.
-fn words() -> Words {
+/// New for every attempt, so that no earlier output of a target can be taken for a message of the script.
+fn random_markers() -> Markers {
     let number = std::hash::BuildHasher::hash_one(&std::collections::hash_map::RandomState::new(), 0u8);
-    Words { mark: format!("ROCKSALT-{number:016x}"), prompt: format!("ROCKSALT-PASSWORD-{number:016x}:") }
+    Markers { mark: format!("ROCKSALT-{number:016x}"), prompt: format!("ROCKSALT-PASSWORD-{number:016x}:") }
 }
 
-fn prompts(entry: &Entry, words: &Words) -> Vec<String> {
+fn prompts(entry: &Entry, markers: &Markers) -> Vec<String> {
     match entry.escalate.as_ref().map(|escalate| escalate.method) {
         None => Vec::new(),
-        Some(Method::Sudo) => vec![words.prompt.clone()],
+        Some(Method::Sudo) => vec![markers.prompt.clone()],
         Some(Method::Su | Method::Doas) => vec!["assword: ".into(), "assword:".into()],
     }
 }

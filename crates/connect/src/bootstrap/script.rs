@@ -1,79 +1,89 @@
-//! The one command that starts an agent, and first takes it in where it isn't there yet.
+//! The command that starts an agent, and receives its upload first if the target doesn't have it.
 //!
-//! It must run under any POSIX shell, with nothing but what busybox has, and in one go: each
-//! further round trip is paid by every target. It never runs a file whose hash wasn't checked, and
-//! runs it through the very descriptor that was checked (rule R10). A check is remembered with the
-//! file's inode, size and times of change: hashing at each start would be most of a login's cost.
+//! It must run under any POSIX shell with only the tools of busybox, and as one command: every further
+//! round trip slows each target down. It never runs a file whose hash wasn't checked, and runs it
+//! through the descriptor that was checked (docs/security-rules.md#r10). The result of a check is
+//! stored with the file's inode, size and times of change: hashing at each start would be most of the
+//! cost of a login.
 //!
-//! Each process it starts costs a target about a millisecond, so it starts few: the agent, once it
-//! runs, says so itself, makes its directory, takes its final name and notes that it was checked
-//! (`agent/src/home.rs`). Until then an upload lies where that directory will be, if that place is ours.
-//! `dd` takes an upload in for half of what it costs `head`; one that doesn't know these words fails
+//! Each process that it starts costs a target about a millisecond, so it starts few: the agent itself
+//! reports that it runs, creates its directory, renames its file and stores that it was checked
+//! (`agent/src/home.rs`). Until then the upload is beside that directory, if the user owns the parent.
+//! `dd` reads an upload at half of the cost of `head`; a `dd` that doesn't know these options fails
 //! before it reads anything, and leaves the file empty.
 //!
-//! Nobody else may read or write what it makes, but the agent has the umask of the login: it is that of all commands.
+//! Files that it makes are private (umask 077), but the agent gets back the umask of the login, which
+//! the commands that it runs inherit.
 
 use rocksalt_core::roster::{Entry, Escalate, Method};
 
-/// What it says starts with this word, so that whatever a login prints before is told apart.
-pub struct Words {
+/// Random words that tell messages of the script from everything else that a login prints.
+pub struct Markers {
+    /// The first word of each message.
     pub mark: String,
-    /// The prompt of sudo, which we choose; su and doas have their own.
+    /// The prompt that sudo is told to use; su and doas have a fixed one.
     pub prompt: String,
 }
 
-/// The whole command line for the login shell.
-pub fn command(entry: &Entry, words: &Words, hashes: &[&str], skip: &[String], wipe: bool, tty: bool) -> String {
+/// The command line for the login shell that finds or receives an agent and starts it.
+pub fn bootstrap_command(
+    entry: &Entry,
+    markers: &Markers,
+    hashes: &[&str],
+    skip: &[String],
+    wipe: bool,
+    tty: bool,
+) -> String {
     let script = SCRIPT
-        .replace("@MARK@", &words.mark)
+        .replace("@MARK@", &markers.mark)
         .replace("@WIPE@", if wipe { "1" } else { "0" })
-        .replace("@FOUND@", &directories(entry, skip, ANY_OF_OURS))
-        .replace("@PLACES@", &directories(entry, skip, OUR_OWN))
+        .replace("@FOUND@", &directories(entry, skip, SEARCHED))
+        .replace("@PLACES@", &directories(entry, skip, STORED))
         .replace("@HASHES@", &hashes.join(" "));
-    as_user(&format!("/bin/sh -c {}", quote(&script)), entry.escalate.as_ref(), words, tty)
+    as_user(&format!("/bin/sh -c {}", quote(&script)), entry.escalate.as_ref(), markers, tty)
 }
 
-/// A command that starts an agent which is there already.
-pub fn plain(agent: &str, entry: &Entry, words: &Words, tty: bool) -> String {
-    let script = format!("printf '\\n{} start -\\n'; exec {agent}", words.mark);
-    as_user(&format!("/bin/sh -c {}", quote(&script)), entry.escalate.as_ref(), words, tty)
+/// The command line that starts an agent whose path is known.
+pub fn start_command(agent: &str, entry: &Entry, markers: &Markers, tty: bool) -> String {
+    let script = format!("printf '\\n{} start -\\n'; exec {agent}", markers.mark);
+    as_user(&format!("/bin/sh -c {}", quote(&script)), entry.escalate.as_ref(), markers, tty)
 }
 
-fn as_user(command: &str, escalate: Option<&Escalate>, words: &Words, tty: bool) -> String {
+fn as_user(command: &str, escalate: Option<&Escalate>, markers: &Markers, tty: bool) -> String {
     let command = match escalate {
         None => format!("exec {command}"),
         Some(escalate) => {
             let user = quote(&escalate.user);
             match escalate.method {
-                Method::Sudo => format!("exec sudo -H -S -p {} -u {user} -- {command}", quote(&words.prompt)),
+                Method::Sudo => format!("exec sudo -H -S -p {} -u {user} -- {command}", quote(&markers.prompt)),
                 Method::Doas => format!("exec doas -u {user} -- {command}"),
                 Method::Su => format!("exec su {user} -c {}", quote(&format!("exec {command}"))),
             }
         }
     };
-    // A terminal must neither echo nor translate: frames are bytes.
+    // The terminal must neither echo nor translate: frames are binary.
     if tty { format!("stty raw -echo 2>/dev/null; {command}") } else { command }
 }
 
-/// Where an agent may be found. Whose directory it is the script asks later, and without a process of its own.
-const ANY_OF_OURS: [&str; 3] = ["/var/tmp/.rocksalt-*", "/dev/shm/.rocksalt-*", "/tmp/.rocksalt-*"];
-/// Where one may be put, beside the home. The second slash asks for the user's number, which costs a process.
-const OUR_OWN: [&str; 3] = ["//var/tmp/.rocksalt-", "//dev/shm/.rocksalt-", "//tmp/.rocksalt-"];
+/// Where an agent may be found. The script checks the owner later, without starting a process.
+const SEARCHED: [&str; 3] = ["/var/tmp/.rocksalt-*", "/dev/shm/.rocksalt-*", "/tmp/.rocksalt-*"];
+/// Where an agent may be stored, besides the home. The second slash makes the script append the uid, which costs a process.
+const STORED: [&str; 3] = ["//var/tmp/.rocksalt-", "//dev/shm/.rocksalt-", "//tmp/.rocksalt-"];
 
-/// Where the agent may live, best first; those that failed before are left out.
+/// The directories of the agent, best first, without those that failed before.
 fn directories(entry: &Entry, skip: &[String], shared: [&str; 3]) -> String {
     let mut all = Vec::new();
-    if let Some(wished) = &entry.agent_dir {
-        let (start, rest) = match wished.strip_prefix("~/") {
+    if let Some(configured) = &entry.agent_dir {
+        let (start, rest) = match configured.strip_prefix("~/") {
             Some(rest) => ("\"$HOME\"/", rest),
-            None => ("", wished.as_str()),
+            None => ("", configured.as_str()),
         };
         all.push(format!("{start}{}", quote(rest)));
     }
     all.push("\"$HOME/.rocksalt\"".to_owned());
     all.extend(shared.map(str::to_owned));
     let skip: Vec<String> = skip.iter().map(|directory| format!("{})continue;;", quote(directory))).collect();
-    // The shell itself compares, since only it knows what the names come to.
+    // The shell compares, since only it can expand the names.
     format!(
         "{};do case $d in //*.rocksalt-)[ \"$u\" ]||u=$(id -u 2>/dev/null);d=${{d#/}}$u;;esac\n\
          case $d in {}/*);;*)continue;;esac",
@@ -82,7 +92,7 @@ fn directories(entry: &Entry, skip: &[String], shared: [&str; 3]) -> String {
     )
 }
 
-/// One word for a POSIX shell, whatever is in it.
+/// Quotes any text as one word of a POSIX shell.
 pub fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
@@ -143,8 +153,8 @@ mod tests {
         let mut entry = Entry::new("web", "web");
         let password = Some(rocksalt_core::Secret::new("hunter2".to_owned()));
         entry.escalate = Some(Escalate { method: Method::Sudo, user: "root".into(), password });
-        let words = Words { mark: "M".into(), prompt: "P".into() };
-        let line = command(&entry, &words, &["abc"], &[], false, false);
+        let markers = Markers { mark: "M".into(), prompt: "P".into() };
+        let line = bootstrap_command(&entry, &markers, &["abc"], &[], false, false);
         assert!(line.starts_with("exec sudo -H -S -p 'P' -u 'root' -- /bin/sh -c '"), "{line}");
         assert!(!line.contains("hunter2"));
     }

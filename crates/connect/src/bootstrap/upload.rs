@@ -1,4 +1,4 @@
-//! The agent on its way to a target: no faster than the target takes it in.
+//! Uploads the agent, no faster than the target reads it.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::SILENCE;
+use super::SILENCE_LIMIT;
 use crate::agents::{Agent, Check};
 
-/// What is sent, how, and where to.
+/// The agent to send, its encoding and its destination.
 pub struct Upload<'a> {
     pub agent: &'a Agent,
     pub check: Check,
@@ -18,21 +18,21 @@ pub struct Upload<'a> {
     pub directory: &'a str,
 }
 
-/// It is sent in such pieces: a packet of SSH each.
+/// The size of one write: one packet of SSH.
 const PIECE: usize = 32 * 1024;
 
-/// So much may be under way to a near target.
+/// How many bytes may be in flight to a near target.
 ///
-/// sshd's buffer for what a command hasn't read yet grows in small steps, each of which copies all
-/// of it: three megabytes at full speed cost it 57 ms of processor time, so paced they cost 7. It
-/// tells what it took after a bit less than 100 kB, so this must be more.
-const UNDER_WAY: u32 = 192 * 1024;
+/// sshd's buffer for bytes that the command hasn't read yet grows in small steps, and each step copies
+/// all of it: three megabytes at full speed cost 57 ms of CPU time, paced like this 7 ms. sshd adjusts
+/// the window after a bit less than 100 kB, so this must be more.
+const IN_FLIGHT: u32 = 192 * 1024;
 
-/// A target that tells nothing for so long gets more.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// Sending continues if the window was not adjusted for so long.
+const WINDOW_TIMEOUT: Duration = Duration::from_millis(20);
 
-/// Where the way there tells nothing at all, a breath is made now and then.
-const BREATH: Duration = Duration::from_millis(1);
+/// The pause where the transport does not report its window.
+const PAUSE: Duration = Duration::from_millis(1);
 
 impl Upload<'_> {
     pub async fn send(
@@ -49,58 +49,58 @@ impl Upload<'_> {
             if self.compress { ("gz", self.agent.compressed()) } else { ("raw", self.agent.binary()) };
         let header = format!("{format} {} {} {}\n", bytes.len(), self.agent.hash, self.agent.sum(self.check));
         stdin.write_all(header.as_bytes()).await.map_err(fault)?;
-        let mut pace = Pace { room, most: 0, under_way: 0 };
+        let mut pace = Pace { room, largest: 0, in_flight: 0 };
         for piece in bytes.chunks(PIECE) {
-            match timeout(SILENCE, stdin.write_all(piece)).await {
+            match timeout(SILENCE_LIMIT, stdin.write_all(piece)).await {
                 Ok(written) => written.map_err(fault)?,
                 Err(_) => return Err(fault(std::io::ErrorKind::TimedOut.into())),
             }
-            // The network is slower than any target if it is worth compressing for.
+            // A network that is worth compressing for is slower than any target.
             if !self.compress {
-                pace.keep(u32::try_from(piece.len()).unwrap_or(u32::MAX)).await;
+                pace.wait_for_room(u32::try_from(piece.len()).unwrap_or(u32::MAX)).await;
             }
         }
         stdin.flush().await.map_err(fault)
     }
 }
 
-/// Knows about how much is under way. An error makes it slower or dearer, no more: SSH's own window holds in any case.
+/// Estimates how many bytes are in flight. A wrong estimate only costs time: the window of SSH limits them in any case.
 struct Pace {
     room: Option<watch::Receiver<u32>>,
-    /// The most room there ever was: then nothing was under way.
-    most: u32,
-    under_way: u32,
+    /// The largest window seen: nothing was in flight then.
+    largest: u32,
+    in_flight: u32,
 }
 
 impl Pace {
-    /// So much was sent: waits until more may be.
-    async fn keep(&mut self, sent: u32) {
-        self.under_way = self.under_way.saturating_add(sent);
-        // Lets the connection send it, so that what waits there stays small.
+    /// Counts `sent` bytes, and waits until more may be sent.
+    async fn wait_for_room(&mut self, sent: u32) {
+        self.in_flight = self.in_flight.saturating_add(sent);
+        // Lets the connection send the bytes, so that its queue stays short.
         tokio::task::yield_now().await;
-        while self.under_way >= UNDER_WAY {
+        while self.in_flight >= IN_FLIGHT {
             let Some(room) = &mut self.room else {
-                tokio::time::sleep(BREATH).await;
-                self.under_way = 0;
+                tokio::time::sleep(PAUSE).await;
+                self.in_flight = 0;
                 return;
             };
-            match timeout(PATIENCE, room.changed()).await {
+            match timeout(WINDOW_TIMEOUT, room.changed()).await {
                 Ok(Ok(())) => {
                     let now = *room.borrow_and_update();
-                    self.most = self.most.max(now);
-                    self.under_way = self.most - now;
+                    self.largest = self.largest.max(now);
+                    self.in_flight = self.largest - now;
                 }
-                // It is silent, or there is nobody left: then the next write fails.
-                Ok(Err(_)) | Err(_) => self.under_way = 0,
+                // The target is silent, or the connection is gone and the next write fails.
+                Ok(Err(_)) | Err(_) => self.in_flight = 0,
             }
         }
-        // What was said meanwhile counts as well.
+        // Takes an adjustment into account that came meanwhile.
         if let Some(room) = &mut self.room
             && room.has_changed().unwrap_or(false)
         {
             let now = *room.borrow_and_update();
-            self.most = self.most.max(now);
-            self.under_way = self.most - now;
+            self.largest = self.largest.max(now);
+            self.in_flight = self.largest - now;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A command's side of the keeper's socket.
+//! The client side of the keeper's socket.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,18 +8,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use rocksalt_core::frame::Frame;
 use rocksalt_core::keeper::{FromKeeper, ToKeeper};
-use rocksalt_core::link::{Extent, Failure, Info, Stage};
+use rocksalt_core::link::{AgentKind, Failure, Info, Stage};
 use rocksalt_core::roster::Entry;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::wire::{self, Reader};
-use crate::link::{Outlet, Port};
-use crate::links::{Line, Links, Progress};
+use crate::link::{FrameSink, RequestChannel};
+use crate::links::{LinkHandle, Links, Progress};
 use crate::transport::Prompt;
 
-/// The keeper's links.
-pub struct Kept {
+/// Links that the keeper holds.
+pub struct KeeperLinks {
     shared: Arc<Shared>,
 }
 
@@ -33,7 +33,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     opening: HashMap<u32, Opening>,
-    ports: HashMap<u32, mpsc::UnboundedSender<Frame>>,
+    channels: HashMap<u32, mpsc::UnboundedSender<Frame>>,
     /// Why a request ended without a result.
     lost: HashMap<u32, Failure>,
     lists: Vec<oneshot::Sender<Vec<Info>>>,
@@ -45,15 +45,15 @@ struct Opening {
     stages: mpsc::UnboundedSender<Stage>,
 }
 
-impl Kept {
-    /// Connects to a keeper that runs. `None` if there is none, or one of another build: that one
-    /// is told to end.
+impl KeeperLinks {
+    /// Connects to a running keeper. `None` if there is none, or if it is of another build: that one
+    /// is told to stop.
     pub async fn connect(
         socket: &Path,
         build: &str,
         agent_socket: Option<PathBuf>,
         prompt: Arc<dyn Prompt>,
-    ) -> Option<Kept> {
+    ) -> Option<KeeperLinks> {
         let stream = UnixStream::connect(socket).await.ok()?;
         let (read, write) = stream.into_split();
         let (messages, outgoing) = mpsc::unbounded_channel();
@@ -64,7 +64,7 @@ impl Kept {
             Ok(Some(FromKeeper::Hello { build: other })) if other == build => {}
             Ok(Some(_)) => {
                 let _ = messages.send(ToKeeper::Stop);
-                // It closes its end when it is about to go.
+                // It closes its end when it stops.
                 let _ = reader.next().await;
                 return None;
             }
@@ -76,16 +76,16 @@ impl Kept {
             next: AtomicU32::new(1),
             ended: watch::Sender::new(false),
         });
-        tokio::spawn(listen(reader, Arc::clone(&shared), prompt));
-        Some(Kept { shared })
+        tokio::spawn(receive(reader, Arc::clone(&shared), prompt));
+        Some(KeeperLinks { shared })
     }
 
-    /// Asks for a way to a target, under a number of its own.
-    async fn ask(
+    /// Sends a request for a link, under a new ticket, and waits for the link.
+    async fn request_link(
         &self,
         progress: Option<&Progress>,
         message: impl FnOnce(u32) -> ToKeeper,
-    ) -> Result<Arc<dyn Line>, Failure> {
+    ) -> Result<Arc<dyn LinkHandle>, Failure> {
         let ticket = self.shared.number();
         let (done, mut opened) = oneshot::channel();
         let (stages, mut reached) = mpsc::unbounded_channel();
@@ -101,7 +101,7 @@ impl Kept {
                 }
                 result = &mut opened => {
                     result.map_err(|_| gone())??;
-                    return Ok(Arc::new(KeptLine { shared: Arc::clone(&self.shared), ticket }));
+                    return Ok(Arc::new(KeeperLinkHandle { shared: Arc::clone(&self.shared), ticket }));
                 }
             }
         }
@@ -130,48 +130,13 @@ fn gone() -> Failure {
         .hint("run it again: a new one will be started")
 }
 
-async fn listen(
+async fn receive(
     mut reader: Reader<tokio::net::unix::OwnedReadHalf, FromKeeper>,
     shared: Arc<Shared>,
     prompt: Arc<dyn Prompt>,
 ) {
     while let Ok(Some(message)) = reader.next().await {
-        let mut state = shared.lock();
         match message {
-            FromKeeper::Opened { ticket } => {
-                if let Some(opening) = state.opening.remove(&ticket) {
-                    let _ = opening.done.send(Ok(()));
-                }
-            }
-            FromKeeper::Failed { ticket, failure } => {
-                if let Some(opening) = state.opening.remove(&ticket) {
-                    let _ = opening.done.send(Err(failure));
-                }
-            }
-            FromKeeper::Reached { ticket, stage } => {
-                if let Some(opening) = state.opening.get(&ticket) {
-                    let _ = opening.stages.send(stage);
-                }
-            }
-            FromKeeper::Frame { port, id, message } => {
-                if let Some(frames) = state.ports.get(&port) {
-                    let _ = frames.send(Frame { id, message });
-                }
-            }
-            FromKeeper::Lost { port, failure } => {
-                state.lost.insert(port, failure);
-                state.ports.remove(&port);
-            }
-            FromKeeper::Links { links } => {
-                if !state.lists.is_empty() {
-                    let _ = state.lists.remove(0).send(links);
-                }
-            }
-            FromKeeper::Closed { count } => {
-                if !state.closes.is_empty() {
-                    let _ = state.closes.remove(0).send(count as usize);
-                }
-            }
             FromKeeper::Notice { text } => {
                 let prompt = Arc::clone(&prompt);
                 tokio::spawn(async move { prompt.tell(&text).await });
@@ -183,34 +148,77 @@ async fn listen(
                     let _ = messages.send(ToKeeper::Secret { question, answer });
                 });
             }
-            FromKeeper::Hello { .. } => {}
+            message => shared.lock().dispatch(message),
         }
     }
-    // Everybody who waits hears that nothing will come.
+    // All that still wait get an error.
     shared.ended.send_replace(true);
     let mut state = shared.lock();
-    state.ports.clear();
+    state.channels.clear();
     state.opening.clear();
     state.lists.clear();
     state.closes.clear();
 }
 
+impl State {
+    /// Passes a message to the task that waits for it.
+    fn dispatch(&mut self, message: FromKeeper) {
+        match message {
+            FromKeeper::Opened { ticket } => {
+                if let Some(opening) = self.opening.remove(&ticket) {
+                    let _ = opening.done.send(Ok(()));
+                }
+            }
+            FromKeeper::Failed { ticket, failure } => {
+                if let Some(opening) = self.opening.remove(&ticket) {
+                    let _ = opening.done.send(Err(failure));
+                }
+            }
+            FromKeeper::Reached { ticket, stage } => {
+                if let Some(opening) = self.opening.get(&ticket) {
+                    let _ = opening.stages.send(stage);
+                }
+            }
+            FromKeeper::Frame { channel, id, message } => {
+                if let Some(frames) = self.channels.get(&channel) {
+                    let _ = frames.send(Frame { id, message });
+                }
+            }
+            FromKeeper::Lost { channel, failure } => {
+                self.lost.insert(channel, failure);
+                self.channels.remove(&channel);
+            }
+            FromKeeper::Links { links } => {
+                if !self.lists.is_empty() {
+                    let _ = self.lists.remove(0).send(links);
+                }
+            }
+            FromKeeper::Closed { count } => {
+                if !self.closes.is_empty() {
+                    let _ = self.closes.remove(0).send(count as usize);
+                }
+            }
+            FromKeeper::Hello { .. } | FromKeeper::Notice { .. } | FromKeeper::Question { .. } => {}
+        }
+    }
+}
+
 #[async_trait]
-impl Links for Kept {
+impl Links for KeeperLinks {
     async fn open(
         &self,
         entry: &Entry,
-        extent: Extent,
+        agent_kind: AgentKind,
         wipe: bool,
         progress: Option<&Progress>,
-    ) -> Result<Arc<dyn Line>, Failure> {
+    ) -> Result<Arc<dyn LinkHandle>, Failure> {
         let (entry, verbose) = (Box::new(entry.clone()), progress.is_some());
-        self.ask(progress, |ticket| ToKeeper::Open { ticket, entry, wipe, verbose, extent }).await
+        self.request_link(progress, |ticket| ToKeeper::Open { ticket, entry, wipe, verbose, agent_kind }).await
     }
 
-    async fn beside(&self, entry: &Entry) -> Option<Arc<dyn Line>> {
+    async fn secondary_agent(&self, entry: &Entry) -> Option<Arc<dyn LinkHandle>> {
         let entry = Box::new(entry.clone());
-        self.ask(None, |ticket| ToKeeper::Beside { ticket, entry }).await.ok()
+        self.request_link(None, |ticket| ToKeeper::SecondaryAgent { ticket, entry }).await.ok()
     }
 
     async fn list(&self) -> Result<Vec<Info>, Failure> {
@@ -228,42 +236,42 @@ impl Links for Kept {
     }
 }
 
-struct KeptLine {
+struct KeeperLinkHandle {
     shared: Arc<Shared>,
     ticket: u32,
 }
 
-impl Line for KeptLine {
-    fn port(&self, user: &str) -> Result<Port, Failure> {
-        let port = self.shared.number();
+impl LinkHandle for KeeperLinkHandle {
+    fn open_channel(&self, user: &str) -> Result<RequestChannel, Failure> {
+        let channel = self.shared.number();
         let (sender, frames) = mpsc::unbounded_channel();
-        self.shared.lock().ports.insert(port, sender);
-        let start = ToKeeper::Start { port, ticket: self.ticket, user: user.to_owned() };
+        self.shared.lock().channels.insert(channel, sender);
+        let start = ToKeeper::Start { channel, ticket: self.ticket, user: user.to_owned() };
         self.shared.messages.send(start).map_err(|_| gone())?;
-        Ok(Port::new(frames, Box::new(KeptOutlet { shared: Arc::clone(&self.shared), port })))
+        Ok(RequestChannel::new(frames, Box::new(KeeperSink { shared: Arc::clone(&self.shared), channel })))
     }
 }
 
-struct KeptOutlet {
+struct KeeperSink {
     shared: Arc<Shared>,
-    port: u32,
+    channel: u32,
 }
 
-impl Outlet for KeptOutlet {
+impl FrameSink for KeeperSink {
     fn send(&self, frame: Frame) {
-        let message = ToKeeper::Frame { port: self.port, id: frame.id, message: frame.message };
+        let message = ToKeeper::Frame { channel: self.channel, id: frame.id, message: frame.message };
         let _ = self.shared.messages.send(message);
     }
 
     fn close(&self) {
         let mut state = self.shared.lock();
-        state.ports.remove(&self.port);
-        state.lost.remove(&self.port);
+        state.channels.remove(&self.channel);
+        state.lost.remove(&self.channel);
         drop(state);
-        let _ = self.shared.messages.send(ToKeeper::End { port: self.port });
+        let _ = self.shared.messages.send(ToKeeper::End { channel: self.channel });
     }
 
     fn lost(&self) -> Failure {
-        self.shared.lock().lost.remove(&self.port).unwrap_or_else(gone)
+        self.shared.lock().lost.remove(&self.channel).unwrap_or_else(gone)
     }
 }

@@ -1,6 +1,6 @@
-//! The keeper: a process that keeps links between commands, behind a socket of its user's own.
+//! The keeper: a process that keeps links open between commands, behind a private unix socket of its user.
 //!
-//! The first command starts it; it ends by itself when nobody needed it for a while.
+//! The first command starts it; it ends by itself after it was unused for a while.
 
 mod client;
 mod server;
@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 
 use rocksalt_core::link::{Failure, Stage};
 
-pub use client::Kept;
+pub use client::KeeperLinks;
 pub use server::{Settings, serve};
 
-/// The directory of the socket: made if it isn't there, and refused unless it is ours alone (R10).
+/// The directory of the socket: created if it doesn't exist, and refused unless only this user can use it
+/// (docs/security-rules.md#r10).
 pub fn directory(runtime: &Path, uid: u32) -> Result<PathBuf, Failure> {
     let directory = runtime.join("rocksalt");
     let failure =

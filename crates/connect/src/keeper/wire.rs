@@ -1,4 +1,4 @@
-//! Messages over the keeper's socket: a length, and CBOR.
+//! Encodes messages for the keeper's socket: a length, then CBOR.
 
 use std::io;
 use std::marker::PhantomData;
@@ -7,12 +7,12 @@ use minicbor::{Decode, Encode};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
-/// A frame, and what the keeper writes around it.
-const MOST: usize = rocksalt_core::frame::MAX_FRAME + 64 * 1024;
-/// What is ready is written together, up to about so much.
+/// The largest message: a frame, and the fields around it.
+const MAX_MESSAGE: usize = rocksalt_core::frame::MAX_FRAME + 64 * 1024;
+/// Messages that are ready are written together, up to about so many bytes.
 const BATCH: usize = 256 * 1024;
 
-/// Reads messages of one kind.
+/// Reads messages of one type.
 pub struct Reader<R, T> {
     pipe: R,
     buffer: Vec<u8>,
@@ -25,7 +25,7 @@ impl<R: AsyncRead + Unpin, T: for<'b> Decode<'b, ()>> Reader<R, T> {
         Reader { pipe, buffer: Vec::new(), start: 0, kind: PhantomData }
     }
 
-    /// `None` at the end.
+    /// The next message; `None` at the end of the stream.
     pub async fn next(&mut self) -> io::Result<Option<T>> {
         loop {
             if let Some(message) = self.take()? {
@@ -44,7 +44,7 @@ impl<R: AsyncRead + Unpin, T: for<'b> Decode<'b, ()>> Reader<R, T> {
         let rest = &self.buffer[self.start..];
         let Some((length, rest)) = rest.split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_be_bytes(*length) as usize;
-        if length > MOST {
+        if length > MAX_MESSAGE {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a message is too large"));
         }
         let Some(body) = rest.get(..length) else { return Ok(None) };
@@ -55,7 +55,7 @@ impl<R: AsyncRead + Unpin, T: for<'b> Decode<'b, ()>> Reader<R, T> {
     }
 }
 
-/// Writes all that comes, until nobody can send any more or nobody reads.
+/// Writes messages until all senders are gone or the other side is closed.
 pub async fn write<T: Encode<()>>(mut pipe: impl AsyncWrite + Unpin, mut messages: mpsc::UnboundedReceiver<T>) {
     let mut bytes = Vec::new();
     while let Some(message) = messages.recv().await {

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use russh::keys::PublicKey;
 
-use super::entry::{hashed, name};
+use super::known_host::{hashed, name};
 
-/// Appends a line, in one write, so that two who do it at once don't mix theirs. Makes the file
-/// (0600) and its folder (0700) if they aren't there. With `hash` the file doesn't tell the name.
+/// Appends a line, in one write, so that lines of concurrent writers don't mix. Creates the file (0600)
+/// and its directory (0700) if they don't exist. With `hash` the name is stored as a hash.
 pub fn add(path: &Path, host: &str, port: u16, key: &PublicKey, hash: bool) -> io::Result<()> {
     let name = name(host, port);
     if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control() || ",*?!|#@".contains(c)) {

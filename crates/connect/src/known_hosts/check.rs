@@ -1,20 +1,20 @@
-//! [`check`]: is a host's key the one that is expected?
+//! [`check`]: compares the key of a host with the recorded ones.
 
 use russh::keys::ssh_key::certificate::CertType;
 use russh::keys::{Algorithm, Certificate, HashAlg, PublicKey, PublicKeyOrCertificate};
 
-use super::entry::{Entry, Marker, name};
+use super::known_host::{KnownHost, Marker, name};
 
-/// What known_hosts says of a key that a host showed.
+/// The result of comparing the key of a host with known_hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum HostKeyVerdict {
     Known,
     /// Nothing is recorded for the host.
     Unknown {
         fingerprint: String,
     },
-    /// Another key is recorded. If it's of another type the host might just have one key more, but
-    /// that can't be told from somebody in between.
+    /// Another key is recorded. If it is of another type, the host may have an additional key, but
+    /// that looks the same as an attack.
     Changed {
         /// `~/.ssh/known_hosts:3`.
         origin: String,
@@ -25,41 +25,42 @@ pub enum Verdict {
     Revoked {
         origin: String,
     },
-    /// A trusted authority signed, but not this: and the key itself isn't recorded either.
-    CertificateBad {
+    /// A trusted authority signed the certificate, but it is not valid for this host and time, and the
+    /// key itself isn't recorded.
+    BadCertificate {
         why: String,
     },
 }
 
-/// Judges by authority, then by recorded key. A revoked key is refused whatever else is said.
+/// Checks authorities first, then recorded keys. A revoked key is refused in any case.
 ///
 /// With a `HostKeyAlias`, give that as `host` and 22 as `port`. `now` is in seconds since 1970.
-pub fn check(entries: &[Entry], host: &str, port: u16, shown: &PublicKeyOrCertificate, now: u64) -> Verdict {
+pub fn check(entries: &[KnownHost], host: &str, port: u16, shown: &PublicKeyOrCertificate, now: u64) -> HostKeyVerdict {
     let verdict = check_name(entries, host, &name(host, port), shown, now);
-    // Like ssh: a key that's recorded for the host without a port is good on every port. Only for
-    // a host that isn't known by its port, and only to say yes or never.
+    // As in ssh: a key that is recorded for the host without a port is valid on every port, if the host
+    // has no entry with this port.
     match verdict {
-        Verdict::Known | Verdict::Revoked { .. } => verdict,
+        HostKeyVerdict::Known | HostKeyVerdict::Revoked { .. } => verdict,
         _ if port != 22 => match (check_name(entries, host, &name(host, 22), shown, now), &verdict) {
-            (revoked @ Verdict::Revoked { .. }, _) => revoked,
-            (Verdict::Known, Verdict::Unknown { .. }) => Verdict::Known,
-            (bad @ Verdict::CertificateBad { .. }, Verdict::Unknown { .. }) => bad,
+            (revoked @ HostKeyVerdict::Revoked { .. }, _) => revoked,
+            (HostKeyVerdict::Known, HostKeyVerdict::Unknown { .. }) => HostKeyVerdict::Known,
+            (bad @ HostKeyVerdict::BadCertificate { .. }, HostKeyVerdict::Unknown { .. }) => bad,
             _ => verdict,
         },
         _ => verdict,
     }
 }
 
-/// Which host keys to ask for first: those that can be checked.
+/// The types of host keys to request first: those that can be checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyTypes {
-    /// Of recorded keys, in the order of the files, each once.
+    /// The types of recorded keys, in the order of the files, each once.
     pub algorithms: Vec<Algorithm>,
-    /// An authority is trusted for this host: ask for certificates before keys.
+    /// An authority is trusted for this host: request certificates before keys.
     pub certificates: bool,
 }
 
-pub fn key_types(entries: &[Entry], host: &str, port: u16) -> KeyTypes {
+pub fn key_types(entries: &[KnownHost], host: &str, port: u16) -> KeyTypes {
     let of = |name: &str| {
         let mut types = KeyTypes::default();
         for entry in entries.iter().filter(|entry| entry.hosts.contain(name)) {
@@ -77,13 +78,19 @@ pub fn key_types(entries: &[Entry], host: &str, port: u16) -> KeyTypes {
     if types == KeyTypes::default() { of(&name(host, 22)) } else { types }
 }
 
-fn check_name(entries: &[Entry], host: &str, name: &str, shown: &PublicKeyOrCertificate, now: u64) -> Verdict {
+fn check_name(
+    entries: &[KnownHost],
+    host: &str,
+    name: &str,
+    shown: &PublicKeyOrCertificate,
+    now: u64,
+) -> HostKeyVerdict {
     let of = |marker| entries.iter().filter(move |entry| entry.marker == marker && entry.hosts.contain(name));
     let key = shown.public_key();
     let signer = shown.certificate().map(Certificate::signature_key);
     for entry in of(Marker::Revoked) {
         if entry.key.key_data() == key.key_data() || signer == Some(entry.key.key_data()) {
-            return Verdict::Revoked { origin: entry.origin.clone() };
+            return HostKeyVerdict::Revoked { origin: entry.origin.clone() };
         }
     }
     let mut bad = None;
@@ -91,14 +98,14 @@ fn check_name(entries: &[Entry], host: &str, name: &str, shown: &PublicKeyOrCert
         && let Some(authority) = of(Marker::CertAuthority).find(|entry| signer == Some(entry.key.key_data()))
     {
         match check_certificate(certificate, &authority.key, host, now) {
-            Ok(()) => return Verdict::Known,
-            Err(why) => bad = Some(Verdict::CertificateBad { why }),
+            Ok(()) => return HostKeyVerdict::Known,
+            Err(why) => bad = Some(HostKeyVerdict::BadCertificate { why }),
         }
     }
-    let mut other: Option<&Entry> = None;
+    let mut other: Option<&KnownHost> = None;
     for entry in of(Marker::None) {
         if entry.key.key_data() == key.key_data() {
-            return Verdict::Known;
+            return HostKeyVerdict::Known;
         }
         let same_type = entry.key.algorithm() == key.algorithm();
         if other.is_none_or(|other| same_type && other.key.algorithm() != key.algorithm()) {
@@ -106,14 +113,14 @@ fn check_name(entries: &[Entry], host: &str, name: &str, shown: &PublicKeyOrCert
         }
     }
     match (other, bad) {
-        (Some(entry), _) => Verdict::Changed {
+        (Some(entry), _) => HostKeyVerdict::Changed {
             origin: entry.origin.clone(),
             recorded: fingerprint(&entry.key),
             shown: fingerprint(&key),
             same_type: entry.key.algorithm() == key.algorithm(),
         },
         (None, Some(bad)) => bad,
-        (None, None) => Verdict::Unknown { fingerprint: fingerprint(&key) },
+        (None, None) => HostKeyVerdict::Unknown { fingerprint: fingerprint(&key) },
     }
 }
 
@@ -134,7 +141,7 @@ fn check_certificate(certificate: &Certificate, authority: &PublicKey, host: &st
     if certificate.cert_type() != CertType::Host {
         return Err(format!("{id} is for users, not for hosts"));
     }
-    // SHA-1 can be forged; ssh doesn't take it either.
+    // SHA-1 can be forged; ssh doesn't accept it either.
     if matches!(certificate.signature().algorithm(), Algorithm::Rsa { hash: None } | Algorithm::Dsa) {
         return Err(format!(
             "{id} is signed by an algorithm that is no longer safe ({})",
@@ -145,7 +152,7 @@ fn check_certificate(certificate: &Certificate, authority: &PublicKey, host: &st
         return Err(format!("{id} is not valid yet (the clocks of both sides may differ)"));
     }
     if now >= certificate.valid_before() {
-        return Err(format!("{id} has expired; sign the host's key anew"));
+        return Err(format!("{id} has expired; sign the host key again"));
     }
     let names = certificate.valid_principals();
     if !names.is_empty() && !names.iter().any(|name| name.eq_ignore_ascii_case(host)) {

@@ -1,11 +1,11 @@
-//! Which keys hosts have: `known_hosts` read, checked against and added to.
+//! Reads `known_hosts`, checks host keys against it and adds new ones.
 //!
-//! Invariant (rule R8): only a recorded key or a certificate of a recorded authority makes a host
-//! [`Verdict::Known`]; a line that can't be read never does.
+//! Invariant (docs/security-rules.md#r8): only a recorded key or a certificate of a recorded authority makes a host
+//! [`HostKeyVerdict::Known`]; a line that can't be read never does.
 
 mod add;
 mod check;
-mod entry;
+mod known_host;
 
 #[cfg(test)]
 mod tests;
@@ -15,24 +15,24 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 pub use add::add;
-pub use check::{KeyTypes, Verdict, check, fingerprint, key_types, rsa_bits};
-pub use entry::{Entry, Hosts, Marker, name as named};
+pub use check::{HostKeyVerdict, KeyTypes, check, fingerprint, key_types, rsa_bits};
+pub use known_host::{Hosts, KnownHost, Marker, name as named};
 
-/// What some files say.
+/// The entries of some known_hosts files.
 #[derive(Clone, Debug, Default)]
 pub struct KnownHosts {
-    pub entries: Vec<Entry>,
-    /// Lines and files that could not be read, with their place. They are skipped.
+    pub entries: Vec<KnownHost>,
+    /// Lines and files that can't be read, with their place. They are skipped.
     pub problems: Vec<String>,
 }
 
 impl KnownHosts {
-    /// Reads files, in order. One that isn't there says nothing.
+    /// Reads files, in order. A missing file counts as empty.
     pub fn read<'a>(paths: impl IntoIterator<Item = &'a Path>) -> KnownHosts {
         let mut known = KnownHosts::default();
         for path in paths {
             match fs::read(path) {
-                // A name or a comment may be in any encoding; that must not hide the other lines.
+                // A name or a comment may have any encoding; that must not hide the other lines.
                 Ok(bytes) => known.parse(&String::from_utf8_lossy(&bytes), &path.display().to_string()),
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => known.problems.push(format!("cannot read {}: {error}", path.display())),
@@ -41,11 +41,11 @@ impl KnownHosts {
         known
     }
 
-    /// Adds what a text says.
+    /// Adds the entries of a text.
     pub fn parse(&mut self, text: &str, file: &str) {
         for (number, text) in text.lines().enumerate() {
             let origin = format!("{file}:{}", number + 1);
-            match entry::line(text, &origin) {
+            match known_host::line(text, &origin) {
                 Ok(None) => {}
                 Ok(Some(entry)) => self.entries.push(entry),
                 Err(why) => self.problems.push(format!("{origin}: {why}")),

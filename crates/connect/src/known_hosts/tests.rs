@@ -39,20 +39,20 @@ fn known(lines: &[(&str, &str)]) -> KnownHosts {
 }
 
 /// A word for the verdict, with the place or the reason where there is one.
-fn word(verdict: Verdict) -> String {
+fn word(verdict: HostKeyVerdict) -> String {
     match verdict {
-        Verdict::Known => "known".into(),
-        Verdict::Unknown { .. } => "unknown".into(),
-        Verdict::Changed { origin, same_type, .. } => format!("changed {origin} {same_type}"),
-        Verdict::Revoked { origin } => format!("revoked {origin}"),
-        Verdict::CertificateBad { why } => format!("bad: {why}"),
+        HostKeyVerdict::Known => "known".into(),
+        HostKeyVerdict::Unknown { .. } => "unknown".into(),
+        HostKeyVerdict::Changed { origin, same_type, .. } => format!("changed {origin} {same_type}"),
+        HostKeyVerdict::Revoked { origin } => format!("revoked {origin}"),
+        HostKeyVerdict::BadCertificate { why } => format!("bad: {why}"),
     }
 }
 
 #[test]
 fn plain_keys() {
-    let hashed = entry::hashed("web", b"01234567890123456789");
-    let hashed_port = entry::hashed("[web]:2222", b"x");
+    let hashed = known_host::hashed("web", b"01234567890123456789");
+    let hashed_port = known_host::hashed("[web]:2222", b"x");
     for (lines, host, port, shown, expected) in [
         (vec![], "web", 22, A, "unknown"),
         (vec![("web", A)], "web", 22, A, "known"),
@@ -169,7 +169,7 @@ fn what_is_added_is_known_and_nothing_else_is_lost() {
     let known = KnownHosts::read([path.as_path(), Path::new("/nonexistent/known_hosts")]);
     assert_eq!((known.entries.len(), known.problems.len()), (3, 0));
     for (host, port, shown) in [("web", 22, A), ("db", 2222, B), ("::1", 2222, E)] {
-        assert_eq!(check(&known.entries, host, port, &key(shown), IN_2025), Verdict::Known, "{host}");
+        assert_eq!(check(&known.entries, host, port, &key(shown), IN_2025), HostKeyVerdict::Known, "{host}");
     }
     assert!(!fs::read_to_string(&path).expect("the file").contains("db"));
     for host in ["", "a b", "a\nb", "*", "!a", "a,b", "|1|x", "@revoked", "#a"] {

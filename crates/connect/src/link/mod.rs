@@ -1,6 +1,6 @@
-//! A link: many calls at once over one pair of pipes, each a task of its own.
+//! A link: runs many calls concurrently over one pair of pipes.
 
-mod port;
+mod channel;
 mod pump;
 mod request;
 
@@ -10,24 +10,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use rocksalt_core::frame::{Frame, Hello, LINK, Message, PROTOCOL, RequestId};
-use rocksalt_core::link::{Extent, Failure, Info, Key, Stage};
+use rocksalt_core::link::{AgentKind, Failure, Info, Key, Stage};
 use rocksalt_core::secret::Secret;
 use tokio::sync::mpsc;
 
-use crate::bootstrap::Started;
-use crate::transport::Session;
+use crate::bootstrap::RunningAgent;
+use crate::transport::LoginSession;
 
-pub use port::{Outlet, Port};
+pub use channel::{FrameSink, RequestChannel};
 pub use request::{Answers, NoAnswers, Receipt, Request, Upload};
 
-/// A link that stands. Cheap to clone through `Arc`; closed by [`Link::close`].
+/// An open link. Shared through `Arc`; closed by [`Link::close`].
 pub struct Link {
     key: Key,
     target: String,
     frames: mpsc::UnboundedSender<Frame>,
     state: Mutex<State>,
-    session: Arc<dyn Session>,
-    /// What sudo, su or doas was given when the agent was started.
+    session: Arc<dyn LoginSession>,
+    /// The password that sudo, su or doas accepted when the agent was started.
     password: Option<Secret>,
     next: AtomicU32,
     calls: AtomicU64,
@@ -38,31 +38,31 @@ pub struct Link {
 
 #[derive(Default)]
 struct State {
-    ports: HashMap<RequestId, Open>,
-    /// Which call an agent's question belongs to.
+    channels: HashMap<RequestId, OpenRequest>,
+    /// The call to which each question of the agent belongs.
     asks: HashMap<RequestId, RequestId>,
-    /// Why the link is no more.
+    /// Why the link ended.
     lost: Option<Failure>,
     last_use: Option<Instant>,
 }
 
-struct Open {
+struct OpenRequest {
     frames: mpsc::UnboundedSender<Frame>,
-    /// Who asked for what, for people who look.
+    /// The user and the function, for `rocksalt links`.
     user: String,
 }
 
 impl Link {
-    /// Greets the agent and starts to listen.
+    /// Exchanges greetings with the agent and starts to receive frames.
     pub async fn open(
         key: Key,
         target: &str,
-        started: Started,
-        session: Arc<dyn Session>,
+        started: RunningAgent,
+        session: Arc<dyn LoginSession>,
     ) -> Result<Arc<Link>, Failure> {
-        let Started { program, first_bytes, password } = started;
+        let RunningAgent { program, first_bytes, password } = started;
         let version = env!("CARGO_PKG_VERSION").into();
-        let greeting = Hello { protocol: PROTOCOL, version, pid: 0, extent: Extent::default() };
+        let greeting = Hello { protocol: PROTOCOL, version, pid: 0, agent_kind: AgentKind::default() };
         let (hello, pump) = pump::greet(program, first_bytes, greeting).await?;
         let (frames, outgoing) = mpsc::unbounded_channel();
         let link = Arc::new(Link {
@@ -86,23 +86,23 @@ impl Link {
         &self.key
     }
 
-    /// The login that it goes through.
-    pub fn session(&self) -> &Arc<dyn Session> {
+    /// The login that carries the link.
+    pub fn session(&self) -> &Arc<dyn LoginSession> {
         &self.session
     }
 
-    /// What sudo, su or doas was given, for the next agent over the same login.
+    /// The password that sudo, su or doas accepted, for the next agent over the same login.
     pub fn password(&self) -> Option<&Secret> {
         self.password.as_ref()
     }
 
-    /// What the agent can do.
-    pub fn extent(&self) -> Extent {
-        self.hello.extent
+    /// Which agent is at the other end.
+    pub fn agent_kind(&self) -> AgentKind {
+        self.hello.agent_kind
     }
 
-    /// Starts a request. Dropping the port cancels it, unless the target is to keep its result.
-    pub fn port(self: &Arc<Link>, user: &str) -> Result<Port, Failure> {
+    /// Starts a request. Dropping the channel cancels it, unless the target keeps its result.
+    pub fn open_channel(self: &Arc<Link>, user: &str) -> Result<RequestChannel, Failure> {
         let id = self.next.fetch_add(1, Ordering::Relaxed) & !rocksalt_core::frame::FIRST_ASK;
         let id = id.max(1);
         let (sender, frames) = mpsc::unbounded_channel();
@@ -110,27 +110,27 @@ impl Link {
         if let Some(failure) = &state.lost {
             return Err(failure.clone());
         }
-        state.ports.insert(id, Open { frames: sender, user: user.to_owned() });
+        state.channels.insert(id, OpenRequest { frames: sender, user: user.to_owned() });
         state.last_use = Some(Instant::now());
         drop(state);
         self.calls.fetch_add(1, Ordering::Relaxed);
-        Ok(Port::new(frames, Box::new(LinkOutlet { link: Arc::clone(self), id })))
+        Ok(RequestChannel::new(frames, Box::new(LinkSink { link: Arc::clone(self), id })))
     }
 
-    /// Why it is no more; `None` while it stands.
+    /// Why the link ended; `None` while it is open.
     pub fn lost(&self) -> Option<Failure> {
         self.lock().lost.clone()
     }
 
-    /// How many requests run.
+    /// The number of running requests.
     pub fn busy(&self) -> usize {
-        self.lock().ports.len()
+        self.lock().channels.len()
     }
 
-    /// How long nobody used it; zero while somebody does.
+    /// The time since the last request; zero while one runs.
     pub fn idle(&self) -> std::time::Duration {
         let state = self.lock();
-        match state.ports.is_empty() {
+        match state.channels.is_empty() {
             true => state.last_use.unwrap_or(self.started).elapsed(),
             false => std::time::Duration::ZERO,
         }
@@ -142,41 +142,45 @@ impl Link {
             key: self.key.clone(),
             target: self.target.clone(),
             since: self.since,
-            idle: if state.ports.is_empty() { state.last_use.unwrap_or(self.started).elapsed().as_secs() } else { 0 },
+            idle: if state.channels.is_empty() {
+                state.last_use.unwrap_or(self.started).elapsed().as_secs()
+            } else {
+                0
+            },
             calls: self.calls.load(Ordering::Relaxed),
-            users: state.ports.values().map(|open| open.user.clone()).collect(),
+            users: state.channels.values().map(|open| open.user.clone()).collect(),
             agent_version: self.hello.version.clone(),
             agent_pid: self.hello.pid,
-            extent: self.hello.extent,
+            agent_kind: self.hello.agent_kind,
         }
     }
 
-    /// Says good-bye and ends the login. Whoever still waits hears that it was closed.
+    /// Stops the agent and ends the login. Requests that still run fail.
     ///
     /// With `wipe` the agent removes its own file from the target.
     pub async fn close(&self, wipe: bool) {
-        self.leave(wipe).await;
+        self.stop_agent(wipe).await;
         self.session.close().await;
     }
 
-    /// Ends the agent; the login stays.
-    pub async fn leave(&self, wipe: bool) {
+    /// Stops the agent; the login stays open.
+    pub async fn stop_agent(&self, wipe: bool) {
         let _ = self.frames.send(Frame::new(LINK, Message::Bye { wipe }));
-        // The good-bye must be out before the way is closed; the agent answers by closing its end.
+        // The message must be sent before the connection is closed; the agent answers by closing its end.
         for _ in 0..20 {
             if self.lock().lost.is_some() {
                 break;
             }
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
-        self.lose(Failure::new(Stage::Link, "the link was closed"));
+        self.mark_lost(Failure::new(Stage::Link, "the link was closed"));
     }
 
-    fn lose(&self, failure: Failure) {
+    fn mark_lost(&self, failure: Failure) {
         let mut state = self.lock();
         state.lost.get_or_insert(failure);
-        // Their receivers end, and find the reason in `lost`.
-        state.ports.clear();
+        // Their receivers end and read the reason from `lost`.
+        state.channels.clear();
         state.asks.clear();
     }
 
@@ -184,7 +188,7 @@ impl Link {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Brings a frame of the agent to whom it belongs. What nobody waits for is dropped.
+    /// Passes a frame of the agent to its request. A frame without a request is dropped.
     fn route(&self, frame: Frame) {
         let mut state = self.lock();
         let (request, id) = match &frame.message {
@@ -200,24 +204,24 @@ impl Link {
             _ => (frame.id, LINK),
         };
         let ended = matches!(frame.message, Message::Return(_));
-        if let Some(open) = state.ports.get(&request) {
+        if let Some(open) = state.channels.get(&request) {
             let _ = open.frames.send(Frame { id, message: frame.message });
         }
         if ended {
-            state.ports.remove(&request);
+            state.channels.remove(&request);
             state.asks.retain(|_, parent| *parent != request);
             state.last_use = Some(Instant::now());
         }
     }
 }
 
-/// A port's way out onto the link.
-struct LinkOutlet {
+/// Sends the frames of a request over the link.
+struct LinkSink {
     link: Arc<Link>,
     id: RequestId,
 }
 
-impl Outlet for LinkOutlet {
+impl FrameSink for LinkSink {
     fn send(&self, frame: Frame) {
         let id = if frame.id == LINK { self.id } else { frame.id };
         if let Message::Answer(_) = &frame.message {
@@ -227,8 +231,8 @@ impl Outlet for LinkOutlet {
     }
 
     fn close(&self) {
-        // Still open: nobody waits for the result any more, so the target need not work on it, unless it keeps it.
-        if self.link.lock().ports.contains_key(&self.id) {
+        // The request still runs, and nothing waits for its result: the target cancels it unless it keeps the result.
+        if self.link.lock().channels.contains_key(&self.id) {
             let _ = self.link.frames.send(Frame::new(self.id, Message::Abandon));
         }
     }

@@ -1,4 +1,4 @@
-//! Moves frames between a link's pipes and its ports.
+//! Moves frames between the pipes of a link and its requests.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use tokio::time::timeout;
 use super::Link;
 use crate::transport::Program;
 
-/// How long the agent may take to greet.
-const GREETING: Duration = Duration::from_secs(20);
-/// An idle link is asked so often whether it still stands.
-const PING: Duration = Duration::from_secs(15);
-/// Nothing heard for so long, though asked: it does not stand any more.
-const SILENCE: Duration = Duration::from_secs(45);
-/// What is ready is written together, up to about so much.
+/// How long the greeting of the agent may take.
+const GREETING_LIMIT: Duration = Duration::from_secs(20);
+/// The interval of pings on an idle link.
+const PING_INTERVAL: Duration = Duration::from_secs(15);
+/// A link without any frame for so long, in spite of pings, is lost.
+const SILENCE_LIMIT: Duration = Duration::from_secs(45);
+/// Frames that are ready are written together, up to about so many bytes.
 const BATCH: usize = 256 * 1024;
 
 pub struct Pump {
@@ -63,9 +63,9 @@ pub async fn greet(mut program: Program, first_bytes: Vec<u8>, own: Hello) -> Re
             }
         }
     };
-    let hello = timeout(GREETING, greeting)
+    let hello = timeout(GREETING_LIMIT, greeting)
         .await
-        .map_err(|_| broken(format!("the agent did not greet within {} seconds", GREETING.as_secs())))??;
+        .map_err(|_| broken(format!("the agent did not greet within {} seconds", GREETING_LIMIT.as_secs())))??;
     if hello.protocol != PROTOCOL {
         return Err(Failure::new(
             Stage::Agent,
@@ -86,25 +86,25 @@ impl Pump {
     pub fn run(self, link: Weak<Link>, outgoing: mpsc::UnboundedReceiver<Frame>) {
         let Program { stdin, stdout, stderr, .. } = self.program;
         let writer = tokio::spawn(write(stdin, outgoing));
-        let last_words = tokio::spawn(last_words(stderr));
+        let stderr_tail = tokio::spawn(stderr_tail(stderr));
         tokio::spawn(async move {
             let mut failure = read(stdout, self.decoder, &link).await;
             writer.abort();
-            // An agent that ended by a defect says so there, and only there.
-            if let Ok(Ok(words)) = timeout(Duration::from_millis(200), last_words).await
+            // An agent that crashed reports it on stderr only.
+            if let Ok(Ok(words)) = timeout(Duration::from_millis(200), stderr_tail).await
                 && !words.is_empty()
             {
                 failure.text = format!("{}; it said: {words}", failure.text);
             }
             if let Some(link) = link.upgrade() {
-                link.lose(failure);
+                link.mark_lost(failure);
             }
         });
     }
 }
 
 async fn read(mut pipe: impl tokio::io::AsyncRead + Unpin, mut decoder: Decoder, link: &Weak<Link>) -> Failure {
-    // Small, since every idle link holds one.
+    // Small, since every idle link has one.
     let mut buffer = vec![0; 8 * 1024];
     let mut silent = Duration::ZERO;
     loop {
@@ -116,10 +116,10 @@ async fn read(mut pipe: impl tokio::io::AsyncRead + Unpin, mut decoder: Decoder,
                     Some(_) => {}
                     None => return Failure::new(Stage::Link, "the link was closed"),
                 },
-                Err(error) => return Failure::new(Stage::Link, format!("the agent sent nonsense: {error}")),
+                Err(error) => return Failure::new(Stage::Link, format!("the agent sent an invalid frame: {error}")),
             }
         }
-        match timeout(PING, pipe.read(&mut buffer)).await {
+        match timeout(PING_INTERVAL, pipe.read(&mut buffer)).await {
             Ok(Ok(count)) if count > 0 => {
                 silent = Duration::ZERO;
                 decoder.push(&buffer[..count]);
@@ -133,12 +133,12 @@ async fn read(mut pipe: impl tokio::io::AsyncRead + Unpin, mut decoder: Decoder,
             }
             Ok(Err(error)) => return Failure::new(Stage::Link, format!("the connection broke: {error}")),
             Err(_) => {
-                silent += PING;
+                silent += PING_INTERVAL;
                 let Some(link) = link.upgrade() else { return Failure::new(Stage::Link, "the link was closed") };
-                if silent >= SILENCE {
+                if silent >= SILENCE_LIMIT {
                     return Failure::new(
                         Stage::Link,
-                        format!("nothing was heard from the target for {} seconds", silent.as_secs()),
+                        format!("the target sent nothing for {} seconds", silent.as_secs()),
                     )
                     .hint("the network is cut, or the target hangs");
                 }
@@ -152,7 +152,7 @@ async fn write(mut pipe: impl tokio::io::AsyncWrite + Unpin, mut frames: mpsc::U
     let mut bytes = Vec::new();
     while let Some(frame) = frames.recv().await {
         bytes.clear();
-        // Calls are checked for their size before they come here.
+        // The size of calls was checked before.
         let _ = frame::encode(&frame, &mut bytes);
         while bytes.len() < BATCH {
             match frames.try_recv() {
@@ -168,8 +168,8 @@ async fn write(mut pipe: impl tokio::io::AsyncWrite + Unpin, mut frames: mpsc::U
     let _ = pipe.shutdown().await;
 }
 
-/// Reads to the end and keeps the last of it.
-async fn last_words(mut pipe: impl tokio::io::AsyncRead + Unpin) -> String {
+/// Reads to the end and keeps the last 300 bytes.
+async fn stderr_tail(mut pipe: impl tokio::io::AsyncRead + Unpin) -> String {
     let mut buffer = [0; 256];
     let mut last: Vec<u8> = Vec::new();
     while let Ok(count) = pipe.read(&mut buffer).await

@@ -10,22 +10,22 @@ use rocksalt_core::link::Failure;
 use rocksalt_core::{JobId, Value};
 use tokio::sync::mpsc;
 
-use super::Port;
+use super::RequestChannel;
 
-/// What the controller answers when an agent asks.
+/// Answers questions of the agent.
 #[async_trait]
 pub trait Answers: Send + Sync {
     /// A simple question.
     async fn answer(&self, ask: Ask) -> Result<Value, Problem>;
 
-    /// A question whose answer is a stream: sent piece by piece, and then the value.
+    /// A question that is answered with a stream of pieces and then a value.
     async fn stream(&self, ask: Ask, pieces: mpsc::Sender<Vec<u8>>) -> Result<Value, Problem>;
 
     /// The agent sends a stream.
     async fn receive(&self, ask: Ask, upload: Upload) -> Result<Value, Problem>;
 }
 
-/// A stream that the agent sends: piece by piece, complete only if it ends with `Ok(None)`.
+/// A stream that the agent sends; complete only if it ends with `Ok(None)`.
 pub struct Upload {
     pieces: mpsc::UnboundedReceiver<Vec<u8>>,
     credits: mpsc::UnboundedSender<u32>,
@@ -45,7 +45,7 @@ impl Upload {
     }
 }
 
-/// For calls whose functions ask nothing.
+/// For calls of functions that ask no questions.
 pub struct NoAnswers;
 
 #[async_trait]
@@ -63,108 +63,109 @@ impl Answers for NoAnswers {
     }
 }
 
-/// Questions of one call at a time.
-const MOST_QUESTIONS: usize = 1024;
+/// The maximum of unanswered questions of one call.
+const MAX_OPEN_QUESTIONS: usize = 1024;
 
 pub struct Request {
-    port: Port,
+    channel: RequestChannel,
     answers: Arc<dyn Answers>,
-    /// Open questions: where credits and data of theirs go.
-    asks: HashMap<RequestId, Asked>,
-    /// How many are open in all.
+    /// Open questions that have a stream.
+    asks: HashMap<RequestId, OpenQuestion>,
+    /// The number of all open questions.
     open: usize,
-    say: mpsc::UnboundedSender<(RequestId, Message)>,
-    said: mpsc::UnboundedReceiver<(RequestId, Message)>,
+    outgoing: mpsc::UnboundedSender<(RequestId, Message)>,
+    replies: mpsc::UnboundedReceiver<(RequestId, Message)>,
 }
 
-/// A target keeps the result of a call until it hears that it is stored.
+/// Confirms to the target that the result is stored: until then the target keeps it.
 pub struct Receipt {
-    port: Port,
+    channel: RequestChannel,
     job: JobId,
     target: String,
 }
 
 impl Receipt {
     pub fn stored(self) {
-        self.port.send(Message::Stored { job: self.job, target: self.target.clone() });
+        self.channel.send(Message::Stored { job: self.job, target: self.target.clone() });
     }
 }
 
-enum Asked {
+enum OpenQuestion {
     Sending(mpsc::UnboundedSender<u32>),
     Receiving(mpsc::UnboundedSender<Vec<u8>>),
 }
 
 impl Request {
-    /// Sends the call. Dropping the request cancels it, unless the target is to keep its result.
-    pub fn start(port: Port, call: Call, answers: Arc<dyn Answers>) -> Request {
-        port.send(Message::Call(Box::new(call)));
-        let (say, said) = mpsc::unbounded_channel();
-        Request { port, answers, asks: HashMap::new(), open: 0, say, said }
+    /// Sends the call. Dropping the request cancels it, unless the target keeps its result.
+    pub fn start(channel: RequestChannel, call: Call, answers: Arc<dyn Answers>) -> Request {
+        channel.send(Message::Call(Box::new(call)));
+        let (outgoing, replies) = mpsc::unbounded_channel();
+        Request { channel, answers, asks: HashMap::new(), open: 0, outgoing, replies }
     }
 
-    /// Asks the target to stop; the result still comes, and says that it was cancelled.
+    /// Cancels the call; its result still arrives, and says that it was cancelled.
     pub fn cancel(&self) {
-        self.port.send(Message::Cancel);
+        self.channel.send(Message::Cancel);
     }
 
-    /// As [`Request::cancel`], and what the call started is killed.
+    /// As [`Request::cancel`], and kills the processes that the call started.
     pub fn kill(&self) {
-        self.port.send(Message::Kill);
+        self.channel.send(Message::Kill);
     }
 
-    /// To be told when the result is stored, once it is there.
+    /// Used after the result has arrived, to confirm that it is stored.
     pub fn into_receipt(self, job: JobId, target: String) -> Receipt {
-        Receipt { port: self.port, job, target }
+        Receipt { channel: self.channel, job, target }
     }
 
-    /// Runs to the result. `output` sees what a command prints, as it comes.
+    /// Waits for the result. `output` gets the output of a command as it arrives.
     pub async fn finish(&mut self, output: &mut (dyn FnMut(Stream, &[u8]) + Send)) -> Result<Return, Failure> {
         loop {
             tokio::select! {
-                frame = self.port.next() => {
+                frame = self.channel.next() => {
                     let frame = frame?;
                     match frame.message {
                         Message::Return(result) => return Ok(*result),
-                        Message::Ask(_, ask) => self.asked(frame.id, ask),
+                        Message::Ask(_, ask) => self.handle_question(frame.id, ask),
                         Message::Credit(bytes) => {
-                            if let Some(Asked::Sending(credits)) = self.asks.get(&frame.id) {
+                            if let Some(OpenQuestion::Sending(credits)) = self.asks.get(&frame.id) {
                                 let _ = credits.send(bytes);
                             }
                         }
                         Message::Data(data) => match self.asks.get(&frame.id) {
-                            Some(Asked::Receiving(pieces)) => drop(pieces.send(data.bytes)),
-                            Some(Asked::Sending(_)) => {}
+                            Some(OpenQuestion::Receiving(pieces)) => drop(pieces.send(data.bytes)),
+                            Some(OpenQuestion::Sending(_)) => {}
                             None => {
                                 output(data.stream, &data.bytes);
-                                self.port.send(Message::Credit(data.bytes.len() as u32));
+                                self.channel.send(Message::Credit(data.bytes.len() as u32));
                             }
                         },
                         _ => {}
                     }
                 }
-                Some((ask, message)) = self.said.recv() => {
+                Some((ask, message)) = self.replies.recv() => {
                     if matches!(message, Message::Answer(_)) {
                         self.asks.remove(&ask);
                         self.open = self.open.saturating_sub(1);
                     }
-                    self.port.answer(ask, message);
+                    self.channel.answer(ask, message);
                 }
             }
         }
     }
 
-    /// Works on a question beside the call; it ends with an answer whatever happens.
-    fn asked(&mut self, id: RequestId, ask: Ask) {
-        // Threads that wait for an answer ask nothing else; whoever has so many open floods us (F17).
-        if self.open >= MOST_QUESTIONS {
+    /// Starts a task that answers a question.
+    fn handle_question(&mut self, id: RequestId, ask: Ask) {
+        // A thread that waits for an answer asks nothing else: only a hostile agent has so many open questions
+        // (docs/faults.md#f17).
+        if self.open >= MAX_OPEN_QUESTIONS {
             let problem = Problem::new(ProblemKind::Refused, "too many questions are open");
-            return self.port.answer(id, Message::Answer(Answer::Problem(problem)));
+            return self.channel.answer(id, Message::Answer(Answer::Problem(problem)));
         }
         self.open += 1;
         let answers = Arc::clone(&self.answers);
-        let say = self.say.clone();
-        let settle = |result: Result<Value, Problem>| {
+        let outgoing = self.outgoing.clone();
+        let to_answer = |result: Result<Value, Problem>| {
             Message::Answer(match result {
                 Ok(value) => Answer::Ok(value),
                 Err(problem) => Answer::Problem(problem),
@@ -174,37 +175,37 @@ impl Request {
             Ask::Push { .. } => {
                 let (sender, pieces) = mpsc::unbounded_channel();
                 let (credits, mut granted) = mpsc::unbounded_channel();
-                self.asks.insert(id, Asked::Receiving(sender));
+                self.asks.insert(id, OpenQuestion::Receiving(sender));
                 tokio::spawn(async move {
                     let receiving = answers.receive(ask, Upload { pieces, credits });
                     tokio::pin!(receiving);
                     loop {
                         tokio::select! {
                             result = &mut receiving => {
-                                let _ = say.send((id, settle(result)));
+                                let _ = outgoing.send((id, to_answer(result)));
                                 return;
                             }
-                            Some(bytes) = granted.recv() => drop(say.send((id, Message::Credit(bytes)))),
+                            Some(bytes) = granted.recv() => drop(outgoing.send((id, Message::Credit(bytes)))),
                         }
                     }
                 });
             }
             Ask::File { .. } | Ask::Url { .. } => {
                 let (credits, granted) = mpsc::unbounded_channel();
-                self.asks.insert(id, Asked::Sending(credits));
+                self.asks.insert(id, OpenQuestion::Sending(credits));
                 let (sender, pieces) = mpsc::channel(4);
-                let sent = tokio::spawn(send_pieces(id, pieces, granted, say.clone()));
+                let sent = tokio::spawn(send_pieces(id, pieces, granted, outgoing.clone()));
                 tokio::spawn(async move {
                     let result = answers.stream(ask, sender).await;
-                    // The answer comes behind the last piece.
+                    // The answer follows the last piece.
                     let _ = sent.await;
-                    let _ = say.send((id, settle(result)));
+                    let _ = outgoing.send((id, to_answer(result)));
                 });
             }
             _ => {
                 tokio::spawn(async move {
                     let result = answers.answer(ask).await;
-                    let _ = say.send((id, settle(result)));
+                    let _ = outgoing.send((id, to_answer(result)));
                 });
             }
         }
@@ -215,7 +216,7 @@ async fn send_pieces(
     id: RequestId,
     mut pieces: mpsc::Receiver<Vec<u8>>,
     mut granted: mpsc::UnboundedReceiver<u32>,
-    say: mpsc::UnboundedSender<(RequestId, Message)>,
+    outgoing: mpsc::UnboundedSender<(RequestId, Message)>,
 ) {
     let mut window = Window::default();
     while let Some(piece) = pieces.recv().await {
@@ -230,7 +231,7 @@ async fn send_pieces(
                 continue;
             }
             let data = Data { stream: Stream::File, bytes: rest[..count].to_vec() };
-            if say.send((id, Message::Data(data))).is_err() {
+            if outgoing.send((id, Message::Data(data))).is_err() {
                 return;
             }
             rest = &rest[count..];

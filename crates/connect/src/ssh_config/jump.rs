@@ -1,4 +1,4 @@
-//! [`Jump`]: a machine to go through on the way to another.
+//! [`Jump`]: a jump host, one hop of a `ProxyJump`.
 
 use std::fmt;
 

@@ -1,33 +1,33 @@
-//! Every keyword of ssh's configuration, and what becomes of it here.
+//! Every keyword of ssh's configuration and how the native transport treats it.
 
-/// What the native transport makes of a keyword.
+/// How the native transport treats a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
-    /// Goes into the host's settings.
-    Honoured,
-    /// Doesn't matter for running commands: forwarding, logging, what an interactive session does.
+    /// Sets a field of the host's settings.
+    Supported,
+    /// Makes no difference for running commands: forwarding, logging, interactive sessions.
     Harmless,
-    /// Matters if it's set to one of what [`matters`] says.
+    /// Makes a difference for the values that [`matters`] accepts.
     Watched(Effect),
 }
 
-/// What it means that a setting isn't honoured.
+/// What follows if a setting isn't supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// Without it a login may fail, or be refused where ssh would allow it: worth a word then.
+    /// Without it a login may fail that ssh would manage: the failure mentions it.
     Mention,
-    /// Without it we could reach another machine, by another way, or trust what ssh would not:
-    /// the native transport must not go on.
+    /// Without it rocksalt could reach another machine, or trust a key that ssh would not trust:
+    /// the native transport must not connect.
     Refuse,
 }
 
-/// `None` if ssh has no such keyword, as far as we know. Names are in lower case.
+/// `None` for an unknown keyword. Names are in lower case.
 pub fn treatment(keyword: &str) -> Option<Treatment> {
-    use Treatment::{Harmless, Honoured, Watched};
+    use Treatment::{Harmless, Supported, Watched};
     let keyword = keyword.to_ascii_lowercase();
     let is_in = |list: &[&str]| list.contains(&keyword.as_str());
     Some(match () {
-        () if is_in(&HONOURED) => Honoured,
+        () if is_in(&SUPPORTED) => Supported,
         () if is_in(&REFUSED) => Watched(Effect::Refuse),
         () if is_in(&MENTIONED) => Watched(Effect::Mention),
         () if is_in(&HARMLESS) => Harmless,
@@ -35,7 +35,7 @@ pub fn treatment(keyword: &str) -> Option<Treatment> {
     })
 }
 
-/// True if this value of a watched keyword asks for something.
+/// True if this value of a watched keyword changes how ssh behaves.
 pub fn matters(keyword: &str, value: &str) -> bool {
     let value = value.to_ascii_lowercase();
     match keyword {
@@ -45,10 +45,10 @@ pub fn matters(keyword: &str, value: &str) -> bool {
 }
 
 pub fn all() -> impl Iterator<Item = &'static str> {
-    HONOURED.into_iter().chain(REFUSED).chain(MENTIONED).chain(HARMLESS)
+    SUPPORTED.into_iter().chain(REFUSED).chain(MENTIONED).chain(HARMLESS)
 }
 
-const HONOURED: [&str; 39] = [
+const SUPPORTED: [&str; 39] = [
     "addressfamily",
     "bindaddress",
     "casignaturealgorithms",
@@ -196,14 +196,14 @@ const HARMLESS: [&str; 83] = [
 mod tests {
     use super::*;
 
-    /// A list kept by hand goes stale unless something compares it.
+    /// Compares the lists with the guide, so that neither goes stale.
     #[test]
     fn the_guide_names_them_all() {
         let guide = include_str!("../../../../docs/ssh.md");
         let part =
             guide.split("## ~/.ssh/config").nth(1).expect("the chapter").split("\n## ").next().expect("its text");
         let named: Vec<String> = part.split('`').skip(1).step_by(2).map(str::to_ascii_lowercase).collect();
-        for keyword in HONOURED.into_iter().chain(REFUSED).chain(MENTIONED) {
+        for keyword in SUPPORTED.into_iter().chain(REFUSED).chain(MENTIONED) {
             assert!(named.iter().any(|name| name == keyword), "docs/ssh.md doesn't name {keyword}");
         }
     }

@@ -5,11 +5,11 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::parse::{Included, items};
-use super::pattern::fits;
+use super::parse::{Included, directives};
+use super::pattern::matches;
 use super::{BadConfig, Config};
 
-/// `~/.ssh/config`, then `/etc/ssh/ssh_config`. A file that isn't there says nothing.
+/// `~/.ssh/config`, then `/etc/ssh/ssh_config`. A missing file counts as empty.
 pub fn load(home: &Path) -> Result<Config, BadConfig> {
     let ssh = home.join(".ssh");
     let system = Path::new("/etc/ssh");
@@ -20,7 +20,7 @@ pub fn load(home: &Path) -> Result<Config, BadConfig> {
     load_sources(home, &sources)
 }
 
-/// Files, each with the folder that its relative `Include`s start from.
+/// Reads files, each with the directory that its relative `Include`s start from.
 pub fn load_files(home: &Path, files: &[(&Path, &Path)]) -> Result<Config, BadConfig> {
     let sources: Vec<Source<'_>> = files.iter().map(|(path, folder)| Source { path, folder, private: false }).collect();
     load_sources(home, &sources)
@@ -29,7 +29,7 @@ pub fn load_files(home: &Path, files: &[(&Path, &Path)]) -> Result<Config, BadCo
 struct Source<'a> {
     path: &'a Path,
     folder: &'a Path,
-    /// Nobody but its owner may write it, or what it includes: it decides where we connect to.
+    /// Only its owner may be able to write it and the files that it includes: it decides where rocksalt connects to.
     private: bool,
 }
 
@@ -46,12 +46,12 @@ fn load_sources(home: &Path, sources: &[Source<'_>]) -> Result<Config, BadConfig
             }
         };
         let read = |pattern: &str| included(pattern, home, folder, *private);
-        config.files.push(items(&text, &path.display().to_string(), &read, 0, &mut bad.problems));
+        config.files.push(directives(&text, &path.display().to_string(), &read, 0, &mut bad.problems));
     }
     if bad.is_empty() { Ok(config) } else { Err(bad) }
 }
 
-/// By one descriptor, so that what is checked is what is read.
+/// Checks and reads through one descriptor, so that the file can't be exchanged in between.
 fn read(path: &Path, private: bool) -> io::Result<String> {
     let mut file = File::open(path)?;
     if private {
@@ -89,7 +89,7 @@ fn included(pattern: &str, home: &Path, folder: &Path, private: bool) -> Vec<Inc
         .collect()
 }
 
-/// What in the folder fits one part of the pattern, by name. Hidden files must be asked for.
+/// The files of a directory that match one part of the pattern, sorted. Hidden files only match a pattern with a dot.
 fn children(folder: &Path, part: &str) -> Vec<PathBuf> {
     if !part.contains(['*', '?']) {
         return vec![folder.join(part)];
@@ -98,7 +98,7 @@ fn children(folder: &Path, part: &str) -> Vec<PathBuf> {
         .into_iter()
         .flatten()
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| fits(name, part) && name.starts_with('.') == part.starts_with('.'))
+        .filter(|name| matches(name, part) && name.starts_with('.') == part.starts_with('.'))
         .collect();
     names.sort();
     names.into_iter().map(|name| folder.join(name)).collect()
@@ -107,7 +107,7 @@ fn children(folder: &Path, part: &str) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ssh_config::{Local, Query};
+    use crate::ssh_config::{LocalUser, Query};
 
     #[test]
     fn included_files_are_found_by_pattern_and_in_order() {
@@ -122,7 +122,7 @@ mod tests {
         write("d/1.conf~", "Port 4\n");
         write("more", "ConnectTimeout 7\n");
         let config = load_files(home.path(), &[(&ssh.join("config"), &ssh)]).expect("a good configuration");
-        let found = config.resolve(&Query::new("web"), &Local::default()).expect("settings");
+        let found = config.resolve(&Query::new("web"), &LocalUser::default()).expect("settings");
         assert_eq!((found.port, found.user.as_str(), found.connect_timeout), (2, "two", Some(7)));
     }
 

@@ -1,15 +1,15 @@
-//! OpenSSH's client configuration: what `~/.ssh/config` says of a host.
+//! Reads OpenSSH's client configuration: the settings of a host in `~/.ssh/config`.
 //!
-//! [`load()`] reads the files, [`Config::resolve`] says what holds for a host. Values agree with
-//! `ssh -G`; a test compares them. What changes where or how one connects and can't be honoured
-//! natively is in [`HostSettings::unhonoured`].
+//! [`load()`] reads the files, [`Config::resolve`] computes the settings of one host. Values agree
+//! with `ssh -G`; a test compares them. Settings that change where or how ssh connects, and that the
+//! native transport does not support, are in [`HostSettings::unsupported`].
 
-mod found;
 mod jump;
 mod keywords;
 mod load;
 mod parse;
 mod pattern;
+mod raw_settings;
 mod resolve;
 mod settings;
 mod tokens;
@@ -22,22 +22,23 @@ use std::fmt;
 
 use rocksalt_core::roster::Entry;
 
+use crate::LocalUser;
+
 pub use jump::{Jump, is_name};
 pub use keywords::Effect;
 pub use load::{load, load_files};
-pub use parse::{Included, Origin, Problem, Read};
-pub(crate) use pattern::any_fits;
-pub use settings::{AddressFamily, HostSettings, IdentityAgent, StrictHostKeyChecking, Unhonoured};
-pub use tokens::Local;
+pub use parse::{ConfigProblem, Included, Origin, Read};
+pub(crate) use pattern::matches_any;
+pub use settings::{AddressFamily, HostSettings, IdentityAgent, StrictHostKeyChecking, UnsupportedSetting};
 
-/// A configuration that was read, of one file or several.
+/// A parsed configuration of one file or several.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// In the order they count.
-    files: Vec<Vec<parse::Item>>,
+    /// The first file has precedence.
+    files: Vec<Vec<parse::Directive>>,
 }
 
-/// Whom one wants to reach, and what the roster says already: that goes before the configuration.
+/// The host to connect to, with the settings of the roster, which take precedence over the configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
     pub host: &'a str,
@@ -51,7 +52,7 @@ impl<'a> Query<'a> {
         Query { host, user: None, port: None, proxy_jump: None }
     }
 
-    pub fn of(entry: &'a Entry) -> Query<'a> {
+    pub fn from_entry(entry: &'a Entry) -> Query<'a> {
         Query {
             host: &entry.host,
             user: entry.user.as_deref(),
@@ -62,29 +63,29 @@ impl<'a> Query<'a> {
 }
 
 impl Config {
-    /// Parses one text. `Include` finds nothing; [`load_files`] is for files.
+    /// Parses one text. `Include` finds no files; [`load_files`] reads files.
     pub fn parse(text: &str, origin: &str) -> Result<Config, BadConfig> {
         Config::parse_with(text, origin, &|_| Vec::new())
     }
 
-    /// Parses one text, with `read` for what it includes.
+    /// Parses one text; `read` reads the files that it includes.
     pub fn parse_with(text: &str, origin: &str, read: Read<'_>) -> Result<Config, BadConfig> {
         let mut bad = BadConfig::default();
-        let items = parse::items(text, origin, read, 0, &mut bad.problems);
-        if bad.is_empty() { Ok(Config { files: vec![items] }) } else { Err(bad) }
+        let directives = parse::directives(text, origin, read, 0, &mut bad.problems);
+        if bad.is_empty() { Ok(Config { files: vec![directives] }) } else { Err(bad) }
     }
 
-    /// What holds for a host. Runs nothing and reads nothing.
-    pub fn resolve(&self, query: &Query<'_>, local: &Local) -> Result<HostSettings, ResolveError> {
+    /// The settings of a host. Runs no program and reads no file.
+    pub fn resolve(&self, query: &Query<'_>, local: &LocalUser) -> Result<HostSettings, ResolveError> {
         resolve::resolve(self, query, local)
     }
 }
 
-/// All that is wrong with a configuration, a line each.
+/// All problems of a configuration, one line each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BadConfig {
     pub unreadable: Vec<String>,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ConfigProblem>,
 }
 
 impl BadConfig {
@@ -97,13 +98,13 @@ impl std::error::Error for BadConfig {}
 
 impl fmt::Display for BadConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let problems = self.problems.iter().map(Problem::to_string);
+        let problems = self.problems.iter().map(ConfigProblem::to_string);
         let lines: Vec<String> = self.unreadable.iter().cloned().chain(problems).collect();
         f.write_str(&lines.join("\n"))
     }
 }
 
-/// A value that can't be completed for this host: a token or a variable that isn't known.
+/// A value that can't be expanded for this host: it has an unknown token or variable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the ssh configuration: {0}")]
 pub struct ResolveError(pub(crate) String);

@@ -1,41 +1,41 @@
-//! Text to [`Item`]s: blocks, included files and single settings, each checked.
+//! Parses a configuration into [`Directive`]s: blocks, included files and settings, each checked.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::found::Found;
+use super::raw_settings::RawSettings;
 use super::words::Line;
 use super::{keywords, words};
 
-/// A file within a file, at most so deep; ssh has the same limit.
+/// The maximum depth of included files; ssh has the same limit.
 const DEPTH: usize = 16;
 
-/// Reads what `Include` names. A pattern that fits nothing gives nothing.
+/// Reads the files that an `Include` names. A pattern that matches nothing gives nothing.
 pub type Read<'a> = &'a dyn Fn(&str) -> Vec<Included>;
 
-/// A file that an `Include` found.
+/// An included file.
 pub struct Included {
-    /// For messages: its path.
+    /// Its path, for messages.
     pub origin: String,
-    /// Or why it can't be read.
+    /// The content, or the reason why it can't be read.
     pub text: Result<String, String>,
 }
 
-/// One thing that the configuration says, and where.
+/// One directive and its place in the file.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct Directive {
     pub origin: Origin,
-    pub what: What,
+    pub kind: DirectiveKind,
 }
 
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum DirectiveKind {
     /// A block begins, for hosts that fit the patterns.
     Host(Vec<String>),
-    /// A block begins, for what fulfils every criterion.
+    /// A block begins, for connections that meet every criterion.
     Match(Vec<Criterion>),
     /// The contents of each file.
-    Include(Vec<Vec<Item>>),
+    Include(Vec<Vec<Directive>>),
     Set(Line),
 }
 
@@ -61,41 +61,47 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A line that can't be understood.
+/// A line that can't be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}: {text}")]
-pub struct Problem {
+pub struct ConfigProblem {
     pub origin: Origin,
     pub text: String,
 }
 
-/// All items; what is wrong is added to `problems`.
-pub fn items(text: &str, file: &str, read: Read<'_>, depth: usize, problems: &mut Vec<Problem>) -> Vec<Item> {
+/// All directives of a file; errors are added to `problems`.
+pub fn directives(
+    text: &str,
+    file: &str,
+    read: Read<'_>,
+    depth: usize,
+    problems: &mut Vec<ConfigProblem>,
+) -> Vec<Directive> {
     let file: Arc<str> = file.into();
-    let mut items = Vec::new();
+    let mut parsed = Vec::new();
     for (number, text) in text.lines().enumerate() {
         let origin = Origin { file: file.clone(), line: number + 1 };
         let line = match words::line(text) {
             Ok(None) => continue,
             Ok(Some(line)) => line,
             Err(text) => {
-                problems.push(Problem { origin, text });
+                problems.push(ConfigProblem { origin, text });
                 continue;
             }
         };
-        let what = match line.keyword.as_str() {
-            "host" => Ok(What::Host(line.arguments)),
-            "match" => criteria(&line.arguments).map(What::Match),
+        let kind = match line.keyword.as_str() {
+            "host" => Ok(DirectiveKind::Host(line.arguments)),
+            "match" => criteria(&line.arguments).map(DirectiveKind::Match),
             "include" if depth >= DEPTH => Err(format!("files include each other more than {DEPTH} deep")),
-            "include" => Ok(What::Include(included(&line.arguments, read, depth, &origin, problems))),
+            "include" => Ok(DirectiveKind::Include(included(&line.arguments, read, depth, &origin, problems))),
             _ => setting(line),
         };
-        match what {
-            Ok(what) => items.push(Item { origin, what }),
-            Err(text) => problems.push(Problem { origin, text }),
+        match kind {
+            Ok(kind) => parsed.push(Directive { origin, kind }),
+            Err(text) => problems.push(ConfigProblem { origin, text }),
         }
     }
-    items
+    parsed
 }
 
 fn included(
@@ -103,13 +109,13 @@ fn included(
     read: Read<'_>,
     depth: usize,
     origin: &Origin,
-    problems: &mut Vec<Problem>,
-) -> Vec<Vec<Item>> {
+    problems: &mut Vec<ConfigProblem>,
+) -> Vec<Vec<Directive>> {
     let mut files = Vec::new();
     for found in patterns.iter().flat_map(|pattern| read(pattern)) {
         match found.text {
-            Ok(text) => files.push(items(&text, &found.origin, read, depth + 1, problems)),
-            Err(why) => problems.push(Problem {
+            Ok(text) => files.push(directives(&text, &found.origin, read, depth + 1, problems)),
+            Err(why) => problems.push(ConfigProblem {
                 origin: origin.clone(),
                 text: format!("cannot read the included {}: {why}", found.origin),
             }),
@@ -118,12 +124,12 @@ fn included(
     files
 }
 
-/// Tries the setting on nothing, so that a wrong value is found even in a block that isn't used.
-fn setting(line: Line) -> Result<What, String> {
-    if keywords::treatment(&line.keyword) == Some(keywords::Treatment::Honoured) {
-        Found::default().set(&line, "").map_err(|why| format!("{}: {why}", line.written))?;
+/// Sets the value on empty settings, so that an invalid value is found even in a block that isn't used.
+fn setting(line: Line) -> Result<DirectiveKind, String> {
+    if keywords::treatment(&line.keyword) == Some(keywords::Treatment::Supported) {
+        RawSettings::default().set(&line, "").map_err(|why| format!("{}: {why}", line.written))?;
     }
-    Ok(What::Set(line))
+    Ok(DirectiveKind::Set(line))
 }
 
 fn criteria(arguments: &[String]) -> Result<Vec<Criterion>, String> {
@@ -141,14 +147,14 @@ fn criteria(arguments: &[String]) -> Result<Vec<Criterion>, String> {
             "exec" | "host" | "localnetwork" | "localuser" | "originalhost" | "tagged" | "user" | "version"
             | "sessiontype" | "command" => match inline.or_else(|| arguments.next().cloned()) {
                 Some(patterns) => patterns,
-                None => return Err(format!("'Match {name}' says nothing to match")),
+                None => return Err(format!("'Match {name}' has no value")),
             },
             _ => return Err(format!("'Match {name}' is not known")),
         };
         criteria.push(Criterion { negated, name, patterns });
     }
     if criteria.is_empty() {
-        return Err("'Match' without a condition".to_owned());
+        return Err("'Match' has no condition".to_owned());
     }
     if let Some(place) = criteria.iter().position(|criterion| criterion.name == "all") {
         let alone = criteria.iter().take(place).all(|before| matches!(before.name.as_str(), "canonical" | "final"));

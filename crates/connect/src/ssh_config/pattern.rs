@@ -1,10 +1,10 @@
-//! Patterns with `*`, `?` and `!`, as ssh's files use them.
+//! Matches patterns with `*`, `?` and `!`, as ssh's files use them.
 
-/// True if the whole text fits: `*` stands for any run of characters, `?` for one.
-pub fn fits(text: &str, pattern: &str) -> bool {
+/// True if the whole text matches: `*` matches any number of characters, `?` one.
+pub fn matches(text: &str, pattern: &str) -> bool {
     let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
     let (mut at, mut place) = (0, 0);
-    // Where to go on when what follows the last `*` doesn't fit: no recursion, so no blow-up.
+    // Where to resume if the text after the last `*` doesn't match: no recursion, so no exponential time.
     let mut retry: Option<(usize, usize)> = None;
     while at < text.len() {
         match pattern.get(place) {
@@ -29,14 +29,14 @@ pub fn fits(text: &str, pattern: &str) -> bool {
     pattern[place..].iter().all(|byte| *byte == b'*')
 }
 
-/// True if one of the patterns fits and no negated one does.
-pub fn any_fits<'a>(text: &str, patterns: impl IntoIterator<Item = &'a str>) -> bool {
+/// True if one of the patterns matches and no negated one does.
+pub fn matches_any<'a>(text: &str, patterns: impl IntoIterator<Item = &'a str>) -> bool {
     let mut found = false;
     for pattern in patterns {
         match pattern.strip_prefix('!') {
-            Some(negated) if fits(text, negated) => return false,
+            Some(negated) if matches(text, negated) => return false,
             Some(_) => {}
-            None => found = found || fits(text, pattern),
+            None => found = found || matches(text, pattern),
         }
     }
     found
@@ -64,16 +64,16 @@ mod tests {
             ("aaab", "*ab", true),
             ("Web", "web", false),
         ] {
-            assert_eq!(fits(text, pattern), expected, "{text} against {pattern}");
+            assert_eq!(matches(text, pattern), expected, "{text} against {pattern}");
         }
-        assert!(!fits(&"a".repeat(5000), &"*a".repeat(50).replace("*a*a", "*a*ab")));
+        assert!(!matches(&"a".repeat(5000), &"*a".repeat(50).replace("*a*a", "*a*ab")));
     }
 
     #[test]
     fn a_negated_one_wins_wherever_it_stands() {
-        assert!(any_fits("a", ["*", "!b"]));
-        assert!(!any_fits("b", ["*", "!b"]));
-        assert!(!any_fits("b", ["!b", "*"]));
-        assert!(!any_fits("a", ["!b"]));
+        assert!(matches_any("a", ["*", "!b"]));
+        assert!(!matches_any("b", ["*", "!b"]));
+        assert!(!matches_any("b", ["!b", "*"]));
+        assert!(!matches_any("a", ["!b"]));
     }
 }

@@ -1,11 +1,11 @@
-//! [`HostSettings`]: what the configuration says of one host, and how single values are read.
+//! [`HostSettings`]: the settings of one host, and the parsers of single values.
 
 use std::path::PathBuf;
 
 use super::jump::Jump;
 use super::keywords::Effect;
 
-/// All that ssh's configuration says of one host, with defaults put in and tokens replaced.
+/// All settings of one host, with defaults filled in and tokens expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostSettings {
     /// The name or address to connect to, in lower case.
@@ -14,21 +14,21 @@ pub struct HostSettings {
     pub port: u16,
     /// Private keys to try, in order.
     pub identity_files: Vec<PathBuf>,
-    /// True if nobody named them: that one of them isn't there is then no news.
+    /// True if the configuration names none: it is no error then if one of them doesn't exist.
     pub identity_files_are_default: bool,
     pub certificate_files: Vec<PathBuf>,
     pub identities_only: bool,
     pub identity_agent: IdentityAgent,
-    /// The machines to go through, in order; empty for a straight connection. The settings of each
-    /// are resolved by its own name, and those of the first may have a way of their own.
+    /// The jump hosts, in order; empty for a direct connection. The settings of each are resolved by
+    /// its own name, and the first one may have jump hosts itself.
     pub proxy_jump: Vec<Jump>,
     pub user_known_hosts_files: Vec<PathBuf>,
     pub global_known_hosts_files: Vec<PathBuf>,
-    /// Stands for the host's name in known_hosts and in certificates, without a port.
+    /// Used instead of the host's name in known_hosts and in certificates, without a port.
     pub host_key_alias: Option<String>,
     pub strict_host_key_checking: StrictHostKeyChecking,
     pub hash_known_hosts: bool,
-    /// Ways to log in, in order; empty if the configuration doesn't say.
+    /// Authentication methods, in order; empty if the configuration names none.
     pub preferred_authentications: Vec<String>,
     pub pubkey_authentication: bool,
     pub password_authentication: bool,
@@ -51,21 +51,21 @@ pub struct HostSettings {
     pub ca_signature_algorithms: Option<String>,
     /// An RSA key with fewer bits is refused, as a host's and as one's own.
     pub required_rsa_size: u32,
-    /// What was asked for and the native transport can't do.
-    pub unhonoured: Vec<Unhonoured>,
+    /// Settings that the native transport does not support.
+    pub unsupported: Vec<UnsupportedSetting>,
 }
 
 impl HostSettings {
-    /// What the native transport must not go on without; say it, and name `transport: openssh`.
-    pub fn refused(&self) -> impl Iterator<Item = &Unhonoured> {
-        self.unhonoured.iter().filter(|setting| setting.effect == Effect::Refuse)
+    /// Settings without which the native transport must not connect; `transport: openssh` supports them.
+    pub fn refused(&self) -> impl Iterator<Item = &UnsupportedSetting> {
+        self.unsupported.iter().filter(|setting| setting.effect == Effect::Refuse)
     }
 }
 
-/// A setting that the native transport can't honour.
+/// A setting that the native transport does not support.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unhonoured {
-    /// As it was asked for: `ProxyCommand`, `Match exec`.
+pub struct UnsupportedSetting {
+    /// As it was written: `ProxyCommand`, `Match exec`.
     pub setting: String,
     /// `~/.ssh/config:12`.
     pub origin: String,
@@ -85,11 +85,11 @@ pub enum IdentityAgent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum StrictHostKeyChecking {
     Yes,
-    /// ssh's own default: it asks. Nobody sits at a thousand connections, so that's "no" for us.
+    /// ssh's own default: it asks the user. Rocksalt never asks, so an unknown key is refused.
     #[default]
     Ask,
     AcceptNew,
-    /// ssh would take any key. We never do (rule R8).
+    /// ssh would accept any key. Rocksalt never does (docs/security-rules.md#r8).
     Off,
 }
 
@@ -101,7 +101,7 @@ pub enum AddressFamily {
     Inet6,
 }
 
-/// `yes`, `no` and what else ssh takes for them.
+/// `yes`, `no` and their synonyms in ssh.
 pub fn flag(text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {
         "yes" | "true" => Ok(true),

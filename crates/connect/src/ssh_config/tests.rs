@@ -1,16 +1,16 @@
-//! What the configuration means, by example; `tests/main.rs` compares with the real ssh.
+//! Examples of what configurations mean; `tests/main.rs` compares with the real ssh.
 
 use std::path::PathBuf;
 
 use super::*;
 
-fn local() -> Local {
-    Local {
-        user: "me".into(),
+fn local() -> LocalUser {
+    LocalUser {
+        name: "me".into(),
         home: "/home/me".into(),
         hostname: "desk.example.org".into(),
         uid: 7,
-        ..Local::default()
+        ..LocalUser::default()
     }
 }
 
@@ -38,7 +38,7 @@ fn what_the_roster_says_goes_first() {
     let found = config.resolve(&query, &local()).expect("settings");
     assert_eq!((found.user.as_str(), found.port, found.connect_timeout), ("r", 9, Some(3)));
     assert_eq!(found.proxy_jump[0].host, "gate");
-    assert_eq!(found.unhonoured, []);
+    assert_eq!(found.unsupported, []);
 }
 
 #[test]
@@ -64,9 +64,9 @@ fn what_cannot_be_honoured_is_said() {
         ("Hostnmae b\n", "Hostnmae b (not known; did you mean 'hostname'?)", Effect::Mention),
     ] {
         let found = resolve(text, "a");
-        let [unhonoured] = &found.unhonoured[..] else { panic!("{text}: {:?}", found.unhonoured) };
-        assert_eq!((unhonoured.setting.as_str(), unhonoured.effect), (expected, effect));
-        assert_eq!(unhonoured.origin, "config:1");
+        let [unsupported] = &found.unsupported[..] else { panic!("{text}: {:?}", found.unsupported) };
+        assert_eq!((unsupported.setting.as_str(), unsupported.effect), (expected, effect));
+        assert_eq!(unsupported.origin, "config:1");
         assert_eq!(found.port, 22, "{text}");
     }
     for text in [
@@ -79,7 +79,7 @@ fn what_cannot_be_honoured_is_said() {
         "ProxyJump none\nProxyCommand nc\n",
         "ControlPath ~/.ssh/%C\nForwardAgent yes\nSendEnv LANG\n",
     ] {
-        assert_eq!(resolve(text, "a").unhonoured, [], "{text}");
+        assert_eq!(resolve(text, "a").unsupported, [], "{text}");
     }
 }
 

@@ -1,21 +1,11 @@
-//! `%h` and its like, `${NAME}` and `~` in values.
+//! Expands `%h` and the other tokens, `${NAME}` and `~` in values.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What is known of this side: the person and the machine.
-#[derive(Clone, Debug, Default)]
-pub struct Local {
-    pub user: String,
-    pub home: PathBuf,
-    /// The machine's name, with its domain if it has one.
-    pub hostname: String,
-    pub uid: u32,
-    /// For `${NAME}` in paths, and for `IdentityAgent`.
-    pub environment: BTreeMap<String, String>,
-}
+use crate::LocalUser;
 
-/// What the tokens stand for, by letter.
+/// The value of each token, by its letter.
 pub type Tokens<'a> = &'a [(char, &'a str)];
 
 /// Replaces `%x`; `%%` is a percent sign.
@@ -53,7 +43,7 @@ pub fn variables(text: &str, environment: &BTreeMap<String, String>) -> Result<S
     Ok(out + rest)
 }
 
-/// Replaces `~` at the beginning by the home folder.
+/// Replaces `~` at the beginning by the home directory.
 pub fn tilde(text: &str, home: &Path) -> Result<PathBuf, String> {
     match text.strip_prefix('~') {
         None => Ok(PathBuf::from(text)),
@@ -65,11 +55,11 @@ pub fn tilde(text: &str, home: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// All three, in ssh's order.
-pub fn path(text: &str, tokens: Tokens<'_>, local: &Local) -> Result<PathBuf, String> {
+/// Expands all three, in the order of ssh.
+pub fn path(text: &str, tokens: Tokens<'_>, local: &LocalUser) -> Result<PathBuf, String> {
     let home = tilde(text, &local.home)?;
     let text = home.to_str().ok_or_else(|| format!("'{}' is not UTF-8", home.display()))?;
-    // ssh looks for both in one go, so that neither is applied to what the other gave.
+    // ssh expands both in one pass, so that neither is applied to the result of the other.
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(place) = rest.find("${") {
@@ -88,10 +78,10 @@ mod tests {
 
     #[test]
     fn each_is_replaced_once() {
-        let local = Local {
+        let local = LocalUser {
             home: "/home/me".into(),
             environment: [("KEYS".to_owned(), "/k/%h".to_owned())].into(),
-            ..Local::default()
+            ..LocalUser::default()
         };
         let tokens = [('h', "web"), ('r', "${KEYS}")];
         for (text, expected) in [

@@ -1,6 +1,6 @@
-//! A line of ssh's configuration, taken apart into its keyword and its arguments.
+//! Splits a line of ssh's configuration into its keyword and its arguments.
 
-/// A line that says something.
+/// A line that is neither empty nor a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// In lower case.
@@ -8,7 +8,7 @@ pub struct Line {
     /// The keyword as it was written.
     pub written: String,
     pub arguments: Vec<String>,
-    /// What stands behind the keyword, as it was written.
+    /// The text behind the keyword, as it was written.
     pub rest: String,
 }
 
@@ -33,8 +33,8 @@ pub fn line(text: &str) -> Result<Option<Line>, String> {
     Ok(Some(Line { keyword, written, arguments, rest: rest.to_owned() }))
 }
 
-/// Words as ssh splits them: both kinds of quotes, `\"`, `\'`, `\\` and `\ `, and a comment at the
-/// beginning of a word. `None` if a quote stays open.
+/// Splits words as ssh does: both kinds of quotes, `\"`, `\'`, `\\` and `\ `, and a comment at the
+/// beginning of a word. `None` if a quote is not closed.
 fn arguments(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut characters = text.chars().peekable();

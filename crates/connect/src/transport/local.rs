@@ -1,4 +1,4 @@
-//! This machine: a child process of our own.
+//! The local transport: the agent is a child process on this machine.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -8,34 +8,35 @@ use rocksalt_core::link::{Failure, Key, Stage};
 use rocksalt_core::roster::Entry;
 use tokio::process::Command;
 
-use super::{Caller, LocalUser, Program, Session, Transport, plain_key};
+use super::{LoginContext, LoginSession, Program, Transport, key_from_entry};
+use crate::LocalUser;
 use crate::bootstrap::quote;
 
-/// Starts the program that runs now as its own agent.
-pub struct Local(pub LocalUser);
+/// Starts the running program as an agent.
+pub struct LocalTransport(pub LocalUser);
 
 #[async_trait]
-impl Transport for Local {
+impl Transport for LocalTransport {
     fn key(&self, entry: &Entry) -> Key {
-        Key { user: self.0.name.clone(), port: 0, ..plain_key(entry, &self.0) }
+        Key { user: self.0.name.clone(), port: 0, ..key_from_entry(entry, &self.0) }
     }
 
-    async fn connect(&self, _: &Entry, _: &Caller<'_>) -> Result<Box<dyn Session>, Failure> {
+    async fn connect(&self, _: &Entry, _: &LoginContext<'_>) -> Result<Box<dyn LoginSession>, Failure> {
         let program = std::env::current_exe()
             .map_err(|error| Failure::new(Stage::Settings, format!("can't find this program's own file: {error}")))?;
-        Ok(Box::new(Here { program }))
+        Ok(Box::new(LocalSession { program }))
     }
 }
 
-struct Here {
+struct LocalSession {
     program: PathBuf,
 }
 
-/// The most that anybody may have unless an administrator says otherwise.
+/// The largest pipe that an unprivileged user may have by default.
 const PIPE: usize = 1024 * 1024;
 
 #[async_trait]
-impl Session for Here {
+impl LoginSession for LocalSession {
     async fn exec(&self, command: &str, _: bool) -> Result<Program, Failure> {
         child(Command::new("/bin/sh").arg("-c").arg(command), "/bin/sh")
     }
@@ -56,7 +57,7 @@ fn child(command: &mut Command, name: &str) -> Result<Program, Failure> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // Ctrl-C is for the controller; it tells its agents itself.
+        // Ctrl-C is for the controller only; it cancels the calls of its agents itself.
         .process_group(0)
         .kill_on_drop(false)
         .spawn();
@@ -66,7 +67,7 @@ fn child(command: &mut Command, name: &str) -> Result<Program, Failure> {
     else {
         return Err(failure("the child has no pipes".into()));
     };
-    // A large result goes in without waiting for us piece by piece. Who may not have so much has the usual size.
+    // A large result then fits without waiting. If the size is refused, the default size works too.
     let _ = rustix::pipe::fcntl_setpipe_size(&stdout, PIPE);
     tokio::spawn(async move { child.wait().await });
     Ok(Program { stdin: Box::new(stdin), stdout: Box::new(stdout), stderr: Box::new(stderr), room: None })

@@ -1,13 +1,12 @@
-//! How to get a running program on a target with its three pipes.
+//! Transports: log in to a target and run a program there with its three pipes.
 //!
-//! To add one: write a file with a [`Transport`], and put it in [`open`].
+//! To add one: write a file with a [`Transport`], and add it to [`NAMES`] and [`open`].
 
 mod local;
 mod openssh;
 mod ssh;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use async_trait::async_trait;
 use rocksalt_core::link::{Failure, Key, Stage};
@@ -17,41 +16,31 @@ use rocksalt_core::secret::Secret;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
+use crate::LocalUser;
+
 /// The names that a roster may use.
 pub const NAMES: [&str; 3] = ["local", "openssh", "ssh"];
 
 #[async_trait]
 pub trait Transport: Send + Sync {
-    /// By this the link is found again; two entries with the same key share one.
+    /// Identifies the link; entries with the same key share one link.
     fn key(&self, entry: &Entry) -> Key;
 
     /// Connects and logs in. Times out by itself.
-    async fn connect(&self, entry: &Entry, caller: &Caller<'_>) -> Result<Box<dyn Session>, Failure>;
+    async fn connect(&self, entry: &Entry, caller: &LoginContext<'_>) -> Result<Box<dyn LoginSession>, Failure>;
 }
 
-/// On whose behalf a connection is made.
-pub struct Caller<'a> {
+/// What a login needs besides the roster entry.
+pub struct LoginContext<'a> {
     pub prompt: &'a dyn Prompt,
     /// The ssh-agent's socket, if there is one.
     pub agent_socket: Option<&'a Path>,
-    /// Hears of each stage that is done, for `hosts --check`.
+    /// Called for each stage that is complete, for `hosts --check`.
     pub progress: &'a (dyn Fn(Stage) + Send + Sync),
 }
 
-/// The person whose settings and keys are used.
-#[derive(Clone, Debug)]
-pub struct LocalUser {
-    pub name: String,
-    pub home: PathBuf,
-    pub uid: u32,
-    /// This machine's own name.
-    pub hostname: String,
-    /// For `${NAME}` in the ssh configuration.
-    pub environment: BTreeMap<String, String>,
-}
-
-/// The key of an entry when nothing but the entry counts.
-pub fn plain_key(entry: &Entry, local_user: &LocalUser) -> Key {
+/// The link key of an entry, without the ssh configuration.
+pub fn key_from_entry(entry: &Entry, local_user: &LocalUser) -> Key {
     Key {
         transport: entry.transport.clone(),
         user: entry.user.clone().unwrap_or_else(|| local_user.name.clone()),
@@ -65,51 +54,51 @@ pub fn plain_key(entry: &Entry, local_user: &LocalUser) -> Key {
     }
 }
 
-/// A login that stands.
+/// An open login.
 #[async_trait]
-pub trait Session: Send + Sync {
-    /// Starts a command, given as one word for the login shell, with a terminal if it must have one.
+pub trait LoginSession: Send + Sync {
+    /// Starts a command line of the login shell, with a terminal if `tty`.
     async fn exec(&self, command: &str, tty: bool) -> Result<Program, Failure>;
 
-    /// The command that starts an agent which is there already; `None` if one must be put there.
+    /// The command that starts an agent which the target has in any case; `None` if one must be uploaded.
     fn own_agent(&self) -> Option<String> {
         None
     }
 
-    /// The agent started without any command around it, where that can be.
+    /// Starts that agent directly, without a shell, where that is possible.
     async fn start_own_agent(&self) -> Result<Option<Program>, Failure> {
         Ok(None)
     }
 
-    /// True if the way to the target is so short that compressing costs more than it saves.
+    /// True if the network is so fast that compression costs more than it saves.
     fn near(&self) -> bool {
         false
     }
 
-    /// Ends the login. What runs through it is cut off.
+    /// Ends the login. Commands that run through it lose their pipes.
     async fn close(&self);
 }
 
-/// A command that runs on the target.
+/// A running command on the target.
 pub struct Program {
     pub stdin: Box<dyn AsyncWrite + Send + Unpin>,
     pub stdout: Box<dyn AsyncRead + Send + Unpin>,
     pub stderr: Box<dyn AsyncRead + Send + Unpin>,
-    /// How much the target is ready to take, said anew as it takes what it got; `None` if the way there doesn't tell.
+    /// The send window in bytes, updated as the target reads; `None` if the transport doesn't report it.
     pub room: Option<watch::Receiver<u32>>,
 }
 
-/// Asks the person at the terminal, if there is one.
+/// Asks the user at the terminal, if there is one.
 #[async_trait]
 pub trait Prompt: Send + Sync {
-    /// `None` if nobody can be asked or nobody answered.
+    /// Asks for a secret. `None` if there is no terminal or no answer.
     async fn secret(&self, question: &str) -> Option<Secret>;
 
-    /// Tells them something that they should know.
+    /// Shows a notice.
     async fn tell(&self, _: &str) {}
 }
 
-/// For where nobody can be asked.
+/// Answers no question: for processes without a terminal.
 pub struct NoPrompt;
 
 #[async_trait]
@@ -121,14 +110,14 @@ impl Prompt for NoPrompt {
 
 pub fn open(name: &str, local_user: &LocalUser) -> Result<Box<dyn Transport>, Failure> {
     match name {
-        "local" => Ok(Box::new(local::Local(local_user.clone()))),
+        "local" => Ok(Box::new(local::LocalTransport(local_user.clone()))),
         "openssh" => Ok(Box::new(openssh::OpenSsh(local_user.clone()))),
         "ssh" => Ok(Box::new(ssh::Ssh::new(local_user))),
         other => Err(unknown(other)),
     }
 }
 
-/// There is no transport of this name.
+/// The failure for an unknown transport.
 pub fn unknown(name: &str) -> Failure {
     Failure::new(Stage::Settings, format!("there is no transport '{name}'{}", nearest::hint(name, NAMES)))
         .hint(format!("known: {}", NAMES.join(", ")))

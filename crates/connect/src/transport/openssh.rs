@@ -1,7 +1,7 @@
-//! The system's `ssh`: for Kerberos, FIDO keys and odd proxies.
+//! The transport over the system's `ssh`: for Kerberos, FIDO keys and `ProxyCommand`.
 //!
-//! One login for all commands: an ssh in the background holds it, behind a socket in a folder that
-//! only we can enter, and each command is an ssh of its own that goes through that socket.
+//! A background ssh holds one login for all commands (`ControlMaster`), with its socket in a private
+//! directory; each command is another ssh process that uses that socket.
 
 mod arguments;
 mod failure;
@@ -23,11 +23,12 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use super::{Caller, LocalUser, Program, Session, Transport, plain_key};
+use super::{LoginContext, LoginSession, Program, Transport, key_from_entry};
+use crate::LocalUser;
 
 const SSH: &str = "ssh";
 
-/// Seconds that a login outlives its last command, if we die and can't end it.
+/// Seconds that a login outlives its last command if rocksalt dies and can't end it.
 const IDLE: u32 = 600;
 
 pub struct OpenSsh(pub LocalUser);
@@ -35,13 +36,13 @@ pub struct OpenSsh(pub LocalUser);
 #[async_trait]
 impl Transport for OpenSsh {
     fn key(&self, entry: &Entry) -> Key {
-        plain_key(entry, &self.0)
+        key_from_entry(entry, &self.0)
     }
 
-    async fn connect(&self, entry: &Entry, _: &Caller<'_>) -> Result<Box<dyn Session>, Failure> {
+    async fn connect(&self, entry: &Entry, _: &LoginContext<'_>) -> Result<Box<dyn LoginSession>, Failure> {
         no_passwords(entry)?;
-        let folder = private_folder()?;
-        let socket = folder.path().join("s");
+        let directory = private_directory()?;
+        let socket = directory.path().join("s");
         let words = arguments::login(entry, &socket, IDLE)?;
         let login = Command::new(SSH)
             .args(words)
@@ -51,7 +52,7 @@ impl Transport for OpenSsh {
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| no_ssh(&error))?;
-        // ssh's own limit is for each connection; hops and the login itself come on top.
+        // ssh's own limit holds per connection; jump hosts and the login itself take additional time.
         let limit = Duration::from_secs(u64::from(entry.timeout.unwrap_or(arguments::TIMEOUT)) * 2 + 10);
         let target = target(entry);
         let output = timeout(limit, login.wait_with_output())
@@ -65,23 +66,23 @@ impl Transport for OpenSsh {
             let failure = failure::failure(&String::from_utf8_lossy(&output.stderr), &target);
             return Err(failure::through(failure, entry.proxy_jump.as_deref(), &target));
         }
-        Ok(Box::new(Login { entry: entry.clone(), socket, folder: Mutex::new(Some(folder)) }))
+        Ok(Box::new(OpenSshSession { entry: entry.clone(), socket, directory: Mutex::new(Some(directory)) }))
     }
 }
 
-/// The ssh in the background went there once the login stood.
-struct Login {
+/// A login that a background ssh holds.
+struct OpenSshSession {
     entry: Entry,
     socket: PathBuf,
     /// `None` once it's closed.
-    folder: Mutex<Option<TempDir>>,
+    directory: Mutex<Option<TempDir>>,
 }
 
 #[async_trait]
-impl Session for Login {
+impl LoginSession for OpenSshSession {
     async fn exec(&self, command: &str, tty: bool) -> Result<Program, Failure> {
         if !self.socket.exists() {
-            return Err(Failure::new(Stage::Link, format!("the login to {} is gone", target(&self.entry))).busy());
+            return Err(Failure::new(Stage::Link, format!("the login to {} has ended", target(&self.entry))).busy());
         }
         let mut child = Command::new(SSH)
             .args(arguments::command(&self.entry, &self.socket, command, tty))
@@ -98,50 +99,50 @@ impl Session for Login {
         let child = Arc::new(child);
         Ok(Program {
             stdin: Box::new(stdin),
-            stdout: Box::new(Reading { pipe: stdout, _child: child.clone() }),
-            stderr: Box::new(Reading { pipe: stderr, _child: child }),
+            stdout: Box::new(ChildPipe { pipe: stdout, _child: child.clone() }),
+            stderr: Box::new(ChildPipe { pipe: stderr, _child: child }),
             room: None,
         })
     }
 
     async fn close(&self) {
-        let Some(folder) = self.take_folder() else { return };
+        let Some(directory) = self.take_directory() else { return };
         let mut exit = Command::new(SSH);
         exit.args(arguments::exit(&self.entry, &self.socket)).kill_on_drop(true);
         exit.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // If it doesn't hear us it ends by itself later; there is nobody to tell.
+        // If this fails, the background ssh ends by itself later (`ControlPersist`).
         let _ = timeout(Duration::from_secs(5), exit.status()).await;
-        drop(folder);
+        drop(directory);
     }
 }
 
-impl Login {
-    fn take_folder(&self) -> Option<TempDir> {
-        self.folder.lock().map_or_else(|poisoned| poisoned.into_inner().take(), |mut folder| folder.take())
+impl OpenSshSession {
+    fn take_directory(&self) -> Option<TempDir> {
+        self.directory.lock().map_or_else(|poisoned| poisoned.into_inner().take(), |mut directory| directory.take())
     }
 }
 
-/// A login that was forgotten is ended all the same, without making the forgetful wait.
-impl Drop for Login {
+/// Ends a login that was dropped without `close`, in a thread, since `drop` must not block.
+impl Drop for OpenSshSession {
     fn drop(&mut self) {
-        let Some(folder) = self.take_folder() else { return };
+        let Some(directory) = self.take_directory() else { return };
         let mut exit = std::process::Command::new(SSH);
         exit.args(arguments::exit(&self.entry, &self.socket));
         exit.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         std::thread::spawn(move || {
             let _ = exit.status();
-            drop(folder);
+            drop(directory);
         });
     }
 }
 
-/// A pipe of a child that is killed when nobody reads its pipes any more.
-struct Reading<P> {
+/// A pipe of a child process; the child is killed when all its pipes are dropped.
+struct ChildPipe<P> {
     pipe: P,
     _child: Arc<Child>,
 }
 
-impl<P: AsyncRead + Unpin> AsyncRead for Reading<P> {
+impl<P: AsyncRead + Unpin> AsyncRead for ChildPipe<P> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -151,7 +152,7 @@ impl<P: AsyncRead + Unpin> AsyncRead for Reading<P> {
     }
 }
 
-/// ssh asks for passwords at a terminal only, and has no safe way to be given one.
+/// ssh reads passwords from a terminal only; there is no safe way to pass one.
 fn no_passwords(entry: &Entry) -> Result<(), Failure> {
     let (what, hint) = match entry {
         Entry { password: Some(_), .. } => ("password", "use 'transport: ssh', or log in with a key"),
@@ -161,8 +162,8 @@ fn no_passwords(entry: &Entry) -> Result<(), Failure> {
     Err(Failure::new(Stage::Settings, format!("'transport: openssh' cannot give a {what} to ssh")).hint(hint))
 }
 
-/// A folder for the socket. Short: a socket's path has at most 108 bytes, and ssh adds some.
-fn private_folder() -> Result<TempDir, Failure> {
+/// A private directory for the socket. Its path is short: a socket's path has at most 108 bytes, and ssh adds some.
+fn private_directory() -> Result<TempDir, Failure> {
     let uid = rustix::process::getuid().as_raw();
     let runtime = PathBuf::from(format!("/run/user/{uid}"));
     let ours = |path: &Path| {
@@ -170,7 +171,9 @@ fn private_folder() -> Result<TempDir, Failure> {
     };
     let base = if ours(&runtime) { runtime } else { PathBuf::from("/tmp") };
     tempfile::Builder::new().prefix("rocksalt-").permissions(Permissions::from_mode(0o700)).tempdir_in(&base).map_err(
-        |error| Failure::new(Stage::Settings, format!("cannot make a private folder in {}: {error}", base.display())),
+        |error| {
+            Failure::new(Stage::Settings, format!("cannot create a private directory in {}: {error}", base.display()))
+        },
     )
 }
 

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rocksalt_connect::LocalUser;
 use rocksalt_connect::ssh_config::{
-    AddressFamily, HostSettings, IdentityAgent, Local, Query, StrictHostKeyChecking, load_files,
+    AddressFamily, HostSettings, IdentityAgent, Query, StrictHostKeyChecking, load_files,
 };
 
 /// Numbers that look random and are the same in each run (Knuth's multiplicative step).
@@ -184,9 +185,9 @@ fn in_ssh_words(found: &HostSettings) -> BTreeMap<&'static str, String> {
     words
 }
 
-fn local(home: &Path) -> Local {
+fn local(home: &Path) -> LocalUser {
     let name = Command::new("id").arg("-un").output().expect("id runs").stdout;
-    Local { user: String::from_utf8_lossy(&name).trim().to_owned(), home: home.to_owned(), ..Local::default() }
+    LocalUser { name: String::from_utf8_lossy(&name).trim().to_owned(), home: home.to_owned(), ..LocalUser::default() }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use rocksalt_connect::known_hosts::{KnownHosts, Verdict, add, check};
+use rocksalt_connect::known_hosts::{HostKeyVerdict, KnownHosts, add, check};
 use russh::keys::{PublicKey, PublicKeyOrCertificate};
 
 fn keygen(words: &[&str], path: &Path) -> (bool, String) {
@@ -39,7 +39,7 @@ fn hashing_by_ssh_keygen_changes_no_verdict() {
         for (host, port) in hosts {
             for key in &keys {
                 let shown = PublicKeyOrCertificate::from(key.clone());
-                verdicts.push(check(&known.entries, host, port, &shown, 0) == Verdict::Known);
+                verdicts.push(check(&known.entries, host, port, &shown, 0) == HostKeyVerdict::Known);
             }
         }
         verdicts

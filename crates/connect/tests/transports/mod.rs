@@ -3,7 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
-use rocksalt_connect::transport::{self, Caller, LocalUser, NoPrompt, Program, Session};
+use rocksalt_connect::LocalUser;
+use rocksalt_connect::transport::{self, LoginContext, LoginSession, NoPrompt, Program};
 use rocksalt_core::link::{Failure, Stage};
 use rocksalt_core::roster::Entry;
 use rocksalt_core::secret::Secret;
@@ -27,7 +28,7 @@ async fn outcome(mut program: Program) -> (Vec<u8>, Vec<u8>) {
     (out, err)
 }
 
-async fn connect(entry: &Entry) -> Result<Box<dyn Session>, Failure> {
+async fn connect(entry: &Entry) -> Result<Box<dyn LoginSession>, Failure> {
     let local_user = LocalUser {
         name: own_name(),
         home: "/nonexistent".into(),
@@ -36,7 +37,7 @@ async fn connect(entry: &Entry) -> Result<Box<dyn Session>, Failure> {
         environment: Default::default(),
     };
     let transport = transport::open(&entry.transport, &local_user)?;
-    let caller = Caller { prompt: &NoPrompt, agent_socket: None, progress: &|_| {} };
+    let caller = LoginContext { prompt: &NoPrompt, agent_socket: None, progress: &|_| {} };
     timeout(LONG, transport.connect(entry, &caller)).await.expect("times out by itself")
 }
 

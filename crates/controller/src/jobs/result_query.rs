@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rocksalt_connect::link::{NoAnswers, Receipt, Request};
 use rocksalt_core::call::{KEPT, Problem, ProblemKind, Return};
-use rocksalt_core::link::{Extent, Failure, Stage};
+use rocksalt_core::link::{AgentKind, Failure, Stage};
 use rocksalt_core::record::TargetOutcome;
 use rocksalt_core::roster::Entry;
 use rocksalt_core::{Call, JobId, Map, Value};
@@ -98,8 +98,8 @@ impl ResultQuery {
         let call = Call { kwargs, target: entry.id.clone(), ..Call::new(KEPT).arg(self.job.as_str()) };
         let user = format!("{} {KEPT}", self.controller.user);
         let asking = async {
-            let line = self.controller.links.open(entry, Extent::Small, false, None).await?;
-            let mut request = Request::start(line.port(&user)?, call, Arc::new(NoAnswers));
+            let line = self.controller.links.open(entry, AgentKind::Small, false, None).await?;
+            let mut request = Request::start(line.open_channel(&user)?, call, Arc::new(NoAnswers));
             let result = request.finish(&mut |_, _| {}).await?;
             Ok((said(result), request.into_receipt(self.job, entry.id.clone())))
         };

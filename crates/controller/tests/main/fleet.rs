@@ -10,8 +10,8 @@ use rocksalt_backends::store::{
     self, Committed, Lease, Limits, Listing, Pair, Range, Revision, Store, Transaction, Watch,
 };
 use rocksalt_backends::{files, pillar};
-use rocksalt_connect::link::{Outlet, Port};
-use rocksalt_connect::links::{Line, Links, Progress};
+use rocksalt_connect::link::{FrameSink, RequestChannel};
+use rocksalt_connect::links::{LinkHandle, Links, Progress};
 use rocksalt_controller::Controller;
 use rocksalt_controller::grains_cache::GrainsCache;
 use rocksalt_controller::jobs::{self, JobService};
@@ -20,7 +20,7 @@ use rocksalt_controller::peer::Rules;
 use rocksalt_controller::pillar::{Compiler, Pillar};
 use rocksalt_core::call::{KEPT, Problem, ProblemKind, Return};
 use rocksalt_core::frame::{Ask, FIRST_ASK, Frame, LINK, Message};
-use rocksalt_core::link::{Extent, Failure, Info, Stage};
+use rocksalt_core::link::{AgentKind, Failure, Info, Stage};
 use rocksalt_core::request::RunRequest;
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::{Call, Event, JobId, Map, Value};
@@ -134,7 +134,7 @@ impl Fleet {
             grains_cache: GrainsCache { directory: "/nonexistent".into(), fresh: Duration::ZERO },
             peer: Rules::parse(&Map::new()).expect("rules"),
             receive: None,
-            extent: |_| Extent::Whole,
+            agent_kind: |_| AgentKind::Whole,
             own: |_| None,
             user: "test".into(),
         })
@@ -344,7 +344,13 @@ struct Playing(Arc<Fleet>, Alive);
 
 #[async_trait]
 impl Links for Playing {
-    async fn open(&self, entry: &Entry, _: Extent, _: bool, _: Option<&Progress>) -> Result<Arc<dyn Line>, Failure> {
+    async fn open(
+        &self,
+        entry: &Entry,
+        _: AgentKind,
+        _: bool,
+        _: Option<&Progress>,
+    ) -> Result<Arc<dyn LinkHandle>, Failure> {
         self.1.or_never().await;
         match self.0.on(&entry.id, |target| target.up) {
             true => Ok(Arc::new(PlayedLine(Arc::clone(&self.0), entry.id.clone(), self.1.clone()))),
@@ -352,7 +358,7 @@ impl Links for Playing {
         }
     }
 
-    async fn beside(&self, _: &Entry) -> Option<Arc<dyn Line>> {
+    async fn secondary_agent(&self, _: &Entry) -> Option<Arc<dyn LinkHandle>> {
         None
     }
 
@@ -367,19 +373,19 @@ impl Links for Playing {
 
 struct PlayedLine(Arc<Fleet>, String, Alive);
 
-impl Line for PlayedLine {
-    fn port(&self, _: &str) -> Result<Port, Failure> {
+impl LinkHandle for PlayedLine {
+    fn open_channel(&self, _: &str) -> Result<RequestChannel, Failure> {
         let (answers, frames) = mpsc::unbounded_channel();
         let (say, asked) = mpsc::unbounded_channel();
         let fleet = Arc::clone(&self.0);
         self.0.runtime.spawn(fleet.serve(self.1.clone(), asked, answers));
-        Ok(Port::new(frames, Box::new(Said(say, self.2.clone()))))
+        Ok(RequestChannel::new(frames, Box::new(Said(say, self.2.clone()))))
     }
 }
 
 struct Said(mpsc::UnboundedSender<Message>, Alive);
 
-impl Outlet for Said {
+impl FrameSink for Said {
     fn send(&self, frame: Frame) {
         if self.1.is() {
             let _ = self.0.send(frame.message);

@@ -6,7 +6,7 @@ use super::RequestId;
 use crate::call::{Call, Problem, Return};
 use crate::event::Event;
 use crate::job_id::JobId;
-use crate::link::Extent;
+use crate::link::AgentKind;
 use crate::value::{Map, Value};
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -71,7 +71,7 @@ pub struct Hello {
     pub pid: u32,
     /// What the agent can do; nothing of interest from the controller.
     #[cbor(n(3), default)]
-    pub extent: Extent,
+    pub agent_kind: AgentKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

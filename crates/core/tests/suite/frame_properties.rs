@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use rocksalt_core::call::{Call, Problem, ProblemKind, Return};
 use rocksalt_core::frame::{Answer, Ask, Data, Decoder, Frame, Hello, MAX_FRAME, Message, Stream, encode};
-use rocksalt_core::link::Extent;
+use rocksalt_core::link::AgentKind;
 use rocksalt_core::value::{Map, Value};
 use rocksalt_core::{Event, JobId};
 
@@ -83,8 +83,8 @@ fn ask() -> impl Strategy<Value = Ask> {
 fn message() -> impl Strategy<Value = Message> {
     prop_oneof![
         (any::<u32>(), ".{0,9}", any::<u32>(), any::<bool>()).prop_map(|(protocol, version, pid, whole)| {
-            let extent = if whole { Extent::Whole } else { Extent::Small };
-            Message::Hello(Hello { protocol, version, pid, extent })
+            let agent_kind = if whole { AgentKind::Whole } else { AgentKind::Small };
+            Message::Hello(Hello { protocol, version, pid, agent_kind })
         }),
         call().prop_map(|call| Message::Call(Box::new(call))),
         Just(Message::Cancel),

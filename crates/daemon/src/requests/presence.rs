@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rocksalt_connect::links::Links;
 use rocksalt_controller::Controller;
 use rocksalt_controller::ledger::Ledger;
-use rocksalt_core::link::{Extent, Failure, Stage};
+use rocksalt_core::link::{AgentKind, Failure, Stage};
 use rocksalt_core::roster::Entry;
 use rocksalt_core::{Event, Map, Value};
 use tokio::sync::Notify;
@@ -137,7 +137,7 @@ impl Look {
         while self.trying.len() < AT_ONCE {
             let Some((trying, entry, links)) = self.due.pop_front() else { return };
             self.trying.spawn(async move {
-                let opened = links.open(&entry, Extent::Small, false, None).await;
+                let opened = links.open(&entry, AgentKind::Small, false, None).await;
                 trying.presence.tried(&trying.id, opened.map(drop))
             });
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use clap::Args;
-use rocksalt_connect::links::{Links, Own};
+use rocksalt_connect::links::{Links, LocalLinks};
 use rocksalt_connect::pool::Pool;
 use rocksalt_connect::transport::Prompt;
 use rocksalt_core::Secret;
@@ -48,7 +48,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     let pool = keeper::pool_with(&environment, &config, idle);
     tokio::spawn(upkeep(Arc::clone(&pool)));
     let links: Arc<dyn Links> =
-        Arc::new(Own { pool, prompt: Arc::new(Nobody), agent_socket: environment.agent_socket.clone() });
+        Arc::new(LocalLinks { pool, prompt: Arc::new(Nobody), agent_socket: environment.agent_socket.clone() });
     let loader = Arc::new(Loader { common, environment, directory: config.directory.clone(), links });
     let daemon = serve::start(settings, loader.load(), &tell).await.map_err(|error| {
         let failure = Failure::caused(&error);

@@ -1,4 +1,4 @@
-//! ssh's command line, from a roster entry: a closed set of options (rule R7).
+//! Builds ssh's command line from a roster entry: a closed set of options (docs/security-rules.md#r7).
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,17 +8,17 @@ use rocksalt_core::roster::Entry;
 
 use crate::ssh_config::{Jump, is_name};
 
-/// Seconds to connect, where the roster doesn't say.
+/// The default limit for connecting, in seconds.
 pub const TIMEOUT: u32 = 20;
 
-/// What ends the words of every command line: the host can't be taken for an option, and what
-/// follows it is the command, whatever it starts with.
+/// The end of the options of every command line: the host can't be parsed as an option, and the words
+/// after it are the command.
 fn host(entry: &Entry) -> [OsString; 2] {
     ["--".into(), entry.host.as_str().into()]
 }
 
-/// Logs in and stays in the background, for others to run commands through `socket`.
-/// `idle` seconds after the last of them it ends by itself, should nobody tell it to.
+/// Logs in and stays in the background, for commands to run through `socket`.
+/// It ends by itself `idle` seconds after the last command.
 pub fn login(entry: &Entry, socket: &Path, idle: u32) -> Result<Vec<OsString>, Failure> {
     let mut words: Vec<OsString> = ["-M", "-N", "-T", "-e", "none", "-S"].map(OsString::from).into();
     words.push(socket.into());
@@ -26,7 +26,7 @@ pub fn login(entry: &Entry, socket: &Path, idle: u32) -> Result<Vec<OsString>, F
     let mut option = |text: String| words.extend(["-o".into(), OsString::from(text)]);
     for text in [
         format!("ControlPersist={idle}"),
-        // Nobody is there to answer a question.
+        // There is no terminal to answer a question.
         "BatchMode=yes".into(),
         // Less would hide why a key exchange failed.
         "LogLevel=INFO".into(),
@@ -34,7 +34,7 @@ pub fn login(entry: &Entry, socket: &Path, idle: u32) -> Result<Vec<OsString>, F
         "ServerAliveInterval=15".into(),
         format!("StrictHostKeyChecking={strict}"),
         "UpdateHostKeys=no".into(),
-        // What a person's configuration has for their own sessions.
+        // The user's configuration may set these for interactive sessions.
         "ClearAllForwardings=yes".into(),
         "ForwardX11=no".into(),
         "PermitLocalCommand=no".into(),
@@ -72,10 +72,10 @@ pub fn login(entry: &Entry, socket: &Path, idle: u32) -> Result<Vec<OsString>, F
     Ok(words)
 }
 
-/// Runs a command through a login that stands.
+/// Runs a command through an open login.
 ///
-/// No configuration is read, and should the login be gone ssh must not make another by itself:
-/// a proxy that ends at once sees to that.
+/// Reads no configuration. If the login has ended, ssh must not make another by itself: `ProxyCommand=false`
+/// prevents that.
 pub fn command(entry: &Entry, socket: &Path, command: &str, tty: bool) -> Vec<OsString> {
     let mut words = through(socket);
     words.push(if tty { "-tt" } else { "-T" }.into());
@@ -84,7 +84,7 @@ pub fn command(entry: &Entry, socket: &Path, command: &str, tty: bool) -> Vec<Os
     words
 }
 
-/// Asks the login to end.
+/// Ends the login.
 pub fn exit(entry: &Entry, socket: &Path) -> Vec<OsString> {
     let mut words = through(socket);
     words.extend(["-O".into(), "exit".into()]);
@@ -107,12 +107,12 @@ fn wrong(entry: &Entry, text: String) -> Failure {
     if entry.origin.is_empty() { failure } else { failure.hint(format!("see {}", entry.origin)) }
 }
 
-/// A path as the value of a setting, which ssh takes apart as a line of its configuration.
+/// A path as the value of an option, which ssh parses as a line of its configuration.
 fn quoted(path: &Path) -> Result<String, Failure> {
     Ok(format!("\"{}\"", unexpanded(path)?.replace('\\', "\\\\").replace('"', "\\\"")))
 }
 
-/// ssh replaces `%h` and `${NAME}` in paths; ours stand for themselves.
+/// ssh expands `%h` and `${NAME}` in paths; this escapes them.
 fn unexpanded(path: &Path) -> Result<String, Failure> {
     match path.to_str() {
         Some(text) if !text.contains("${") && !text.chars().any(char::is_control) => Ok(text.replace('%', "%%")),

@@ -1,120 +1,125 @@
-//! What ssh's last words mean.
+//! Translates error messages of ssh into failures.
 
 use rocksalt_core::link::{Failure, Stage};
 
-/// A text that ssh writes, the stage it speaks of, whether trying again might help, and the way out.
-struct Saying {
+/// A text that ssh prints, the stage that it belongs to, whether a retry might help, and a hint.
+struct KnownMessage {
     has: &'static str,
     stage: Stage,
     busy: bool,
     hint: &'static str,
 }
 
-const fn saying(has: &'static str, stage: Stage, busy: bool, hint: &'static str) -> Saying {
-    Saying { has, stage, busy, hint }
+const fn message(has: &'static str, stage: Stage, busy: bool, hint: &'static str) -> KnownMessage {
+    KnownMessage { has, stage, busy, hint }
 }
 
 const LOOK_AT_KEY: &str = "if the machine was set up anew, remove its old key with 'ssh-keygen -R' and record the new one; \
      if not, somebody may be in between";
 const RECORD_KEY: &str = "compare its key and record it with 'ssh-keyscan', or set 'accept_new: true' on its roster entry for the first contact";
 
-/// In the order they are looked for: the more telling before the general.
-const SAYINGS: [Saying; 28] = [
-    saying(
+/// In the order of the search: specific texts before general ones.
+const KNOWN_MESSAGES: [KnownMessage; 28] = [
+    message(
         "Could not resolve hostname",
         Stage::Resolve,
         false,
         "look at 'host' in the roster and at HostName in ~/.ssh/config",
     ),
-    saying("Name or service not known", Stage::Resolve, false, "look at 'host' in the roster"),
-    saying("Temporary failure in name resolution", Stage::Resolve, true, "the name server does not answer"),
-    saying("was revoked", Stage::HostKey, false, "the key is marked @revoked in known_hosts"),
-    saying("HOST IDENTIFICATION HAS CHANGED", Stage::HostKey, false, LOOK_AT_KEY),
-    saying("has changed and you have requested strict", Stage::HostKey, false, LOOK_AT_KEY),
-    saying("Certificate invalid", Stage::HostKey, false, "sign the host's key anew"),
-    saying("host key is known for", Stage::HostKey, false, RECORD_KEY),
-    saying("Host key verification failed", Stage::HostKey, false, RECORD_KEY),
-    saying(
+    message("Name or service not known", Stage::Resolve, false, "look at 'host' in the roster"),
+    message("Temporary failure in name resolution", Stage::Resolve, true, "the name server does not answer"),
+    message("was revoked", Stage::HostKey, false, "the key is marked @revoked in known_hosts"),
+    message("HOST IDENTIFICATION HAS CHANGED", Stage::HostKey, false, LOOK_AT_KEY),
+    message("has changed and you have requested strict", Stage::HostKey, false, LOOK_AT_KEY),
+    message("Certificate invalid", Stage::HostKey, false, "sign the host's key anew"),
+    message("host key is known for", Stage::HostKey, false, RECORD_KEY),
+    message("Host key verification failed", Stage::HostKey, false, RECORD_KEY),
+    message(
         "no matching",
         Stage::KeyExchange,
         false,
         "the server is too old or too new: name an algorithm that both have in ~/.ssh/config",
     ),
-    saying("Unable to negotiate", Stage::KeyExchange, false, "name an algorithm that both sides have in ~/.ssh/config"),
-    saying(
+    message(
+        "Unable to negotiate",
+        Stage::KeyExchange,
+        false,
+        "name an algorithm that both sides have in ~/.ssh/config",
+    ),
+    message(
         "Too many authentication failures",
         Stage::Login,
         false,
         "the agent offers too many keys: set 'identities_only: true' and name the key",
     ),
-    saying(
+    message(
         "Permission denied",
         Stage::Login,
         false,
         "does the target have the public key, and is 'user' right? 'ssh-add -l' shows what the agent offers",
     ),
-    saying(
+    message(
         "stdio forwarding failed",
         Stage::Connect,
         false,
         "the machine in between cannot reach the target, or may not forward",
     ),
-    saying("Connection refused", Stage::Connect, false, "is sshd running there, and is 'port' right?"),
-    saying("No route to host", Stage::Connect, false, "is the machine up, and is its address right?"),
-    saying("Network is unreachable", Stage::Connect, false, "this machine has no way to that network"),
-    saying(
+    message("Connection refused", Stage::Connect, false, "is sshd running there, and is 'port' right?"),
+    message("No route to host", Stage::Connect, false, "is the machine up, and is its address right?"),
+    message("Network is unreachable", Stage::Connect, false, "this machine has no way to that network"),
+    message(
         "Connection timed out during banner exchange",
         Stage::Banner,
         true,
         "something accepts connections there but does not greet: is it sshd?",
     ),
-    saying("timed out", Stage::Connect, false, "is the machine up, and does a firewall let us through?"),
-    saying(
+    message("timed out", Stage::Connect, false, "is the machine up, and does a firewall let us through?"),
+    message(
         "Not allowed at this time",
         Stage::Banner,
         true,
         "the server has a penalty on this address (PerSourcePenalties)",
     ),
-    saying("Exceeded MaxStartups", Stage::Banner, true, "too many logins at once for that server (MaxStartups)"),
-    saying("kex_exchange_identification: client sent invalid", Stage::Banner, false, "is that an SSH server?"),
-    saying("banner line contains invalid", Stage::Banner, false, "is that an SSH server?"),
-    saying(
+    message("Exceeded MaxStartups", Stage::Banner, true, "too many logins at once for that server (MaxStartups)"),
+    message("kex_exchange_identification: client sent invalid", Stage::Banner, false, "is that an SSH server?"),
+    message("banner line contains invalid", Stage::Banner, false, "is that an SSH server?"),
+    message(
         "kex_exchange_identification",
         Stage::Banner,
         true,
         "the server hung up before it greeted: too many logins at once, or this address is blocked",
     ),
-    saying(
+    message(
         "ssh_exchange_identification",
         Stage::Banner,
         true,
         "the server hung up before it greeted: too many logins at once, or this address is blocked",
     ),
-    saying("Connection reset by", Stage::KeyExchange, true, "the server hung up"),
-    saying("Connection closed by", Stage::KeyExchange, true, "the server hung up"),
-    saying("Bad owner or permissions", Stage::Settings, false, "only you may be able to write that file"),
+    message("Connection reset by", Stage::KeyExchange, true, "the server hung up"),
+    message("Connection closed by", Stage::KeyExchange, true, "the server hung up"),
+    message("Bad owner or permissions", Stage::Settings, false, "only you may be able to write that file"),
 ];
 
-/// The failure behind what ssh wrote before it gave up. `target` is for the text: `user@host:port`.
+/// The failure that ssh reported on stderr. `target` is `user@host:port`, for the text.
 pub fn failure(stderr: &str, target: &str) -> Failure {
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('@'));
-    let Some(saying) = SAYINGS.iter().find(|saying| stderr.contains(saying.has)) else {
-        let last = lines().next_back().unwrap_or("it said nothing");
+    let Some(message) = KNOWN_MESSAGES.iter().find(|message| stderr.contains(message.has)) else {
+        let last = lines().next_back().unwrap_or("it printed nothing");
         let stage = if last.contains("configuration option") { Stage::Settings } else { Stage::Login };
         return Failure::new(stage, format!("ssh to {target} failed: {last}"));
     };
-    // A machine in between that fails says why first; what follows from it is no news.
-    let line = lines().find(|line| line.contains(saying.has)).or_else(|| lines().next_back()).unwrap_or(saying.has);
-    let text = match saying.stage {
+    // A jump host that fails reports the reason first; later lines only follow from it.
+    let line = lines().find(|line| line.contains(message.has)).or_else(|| lines().next_back()).unwrap_or(message.has);
+    let text = match message.stage {
         Stage::HostKey => host_key_text(stderr, line, target),
         _ => format!("ssh to {target}: {line}"),
     };
-    let failure = Failure::new(saying.stage, text).hint(saying.hint);
-    if saying.busy { failure.busy() } else { failure }
+    let failure = Failure::new(message.stage, text).hint(message.hint);
+    if message.busy { failure.busy() } else { failure }
 }
 
-/// The same failure, where the way goes through other machines: ssh in the background keeps to
-/// itself what those say, and only sees its line hung up before anybody greets.
+/// The failure of a connection through jump hosts: the background ssh hides their messages, and only
+/// reports that the connection was closed before a greeting.
 pub fn through(failure: Failure, jump: Option<&str>, target: &str) -> Failure {
     match jump {
         Some(jump) if failure.stage == Stage::Banner && failure.busy => {
@@ -126,7 +131,7 @@ pub fn through(failure: Failure, jump: Option<&str>, target: &str) -> Failure {
     }
 }
 
-/// The facts of ssh's long warning: which key was shown, and where the other is written.
+/// The facts of ssh's long warning: the key that the host showed, and where another one is recorded.
 fn host_key_text(stderr: &str, line: &str, target: &str) -> String {
     let part = |start: &str| stderr.lines().map(str::trim).find(|line| line.starts_with(start));
     let shown = part("SHA256:").map(|text| format!("; it showed {}", text.trim_end_matches('.'))).unwrap_or_default();
@@ -144,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ssh_said_and_what_it_means() {
+    fn messages_of_ssh_are_recognized() {
         let changed = "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n\
             The fingerprint for the ED25519 key sent by the remote host is\nSHA256:639PWShZNmbIQWaRLxSP.\n\
             Offending ED25519 key in /home/me/.ssh/known_hosts:1\n  remove with:\nHost key for [h]:29922 has changed and you \

@@ -1,4 +1,4 @@
-//! [`Connection`]: a connection that is logged in.
+//! [`Connection`]: an authenticated SSH connection.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -13,40 +13,40 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::host_key::{self, Checker};
-use super::stream::{Heard, Prompt};
+use super::host_key::{self, HostKeyChecker};
+use super::stream::{QuickAckStream, ServerBanner};
 use super::{Target, login};
 use crate::resolve::resolve;
-use crate::transport::Caller;
+use crate::transport::LoginContext;
 
-/// How long the key exchange and the login may take, each.
+/// The limit of the key exchange, and of the login.
 const HANDSHAKE: Duration = Duration::from_secs(30);
 
-/// Connecting faster than this means the same room: compressing the agent costs more than it saves.
+/// A connection made faster than this is in the same network: compressing the agent costs more than it saves.
 const NEAR: Duration = Duration::from_millis(2);
-/// On a private network a busy controller may seem slow; what is really far is slower than this.
+/// The same for private addresses, where a busy controller may measure more. Remote sites are slower than this.
 const NEAR_PRIVATE: Duration = Duration::from_millis(20);
 
 pub struct Connection {
-    pub(super) handle: Handle<Checker>,
+    pub(super) handle: Handle<HostKeyChecker>,
     pub(super) near: bool,
-    /// What this one runs through; it must live as long.
-    _through: Option<Arc<Connection>>,
+    /// The connection to the jump host, which must stay open as long as this one.
+    _jump_host: Option<Arc<Connection>>,
 }
 
 impl Connection {
-    /// Connects, checks the host's key and logs in.
+    /// Connects, checks the host key and logs in.
     pub(super) async fn open(
         target: &Target<'_>,
-        through: Option<Arc<Connection>>,
-        caller: &Caller<'_>,
+        jump_host: Option<Arc<Connection>>,
+        context: &LoginContext<'_>,
     ) -> Result<Connection, Failure> {
-        let heard = Heard::default();
-        let (handle, near) = match &through {
+        let banner = ServerBanner::default();
+        let (handle, near) = match &jump_host {
             None => {
-                let (tcp, near) = connect(target, caller).await?;
-                let stream = Prompt { stream: tcp, heard: heard.clone() };
-                (handshake(stream, target, &heard, caller).await?, near)
+                let (tcp, near) = connect(target, context).await?;
+                let stream = QuickAckStream { stream: tcp, banner: banner.clone() };
+                (handshake(stream, target, &banner, context).await?, near)
             }
             Some(jump) => {
                 let Target { key, .. } = target;
@@ -58,13 +58,13 @@ impl Connection {
                     )
                     .hint("is it reachable from there, and does the jump host allow TCP forwarding?")
                 })?;
-                (handshake(channel.into_stream(), target, &heard, caller).await?, false)
+                (handshake(channel.into_stream(), target, &banner, context).await?, false)
             }
         };
-        let mut connection = Connection { handle, near, _through: through };
-        let login = login::login(&mut connection.handle, target, caller);
+        let mut connection = Connection { handle, near, _jump_host: jump_host };
+        let login = login::login(&mut connection.handle, target, context);
         timeout(HANDSHAKE, login).await.map_err(|_| too_long(Stage::Login, HANDSHAKE))??;
-        (caller.progress)(Stage::Login);
+        (context.progress)(Stage::Login);
         Ok(connection)
     }
 
@@ -78,18 +78,18 @@ impl Connection {
 }
 
 /// A TCP connection to the first address that answers, and whether it is near.
-async fn connect(target: &Target<'_>, caller: &Caller<'_>) -> Result<(TcpStream, bool), Failure> {
+async fn connect(target: &Target<'_>, context: &LoginContext<'_>) -> Result<(TcpStream, bool), Failure> {
     let (host, port) = (&target.key.address, target.key.port);
     let addresses = resolve(host, port).await?;
-    (caller.progress)(Stage::Resolve);
+    (context.progress)(Stage::Resolve);
     let mut last = Failure::new(Stage::Connect, "no address answered");
     for address in addresses {
-        let begun = Instant::now();
+        let started = Instant::now();
         match timeout(target.timeout, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
                 let _ = stream.set_nodelay(true);
-                (caller.progress)(Stage::Connect);
-                return Ok((stream, is_near(address.ip(), begun.elapsed())));
+                (context.progress)(Stage::Connect);
+                return Ok((stream, is_near(address.ip(), started.elapsed())));
             }
             Ok(Err(error)) => last = refused(host, port, &error),
             Err(_) => {
@@ -125,51 +125,51 @@ fn refused(host: &str, port: u16, error: &std::io::Error) -> Failure {
 async fn handshake(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     target: &Target<'_>,
-    heard: &Heard,
-    caller: &Caller<'_>,
-) -> Result<Handle<Checker>, Failure> {
-    let known = host_key::Known::read(target);
-    let found = Arc::new(Mutex::new(host_key::Found::default()));
-    let checker = Checker::new(known.clone(), Arc::clone(&found));
-    let config = Arc::new(config(&known));
+    banner: &ServerBanner,
+    context: &LoginContext<'_>,
+) -> Result<Handle<HostKeyChecker>, Failure> {
+    let policy = host_key::HostKeyPolicy::read(target);
+    let checked = Arc::new(Mutex::new(host_key::HostKeyResult::default()));
+    let checker = HostKeyChecker::new(policy.clone(), Arc::clone(&checked));
+    let config = Arc::new(config(&policy));
     let limit = target.timeout.max(HANDSHAKE);
     let connecting = async {
         tokio::select! {
             done = client::connect_stream(config, stream, checker) => done.map_err(Some),
-            // A server that accepts and says nothing must not cost the whole time of a key exchange.
-            () = heard.silence(target.timeout) => Err(None),
+            // A server that accepts the connection and sends nothing must not take the whole limit of a key exchange.
+            () = banner.silence(target.timeout) => Err(None),
         }
     };
     let (host, port) = (&target.key.address, target.key.port);
     match timeout(limit, connecting).await {
         Ok(Ok(handle)) => {
-            (caller.progress)(Stage::HostKey);
-            let learnt = found.lock().unwrap_or_else(PoisonError::into_inner).learnt.take();
-            if let Some(text) = learnt {
-                caller.prompt.tell(&text).await;
+            (context.progress)(Stage::HostKey);
+            let recorded = checked.lock().unwrap_or_else(PoisonError::into_inner).recorded.take();
+            if let Some(text) = recorded {
+                context.prompt.tell(&text).await;
             }
             Ok(handle)
         }
         Ok(Err(None)) => Err(Failure::new(
             Stage::Banner,
             format!(
-                "{host}:{port} accepted the connection and then said nothing for {} seconds",
+                "{host}:{port} accepted the connection and then sent nothing for {} seconds",
                 target.timeout.as_secs()
             ),
         )
         .hint("is that an SSH server? it may hang, or be overloaded")),
         Ok(Err(Some(error))) => {
-            if let Some(failure) = found.lock().unwrap_or_else(PoisonError::into_inner).failure.take() {
+            if let Some(failure) = checked.lock().unwrap_or_else(PoisonError::into_inner).failure.take() {
                 return Err(failure);
             }
-            Err(explain(&error, host, port, heard))
+            Err(explain(&error, host, port, banner))
         }
         Err(_) => Err(too_long(Stage::KeyExchange, limit)),
     }
 }
 
-/// Cheap and strong first: OpenSSH's default key exchange costs seven times as much.
-fn config(known: &host_key::Known) -> client::Config {
+/// Algorithms, cheap and strong ones first: OpenSSH's default key exchange costs seven times as much.
+fn config(policy: &host_key::HostKeyPolicy) -> client::Config {
     let preferred = Preferred {
         kex: Cow::Borrowed(&[
             kex::MLKEM768X25519_SHA256,
@@ -194,8 +194,8 @@ fn config(known: &host_key::Known) -> client::Config {
             cipher::AES_128_CTR,
         ]),
         mac: Cow::Borrowed(&[mac::HMAC_SHA256_ETM, mac::HMAC_SHA512_ETM, mac::HMAC_SHA256, mac::HMAC_SHA512]),
-        key: Cow::Owned(known.preferred_algorithms()),
-        host_key_certificates: if known.has_authority() {
+        key: Cow::Owned(policy.preferred_algorithms()),
+        host_key_certificates: if policy.has_authority() {
             Cow::Owned(host_key::ALGORITHMS.to_vec())
         } else {
             Cow::Borrowed(&[] as &[Algorithm])
@@ -212,14 +212,14 @@ fn config(known: &host_key::Known) -> client::Config {
     }
 }
 
-fn explain(error: &russh::Error, host: &str, port: u16, heard: &Heard) -> Failure {
-    let first = heard.first_line();
+fn explain(error: &russh::Error, host: &str, port: u16, banner: &ServerBanner) -> Failure {
+    let first = banner.first_line();
     if !first.starts_with("SSH-") {
         let closed = Failure::new(
             Stage::Banner,
-            format!("{host}:{port} closed the connection before it greeted{}", said(&first)),
+            format!("{host}:{port} closed the connection before it greeted{}", suffix(&first)),
         );
-        // This is how sshd turns people away when too many come at once.
+        // sshd refuses connections like this when too many arrive at once.
         return closed.hint("sshd may be overloaded (see MaxStartups in its configuration)").busy();
     }
     match error {
@@ -242,7 +242,7 @@ fn explain(error: &russh::Error, host: &str, port: u16, heard: &Heard) -> Failur
     }
 }
 
-fn said(line: &str) -> String {
+fn suffix(line: &str) -> String {
     if line.is_empty() { String::new() } else { format!(": {line}") }
 }
 

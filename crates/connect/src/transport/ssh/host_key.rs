@@ -1,4 +1,4 @@
-//! Whether a host is who it should be (rule R8): strict, unless its roster entry takes new keys.
+//! Checks host keys (docs/security-rules.md#r8): strict, unless the roster entry accepts new keys.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,9 +9,9 @@ use russh::client;
 use russh::keys::{Algorithm, EcdsaCurve, HashAlg, PublicKeyOrCertificate};
 
 use super::Target;
-use crate::known_hosts::{self, KeyTypes, KnownHosts, Verdict};
+use crate::known_hosts::{self, HostKeyVerdict, KeyTypes, KnownHosts};
 
-/// What host keys we ask for, best first.
+/// The supported types of host keys, best first.
 pub const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::Ed25519,
     Algorithm::Ecdsa { curve: EcdsaCurve::NistP256 },
@@ -21,22 +21,22 @@ pub const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::Rsa { hash: Some(HashAlg::Sha256) },
 ];
 
-/// What is recorded about a host.
+/// The recorded keys of a host, and whether a new one is accepted.
 #[derive(Clone)]
-pub struct Known {
+pub struct HostKeyPolicy {
     known: Arc<KnownHosts>,
-    /// Under this name.
+    /// The name in known_hosts.
     host: String,
     port: u16,
     types: KeyTypes,
     accept_new: bool,
     hash_names: bool,
-    /// Where a new key is written to.
+    /// The file to which a new key is added.
     file: Option<PathBuf>,
 }
 
-impl Known {
-    pub(super) fn read(target: &Target<'_>) -> Known {
+impl HostKeyPolicy {
+    pub(super) fn read(target: &Target<'_>) -> HostKeyPolicy {
         let settings = &target.settings;
         let files: Vec<PathBuf> = match &target.entry.known_hosts {
             Some(file) => vec![file.clone()],
@@ -48,19 +48,19 @@ impl Known {
             None => (target.key.address.clone(), target.key.port),
         };
         let types = known_hosts::key_types(&known.entries, &host, port);
-        Known {
+        HostKeyPolicy {
             known: Arc::new(known),
             host,
             port,
             types,
-            // Only where the roster names the target: ssh's own configuration can make nothing laxer.
+            // Only the roster can allow this: the ssh configuration can't make the check less strict.
             accept_new: target.entry.accept_new,
             hash_names: settings.hash_known_hosts,
             file: files.into_iter().next(),
         }
     }
 
-    /// Those that can be checked first: a host may have keys that nobody recorded.
+    /// Types of recorded keys first: a host may also have keys that are not recorded.
     pub fn preferred_algorithms(&self) -> Vec<Algorithm> {
         let is_known = |algorithm: &Algorithm| {
             self.types.algorithms.iter().any(|known| match (known, algorithm) {
@@ -76,86 +76,86 @@ impl Known {
         self.types.certificates
     }
 
-    /// What to tell the person, if there is something.
-    fn judge(&self, shown: &PublicKeyOrCertificate) -> Result<Option<String>, Failure> {
+    /// Checks the key of the host; returns a notice if the key was new and is recorded now.
+    fn check(&self, shown: &PublicKeyOrCertificate) -> Result<Option<String>, Failure> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         let failure = |text: String| Failure::new(Stage::HostKey, text);
         let host = &self.host;
         match known_hosts::check(&self.known.entries, host, self.port, shown, now) {
-            Verdict::Known => Ok(None),
-            Verdict::Unknown { fingerprint } if self.accept_new => {
-                self.learn(shown)?;
-                Ok(Some(format!("the host key of {host} was new and is remembered now: {fingerprint}")))
+            HostKeyVerdict::Known => Ok(None),
+            HostKeyVerdict::Unknown { fingerprint } if self.accept_new => {
+                self.record(shown)?;
+                Ok(Some(format!("the host key of {host} was new and is recorded now: {fingerprint}")))
             }
-            Verdict::Unknown { fingerprint } => Err(failure(format!(
+            HostKeyVerdict::Unknown { fingerprint } => Err(failure(format!(
                 "the host key of {host} is not known: it shows {fingerprint}"
             ))
             .hint(format!(
                 "check the fingerprint and add the key to {}, or set `accept_new: True` for this target in the roster (--accept-new with --host)",
                 self.file.as_deref().unwrap_or(Path::new("known_hosts")).display()
             ))),
-            Verdict::Changed { origin, recorded, shown, .. } => Err(failure(format!(
+            HostKeyVerdict::Changed { origin, recorded, shown, .. } => Err(failure(format!(
                 "the host key of {host} has changed: {origin} says {recorded}, it shows {shown}"
             ))
             .hint(format!(
                 "somebody may be in the middle. If the host was set up anew, remove {origin} and check the new key"
             ))),
-            Verdict::Revoked { origin } => Err(failure(format!("the host key of {host} was revoked in {origin}"))
+            HostKeyVerdict::Revoked { origin } => Err(failure(format!("the host key of {host} was revoked in {origin}"))
                 .hint("do not connect; the host needs a new key")),
-            Verdict::CertificateBad { why } => {
-                Err(failure(format!("{host}: {why}")).hint("have the host's certificate signed anew by your authority"))
+            HostKeyVerdict::BadCertificate { why } => {
+                Err(failure(format!("{host}: {why}")).hint("have the host certificate signed again by your authority"))
             }
         }
     }
 
-    fn learn(&self, shown: &PublicKeyOrCertificate) -> Result<(), Failure> {
+    fn record(&self, shown: &PublicKeyOrCertificate) -> Result<(), Failure> {
         let failure = |text: String| Failure::new(Stage::HostKey, text);
         let PublicKeyOrCertificate::PublicKey { key, .. } = shown else {
             return Err(failure(format!("{} shows a certificate of an authority that is not known", self.host))
                 .hint("add a @cert-authority line to known_hosts"));
         };
         let Some(file) = &self.file else {
-            return Err(failure("there is no known_hosts file to remember a key in".into()));
+            return Err(failure("there is no known_hosts file to record a key in".into()));
         };
         known_hosts::add(file, &self.host, self.port, key, self.hash_names).map_err(|error| {
-            failure(format!("the host key of {} can't be remembered in {}: {error}", self.host, file.display()))
+            failure(format!("the host key of {} can't be recorded in {}: {error}", self.host, file.display()))
         })
     }
 }
 
-/// Judges the key during the key exchange; what it found is left in `found`.
-pub struct Checker {
-    known: Known,
-    found: Arc<Mutex<Found>>,
+/// Checks the host key during the key exchange; leaves the result in `result`.
+pub struct HostKeyChecker {
+    policy: HostKeyPolicy,
+    result: Arc<Mutex<HostKeyResult>>,
 }
 
-/// What came of it.
+/// The result of the check.
 #[derive(Default)]
-pub struct Found {
+pub struct HostKeyResult {
     pub failure: Option<Failure>,
-    /// A key that was taken without having been seen before; the person must hear of it.
-    pub learnt: Option<String>,
+    /// A notice for the user: a new key was accepted.
+    pub recorded: Option<String>,
 }
 
-impl Checker {
-    pub fn new(known: Known, found: Arc<Mutex<Found>>) -> Checker {
-        Checker { known, found }
+impl HostKeyChecker {
+    pub fn new(policy: HostKeyPolicy, result: Arc<Mutex<HostKeyResult>>) -> HostKeyChecker {
+        HostKeyChecker { policy, result }
     }
 }
 
-impl client::Handler for Checker {
+impl client::Handler for HostKeyChecker {
     type Error = russh::Error;
 
     async fn check_server_key(&mut self, shown: &PublicKeyOrCertificate) -> Result<bool, russh::Error> {
-        let judged = self.known.judge(shown);
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        match judged {
-            Ok(learnt) => {
-                found.learnt = learnt;
+        let checked = self.policy.check(shown);
+        let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
+        match checked {
+            Ok(recorded) => {
+                result.recorded = recorded;
                 Ok(true)
             }
             Err(failure) => {
-                found.failure = Some(failure);
+                result.failure = Some(failure);
                 Ok(false)
             }
         }

@@ -1,4 +1,4 @@
-//! Logging in: keys, certificates, an ssh-agent, passwords.
+//! Authentication: keys, certificates, an ssh-agent, passwords.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,42 +12,42 @@ use russh::keys::{self, Certificate, HashAlg, PrivateKey, PrivateKeyWithHashAlg}
 use russh::{MethodKind, MethodSet};
 
 use super::Target;
-use super::host_key::Checker;
+use super::host_key::HostKeyChecker;
 use crate::ssh_config::IdentityAgent;
-use crate::transport::Caller;
+use crate::transport::LoginContext;
 
-/// How often keyboard-interactive may ask, before it counts as endless.
-const QUESTIONS: usize = 5;
+/// The maximum number of rounds of keyboard-interactive.
+const MAX_ROUNDS: usize = 5;
 
-/// Tries what there is, in OpenSSH's order, until the server lets us in.
+/// Tries all credentials, in OpenSSH's order, until the server accepts one.
 pub(super) async fn login(
-    handle: &mut Handle<Checker>,
+    handle: &mut Handle<HostKeyChecker>,
     target: &Target<'_>,
-    caller: &Caller<'_>,
+    context: &LoginContext<'_>,
 ) -> Result<(), Failure> {
-    let mut attempt = Attempt { handle, target, caller, tried: Vec::new(), allowed: None };
+    let mut attempt = Attempt { handle, target, context, tried: Vec::new(), allowed: None };
     let done = attempt.keys().await? || attempt.agent().await? || attempt.password().await?;
     if done { Ok(()) } else { Err(attempt.refused()) }
 }
 
 struct Attempt<'a, 'b> {
-    handle: &'a mut Handle<Checker>,
+    handle: &'a mut Handle<HostKeyChecker>,
     target: &'a Target<'a>,
-    caller: &'a Caller<'b>,
-    /// For the message, if nothing works.
+    context: &'a LoginContext<'b>,
+    /// What was tried, for the error text.
     tried: Vec<String>,
-    /// What the server would accept, once it said so.
+    /// The methods that the server accepts, known after its first refusal.
     allowed: Option<MethodSet>,
 }
 
 impl Attempt<'_, '_> {
-    /// Key files: those of the roster, or else of the ssh configuration, or else the usual ones.
+    /// Tries key files: those of the roster, else those of the ssh configuration, else the default ones.
     async fn keys(&mut self) -> Result<bool, Failure> {
         let settings = &self.target.settings;
-        // A key that is named counts alone: the usual ones would only use up the server's patience.
+        // A key that is named is tried alone: default keys would only use up the attempts that the server allows.
         let named = !self.target.entry.keys.is_empty() && settings.identity_files_are_default;
-        let usual: &[PathBuf] = if named { &[] } else { &settings.identity_files };
-        let files: Vec<PathBuf> = self.target.entry.keys.iter().chain(usual).cloned().collect();
+        let configured: &[PathBuf] = if named { &[] } else { &settings.identity_files };
+        let files: Vec<PathBuf> = self.target.entry.keys.iter().chain(configured).cloned().collect();
         for file in files {
             if !file.exists() {
                 if self.target.entry.keys.contains(&file) {
@@ -62,7 +62,7 @@ impl Attempt<'_, '_> {
                 self.tried.push(format!("certificate of {}", file.display()));
                 let result =
                     self.handle.authenticate_openssh_cert(&self.target.key.user, Arc::clone(&key), certificate).await;
-                if self.settled(result)? {
+                if self.accepted(result)? {
                     return Ok(true);
                 }
             }
@@ -70,14 +70,14 @@ impl Attempt<'_, '_> {
             self.tried.push(file.display().to_string());
             let key = PrivateKeyWithHashAlg::new(key, hash);
             let result = self.handle.authenticate_publickey(&self.target.key.user, key).await;
-            if self.settled(result)? {
+            if self.accepted(result)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// `None` for a key that can't be unlocked now; others may still work.
+    /// Loads a key. `None` if it can't be unlocked; other keys may still work.
     async fn load(&mut self, file: &Path) -> Result<Option<Arc<PrivateKey>>, Failure> {
         let entry = self.target.entry;
         let password = entry.key_password.as_ref().map(|password| password.reveal().as_str());
@@ -85,7 +85,7 @@ impl Attempt<'_, '_> {
             Ok(key) => Ok(Some(Arc::new(key))),
             Err(keys::Error::KeyIsEncrypted) => {
                 let question = format!("Passphrase for key {}: ", file.display());
-                let Some(password) = self.caller.prompt.secret(&question).await else {
+                let Some(password) = self.context.prompt.secret(&question).await else {
                     self.tried.push(format!("{} (locked by a passphrase)", file.display()));
                     return Ok(None);
                 };
@@ -118,14 +118,16 @@ impl Attempt<'_, '_> {
         self.handle.best_supported_rsa_hash().await.ok().flatten().unwrap_or(Some(HashAlg::Sha256))
     }
 
-    /// Keys of an ssh-agent, unless only named ones may be used.
+    /// Tries the keys of an ssh-agent, unless only named ones may be used.
     async fn agent(&mut self) -> Result<bool, Failure> {
-        if self.target.entry.identities_only || self.target.settings.identities_only || !self.may(MethodKind::PublicKey)
+        if self.target.entry.identities_only
+            || self.target.settings.identities_only
+            || !self.allows(MethodKind::PublicKey)
         {
             return Ok(false);
         }
         let socket = match &self.target.settings.identity_agent {
-            IdentityAgent::Environment => self.caller.agent_socket,
+            IdentityAgent::Environment => self.context.agent_socket,
             IdentityAgent::None => None,
             IdentityAgent::Socket(path) => Some(path.as_path()),
         };
@@ -150,46 +152,46 @@ impl Attempt<'_, '_> {
             };
             match result {
                 Ok(result) => {
-                    if self.settled(Ok(result))? {
+                    if self.accepted(Ok(result))? {
                         return Ok(true);
                     }
                 }
-                Err(_) => self.tried.push("(the ssh-agent would not sign)".into()),
+                Err(_) => self.tried.push("(the ssh-agent did not sign)".into()),
             }
         }
         Ok(false)
     }
 
     async fn password(&mut self) -> Result<bool, Failure> {
-        if !self.may(MethodKind::Password) && !self.may(MethodKind::KeyboardInteractive) {
+        if !self.allows(MethodKind::Password) && !self.allows(MethodKind::KeyboardInteractive) {
             return Ok(false);
         }
         let key = &self.target.key;
         let question = format!("Password of {}@{}: ", key.user, key.address);
         let password = match &self.target.entry.password {
             Some(password) => Some(password.clone()),
-            None => self.caller.prompt.secret(&question).await,
+            None => self.context.prompt.secret(&question).await,
         };
         let Some(password) = password else { return Ok(false) };
-        if self.may(MethodKind::Password) {
+        if self.allows(MethodKind::Password) {
             self.tried.push("a password".into());
             let result = self.handle.authenticate_password(&key.user, password.reveal()).await;
-            if self.settled(result)? {
+            if self.accepted(result)? {
                 return Ok(true);
             }
         }
-        if self.may(MethodKind::KeyboardInteractive) {
+        if self.allows(MethodKind::KeyboardInteractive) {
             self.tried.push("a password, interactively".into());
             return self.interactive(&password).await;
         }
         Ok(false)
     }
 
-    /// Hidden questions get the password first; whatever else is asked goes to the person.
+    /// Answers the first hidden question with the password; the user answers all others.
     async fn interactive(&mut self, password: &Secret) -> Result<bool, Failure> {
         let mut given = false;
         let mut answer = self.handle.authenticate_keyboard_interactive_start(&self.target.key.user, None).await;
-        for _ in 0..QUESTIONS {
+        for _ in 0..MAX_ROUNDS {
             let prompts = match answer.map_err(lost)? {
                 Interactive::Success => return Ok(true),
                 Interactive::Failure { remaining_methods, .. } => {
@@ -205,7 +207,7 @@ impl Attempt<'_, '_> {
                     responses.push(password.reveal().clone());
                     continue;
                 }
-                match self.caller.prompt.secret(&prompt.prompt).await {
+                match self.context.prompt.secret(&prompt.prompt).await {
                     Some(text) => responses.push(text.reveal().clone()),
                     None => return Ok(false),
                 }
@@ -215,12 +217,12 @@ impl Attempt<'_, '_> {
         Ok(false)
     }
 
-    /// Whether the server would look at it; unknown until it refused something.
-    fn may(&self, method: MethodKind) -> bool {
+    /// True if the server may accept this method; not known before its first refusal.
+    fn allows(&self, method: MethodKind) -> bool {
         self.allowed.as_ref().is_none_or(|allowed| allowed.contains(&method))
     }
 
-    fn settled(&mut self, result: Result<AuthResult, russh::Error>) -> Result<bool, Failure> {
+    fn accepted(&mut self, result: Result<AuthResult, russh::Error>) -> Result<bool, Failure> {
         match result.map_err(lost)? {
             AuthResult::Success => Ok(true),
             AuthResult::Failure { remaining_methods, .. } => {

@@ -1,4 +1,4 @@
-//! Native SSH, on russh (decision D6).
+//! The native SSH transport, built on russh.
 
 mod connection;
 mod host_key;
@@ -15,22 +15,22 @@ use rocksalt_core::link::{Failure, Key, Stage};
 use rocksalt_core::roster::Entry;
 use tokio::sync::Mutex;
 
-use super::{Caller, LocalUser, Session, Transport, plain_key};
-use crate::ssh_config::{self, Config, HostSettings, Local, Query};
+use super::{LoginContext, LoginSession, Transport, key_from_entry};
+use crate::LocalUser;
+use crate::ssh_config::{self, Config, HostSettings, Query};
 use connection::Connection;
 
-/// How long a TCP connection and the greeting may take.
+/// The default limit for a TCP connection and the server's greeting.
 const CONNECT: Duration = Duration::from_secs(10);
 
 pub struct Ssh {
     local_user: LocalUser,
-    local: Local,
     config: Result<Config, Failure>,
     /// Connections to jump hosts, shared by all targets behind them.
     jumps: Mutex<HashMap<Key, Arc<Connection>>>,
 }
 
-/// An entry with what `~/.ssh/config` adds to it.
+/// A roster entry with the settings of `~/.ssh/config`.
 struct Target<'a> {
     entry: &'a Entry,
     settings: HostSettings,
@@ -42,14 +42,7 @@ impl Ssh {
     pub fn new(local_user: &LocalUser) -> Ssh {
         let config = ssh_config::load(&local_user.home)
             .map_err(|error| Failure::new(Stage::Settings, error.to_string()).hint("correct the ssh configuration"));
-        let local = Local {
-            user: local_user.name.clone(),
-            home: local_user.home.clone(),
-            hostname: local_user.hostname.clone(),
-            uid: local_user.uid,
-            environment: local_user.environment.clone(),
-        };
-        Ssh { local_user: local_user.clone(), local, config, jumps: Mutex::default() }
+        Ssh { local_user: local_user.clone(), config, jumps: Mutex::default() }
     }
 
     fn target<'a>(&self, entry: &'a Entry) -> Result<Target<'a>, Failure> {
@@ -57,15 +50,12 @@ impl Ssh {
         ssh_config::is_name(&entry.host)
             .map_err(|why| Failure::new(Stage::Settings, format!("the host name '{}' {why}", entry.host)))?;
         let settings = config
-            .resolve(&Query::of(entry), &self.local)
+            .resolve(&Query::from_entry(entry), &self.local_user)
             .map_err(|error| Failure::new(Stage::Settings, error.to_string()).hint("correct the ssh configuration"))?;
-        if let Some(unhonoured) = settings.refused().next() {
+        if let Some(unsupported) = settings.refused().next() {
             return Err(Failure::new(
                 Stage::Settings,
-                format!(
-                    "{}: `{}` is something that only the system's ssh can do",
-                    unhonoured.origin, unhonoured.setting
-                ),
+                format!("{}: `{}` is only supported by the system's ssh", unsupported.origin, unsupported.setting),
             )
             .hint("set `transport: openssh` for this target in the roster"));
         }
@@ -73,21 +63,21 @@ impl Ssh {
             user: settings.user.clone(),
             address: settings.hostname.clone(),
             port: settings.port,
-            ..plain_key(entry, &self.local_user)
+            ..key_from_entry(entry, &self.local_user)
         };
         let seconds = entry.timeout.or(settings.connect_timeout);
         let timeout = seconds.map_or(CONNECT, |seconds| Duration::from_secs(u64::from(seconds.max(1))));
         Ok(Target { entry, settings, key, timeout })
     }
 
-    /// The connections through which a target is reached, nearest first.
-    async fn jumps(&self, target: &Target<'_>, caller: &Caller<'_>) -> Result<Option<Arc<Connection>>, Failure> {
+    /// Connects to the jump hosts of a target, in order; returns the last one.
+    async fn jumps(&self, target: &Target<'_>, context: &LoginContext<'_>) -> Result<Option<Arc<Connection>>, Failure> {
         let mut last: Option<Arc<Connection>> = None;
         for hop in target.settings.proxy_jump.clone() {
             let mut entry = Entry::new(&hop.host, &hop.host);
             entry.user = hop.user;
             entry.port = hop.port;
-            // Who may log in behind the jump host may be known to it by the same keys.
+            // The jump host probably accepts the same keys as the target.
             entry.keys.clone_from(&target.entry.keys);
             entry.known_hosts.clone_from(&target.entry.known_hosts);
             entry.accept_new = target.entry.accept_new;
@@ -99,7 +89,7 @@ impl Ssh {
             let connection = match known.get(&key).filter(|connection| !connection.closed()) {
                 Some(connection) => Arc::clone(connection),
                 None => {
-                    let connection = Connection::open(&hop_target, last.take(), caller).await.map_err(|failure| {
+                    let connection = Connection::open(&hop_target, last.take(), context).await.map_err(|failure| {
                         Failure { text: format!("jump host {}: {}", hop.host, failure.text), ..failure }
                     })?;
                     let connection = Arc::new(connection);
@@ -116,14 +106,14 @@ impl Ssh {
 #[async_trait]
 impl Transport for Ssh {
     fn key(&self, entry: &Entry) -> Key {
-        self.target(entry).map_or_else(|_| plain_key(entry, &self.local_user), |target| target.key)
+        self.target(entry).map_or_else(|_| key_from_entry(entry, &self.local_user), |target| target.key)
     }
 
-    async fn connect(&self, entry: &Entry, caller: &Caller<'_>) -> Result<Box<dyn Session>, Failure> {
+    async fn connect(&self, entry: &Entry, context: &LoginContext<'_>) -> Result<Box<dyn LoginSession>, Failure> {
         let target = self.target(entry)?;
-        (caller.progress)(Stage::Settings);
-        let through = self.jumps(&target, caller).await?;
-        let connection = Connection::open(&target, through, caller).await?;
+        (context.progress)(Stage::Settings);
+        let through = self.jumps(&target, context).await?;
+        let connection = Connection::open(&target, through, context).await?;
         Ok(Box::new(connection))
     }
 }

@@ -1,4 +1,4 @@
-//! Commands over a connection.
+//! Runs commands over a connection.
 
 use async_trait::async_trait;
 use rocksalt_core::link::{Failure, Stage};
@@ -7,24 +7,24 @@ use tokio::io::{AsyncWriteExt, DuplexStream};
 use tokio::sync::watch;
 
 use super::connection::Connection;
-use crate::transport::{Program, Session};
+use crate::transport::{LoginSession, Program};
 
-/// What may wait between the connection and a reader.
+/// The size of the buffer between the connection and a reader.
 const BUFFER: usize = 64 * 1024;
 
 #[async_trait]
-impl Session for Connection {
+impl LoginSession for Connection {
     async fn exec(&self, command: &str, tty: bool) -> Result<Program, Failure> {
-        let fault = |error: russh::Error| {
+        let failure = |error: russh::Error| {
             Failure::new(Stage::Session, format!("the server would not start a command: {error}"))
                 .hint("is the account allowed to run commands (ForceCommand, MaxSessions, a restricted shell)?")
         };
-        let channel = self.handle.channel_open_session().await.map_err(fault)?;
+        let channel = self.handle.channel_open_session().await.map_err(failure)?;
         if tty {
-            channel.request_pty(false, "dumb", 80, 24, 0, 0, &[]).await.map_err(fault)?;
+            channel.request_pty(false, "dumb", 80, 24, 0, 0, &[]).await.map_err(failure)?;
         }
-        // No reply is waited for: a refusal ends the channel, and that is noticed anyway.
-        channel.exec(false, command).await.map_err(fault)?;
+        // Does not wait for the reply: a refusal ends the channel, which is noticed anyway.
+        channel.exec(false, command).await.map_err(failure)?;
         let (read, write) = channel.split();
         let (stdout, to_stdout) = tokio::io::duplex(BUFFER);
         let (stderr, to_stderr) = tokio::io::duplex(BUFFER);
@@ -43,7 +43,7 @@ impl Session for Connection {
     }
 }
 
-/// Parts a channel's messages into its two pipes.
+/// Splits the messages of a channel into stdout and stderr.
 async fn receive(
     mut channel: ChannelReadHalf,
     other_half: ChannelWriteHalf<client::Msg>,
@@ -67,7 +67,7 @@ async fn receive(
             break;
         }
     }
-    // Whoever stopped reading wants the command to end too.
+    // A reader that is gone means that the command shall end too.
     let _ = other_half.close().await;
     let _ = stdout.shutdown().await;
     let _ = stderr.shutdown().await;

@@ -7,11 +7,11 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 use rocksalt_backends::store::{self, Store};
 use rocksalt_backends::{files, pillar};
-use rocksalt_connect::links::{Line, Links, Progress};
+use rocksalt_connect::links::{LinkHandle, Links, Progress};
 use rocksalt_controller::ledger::{self, Ledger};
 use rocksalt_controller::pillar::{Compiler, Pillar};
 use rocksalt_controller::{Controller, grains_cache::GrainsCache, peer};
-use rocksalt_core::link::{Extent, Failure, Info, Stage};
+use rocksalt_core::link::{AgentKind, Failure, Info, Stage};
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Value, yaml};
@@ -25,11 +25,17 @@ struct Nowhere;
 
 #[async_trait]
 impl Links for Nowhere {
-    async fn open(&self, _: &Entry, _: Extent, _: bool, _: Option<&Progress>) -> Result<Arc<dyn Line>, Failure> {
+    async fn open(
+        &self,
+        _: &Entry,
+        _: AgentKind,
+        _: bool,
+        _: Option<&Progress>,
+    ) -> Result<Arc<dyn LinkHandle>, Failure> {
         Err(Failure::new(Stage::Connect, "nowhere"))
     }
 
-    async fn beside(&self, _: &Entry) -> Option<Arc<dyn Line>> {
+    async fn secondary_agent(&self, _: &Entry) -> Option<Arc<dyn LinkHandle>> {
         None
     }
 
@@ -79,7 +85,7 @@ pub fn controller(directory: &Path) -> Arc<Controller> {
         grains_cache,
         peer: peer::Rules::default(),
         receive: None,
-        extent: |_| Extent::Whole,
+        agent_kind: |_| AgentKind::Whole,
         own: |_| None,
         user: "tester".into(),
     })

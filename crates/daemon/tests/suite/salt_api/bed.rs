@@ -12,9 +12,9 @@ use axum::http::{HeaderMap, Method, Request, StatusCode};
 use rocksalt_backends::pillar::{External, Settings as PillarSettings};
 use rocksalt_backends::{files, store};
 use rocksalt_connect::HostKeys;
-use rocksalt_connect::link::{Outlet, Port};
-use rocksalt_connect::links::{Line, Links, Progress};
-use rocksalt_connect::transport::LocalUser;
+use rocksalt_connect::link::{FrameSink, RequestChannel};
+use rocksalt_connect::links::{LinkHandle, Links, Progress};
+use rocksalt_connect::LocalUser;
 use rocksalt_controller::Controller;
 use rocksalt_controller::grains_cache::GrainsCache;
 use rocksalt_controller::jobs::JobService;
@@ -22,7 +22,7 @@ use rocksalt_controller::ledger::{Ledger, Settings as LedgerSettings};
 use rocksalt_controller::pillar::{Compiler, Pillar};
 use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_core::frame::{Frame, LINK, Message};
-use rocksalt_core::link::{Extent, Failure, Info, Stage};
+use rocksalt_core::link::{AgentKind, Failure, Info, Stage};
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Call, Map, Secret, Value, json, yaml};
@@ -214,7 +214,7 @@ fn controller(directory: &Path, config: &Map, fleet: &Arc<Fleet>) -> Controller 
         grains_cache: GrainsCache { directory: directory.join("grains"), fresh: Duration::from_secs(3600) },
         peer: rocksalt_controller::peer::Rules::default(),
         receive: None,
-        extent: |_| Extent::Whole,
+        agent_kind: |_| AgentKind::Whole,
         own: |call| {
             let fake = rocksalt_modules::machine::Fake::new();
             call.function.starts_with("sys.").then(|| rocksalt_modules::catalog::call(call.clone(), &fake))
@@ -238,11 +238,17 @@ pub struct Fleet {
 
 #[async_trait]
 impl Links for FleetLinks {
-    async fn open(&self, entry: &Entry, _: Extent, _: bool, _: Option<&Progress>) -> Result<Arc<dyn Line>, Failure> {
+    async fn open(
+        &self,
+        entry: &Entry,
+        _: AgentKind,
+        _: bool,
+        _: Option<&Progress>,
+    ) -> Result<Arc<dyn LinkHandle>, Failure> {
         self.0.line(entry)
     }
 
-    async fn beside(&self, _: &Entry) -> Option<Arc<dyn Line>> {
+    async fn secondary_agent(&self, _: &Entry) -> Option<Arc<dyn LinkHandle>> {
         None
     }
 
@@ -259,7 +265,7 @@ impl Links for FleetLinks {
 pub struct FleetLinks(pub Arc<Fleet>);
 
 impl Fleet {
-    fn line(self: &Arc<Fleet>, entry: &Entry) -> Result<Arc<dyn Line>, Failure> {
+    fn line(self: &Arc<Fleet>, entry: &Entry) -> Result<Arc<dyn LinkHandle>, Failure> {
         if self.gone.lock().expect("free").contains(&entry.id) {
             return Err(Failure::new(Stage::Connect, "nobody answers"));
         }
@@ -300,11 +306,11 @@ struct FakeLine {
     id: String,
 }
 
-impl Line for FakeLine {
-    fn port(&self, _: &str) -> Result<Port, Failure> {
+impl LinkHandle for FakeLine {
+    fn open_channel(&self, _: &str) -> Result<RequestChannel, Failure> {
         let (sender, frames) = mpsc::unbounded_channel();
         let outlet = FakeOutlet { fleet: Arc::clone(&self.fleet), id: self.id.clone(), sender };
-        Ok(Port::new(frames, Box::new(outlet)))
+        Ok(RequestChannel::new(frames, Box::new(outlet)))
     }
 }
 
@@ -314,7 +320,7 @@ struct FakeOutlet {
     sender: mpsc::UnboundedSender<Frame>,
 }
 
-impl Outlet for FakeOutlet {
+impl FrameSink for FakeOutlet {
     fn send(&self, frame: Frame) {
         if let Message::Call(call) = frame.message {
             let (fleet, id, sender) = (Arc::clone(&self.fleet), self.id.clone(), self.sender.clone());

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rocksalt_backends::{files, pillar};
-use rocksalt_connect::link::Port;
-use rocksalt_connect::links::{Line, Links, Progress};
+use rocksalt_connect::link::RequestChannel;
+use rocksalt_connect::links::{LinkHandle, Links, Progress};
 use rocksalt_controller::grains_cache::GrainsCache;
 use rocksalt_controller::pillar::{Compiler, Pillar};
 use rocksalt_controller::{Controller, peer};
-use rocksalt_core::link::{Extent, Failure, Info, Key, Stage};
+use rocksalt_core::link::{AgentKind, Failure, Info, Key, Stage};
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Secret, Value, yaml};
@@ -45,15 +45,21 @@ impl Network {
 
 struct Standing;
 
-impl Line for Standing {
-    fn port(&self, _: &str) -> Result<Port, Failure> {
+impl LinkHandle for Standing {
+    fn open_channel(&self, _: &str) -> Result<RequestChannel, Failure> {
         Err(Failure::new(Stage::Link, "nobody is there"))
     }
 }
 
 #[async_trait]
 impl Links for Network {
-    async fn open(&self, entry: &Entry, _: Extent, _: bool, _: Option<&Progress>) -> Result<Arc<dyn Line>, Failure> {
+    async fn open(
+        &self,
+        entry: &Entry,
+        _: AgentKind,
+        _: bool,
+        _: Option<&Progress>,
+    ) -> Result<Arc<dyn LinkHandle>, Failure> {
         self.tries.lock().expect("fine").push(entry.id.clone());
         if !self.reachable.lock().expect("fine").contains(&entry.id) {
             return Err(Failure::new(Stage::Connect, "no route"));
@@ -62,7 +68,7 @@ impl Links for Network {
         Ok(Arc::new(Standing))
     }
 
-    async fn beside(&self, _: &Entry) -> Option<Arc<dyn Line>> {
+    async fn secondary_agent(&self, _: &Entry) -> Option<Arc<dyn LinkHandle>> {
         None
     }
 
@@ -82,7 +88,7 @@ impl Links for Network {
             users: Vec::new(),
             agent_version: String::new(),
             agent_pid: 0,
-            extent: Extent::Small,
+            agent_kind: AgentKind::Small,
         };
         Ok(self.standing.lock().expect("fine").iter().map(info).collect())
     }
@@ -156,7 +162,7 @@ impl Project {
             },
             peer: peer::Rules::default(),
             receive: None,
-            extent: |_| Extent::Whole,
+            agent_kind: |_| AgentKind::Whole,
             own: |_| None,
             user: "tester".into(),
         })

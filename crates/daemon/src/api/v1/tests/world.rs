@@ -12,8 +12,8 @@ use http_body_util::BodyExt;
 use rocksalt_backends::files;
 use rocksalt_backends::pillar::{self, External};
 use rocksalt_backends::store;
-use rocksalt_connect::link::{Outlet, Port};
-use rocksalt_connect::links::{Line, Links, Progress};
+use rocksalt_connect::link::{FrameSink, RequestChannel};
+use rocksalt_connect::links::{LinkHandle, Links, Progress};
 use rocksalt_controller::Controller;
 use rocksalt_controller::grains_cache::GrainsCache;
 use rocksalt_controller::jobs::JobService;
@@ -21,7 +21,7 @@ use rocksalt_controller::ledger::{self, Ledger};
 use rocksalt_controller::peer::Rules;
 use rocksalt_controller::pillar::{Compiler, Pillar};
 use rocksalt_core::frame::{Data, Frame, LINK, Message, Stream};
-use rocksalt_core::link::{Extent, Failure, Info, Stage};
+use rocksalt_core::link::{AgentKind, Failure, Info, Stage};
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Return, Secret, Value, yaml};
@@ -176,7 +176,7 @@ fn controller() -> Controller {
         grains_cache: GrainsCache { directory: "no-such-directory".into(), fresh: Duration::from_secs(1) },
         peer: Rules::parse(&Map::new()).expect("no rules"),
         receive: None,
-        extent: |_| Extent::Whole,
+        agent_kind: |_| AgentKind::Whole,
         own: |_| None,
         user: "somebody".into(),
     }
@@ -187,14 +187,20 @@ struct Nowhere;
 
 #[async_trait]
 impl Links for Nowhere {
-    async fn open(&self, entry: &Entry, _: Extent, _: bool, _: Option<&Progress>) -> Result<Arc<dyn Line>, Failure> {
+    async fn open(
+        &self,
+        entry: &Entry,
+        _: AgentKind,
+        _: bool,
+        _: Option<&Progress>,
+    ) -> Result<Arc<dyn LinkHandle>, Failure> {
         match entry.id.as_str() {
             "gone" => Err(Failure::new(Stage::Connect, "nobody is there").hint("start it")),
             id => Ok(Arc::new(Target(id.to_owned()))),
         }
     }
 
-    async fn beside(&self, _: &Entry) -> Option<Arc<dyn Line>> {
+    async fn secondary_agent(&self, _: &Entry) -> Option<Arc<dyn LinkHandle>> {
         None
     }
 
@@ -210,10 +216,10 @@ impl Links for Nowhere {
 #[derive(Clone)]
 struct Target(String);
 
-impl Line for Target {
-    fn port(&self, _: &str) -> Result<Port, Failure> {
+impl LinkHandle for Target {
+    fn open_channel(&self, _: &str) -> Result<RequestChannel, Failure> {
         let (sender, frames) = mpsc::unbounded_channel();
-        Ok(Port::new(frames, Box::new(Ends { target: self.0.clone(), sender })))
+        Ok(RequestChannel::new(frames, Box::new(Ends { target: self.0.clone(), sender })))
     }
 }
 
@@ -222,7 +228,7 @@ struct Ends {
     sender: mpsc::UnboundedSender<Frame>,
 }
 
-impl Outlet for Ends {
+impl FrameSink for Ends {
     fn send(&self, frame: Frame) {
         let Message::Call(call) = frame.message else { return };
         let value = match call.function.as_str() {

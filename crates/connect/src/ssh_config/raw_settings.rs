@@ -1,17 +1,17 @@
-//! [`Found`]: values as they are found, the first of each kind kept.
+//! [`RawSettings`]: the values of the directives that apply to a host; the first of each keyword is kept.
 
 use rocksalt_core::nearest;
 
 use super::jump::Jump;
 use super::keywords::{self, Treatment};
 use super::settings::{
-    AddressFamily, StrictHostKeyChecking, Unhonoured, family, flag, number, port, seconds, strictness,
+    AddressFamily, StrictHostKeyChecking, UnsupportedSetting, family, flag, number, port, seconds, strictness,
 };
 use super::words::Line;
 
-/// What is known so far. Texts still have their tokens.
+/// The values found so far. Tokens are not expanded yet.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct RawSettings {
     pub hostname: Option<String>,
     pub user: Option<String>,
     pub port: Option<u16>,
@@ -46,18 +46,18 @@ pub struct Found {
     pub tag: Option<String>,
     pub ignore_unknown: Option<String>,
     /// Watched keywords that were seen, with the first value of each.
-    pub watched: Vec<(String, String, Unhonoured)>,
+    pub watched: Vec<(String, String, UnsupportedSetting)>,
 }
 
-/// The way to the host: whichever of the two comes first shuts the other out, even by `none`.
+/// How to reach the host. Of the two keywords the first one counts, even if its value is `none`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proxy {
     Command { text: String, origin: String },
     Jump(Vec<Jump>),
 }
 
-impl Found {
-    /// Takes a setting, unless it's there already. Fails if the value is wrong.
+impl RawSettings {
+    /// Sets a value unless it is set already. Fails if the value is invalid.
     pub fn set(&mut self, line: &Line, origin: &str) -> Result<(), String> {
         let arguments = &line.arguments;
         match line.keyword.as_str() {
@@ -70,7 +70,7 @@ impl Found {
             "identityagent" => first(&mut self.identity_agent, arguments, text),
             "proxyjump" => {
                 let mut jump = None;
-                // Tokens are replaced when all is known; no name that is wrong becomes right by that.
+                // Tokens are expanded later; no invalid name becomes valid by that.
                 first(&mut jump, arguments, Jump::parse_list)?;
                 self.proxy = self.proxy.take().or(jump.map(Proxy::Jump));
                 Ok(())
@@ -122,7 +122,7 @@ impl Found {
         let effect = match keywords::treatment(keyword) {
             Some(Treatment::Watched(effect)) => effect,
             Some(_) => return,
-            // A newer ssh's, another system's, or misspelt: whatever it does, we don't.
+            // A keyword of a newer ssh or of another system, or a misspelt one.
             None => keywords::Effect::Mention,
         };
         let unknown = match keywords::treatment(keyword) {
@@ -130,8 +130,11 @@ impl Found {
             None => format!(" (not known{})", nearest::hint(keyword, keywords::all())),
         };
         if !self.watched.iter().any(|(seen, ..)| seen == keyword) {
-            let setting =
-                Unhonoured { setting: format!("{} {value}{unknown}", line.written), origin: origin.to_owned(), effect };
+            let setting = UnsupportedSetting {
+                setting: format!("{} {value}{unknown}", line.written),
+                origin: origin.to_owned(),
+                effect,
+            };
             self.watched.push((keyword.to_owned(), value.to_owned(), setting));
         }
     }
@@ -156,7 +159,7 @@ fn first<T>(
     Ok(())
 }
 
-/// `none` is as if nothing were said: as for ssh, a later value counts.
+/// `none` counts as no value: as in ssh, a later value is used.
 fn time(place: &mut Option<u32>, arguments: &[String]) -> Result<(), String> {
     *place = place.or(seconds(one(arguments)?)?);
     Ok(())
@@ -187,7 +190,7 @@ fn text(text: &str) -> Result<String, String> {
 
 fn pubkey(text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {
-        // Both say how to use a key in an agent far away, which makes no difference here.
+        // Both restrict the use of a key in a forwarded agent, which makes no difference here.
         "unbound" | "host-bound" => Ok(true),
         _ => flag(text),
     }

@@ -1,4 +1,4 @@
-//! [`Entry`]: a line of known_hosts, and whether it's about a host.
+//! [`KnownHost`]: a line of known_hosts.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,11 +6,11 @@ use hmac::{Hmac, KeyInit, Mac};
 use russh::keys::PublicKey;
 use sha1::Sha1;
 
-use crate::ssh_config::any_fits;
+use crate::ssh_config::matches_any;
 
 /// A key that is recorded for some hosts.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct KnownHost {
     pub marker: Marker,
     pub hosts: Hosts,
     pub key: PublicKey,
@@ -20,27 +20,27 @@ pub struct Entry {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marker {
-    /// The key is a host's own.
+    /// The key is a host key.
     None,
     /// The key signs hosts' certificates.
     CertAuthority,
-    /// The key must not be taken, as a host's own or as a signer.
+    /// The key must not be accepted, neither as a host key nor as an authority.
     Revoked,
 }
 
-/// Which hosts a line is about.
+/// The hosts of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hosts {
-    /// Names, addresses and patterns, in lower case; with `!` those that are not meant.
+    /// Names, addresses and patterns, in lower case; `!` excludes.
     Patterns(Vec<String>),
-    /// One name, of which only a keyed hash is written.
+    /// One name, stored as a keyed hash.
     Hashed { salt: Vec<u8>, hash: Vec<u8> },
 }
 
 impl Hosts {
     pub fn contain(&self, name: &str) -> bool {
         match self {
-            Hosts::Patterns(patterns) => any_fits(name, patterns.iter().map(String::as_str)),
+            Hosts::Patterns(patterns) => matches_any(name, patterns.iter().map(String::as_str)),
             Hosts::Hashed { salt, hash } => hmac(salt, name) == *hash,
         }
     }
@@ -48,7 +48,7 @@ impl Hosts {
     fn parse(text: &str) -> Result<Hosts, String> {
         let Some(hashed) = text.strip_prefix("|1|") else {
             return match text.starts_with('|') {
-                true => Err("the name is hashed in a way that is not known".to_owned()),
+                true => Err("the hash algorithm of the name is not known".to_owned()),
                 false => Ok(Hosts::Patterns(text.split(',').map(str::to_ascii_lowercase).collect())),
             };
         };
@@ -59,13 +59,13 @@ impl Hosts {
     }
 }
 
-/// A name as known_hosts has it: with the port if that isn't 22.
+/// A name as in known_hosts: with the port if that isn't 22.
 pub fn name(host: &str, port: u16) -> String {
     let host = host.to_ascii_lowercase();
     if port == 22 { host } else { format!("[{host}]:{port}") }
 }
 
-/// What stands for the name in a file that doesn't tell names.
+/// The hashed form of a name.
 pub fn hashed(name: &str, salt: &[u8]) -> String {
     format!("|1|{}|{}", STANDARD.encode(salt), STANDARD.encode(hmac(salt, name)))
 }
@@ -73,12 +73,12 @@ pub fn hashed(name: &str, salt: &[u8]) -> String {
 fn hmac(salt: &[u8], name: &str) -> Vec<u8> {
     Hmac::<Sha1>::new_from_slice(salt)
         .map(|mac| mac.chain_update(name.as_bytes()).finalize().into_bytes().to_vec())
-        // HMAC takes a key of any length; were that to change, an empty hash fits nothing that parses.
+        // HMAC accepts a key of any length; if it did not, an empty hash would match no entry.
         .unwrap_or_default()
 }
 
 /// `None` for an empty line and a comment.
-pub fn line(text: &str, origin: &str) -> Result<Option<Entry>, String> {
+pub fn line(text: &str, origin: &str) -> Result<Option<KnownHost>, String> {
     let text = text.trim();
     if text.is_empty() || text.starts_with('#') {
         return Ok(None);
@@ -96,5 +96,5 @@ pub fn line(text: &str, origin: &str) -> Result<Option<Entry>, String> {
     let key = PublicKey::from_openssh(&format!("{kind} {key}"))
         .map_err(|error| format!("the key cannot be read: {error}"))?;
     let hosts = Hosts::parse(hosts)?;
-    Ok(Some(Entry { marker, hosts, key, origin: origin.to_owned() }))
+    Ok(Some(KnownHost { marker, hosts, key, origin: origin.to_owned() }))
 }
