@@ -230,7 +230,7 @@ mod tests {
                 "bad configuration",
             ),
             ("Bad owner or permissions on /home/me/.ssh/config\n", Stage::Settings, false, "Bad owner"),
-            ("", Stage::Login, false, "said nothing"),
+            ("", Stage::Login, false, "printed nothing"),
         ] {
             let found = failure(stderr, "me@h");
             assert_eq!((found.stage, found.busy), (stage, busy), "{stderr}");

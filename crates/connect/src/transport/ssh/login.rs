@@ -244,7 +244,7 @@ impl Attempt<'_, '_> {
         });
         Failure::new(
             Stage::Login,
-            format!("{} would not let {} in: {tried}{}", key.address, key.user, wants.unwrap_or_default()),
+            format!("{} did not accept the login of {}: {tried}{}", key.address, key.user, wants.unwrap_or_default()),
         )
         .hint(match self.tried.iter().any(|tried| tried.starts_with("a password")) {
             true => "check the password: `passwd_file` in the roster, or --ask-pass".to_owned(),
