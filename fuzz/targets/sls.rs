@@ -7,14 +7,14 @@ use std::rc::Rc;
 
 use libfuzzer_sys::fuzz_target;
 use rocksalt_core::Map;
-use rocksalt_sls::functions::{NoDecrypt, NoFunctions};
-use rocksalt_sls::pillar::{self, PillarSetting};
-use rocksalt_sls::sources::InMemory;
-use rocksalt_sls::{Catalog, Setting, Wanted, compile, low, top};
+use rocksalt_sls::functions::{NoDecryptor, NoFunctions};
+use rocksalt_sls::pillar::{self, PillarInputs};
+use rocksalt_sls::sources::MemorySources;
+use rocksalt_sls::{StateCatalog, CompileInputs, SlsSelection, compile, low, top};
 
 struct States;
 
-impl Catalog for States {
+impl StateCatalog for States {
     fn has_watch(&self, module: &str) -> bool {
         module == "test"
     }
@@ -30,7 +30,7 @@ impl Catalog for States {
 
 fuzz_target!(|input: &[u8]| {
     let Ok(text) = std::str::from_utf8(input) else { return };
-    let mut files = InMemory::new();
+    let mut files = MemorySources::new();
     let (mut path, mut contents) = ("main.sls".to_owned(), String::new());
     for line in text.split_inclusive('\n') {
         match line.strip_prefix("--- ") {
@@ -43,20 +43,20 @@ fuzz_target!(|input: &[u8]| {
     }
     files.add("base", &path, contents.into_bytes());
     let empty = Map::new();
-    let setting = Setting {
+    let inputs = CompileInputs {
         id: "web01",
         options: &empty,
         grains: &empty,
         pillar: &empty,
         sources: Rc::new(files),
         functions: Rc::new(NoFunctions),
-        decrypt: &NoDecrypt,
+        decrypt: &NoDecryptor,
         machine: None,
         saltenv: None,
         pillarenv: None,
     };
     let names = ["main".to_owned()];
-    if let Ok(high) = compile(&setting, Wanted::Sls(&names)) {
+    if let Ok(high) = compile(&inputs, SlsSelection::Sls(&names)) {
         let _ = high.to_value();
         if let Ok(low) = low(high, &States, &empty, &empty) {
             for (position, step) in low.steps.iter().enumerate() {
@@ -64,6 +64,6 @@ fuzz_target!(|input: &[u8]| {
             }
         }
     }
-    let _ = top(&setting);
-    pillar::compile(&PillarSetting { setting, given: &empty, external: &[] });
+    let _ = top(&inputs);
+    pillar::compile(&PillarInputs { inputs, given: &empty, external: &[] });
 });

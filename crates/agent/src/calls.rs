@@ -1,4 +1,4 @@
-//! [`Calls`]: the calls that run, each in a thread of its own.
+//! [`RunningCalls`]: the calls that run, each in a thread of its own.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,41 +10,41 @@ use rocksalt_core::{JobId, Map, Value};
 use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Base, Host, Pipe, Running, Signal, Sink, Stop};
 
-use crate::kept::{self, Found, Note};
+use crate::controller_client::{ControllerClient, StreamSender};
+use crate::kept_calls::{self, CallNote, CallStatus};
 use crate::language::{self, ProgressListener};
 use crate::link::Link;
-use crate::upward::{Controller, Outlet};
 
-/// More at once than a controller ever asks for; beyond it something is wrong.
+/// More calls at once than a controller ever sends.
 const MOST: usize = 256;
 
 /// How long calls may take to end after the link was lost.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How often it is looked whether somebody wants a call to end that goes on without a link.
-const LOOK: Duration = Duration::from_millis(200);
+/// How often a call without a link checks whether it must end.
+const POLL: Duration = Duration::from_millis(200);
 
-pub struct Calls {
+pub struct RunningCalls {
     base: Arc<Base>,
     link: Arc<Link>,
-    running: Mutex<HashMap<RequestId, Ongoing>>,
+    running: Mutex<HashMap<RequestId, RunningCall>>,
 }
 
 #[derive(Clone)]
-struct Ongoing {
+struct RunningCall {
     signal: Arc<Signal>,
-    /// The note of a call that goes on without its controller.
-    note: Arc<Mutex<Option<Note>>>,
+    /// The note of a kept call.
+    note: Arc<Mutex<Option<CallNote>>>,
     keep: bool,
 }
 
-impl Calls {
-    pub fn new(base: Arc<Base>, link: Arc<Link>) -> Calls {
-        Calls { base, link, running: Mutex::default() }
+impl RunningCalls {
+    pub fn new(base: Arc<Base>, link: Arc<Link>) -> RunningCalls {
+        RunningCalls { base, link, running: Mutex::default() }
     }
 
     /// Starts a call; its result is sent when it ends, whatever happens.
-    pub fn start(self: &Arc<Calls>, id: RequestId, call: Call) {
+    pub fn start(self: &Arc<RunningCalls>, id: RequestId, call: Call) {
         let mut running = self.running();
         if running.len() >= MOST || running.contains_key(&id) {
             let problem =
@@ -53,44 +53,45 @@ impl Calls {
             self.link.send(id, Message::Return(Box::new(problem.into())));
             return;
         }
-        let host = self.host(id, &call);
-        let ongoing = Ongoing { signal: host.signal(), note: Arc::default(), keep: call.keep };
-        running.insert(id, ongoing.clone());
+        let host = self.create_host(id, &call);
+        let running_call = RunningCall { signal: host.signal(), note: Arc::default(), keep: call.keep };
+        running.insert(id, running_call.clone());
         drop(running);
         let calls = Arc::clone(self);
-        let started =
-            std::thread::Builder::new().name(call.function.clone()).spawn(move || calls.run(id, call, host, &ongoing));
+        let started = std::thread::Builder::new()
+            .name(call.function.clone())
+            .spawn(move || calls.run(id, call, host, &running_call));
         if let Err(error) = started {
             let problem = Problem::new(ProblemKind::Failed, format!("could not start a thread: {error}"));
             self.finish(id, problem.into(), None);
         }
     }
 
-    /// What the call started gets SIGTERM, or SIGKILL.
+    /// Sends SIGTERM or SIGKILL to the processes that the call started.
     pub fn stop(&self, id: RequestId, how: Stop) {
         if let Some(call) = self.running().get(&id) {
             call.signal.stop(how);
         }
     }
 
-    /// Nobody waits for the result any more.
+    /// Stops a call whose result nobody waits for, unless it is kept.
     pub fn abandon(&self, id: RequestId) {
         if let Some(call) = self.running().get(&id).filter(|call| !call.keep) {
             call.signal.stop(Stop::Term);
         }
     }
 
-    fn running(&self) -> MutexGuard<'_, HashMap<RequestId, Ongoing>> {
+    fn running(&self) -> MutexGuard<'_, HashMap<RequestId, RunningCall>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The controller is gone. Calls that are kept go on to their end; all others are asked to end, and what they started
-    /// is killed if they don't.
-    pub fn leave(&self) {
+    /// Waits until all calls have ended, once the controller is gone. Kept calls run to their end; all others are asked to
+    /// end, and their processes are killed if they do not.
+    pub fn drain(&self) {
         let end = Instant::now() + GRACE;
         let mut how = Some(Stop::Term);
         loop {
-            let (kept, others): (Vec<Ongoing>, Vec<Ongoing>) =
+            let (kept, others): (Vec<RunningCall>, Vec<RunningCall>) =
                 self.running().values().cloned().partition(|call| call.keep);
             if kept.is_empty() && (others.is_empty() || how.is_none()) {
                 return;
@@ -105,64 +106,64 @@ impl Calls {
             }
             for call in &kept {
                 let note = call.note.lock().unwrap_or_else(PoisonError::into_inner);
-                match note.as_ref().and_then(Note::wish) {
+                match note.as_ref().and_then(CallNote::requested_signal) {
                     Some(9) => call.signal.stop(Stop::Kill),
                     Some(_) => call.signal.stop(Stop::Term),
                     None => {}
                 }
             }
-            std::thread::sleep(if others.is_empty() || how.is_none() { LOOK } else { Duration::from_millis(20) });
+            std::thread::sleep(if others.is_empty() || how.is_none() { POLL } else { Duration::from_millis(20) });
         }
     }
 
-    fn host(&self, id: RequestId, call: &Call) -> Arc<Host> {
+    fn create_host(&self, id: RequestId, call: &Call) -> Arc<Host> {
         let running = Running {
             job: call.job,
             function: call.function.clone(),
             args: call.args.clone(),
             since: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()),
         };
-        let outlet =
-            (call.stream || call.progress).then(|| Arc::new(Mutex::new(Outlet::new(id, Arc::clone(&self.link)))));
-        let shown = outlet.clone().filter(|_| call.progress);
-        let sink = outlet.filter(|_| call.stream).map(|outlet| {
+        let stream_sender =
+            (call.stream || call.progress).then(|| Arc::new(Mutex::new(StreamSender::new(id, Arc::clone(&self.link)))));
+        let shown = stream_sender.clone().filter(|_| call.progress);
+        let sink = stream_sender.filter(|_| call.stream).map(|stream_sender| {
             Arc::new(move |pipe: Pipe, bytes: &[u8]| {
                 let stream = match pipe {
                     Pipe::Stdout => Stream::Stdout,
                     Pipe::Stderr => Stream::Stderr,
                 };
                 // A listener that is gone must not stop the command.
-                let _ = outlet.lock().unwrap_or_else(PoisonError::into_inner).write(stream, bytes);
+                let _ = stream_sender.lock().unwrap_or_else(PoisonError::into_inner).write(stream, bytes);
             }) as Sink
         });
         let mut options = call.options.clone();
         if !options.contains_key("id") {
             options.insert("id", call.target.as_str());
         }
-        if let Some(wish) = call.kwargs.get("state_events").filter(|_| RUNS.contains(&call.function.as_str())) {
-            options.insert("state_events", wish.truth());
+        if let Some(events) = call.kwargs.get("state_events").filter(|_| RUNS.contains(&call.function.as_str())) {
+            options.insert("state_events", events.truth());
         }
-        let controller = Box::new(Controller::new(id, Arc::clone(&self.link)));
+        let controller = Box::new(ControllerClient::new(id, Arc::clone(&self.link)));
         let host = Arc::new(self.base.begin(running, options, controller, sink).with_grains(call.grains.clone()));
         let no_pillar_yet = (call.function == COMPILE_PILLAR).then(Map::new);
-        language::attach_services(&host, shown.map(progress), no_pillar_yet);
+        language::attach_services(&host, shown.map(progress_listener), no_pillar_yet);
         host
     }
 
-    fn run(&self, id: RequestId, call: Call, host: Arc<Host>, ongoing: &Ongoing) {
+    fn run(&self, id: RequestId, call: Call, host: Arc<Host>, running_call: &RunningCall) {
         if let Some(job) = call.job.filter(|_| call.keep) {
-            match Note::begin(job, &call.target, &call.function, call.function == RESUME) {
-                Ok(note) => *ongoing.note.lock().unwrap_or_else(PoisonError::into_inner) = note,
+            match CallNote::begin(job, &call.target, &call.function, call.function == RESUME) {
+                Ok(note) => *running_call.note.lock().unwrap_or_else(PoisonError::into_inner) = note,
                 Err(problem) => {
                     drop(host);
                     return self.finish(id, problem.into(), None);
                 }
             }
         }
-        let result = language::alone(&host, call, work).unwrap_or_else(|refused| refused);
-        let note = ongoing.note.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match language::reboot(&host, &result) {
-            // The note stays, and is found by who goes on.
+        let result = language::with_state_lock(&host, call, run_function).unwrap_or_else(|refused| refused);
+        let note = running_call.note.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match language::announced_reboot(&host, &result) {
+            // The note stays for the call that resumes.
             Some(announced) => self.reboot(id, result, announced, &host),
             None => {
                 drop(host);
@@ -171,71 +172,73 @@ impl Calls {
         }
     }
 
-    /// Tells the controller that the machine restarts in the middle of a run, then restarts it.
+    /// Tells the controller that the machine reboots in the middle of a run, then reboots it.
     fn reboot(&self, id: RequestId, result: Return, announced: Map, host: &Arc<Host>) {
         let message = announced.get("message").and_then(Value::as_str).map(str::to_owned);
-        // Who does not hear of it could not go on: then nothing is restarted.
+        // A controller that does not hear of it could not resume: then there is no reboot.
         if self.link.send(id, Message::Return(Box::new(Return { value: announced.into(), ..result }))) {
-            language::restart(host, message.as_deref());
+            language::reboot(host, message.as_deref());
         }
         self.running().remove(&id);
         self.link.close(id);
     }
 
-    fn finish(&self, id: RequestId, result: Return, note: Option<Note>) {
-        // Kept before it is sent: who hears of it says soon that it can be forgotten.
+    fn finish(&self, id: RequestId, result: Return, note: Option<CallNote>) {
+        // Written before it is sent: the controller soon answers that it can be removed.
         if let Some(note) = note {
-            note.end(&result);
+            note.finish(&result);
         }
-        // First out of the list: the controller may use the number again once it has the result.
+        // Removed first: the controller may reuse the number once it has the result.
         self.running().remove(&id);
         self.link.close(id);
         self.link.send(id, Message::Return(Box::new(result)));
     }
 }
 
-/// What a call comes to.
-fn work(call: Call, host: &Arc<Host>) -> Return {
+/// Runs the function that a call names.
+fn run_function(call: Call, host: &Arc<Host>) -> Return {
     let found = |map: Map| Return { value: map.into(), retcode: 0, problem: None };
     match call.function.as_str() {
-        COMPILE_PILLAR => language::pillar(host, &call.kwargs).map_or_else(|error| error.problem().into(), found),
-        // Another target of the job wants to know what a step here gave.
-        STEP_OUTPUTS => language::outputs(host, &call.args).map_or_else(|error| error.problem().into(), found),
+        COMPILE_PILLAR => {
+            language::compile_pillar(host, &call.kwargs).map_or_else(|error| error.problem().into(), found)
+        }
+        // Another target of the job asks for the outputs of a step.
+        STEP_OUTPUTS => language::step_outputs(host, &call.args).map_or_else(|error| error.problem().into(), found),
         RESUME => language::resume(host, &call.kwargs),
-        KEPT => known(&call),
+        KEPT => kept_call(&call),
         _ => catalog::call(call, &**host),
     }
 }
 
-/// What is known here of a job.
-fn known(call: &Call) -> Return {
+/// The status of a kept call, and its result if it has one.
+fn kept_call(call: &Call) -> Return {
     let Some(job) = call.args.first().and_then(Value::as_str).and_then(|text| text.parse::<JobId>().ok()) else {
-        return Problem::new(ProblemKind::Arguments, "which job?").into();
+        return Problem::new(ProblemKind::Arguments, "the job's id is missing").into();
     };
     let mut map = Map::new();
-    let state = match kept::find(job, &call.target) {
-        Found::Done(bytes) => {
+    let state = match kept_calls::status(job, &call.target) {
+        CallStatus::Done(bytes) => {
             map.insert("result", Value::Bytes(bytes));
             "done"
         }
-        Found::Running => {
+        CallStatus::Running => {
             if let Some(signal) = call.kwargs.get("signal").and_then(Value::as_i64) {
-                kept::stop(job, &call.target, if signal == 9 { 9 } else { 15 });
+                kept_calls::stop(job, &call.target, if signal == 9 { 9 } else { 15 });
             }
             "running"
         }
-        Found::Died => "died",
-        Found::Unknown => "unknown",
+        CallStatus::Died => "died",
+        CallStatus::Unknown => "unknown",
     };
     map.insert("state", state);
     Return { value: map.into(), retcode: 0, problem: None }
 }
 
-/// Sends how far a run is.
-fn progress(outlet: Arc<Mutex<Outlet>>) -> ProgressListener {
-    Box::new(move |news: &Map| {
-        let text = rocksalt_core::json::compact(&Value::Map(news.clone()));
+/// Sends how far a run is over the link.
+fn progress_listener(stream_sender: Arc<Mutex<StreamSender>>) -> ProgressListener {
+    Box::new(move |update: &Map| {
+        let text = rocksalt_core::json::compact(&Value::Map(update.clone()));
         // A listener that is gone must not stop the run.
-        let _ = outlet.lock().unwrap_or_else(PoisonError::into_inner).write(Stream::Progress, text.as_bytes());
+        let _ = stream_sender.lock().unwrap_or_else(PoisonError::into_inner).write(Stream::Progress, text.as_bytes());
     })
 }

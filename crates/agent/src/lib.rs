@@ -1,17 +1,18 @@
 //! The program on the target: answers calls over stdin and stdout.
 //!
-//! One thread reads frames, each call has a thread of its own, and whoever has something to say
-//! writes it under a lock. Invariant: nothing here is async, and nothing but frames is written.
+//! One thread reads frames, each call has its own thread, and all of them write frames under one
+//! lock. Invariant: nothing here is async, and nothing but frames is written to stdout.
 
 mod calls;
-mod home;
-mod kept;
+mod controller_client;
+mod install_directory;
+mod kept_calls;
 #[cfg(feature = "whole")]
 mod language;
 mod link;
 #[cfg(not(feature = "whole"))]
 mod no_language;
-mod place;
+mod private_files;
 mod serve;
 #[cfg(feature = "whole")]
 mod services;
@@ -19,13 +20,12 @@ mod services;
 mod state_lock;
 #[cfg(feature = "whole")]
 pub mod states;
-mod upward;
 
 #[cfg(not(feature = "whole"))]
 use no_language as language;
-pub use serve::{Ended, serve};
+pub use serve::{LinkEnd, serve};
 
-/// What a program does when it is started as an agent or as its helper; `None` if it is neither.
+/// Runs the program as an agent or as its helper, and returns the exit code; `None` if the arguments ask for neither.
 ///
 /// `arguments` are those after the program's name.
 pub fn start(arguments: &[std::ffi::OsString]) -> Option<u8> {
@@ -39,17 +39,23 @@ pub fn start(arguments: &[std::ffi::OsString]) -> Option<u8> {
         }
         "agent" => {
             rocksalt_core::memory::share_one_heap();
-            Some(match serve(std::io::stdin().lock(), std::io::stdout(), home::settle(&arguments[1..]).as_deref()) {
-                Ended::Finished => 0,
-                Ended::LinkLost => 1,
-                Ended::Protocol(error) => {
-                    let _ = std::io::Write::write_all(
-                        &mut std::io::stderr(),
-                        format!("rocksalt agent: {error}\n").as_bytes(),
-                    );
-                    2
-                }
-            })
+            Some(
+                match serve(
+                    std::io::stdin().lock(),
+                    std::io::stdout(),
+                    install_directory::finish_bootstrap(&arguments[1..]).as_deref(),
+                ) {
+                    LinkEnd::Finished => 0,
+                    LinkEnd::LinkLost => 1,
+                    LinkEnd::Protocol(error) => {
+                        let _ = std::io::Write::write_all(
+                            &mut std::io::stderr(),
+                            format!("rocksalt agent: {error}\n").as_bytes(),
+                        );
+                        2
+                    }
+                },
+            )
         }
         _ => None,
     }

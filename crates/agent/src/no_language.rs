@@ -1,4 +1,5 @@
-//! What the small agent has instead of the state language: nothing. The controller asks the whole one for it.
+//! The small agent has no state language: these functions do nothing or fail. The controller sends such calls to the
+//! whole agent.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ pub const AGENT_KIND: AgentKind = AgentKind::Small;
 /// Receives how far a run is.
 pub type ProgressListener = Box<dyn Fn(&Map) + Send + Sync>;
 
-/// No function of the small agent looks at the controller's files or the pillar.
+/// No function of the small agent reads the controller's files or the pillar.
 pub fn attach_services(_: &Arc<Host>, _: Option<ProgressListener>, _: Option<Map>) {}
 
 /// Nor at grains.
@@ -21,34 +22,34 @@ pub fn grains(_: &dyn Probe) -> Map {
     Map::new()
 }
 
-/// It has no runs of states that might overlap.
-pub fn alone(
+/// There are no runs of states that could overlap.
+pub fn with_state_lock(
     host: &Arc<Host>,
     call: Call,
-    work: fn(Call, &Arc<Host>) -> Return,
+    run: fn(Call, &Arc<Host>) -> Return,
 ) -> std::result::Result<Return, Return> {
-    Ok(work(call, host))
+    Ok(run(call, host))
 }
 
-pub fn pillar(_: &Arc<Host>, _: &Map) -> Result<Map> {
-    Err(none())
+pub fn compile_pillar(_: &Arc<Host>, _: &Map) -> Result<Map> {
+    Err(no_states())
 }
 
-pub fn outputs(_: &Arc<Host>, _: &[Value]) -> Result<Map> {
-    Err(none())
+pub fn step_outputs(_: &Arc<Host>, _: &[Value]) -> Result<Map> {
+    Err(no_states())
 }
 
-/// Nothing here restarts a machine.
-pub fn reboot(_: &Host, _: &Return) -> Option<Map> {
+/// Nothing here reboots a machine.
+pub fn announced_reboot(_: &Host, _: &Return) -> Option<Map> {
     None
 }
 
-pub fn restart(_: &Arc<Host>, _: Option<&str>) {}
+pub fn reboot(_: &Arc<Host>, _: Option<&str>) {}
 
 pub fn resume(_: &Arc<Host>, _: &Map) -> Return {
-    none().problem().into()
+    no_states().problem().into()
 }
 
-fn none() -> Error {
-    Error::failed("the small agent knows no states")
+fn no_states() -> Error {
+    Error::failed("the small agent has no states")
 }

@@ -8,18 +8,18 @@ use std::time::Duration;
 use rocksalt_core::frame::{Decoder, Error, FIRST_ASK, Hello, LINK, Message, PROTOCOL};
 use rocksalt_modules::machine::{Base, Stop};
 
-use crate::calls::Calls;
-use crate::home;
+use crate::calls::RunningCalls;
+use crate::install_directory;
 use crate::language;
 use crate::link::Link;
-use crate::{kept, place};
+use crate::{kept_calls, private_files};
 
-/// Nothing heard for so long means that the controller is gone: it pings far more often.
+/// After this many silent seconds the controller is gone: it pings far more often.
 const SILENCE: u64 = 90;
 
-/// How the agent's life ended.
-pub enum Ended {
-    /// The controller said good-bye, or closed the link.
+/// How the link to the controller ended.
+pub enum LinkEnd {
+    /// The controller said goodbye, or closed the link.
     Finished,
     /// The link broke; what ran was stopped, unless it is kept.
     LinkLost,
@@ -27,9 +27,9 @@ pub enum Ended {
     Protocol(String),
 }
 
-/// `home` is the directory that the agent was put in, if it was.
-pub fn serve(mut input: impl Read, output: impl Write + Send + 'static, home: Option<&Path>) -> Ended {
-    place::settle(home);
+/// Serves the link until it ends. `home` is the directory that the agent was installed to, if it was.
+pub fn serve(mut input: impl Read, output: impl Write + Send + 'static, home: Option<&Path>) -> LinkEnd {
+    private_files::set_home(home);
     let link = Arc::new(Link::new(Box::new(output)));
     let greeting = Hello {
         protocol: PROTOCOL,
@@ -38,62 +38,66 @@ pub fn serve(mut input: impl Read, output: impl Write + Send + 'static, home: Op
         agent_kind: language::AGENT_KIND,
     };
     if !link.send(LINK, Message::Hello(greeting)) {
-        return Ended::LinkLost;
+        return LinkEnd::LinkLost;
     }
-    let calls: Arc<OnceLock<Arc<Calls>>> = Arc::default();
+    let calls: Arc<OnceLock<Arc<RunningCalls>>> = Arc::default();
     let watched = (Arc::clone(&link), Arc::clone(&calls));
-    std::thread::spawn(move || watch(&watched.0, &watched.1));
+    std::thread::spawn(move || exit_when_lost(&watched.0, &watched.1));
 
     let mut decoder = Decoder::new();
     let mut buffer = vec![0; 64 * 1024];
     let ended = loop {
         let count = match input.read(&mut buffer) {
-            Ok(0) => break Ended::Finished,
+            Ok(0) => break LinkEnd::Finished,
             Ok(count) => count,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(_) => break Ended::LinkLost,
+            Err(_) => break LinkEnd::LinkLost,
         };
         link.hear();
         decoder.push(&buffer[..count]);
-        match take_in(&mut decoder, &link, &calls) {
+        match dispatch_frames(&mut decoder, &link, &calls) {
             Ok(None) => {}
-            Ok(Some(Farewell { wipe })) => {
+            Ok(Some(Goodbye { wipe })) => {
                 if let Some(home) = home.filter(|_| wipe) {
-                    home::wipe(home);
+                    install_directory::wipe(home);
                 }
-                break Ended::Finished;
+                break LinkEnd::Finished;
             }
-            Err(error) => break Ended::Protocol(error),
+            Err(error) => break LinkEnd::Protocol(error),
         }
     };
     link.lose();
     if let Some(calls) = calls.get() {
-        calls.leave();
+        calls.drain();
     }
     ended
 }
 
-struct Farewell {
+struct Goodbye {
     wipe: bool,
 }
 
-/// Handles all whole frames, until the controller says good-bye.
-fn take_in(decoder: &mut Decoder, link: &Arc<Link>, calls: &OnceLock<Arc<Calls>>) -> Result<Option<Farewell>, String> {
+/// Dispatches all complete frames, until the controller says goodbye.
+fn dispatch_frames(
+    decoder: &mut Decoder,
+    link: &Arc<Link>,
+    calls: &OnceLock<Arc<RunningCalls>>,
+) -> Result<Option<Goodbye>, String> {
     while let Some(frame) = decoder.next_frame().map_err(explain)? {
         match (frame.message, calls.get()) {
             (Message::Hello(hello), None) => {
                 let base = base(hello)?;
-                calls.get_or_init(|| Arc::new(Calls::new(base, Arc::clone(link))));
+                calls.get_or_init(|| Arc::new(RunningCalls::new(base, Arc::clone(link))));
             }
             (Message::Ping, _) => drop(link.send(LINK, Message::Pong)),
-            (Message::Bye { wipe }, _) => return Ok(Some(Farewell { wipe })),
+            (Message::Bye { wipe }, _) => return Ok(Some(Goodbye { wipe })),
             (Message::Call(call), Some(calls)) if frame.id != LINK && frame.id < FIRST_ASK => {
                 calls.start(frame.id, *call);
             }
             (Message::Cancel, Some(calls)) => calls.stop(frame.id, Stop::Term),
             (Message::Kill, Some(calls)) => calls.stop(frame.id, Stop::Kill),
             (Message::Abandon, Some(calls)) => calls.abandon(frame.id),
-            (Message::Stored { job, target }, Some(_)) => kept::forget(job, &target),
+            (Message::Stored { job, target }, Some(_)) => kept_calls::forget(job, &target),
             (message @ (Message::Answer(_) | Message::Data(_) | Message::Credit(_)), Some(_)) => {
                 link.deliver(frame.id, message);
             }
@@ -120,19 +124,19 @@ fn base(hello: Hello) -> Result<Arc<Base>, String> {
             env!("CARGO_PKG_VERSION")
         ));
     }
-    // By this name the program is found even after its file was removed.
+    // This path works even after the program's file was removed.
     let launcher = PathBuf::from("/proc/self/exe");
-    Ok(Arc::new(Base::with(Some(launcher), language::grains).beside(kept::beside)))
+    Ok(Arc::new(Base::with(Some(launcher), language::grains).beside(kept_calls::other_agents_calls)))
 }
 
-/// Ends the process when the controller has vanished without closing the link; not before what is kept has ended.
-fn watch(link: &Link, calls: &OnceLock<Arc<Calls>>) {
+/// Ends the process when the controller has vanished without closing the link, once all kept calls have ended.
+fn exit_when_lost(link: &Link, calls: &OnceLock<Arc<RunningCalls>>) {
     loop {
         std::thread::sleep(Duration::from_secs(5));
         if link.lost() || link.silence() > SILENCE {
             link.lose();
             if let Some(calls) = calls.get() {
-                calls.leave();
+                calls.drain();
             }
             std::process::exit(1);
         }

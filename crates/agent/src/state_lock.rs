@@ -1,5 +1,5 @@
-//! [`StateLock`]: two runs of states never overlap on a machine, whoever started them: a file that the one which runs
-//! has locked. The controller has lines of its own; this holds for runs of others too.
+//! [`StateLock`]: a locked file, so that two runs of states never overlap on a machine. The controller has queues of its
+//! own; this also covers runs of other controllers.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, Write};
@@ -11,32 +11,32 @@ use rocksalt_core::{JobId, Value};
 use rocksalt_modules::machine::{Host, Probe};
 use rustix::fs::{FlockOperation, flock};
 
-use crate::place;
+use crate::private_files;
 
 const NAME: &str = "rocksalt-agent-states";
 
-/// How often it is looked whether the machine is free.
+/// Seconds between two attempts to get the lock.
 const PAUSE: f64 = 0.2;
 
-/// Goes with the run; of a process that dies too.
+/// Released when it is dropped, or when its process dies.
 pub struct StateLock {
     file: File,
-    /// Whether it says who has it.
-    said: bool,
+    /// The file says which run has the lock.
+    names_owner: bool,
 }
 
 impl Drop for StateLock {
     fn drop(&mut self) {
-        if self.said {
+        if self.names_owner {
             let _ = self.file.set_len(0);
         }
     }
 }
 
 impl StateLock {
-    /// The machine for a run; with `queue` it is waited for. `None` if there is no place for the file: the run goes
-    /// without. A dry run writes nothing, not even here: where there is no file nobody has it.
-    pub fn take(host: &Host, function: &str, queue: bool, dry: bool) -> Result<Option<StateLock>, Return> {
+    /// Gets the lock; waits for it with `queue`. `None` if no directory can hold the file: then the run goes without.
+    /// A dry run writes nothing, not even here: if there is no file, nobody has the lock.
+    pub fn acquire(host: &Host, function: &str, queue: bool, dry: bool) -> Result<Option<StateLock>, Return> {
         let Some(mut file) = open(dry) else { return Ok(None) };
         while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             if !queue {
@@ -45,23 +45,25 @@ impl StateLock {
             host.sleep(PAUSE).map_err(|error| Return::from(error.problem()))?;
         }
         if dry {
-            return Ok(Some(StateLock { file, said: false }));
+            return Ok(Some(StateLock { file, names_owner: false }));
         }
         let job = host.job().map(|job| job.to_string()).unwrap_or_default();
         // Only for the words of a refusal.
         let _ = file.set_len(0).and_then(|()| file.rewind());
         let _ = file.write_all(format!("{} {job} {function}\n", std::process::id()).as_bytes());
-        Ok(Some(StateLock { file, said: true }))
+        Ok(Some(StateLock { file, names_owner: true }))
     }
 }
 
 /// One file a user, wherever the agent lies: agents of several controllers must find the same.
 fn open(dry: bool) -> Option<File> {
-    let places = place::lasting();
+    let places = private_files::durable_directories();
     // The agent's own directory may differ from controller to controller.
     let shared = places.iter().rev().take(2).rev();
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::CLOEXEC).bits().cast_signed();
-    let usable = |directory: &PathBuf| if dry { place::is_safe(directory) } else { place::make(directory) };
+    let usable = |directory: &PathBuf| {
+        if dry { private_files::is_private(directory) } else { private_files::make_private(directory) }
+    };
     for directory in shared.filter(|directory| usable(directory)) {
         let mut options = fs::OpenOptions::new();
         options.read(true).write(true).create(!dry).truncate(false).mode(0o600).custom_flags(flags);

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rocksalt_core::Map;
-use rocksalt_sls::functions::{NoDecrypt, NoFunctions};
-use rocksalt_sls::{Catalog, Fault, Setting, Sources, Wanted};
+use rocksalt_sls::functions::{NoDecryptor, NoFunctions};
+use rocksalt_sls::{CompileInputs, Fault, FileSources, SlsSelection, StateCatalog};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -44,26 +44,26 @@ fn main() -> ExitCode {
 /// How many steps the sls come to. Nothing is kept from one time to the next.
 fn steps(directory: &Path, sls: &[String]) -> Result<usize, Vec<Fault>> {
     let (options, grains, pillar) = (Map::new(), Map::from_iter([("id".into(), "bench".into())]), Map::new());
-    let setting = Setting {
+    let inputs = CompileInputs {
         id: "bench",
         options: &options,
         grains: &grains,
         pillar: &pillar,
         sources: Rc::new(Directory(directory.to_owned())),
         functions: Rc::new(NoFunctions),
-        decrypt: &NoDecrypt,
+        decrypt: &NoDecryptor,
         machine: None,
         saltenv: None,
         pillarenv: None,
     };
-    let high = rocksalt_sls::compile(&setting, Wanted::Sls(sls))?;
+    let high = rocksalt_sls::compile(&inputs, SlsSelection::Sls(sls))?;
     Ok(rocksalt_sls::low(high, &AnyState, &options, &grains)?.steps.len())
 }
 
 /// The files of `base`, read anew each time.
 struct Directory(PathBuf);
 
-impl Sources for Directory {
+impl FileSources for Directory {
     fn environments(&self) -> Vec<String> {
         vec!["base".into()]
     }
@@ -97,7 +97,7 @@ impl Sources for Directory {
 /// Whatever a tree names is a state.
 struct AnyState;
 
-impl Catalog for AnyState {
+impl StateCatalog for AnyState {
     fn has_watch(&self, _: &str) -> bool {
         false
     }

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use rocksalt_core::{Map, yaml};
-use rocksalt_sls::functions::{NoDecrypt, NoFunctions};
-use rocksalt_sls::sources::InMemory;
-use rocksalt_sls::{Catalog, Setting, Wanted, compile, low};
+use rocksalt_sls::functions::{NoDecryptor, NoFunctions};
+use rocksalt_sls::sources::MemorySources;
+use rocksalt_sls::{CompileInputs, SlsSelection, StateCatalog, compile, low};
 
 fn main() {
     let states: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1_000);
@@ -19,17 +19,17 @@ fn main() {
         );
         main += &format!("state-{number}x:\n  test.nop: []\n  cmd.run: []\n");
     }
-    let mut files = InMemory::new();
+    let mut files = MemorySources::new();
     files.add("base", "main.sls", main.clone().into_bytes());
     let (options, grains, pillar) = (Map::new(), Map::new(), Map::new());
-    let setting = Setting {
+    let inputs = CompileInputs {
         id: "web01",
         options: &options,
         grains: &grains,
         pillar: &pillar,
         sources: Rc::new(files),
         functions: Rc::new(NoFunctions),
-        decrypt: &NoDecrypt,
+        decrypt: &NoDecryptor,
         machine: None,
         saltenv: None,
         pillarenv: None,
@@ -42,7 +42,7 @@ fn main() {
         drop(node);
         let start = Instant::now();
         let names = ["main".to_owned()];
-        let high = compile(&setting, Wanted::Sls(&names)).expect("the tree compiles");
+        let high = compile(&inputs, SlsSelection::Sls(&names)).expect("the tree compiles");
         let compiled = start.elapsed();
         let start = Instant::now();
         let low = low(high, &Nothing, &options, &grains).expect("the tree has an order");
@@ -52,7 +52,7 @@ fn main() {
 
 struct Nothing;
 
-impl Catalog for Nothing {
+impl StateCatalog for Nothing {
     fn has_watch(&self, _: &str) -> bool {
         false
     }

@@ -1,25 +1,38 @@
-//! [`Fault`]: something wrong in a state file, with its place and the way out.
+//! [`Fault`]: an error in a state file, with its location and a hint.
 
 use std::fmt;
 use std::sync::Arc;
 
 use rocksalt_core::nearest::nearest;
 
-/// One error of a stage. A stage gives all of its errors at once.
+/// One error of a stage. A stage returns all of its errors at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fault {
+    /// What went wrong, for code that treats some faults differently.
+    pub kind: FaultKind,
     /// The text that Salt gives, letter by letter where users search for it.
     pub text: String,
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// The line of the file with a caret below, ready to be shown.
     pub excerpt: Option<String>,
     /// What is probably meant, or what to do.
     pub hint: Option<String>,
 }
 
-/// A place in a file as it was written, before templating. Lines and columns count from 1.
+/// Faults that callers tell apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum FaultKind {
+    #[default]
+    Other,
+    /// There is no file for the sls of this name.
+    MissingSls(String),
+    /// The top file selects nothing for this machine.
+    NoTopMatch,
+}
+
+/// A location in a file as it was written, before templating. Lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     /// `salt://web/init.sls`, without an environment.
     pub file: Arc<str>,
     pub line: u32,
@@ -30,6 +43,12 @@ pub struct Place {
 impl Fault {
     pub fn new(text: impl Into<String>) -> Fault {
         Fault { text: text.into(), ..Fault::default() }
+    }
+
+    #[must_use]
+    pub fn kind(mut self, kind: FaultKind) -> Fault {
+        self.kind = kind;
+        self
     }
 
     pub fn hint(mut self, hint: impl Into<String>) -> Fault {
@@ -48,7 +67,7 @@ impl Fault {
         }
     }
 
-    /// The text with everything that helps: place, excerpt and hint.
+    /// The text with location, excerpt and hint.
     pub fn report(&self) -> String {
         let mut report = self.text.clone();
         if let Some(place) = &self.place {
@@ -72,7 +91,7 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)?;
         self.column.map_or(Ok(()), |column| write!(f, ":{column}"))

@@ -1,10 +1,10 @@
-//! [`Files`]: the files a run was made of, so that small [`Spot`]s can name places in them.
+//! [`SourceFiles`]: the files a run was made of, so that small [`Spot`]s can name places in them.
 
 use std::sync::Arc;
 
-use crate::fault::{Fault, Place};
+use crate::fault::{Fault, SourceLocation};
 
-/// A place in one of the [`Files`]: twelve bytes, since every argument has one.
+/// A place in one of the [`SourceFiles`]: twelve bytes, since every argument has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spot {
     file: u32,
@@ -15,10 +15,10 @@ pub struct Spot {
 
 /// Every file that was rendered, in that order.
 #[derive(Clone, Debug, Default)]
-pub struct Files(Vec<File>);
+pub struct SourceFiles(Vec<SourceFile>);
 
 #[derive(Clone, Debug)]
-struct File {
+struct SourceFile {
     name: Arc<str>,
     source: Arc<[u8]>,
 }
@@ -26,17 +26,17 @@ struct File {
 /// How much of a long line is shown on either side of its caret.
 const EXCERPT_WIDTH: usize = 100;
 
-impl Files {
+impl SourceFiles {
     /// Notes a file; the number is for [`Spot::new`].
     pub fn add(&mut self, name: impl Into<Arc<str>>, source: Arc<[u8]>) -> u32 {
-        self.0.push(File { name: name.into(), source });
+        self.0.push(SourceFile { name: name.into(), source });
         u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX)
     }
 
-    pub fn place(&self, spot: Spot) -> Option<Place> {
+    pub fn place(&self, spot: Spot) -> Option<SourceLocation> {
         let file = self.0.get(spot.file as usize)?;
         let column = (spot.column > 0).then_some(spot.column);
-        (spot.line > 0).then(|| Place { file: file.name.clone(), line: spot.line, column })
+        (spot.line > 0).then(|| SourceLocation { file: file.name.clone(), line: spot.line, column })
     }
 
     /// A fault there, with the line it is about.

@@ -1,14 +1,19 @@
-//! What the host offers to templates and tells the compiler: [`Functions`], [`Catalog`], [`Decrypt`].
+//! What the host offers to templates and tells the compiler: [`TemplateFunctions`], [`StateCatalog`], [`Decryptor`].
 
 use rocksalt_core::{Map, Value};
 
 /// `salt['mod.fun'](…)` in a template.
-pub trait Functions {
+pub trait TemplateFunctions {
     /// The error is the text that the template's user sees.
     fn call(&self, name: &str, args: Vec<Value>, kwargs: Map) -> Result<Value, String>;
 
     /// As `call`, for templates: few functions change a map that they are given.
-    fn call_in_place(&self, name: &str, args: Vec<Value>, kwargs: Map) -> Result<(Value, Option<Changed>), String> {
+    fn call_in_place(
+        &self,
+        name: &str,
+        args: Vec<Value>,
+        kwargs: Map,
+    ) -> Result<(Value, Option<ChangedArgument>), String> {
         Ok((self.call(name, args, kwargs)?, None))
     }
 
@@ -19,7 +24,7 @@ pub trait Functions {
 }
 
 /// An argument that a call has changed.
-pub struct Changed {
+pub struct ChangedArgument {
     /// Where it stands among the positional arguments, if it was given so.
     pub position: usize,
     /// Its name, if it was given by name.
@@ -29,7 +34,7 @@ pub struct Changed {
 }
 
 /// What the compiler must know of states.
-pub trait Catalog {
+pub trait StateCatalog {
     /// Whether a `watch` does something: without a watch function it is a `require`.
     fn has_watch(&self, module: &str) -> bool;
 
@@ -41,7 +46,7 @@ pub trait Catalog {
 }
 
 /// Takes a text apart that was encrypted for this machine. Calls a program, so the host does it.
-pub trait Decrypt {
+pub trait Decryptor {
     /// `method` is `gpg` or `age`.
     fn decrypt(&self, method: &str, encrypted: &[u8]) -> Result<Vec<u8>, String>;
 }
@@ -49,7 +54,7 @@ pub trait Decrypt {
 /// No functions at all.
 pub struct NoFunctions;
 
-impl Functions for NoFunctions {
+impl TemplateFunctions for NoFunctions {
     fn call(&self, name: &str, _: Vec<Value>, _: Map) -> Result<Value, String> {
         Err(format!("'{name}' is not available."))
     }
@@ -64,9 +69,9 @@ impl Functions for NoFunctions {
 }
 
 /// Refuses: where no keys are at hand.
-pub struct NoDecrypt;
+pub struct NoDecryptor;
 
-impl Decrypt for NoDecrypt {
+impl Decryptor for NoDecryptor {
     fn decrypt(&self, method: &str, _: &[u8]) -> Result<Vec<u8>, String> {
         Err(format!("there is no {method} key here"))
     }

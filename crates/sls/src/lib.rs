@@ -1,19 +1,19 @@
 //! Turns state files into a schedule of steps.
 //!
-//! Pure: files come from [`Sources`], functions of templates from [`Functions`], and what is known of
-//! states from a [`Catalog`]; the host gives all three. The way of a run:
+//! This crate does no I/O: files come from [`FileSources`], functions of templates from
+//! [`TemplateFunctions`], and facts about states from a [`StateCatalog`]. The stages of a run:
 //!
-//! 1. [`pillar::compile`] (on the controller) gives the pillar of a machine;
-//! 2. [`compile`] renders the wanted sls with all that they include into [`High`] data;
-//! 3. [`low`] applies what states say of each other, resolves the requisites and sorts: [`Low`];
+//! 1. [`pillar::compile`] (on the controller) compiles the pillar of a machine;
+//! 2. [`compile`] renders the selected sls with everything they include into [`High`] data;
+//! 3. [`low`] applies `extend` and its kin, resolves the requisites and sorts the steps: [`Low`];
 //! 4. the runner walks [`Low::steps`].
 //!
-//! Every stage gives all of its errors at once, as [`Fault`]s with places, in Salt's words.
+//! Every stage returns all of its errors at once, as [`Fault`]s with locations and Salt's texts.
 
 pub mod fault;
 pub mod files;
 pub mod functions;
-pub mod setting;
+pub mod inputs;
 pub mod sources;
 
 pub mod high;
@@ -24,16 +24,17 @@ pub mod render;
 pub mod schedule;
 pub mod top;
 
+mod compilation;
+mod options;
 mod python;
-mod session;
 mod template;
 mod tree;
 
-pub use fault::{Fault, Place};
-pub use functions::{Catalog, Changed, Decrypt, Functions};
-pub use high::{High, Wanted, compile};
-pub use low::{Chunk, Low, Need, Requisite, Step, low};
+pub use fault::{Fault, FaultKind, SourceLocation};
+pub use functions::{ChangedArgument, Decryptor, StateCatalog, TemplateFunctions};
+pub use high::{High, SlsSelection, compile};
+pub use inputs::CompileInputs;
+pub use low::{Chunk, Low, LowStep, Need, Requisite, low};
 pub use rocksalt_jinja::Machine;
-pub use setting::Setting;
-pub use sources::Sources;
+pub use sources::FileSources;
 pub use top::top;

@@ -13,14 +13,14 @@ const OPENING: &str = "${ outputs";
 
 /// A piece of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece<'t> {
+pub enum TextPiece<'t> {
     Text(&'t str),
     /// What is between the braces.
     Expression(&'t str),
 }
 
 /// Takes a text apart. One without references, or with an unclosed one, is a single piece.
-pub fn pieces(text: &str) -> Vec<Piece<'_>> {
+pub fn pieces(text: &str) -> Vec<TextPiece<'_>> {
     let mut pieces = Vec::new();
     let (mut start, mut from) = (0, 0);
     while let Some(found) = text[from..].find(OPENING) {
@@ -31,9 +31,9 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
         match closing(&text[inner..]).filter(|_| whole_word) {
             Some(length) => {
                 if opening > start {
-                    pieces.push(Piece::Text(&text[start..opening]));
+                    pieces.push(TextPiece::Text(&text[start..opening]));
                 }
-                pieces.push(Piece::Expression(text[inner..inner + length].trim()));
+                pieces.push(TextPiece::Expression(text[inner..inner + length].trim()));
                 start = inner + length + 1;
                 from = start;
             }
@@ -41,7 +41,7 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
         }
     }
     if start < text.len() || pieces.is_empty() {
-        pieces.push(Piece::Text(&text[start..]));
+        pieces.push(TextPiece::Text(&text[start..]));
     }
     pieces
 }
@@ -127,7 +127,7 @@ pub fn are_in(value: &Value) -> bool {
 /// for other machines, by their ids.
 pub fn evaluate(expression: &str, outputs: &Map, elsewhere: &Map) -> Result<Value, String> {
     let environment = Environment::new(Options::salt());
-    let outputs = rocksalt_jinja::Value::object(All {
+    let outputs = rocksalt_jinja::Value::object(OutputsByTarget {
         here: rocksalt_jinja::Value::from(Value::Map(outputs.clone())),
         elsewhere: elsewhere.clone(),
     });
@@ -138,12 +138,12 @@ pub fn evaluate(expression: &str, outputs: &Map, elsewhere: &Map) -> Result<Valu
 }
 
 /// `outputs` in an expression: a map of this machine's steps, and a function that gives another machine's.
-struct All {
+struct OutputsByTarget {
     here: rocksalt_jinja::Value,
     elsewhere: Map,
 }
 
-impl rocksalt_jinja::Object for All {
+impl rocksalt_jinja::Object for OutputsByTarget {
     fn type_name(&self) -> &str {
         "outputs"
     }
@@ -176,7 +176,7 @@ fn collect(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) if text.contains(OPENING) => {
             for piece in pieces(text) {
-                if let Piece::Expression(expression) = piece {
+                if let TextPiece::Expression(expression) = piece {
                     found.extend(states_in(expression).into_iter().map(str::to_owned));
                 }
             }
@@ -233,8 +233,8 @@ mod tests {
 
     #[test]
     fn only_the_exact_form_is_a_reference() {
-        use Piece::*;
-        let cases: &[(&str, &[Piece<'_>])] = &[
+        use TextPiece::*;
+        let cases: &[(&str, &[TextPiece<'_>])] = &[
             ("", &[Text("")]),
             ("plain", &[Text("plain")]),
             ("${HOME} ${outputs.x}", &[Text("${HOME} ${outputs.x}")]),

@@ -1,4 +1,4 @@
-//! [`Sources`]: where state files come from, by environment and path.
+//! [`FileSources`]: where state files come from, by environment and path.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 /// A tree of files for each environment. Paths are relative, with slashes.
-pub trait Sources {
+pub trait FileSources {
     /// The environments there are, in the order of the configuration.
     fn environments(&self) -> Vec<String>;
 
@@ -19,11 +19,11 @@ pub trait Sources {
 
 /// Files in memory, for tests and for trees that were sent as a whole.
 #[derive(Clone, Debug, Default)]
-pub struct InMemory(IndexMap<String, BTreeMap<String, Arc<[u8]>>>);
+pub struct MemorySources(IndexMap<String, BTreeMap<String, Arc<[u8]>>>);
 
-impl InMemory {
-    pub fn new() -> InMemory {
-        InMemory::default()
+impl MemorySources {
+    pub fn new() -> MemorySources {
+        MemorySources::default()
     }
 
     pub fn add_environment(&mut self, saltenv: &str) {
@@ -36,7 +36,7 @@ impl InMemory {
     }
 }
 
-impl Sources for InMemory {
+impl FileSources for MemorySources {
     fn environments(&self) -> Vec<String> {
         self.0.keys().cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! [`Tree`]: which sls there are in each environment, and in which file.
+//! [`SlsTree`]: which sls there are in each environment, and in which file.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -8,17 +8,17 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use rocksalt_core::pattern::glob::{Glob, is_pattern};
 
-use crate::sources::Sources;
+use crate::sources::FileSources;
 
 /// The sls of all environments; each environment is listed when it is first needed.
-pub(crate) struct Tree {
-    sources: Rc<dyn Sources>,
+pub(crate) struct SlsTree {
+    sources: Rc<dyn FileSources>,
     environments: Vec<String>,
     listed: RefCell<HashMap<String, Rc<IndexSet<String>>>>,
 }
 
 /// A file of the tree.
-pub(crate) struct Found {
+pub(crate) struct SlsFile {
     pub path: String,
     pub contents: Arc<[u8]>,
 }
@@ -26,9 +26,9 @@ pub(crate) struct Found {
 /// A file larger than this is no state file.
 pub(crate) const MAX_FILE: usize = 16 << 20;
 
-impl Tree {
-    pub fn new(sources: Rc<dyn Sources>) -> Tree {
-        Tree { environments: sources.environments(), sources, listed: RefCell::default() }
+impl SlsTree {
+    pub fn new(sources: Rc<dyn FileSources>) -> SlsTree {
+        SlsTree { environments: sources.environments(), sources, listed: RefCell::default() }
     }
 
     pub fn environments(&self) -> &[String] {
@@ -70,11 +70,11 @@ impl Tree {
     }
 
     /// The file of an sls: `a/b.sls` comes before `a/b/init.sls`.
-    pub fn find(&self, saltenv: &str, sls: &str) -> Result<Option<Found>, String> {
+    pub fn find(&self, saltenv: &str, sls: &str) -> Result<Option<SlsFile>, String> {
         let stem = sls.replace('.', "/");
         for path in [format!("{stem}.sls"), format!("{stem}/init.sls")] {
             if let Some(contents) = self.read(saltenv, &path)? {
-                return Ok(Some(Found { path, contents }));
+                return Ok(Some(SlsFile { path, contents }));
             }
         }
         Ok(None)
@@ -103,15 +103,15 @@ fn sls_of(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sources::InMemory;
+    use crate::sources::MemorySources;
 
     #[test]
     fn sls_are_named_by_their_files() {
-        let mut files = InMemory::new();
+        let mut files = MemorySources::new();
         for path in ["b/init.sls", "b.sls", "a/c.sls", "init.sls", "a/x.txt"] {
             files.add("base", path, path.as_bytes());
         }
-        let tree = Tree::new(Rc::new(files));
+        let tree = SlsTree::new(Rc::new(files));
         assert_eq!(tree.names("base").iter().collect::<Vec<_>>(), ["a.c", "b", "init"]);
         assert_eq!(tree.find("base", "b").expect("memory can be read").map(|found| found.path), Some("b.sls".into()));
         assert_eq!(tree.matching("base", "a.*"), ["a.c"]);

@@ -126,7 +126,7 @@ fn a_machine_that_does_not_come_back_is_said() {
     assert_code(&outcome, exit::FAILED);
     let said = outcome.all();
     assert!(said.contains("could not reboot"), "{said}");
-    assert!(said.contains("was not gone on with: 2 of 3 steps were done"), "of the run before: {said}");
+    assert!(said.contains("was not resumed: 2 of 3 steps were done"), "of the run before: {said}");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_journal_that_somebody_touched_is_refused() {
     assert!(said.contains("others may touch it (mode 0644)"), "{said}");
     assert!(said.contains("it is not what was written before the restart"), "{said}");
     for number in [1, 2] {
-        fleet.host(number).run("test ! -e /var/after").expect("nothing was gone on with");
+        fleet.host(number).run("test ! -e /var/after").expect("nothing was resumed");
     }
 }
 
@@ -167,7 +167,10 @@ fn what_a_killed_agent_had_done_is_told_by_the_next_run() {
     let outcome = fleet.run(&["*", "state.apply", "case"]);
     assert_code(&outcome, exit::FINE);
     let said = outcome.all();
-    assert!(said.contains("broke off here: 1 of 3 steps were done; begun but not ended: cmd.run of 'slow'"), "{said}");
+    assert!(
+        said.contains("was interrupted here: 1 of 3 steps were done; begun but not ended: cmd.run of 'slow'"),
+        "{said}"
+    );
     let outcome = fleet.run(&["*", "state.apply", "case"]);
-    assert!(!outcome.all().contains("broke off"), "it is told once: {}", outcome.all());
+    assert!(!outcome.all().contains("was interrupted"), "it is reported once: {}", outcome.all());
 }

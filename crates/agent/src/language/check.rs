@@ -1,4 +1,4 @@
-//! Everything that is wrong in a tree, without touching anything.
+//! `state.check`: reports what is wrong in a tree without applying it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,44 +7,44 @@ use rocksalt_core::{Map, Value, nearest};
 use rocksalt_modules::Result;
 use rocksalt_modules::catalog::{self, Outcome};
 use rocksalt_modules::machine::{EntryKind, Host, Probe, StateRequest};
-use rocksalt_sls::{Chunk, Fault, Low, Wanted};
+use rocksalt_sls::{Chunk, Fault, Low, SlsSelection};
 
-use super::surroundings::{States, Surroundings};
+use super::compile_context::{CatalogStates, CompileContext};
 use crate::states;
 
-/// Compiles state files one by one and looks at the arguments of their steps.
+/// Compiles state files one by one and checks the arguments of their steps.
 ///
 /// `{"files": …, "states": …, "errors": […], "warnings": […]}`. Without names: all files of the
 /// environment, and what the top file gives this machine.
-pub fn check(host: &Arc<Host>, around: &Surroundings, wish: &StateRequest) -> Result<Outcome> {
-    let saltenv = wish.saltenv.as_deref().unwrap_or("base");
-    let all = wish.sls.is_empty();
-    let names = if all { names(host, saltenv)? } else { wish.sls.clone() };
-    let mut found = Found::default();
+pub fn check(host: &Arc<Host>, context: &CompileContext, request: &StateRequest) -> Result<Outcome> {
+    let saltenv = request.saltenv.as_deref().unwrap_or("base");
+    let all = request.sls.is_empty();
+    let names = if all { sls_names(host, saltenv)? } else { request.sls.clone() };
+    let mut report = CheckReport::default();
     if all && host.tree().entries(saltenv)?.iter().any(|entry| entry.path == "top.sls") {
-        match rocksalt_sls::top(&around.setting()) {
+        match rocksalt_sls::top(&context.inputs()) {
             Ok(_) => {}
-            Err(faults) => found.errors.extend(faults),
+            Err(faults) => report.errors.extend(faults),
         }
     }
     for name in &names {
         let one = std::slice::from_ref(name);
-        match rocksalt_sls::compile(&around.setting(), Wanted::Sls(one)) {
-            Err(faults) => found.errors.extend(faults),
+        match rocksalt_sls::compile(&context.inputs(), SlsSelection::Sls(one)) {
+            Err(faults) => report.errors.extend(faults),
             Ok(high) => {
-                found.warnings.extend(high.warnings.iter().cloned());
-                match rocksalt_sls::low(high, &States, around.options(), around.setting().grains) {
-                    Ok(low) => found.low(&low),
-                    Err(faults) => found.loose.push((name.clone(), faults)),
+                report.warnings.extend(high.warnings.iter().cloned());
+                match rocksalt_sls::low(high, &CatalogStates, context.options(), context.inputs().grains) {
+                    Ok(low) => report.add_low(&low),
+                    Err(faults) => report.loose.push((name.clone(), faults)),
                 }
             }
         }
     }
-    Ok(found.outcome(names.len()))
+    Ok(report.into_outcome(names.len()))
 }
 
 /// All state files but the top file.
-fn names(host: &Host, saltenv: &str) -> Result<Vec<String>> {
+fn sls_names(host: &Host, saltenv: &str) -> Result<Vec<String>> {
     let entries = host.tree().entries(saltenv)?;
     let files = entries.iter().filter(|entry| entry.kind != EntryKind::Directory);
     let names = files.filter_map(|entry| entry.path.strip_suffix(".sls"));
@@ -53,33 +53,33 @@ fn names(host: &Host, saltenv: &str) -> Result<Vec<String>> {
 }
 
 #[derive(Default)]
-struct Found {
+struct CheckReport {
     errors: Vec<Fault>,
     warnings: Vec<Fault>,
-    /// Files that don't stand alone: no fault if another one that includes them compiles.
+    /// Files that don't compile alone: no error if another file that includes them compiles.
     loose: Vec<(String, Vec<Fault>)>,
-    /// Files whose states took part in something that compiles.
+    /// Files whose states are part of something that compiles.
     covered: BTreeSet<String>,
     steps: BTreeSet<(String, String)>,
 }
 
-impl Found {
-    fn low(&mut self, low: &Low) {
+impl CheckReport {
+    fn add_low(&mut self, low: &Low) {
         for chunk in &low.chunks {
             self.covered.insert(chunk.sls.to_string());
             if self.steps.insert((chunk.sls.to_string(), chunk.tag())) {
-                self.chunk(low, chunk);
+                self.check_chunk(low, chunk);
             }
         }
     }
 
-    fn chunk(&mut self, low: &Low, chunk: &Chunk) {
+    fn check_chunk(&mut self, low: &Low, chunk: &Chunk) {
         let name = chunk.function();
         let Some(entry) = catalog::find_state(&name) else {
             let fault = low.files.fault(chunk.spot, format!("there is no state '{name}'"));
             let known = |entry: &&catalog::StateEntry| entry.name.split('.').next() == Some(chunk.state.as_str());
             match catalog::states().any(|entry| known(&entry)) {
-                true => self.errors.push(near(fault, &name, catalog::states().map(|entry| entry.name))),
+                true => self.errors.push(with_suggestion(fault, &name, catalog::states().map(|entry| entry.name))),
                 // Modules of Salt that aren't here yet are no mistake of the user's.
                 false => self.warnings.push(fault.hint("this version doesn't have it; the step would fail")),
             }
@@ -88,12 +88,12 @@ impl Found {
         for required in entry.required.iter().filter(|required| !chunk.arguments.contains_key(required)) {
             self.errors.push(low.files.fault(chunk.spot, format!("{name}: the argument '{required}' is missing")));
         }
-        let own = states::own(chunk, entry);
+        let own = states::state_arguments(chunk, entry);
         let fields = (entry.arguments)();
         for key in own.keys().filter_map(Value::as_str) {
             if key != "name" && !fields.contains(&key) && !key.starts_with("__") {
                 let fault = low.files.fault(chunk.spot_of(key), format!("{name} has no argument '{key}'"));
-                self.errors.push(near(fault, key, fields.iter().copied()));
+                self.errors.push(with_suggestion(fault, key, fields.iter().copied()));
             }
         }
         if let Some(misfit) = entry.misfit(entry.bind(own)) {
@@ -102,7 +102,7 @@ impl Found {
         }
     }
 
-    fn outcome(mut self, files: usize) -> Outcome {
+    fn into_outcome(mut self, files: usize) -> Outcome {
         let covered = std::mem::take(&mut self.covered);
         for (name, faults) in std::mem::take(&mut self.loose) {
             if !covered.contains(&name) {
@@ -123,7 +123,7 @@ impl Found {
     }
 }
 
-fn near<'a>(fault: Fault, word: &str, known: impl IntoIterator<Item = &'a str>) -> Fault {
+fn with_suggestion<'a>(fault: Fault, word: &str, known: impl IntoIterator<Item = &'a str>) -> Fault {
     match nearest::nearest(word, known) {
         Some(right) => fault.hint(format!("did you mean '{right}'?")),
         None => fault,

@@ -1,21 +1,22 @@
-//! The steps of a run with what each waits for, as data.
+//! `state.graph`: the steps of a run and what each waits for, as data.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_sls::Low;
-use rocksalt_sls::schedule::{Kind, Mode, Schedule, Settings, Why};
+use rocksalt_sls::schedule::{ItemKind, OrderMode, Schedule, ScheduleOptions, WaitReason};
 
 use crate::states;
 
 /// `{"mode": …, "steps": [{"id", "function", "name", "sls", "needs": [{"step", "why"}]}]}`.
 ///
-/// In `ansible` mode what is only there because steps run one after another is left out.
-pub fn graph(low: &Low, mode: Mode) -> Value {
-    let works: Vec<_> = low.chunks.iter().map(states::work).collect();
-    let schedule = Schedule::new(low, &works, Settings { mode, width: 1, test: true, failhard: false });
+/// In the mode `ansible` (`ordered`) the edges that only say that steps run one after another are left out.
+pub fn graph(low: &Low, mode: OrderMode) -> Value {
+    let infos: Vec<_> = low.chunks.iter().map(states::chunk_info).collect();
+    let schedule = Schedule::new(low, &infos, ScheduleOptions { mode, width: 1, test: true, failhard: false });
     let mut steps = Vec::new();
     for (number, item) in schedule.items().iter().enumerate() {
         let chunk = &low.chunks[item.chunk];
-        let needs = schedule.why(number).iter().filter(|wait| mode != Mode::Ansible || wait.why != Why::Order);
+        let needs =
+            schedule.why(number).iter().filter(|wait| mode != OrderMode::Ansible || wait.why != WaitReason::Order);
         let needs = needs.map(|wait| {
             let mut need = Map::new();
             need.insert("step", wait.on);
@@ -27,7 +28,7 @@ pub fn graph(low: &Low, mode: Mode) -> Value {
         step.insert("function", chunk.function());
         step.insert("name", chunk.name.as_str());
         step.insert("sls", &*chunk.sls);
-        if item.kind == Kind::DryRun {
+        if item.kind == ItemKind::DryRun {
             step.insert("dry_run", true);
         }
         step.insert("needs", needs.collect::<Vec<_>>());

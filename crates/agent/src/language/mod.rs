@@ -1,12 +1,13 @@
 //! The state language on this machine: compiles, renders and runs.
 
 mod check;
+mod compile_context;
 mod graph;
-mod looking;
-mod only;
-mod rebooting;
+mod pillar;
+mod reboot;
 mod resume;
-mod surroundings;
+mod select_ids;
+mod template_machine;
 
 use std::sync::Arc;
 
@@ -17,25 +18,25 @@ use rocksalt_core::{Event, Map, Value};
 use rocksalt_modules::catalog::Outcome;
 use rocksalt_modules::machine::{Host, Probe, StateRequest, StateVerb, Template};
 use rocksalt_modules::{Error, Result};
-use rocksalt_sls::fault::Fault;
-use rocksalt_sls::pillar::{External, PillarSetting};
-use rocksalt_sls::render::{self, File};
-use rocksalt_sls::schedule::Mode;
-use rocksalt_sls::{High, Low, Wanted};
+use rocksalt_sls::fault::{Fault, FaultKind};
+use rocksalt_sls::render::{self, RenderRequest};
+use rocksalt_sls::schedule::OrderMode;
+use rocksalt_sls::{High, Low, SlsSelection};
 
 use crate::services;
 use crate::state_lock::StateLock;
-use crate::states::{self, RunOptions};
-use surroundings::{States, Surroundings};
+use crate::states::{self, RunOptions, RunProgress, Runner};
+use compile_context::{CatalogStates, CompileContext};
 
 pub use crate::services::ProgressListener;
-pub use rebooting::{reboot, restart, resume};
+pub use pillar::compile_pillar;
+pub use reboot::{announced_reboot, reboot, resume};
 pub use resume::Resumed;
 pub use rocksalt_modules::grains::gather as grains;
 
 pub const AGENT_KIND: AgentKind = AgentKind::Whole;
 
-/// Hears how far a run is, if anybody wants to know.
+/// Receives how far a run is.
 type Listener<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;
 
 /// Gives a host the controller's files, its pillar, templates and runs of states.
@@ -43,16 +44,16 @@ pub fn attach_services(host: &Arc<Host>, progress: Option<ProgressListener>, pil
     services::attach(host, progress, pillar);
 }
 
-/// Has a call done, with the machine for itself if it is a run of states.
-pub fn alone(
+/// Runs a call; a run of states gets the lock that keeps other runs off the machine.
+pub fn with_state_lock(
     host: &Arc<Host>,
     mut call: Call,
-    work: fn(Call, &Arc<Host>) -> Return,
+    run: fn(Call, &Arc<Host>) -> Return,
 ) -> std::result::Result<Return, Return> {
     let is_run = RUNS.contains(&call.function.as_str());
     let resumes = call.function == RESUME && call.keep;
     if !is_run && !resumes {
-        return Ok(work(call, host));
+        return Ok(run(call, host));
     }
     let mut flag = |name: &str| match call.kwargs.remove(name) {
         Some(Value::Int(number)) => number > 0,
@@ -63,133 +64,133 @@ pub fn alone(
     call.kwargs.remove("state_events");
     let given = call.kwargs.get("test").or_else(|| call.args.iter().find(|arg| matches!(arg, Value::Bool(_))));
     let dry = given.or_else(|| host.options().get("test")).is_some_and(Value::truth);
-    let _lock = if concurrent { None } else { StateLock::take(host, &call.function, queue, dry)? };
-    Ok(work(call, host))
+    let _lock = if concurrent { None } else { StateLock::acquire(host, &call.function, queue, dry)? };
+    Ok(run(call, host))
 }
 
-pub fn perform(host: &Arc<Host>, wish: StateRequest, progress: Listener<'_>) -> Result<Outcome> {
-    let mut around = Surroundings::of(host, wish.saltenv.clone(), wish.pillarenv.clone())?;
-    if wish.test {
-        around.say("test", true);
+/// Serves a request of `state.*`: compiles, and then shows or runs the result.
+pub fn run_request(host: &Arc<Host>, request: &StateRequest, progress: Listener<'_>) -> Result<Outcome> {
+    let mut context = CompileContext::of(host, request.saltenv.clone(), request.pillarenv.clone())?;
+    if request.test {
+        context.set_option("test", true);
     }
-    match &wish.saltenv {
-        Some(saltenv) => around.say("saltenv", saltenv.as_str()),
-        // Whoever names state files names those of an environment.
-        None if !wish.sls.is_empty() && around.options().get("saltenv").is_none_or(Value::is_null) => {
-            around.say("saltenv", "base");
+    match &request.saltenv {
+        Some(saltenv) => context.set_option("saltenv", saltenv.as_str()),
+        // State files that are named without an environment are those of `base`.
+        None if !request.sls.is_empty() && context.options().get("saltenv").is_none_or(Value::is_null) => {
+            context.set_option("saltenv", "base");
         }
         None => {}
     }
-    match work(host, &around, &wish, progress)? {
-        Ok(outcome) => Ok(outcome),
-        // Salt's way to say that states did not compile: a list of texts.
-        Err(faults) => Ok(Outcome {
-            value: faults.iter().map(|fault| fault.report().into()).collect::<Vec<Value>>().into(),
-            retcode: 1,
-        }),
+    let show = |value: Value| Ok(Outcome { value, retcode: 0 });
+    match request.verb {
+        StateVerb::Check => return check::check(host, &context, request),
+        StateVerb::ShowTop => {
+            return rocksalt_sls::top(&context.inputs()).map_or_else(not_compiled, |top| show(top_value(top)));
+        }
+        _ => {}
+    }
+    let mut high = match compile_high(&context, request)? {
+        Ok(high) => high,
+        Err(faults) => return nothing_to_do(request, &faults).map_or_else(|| not_compiled(faults), Ok),
+    };
+    send_warnings(host, &high);
+    high.exclude(request.exclude.iter().cloned());
+    if request.verb == StateVerb::ShowHigh {
+        return show(high.to_value());
+    }
+    let low = match rocksalt_sls::low(high, &CatalogStates, context.options(), context.inputs().grains) {
+        Ok(low) => low,
+        Err(faults) => return not_compiled(faults),
+    };
+    match request.verb {
+        StateVerb::ShowLow => show(low.into_value()),
+        StateVerb::Graph => show(graph::graph(&low, mode(&context, request)?)),
+        StateVerb::SlsId => {
+            let ids = request.argument.to_string();
+            let low = select_ids::select_ids(low, &ids.split(',').map(str::trim).collect::<Vec<_>>())?;
+            run_low(host, &context, request, low, progress)
+        }
+        _ => run_low(host, &context, request, low, progress),
     }
 }
 
-type Compiled<T> = std::result::Result<T, Vec<Fault>>;
+/// Salt's result for states that did not compile: a list of texts.
+fn not_compiled(faults: Vec<Fault>) -> Result<Outcome> {
+    let texts: Vec<Value> = faults.iter().map(|fault| fault.report().into()).collect();
+    Ok(Outcome { value: texts.into(), retcode: 1 })
+}
 
-fn work(
-    host: &Arc<Host>,
-    around: &Surroundings,
-    wish: &StateRequest,
-    progress: Listener<'_>,
-) -> Result<Compiled<Outcome>> {
-    let shown = |value: Value| Outcome { value, retcode: 0 };
-    let setting = around.setting();
-    let compiled = match wish.verb {
-        StateVerb::Check => return Ok(Ok(check::check(host, around, wish)?)),
-        StateVerb::ShowTop => {
-            let names = |sls: Vec<String>| Value::List(sls.into_iter().map(Value::String).collect());
-            let top = rocksalt_sls::top(&setting);
-            let all =
-                top.map(|top| top.into_iter().map(|(saltenv, sls)| (saltenv.into(), names(sls))).collect::<Map>());
-            return Ok(all.map(|top| shown(top.into())));
-        }
-        StateVerb::RunHigh => High::of_data(&wish.argument, saltenv(wish)),
-        StateVerb::RunLow => High::of_data(&high_of_low(&wish.argument)?, saltenv(wish)),
-        StateVerb::Single => High::of_data(&single(wish)?, saltenv(wish)),
-        _ if wish.sls.is_empty() => rocksalt_sls::compile(&setting, Wanted::Highstate),
-        _ => rocksalt_sls::compile(&setting, Wanted::Sls(&wish.sls)),
-    };
-    let mut high = match compiled {
-        Ok(high) => high,
-        Err(faults) => return Ok(nothing_to_do(wish, &faults).ok_or(faults)),
-    };
+fn top_value(top: rocksalt_sls::top::TopMatches) -> Value {
+    let names = |sls: Vec<String>| Value::List(sls.into_iter().map(Value::String).collect());
+    top.into_iter().map(|(saltenv, sls)| (saltenv.into(), names(sls))).collect::<Map>().into()
+}
+
+fn compile_high(context: &CompileContext, request: &StateRequest) -> Result<std::result::Result<High, Vec<Fault>>> {
+    Ok(match request.verb {
+        StateVerb::RunHigh => High::of_data(&request.argument, saltenv(request)),
+        StateVerb::RunLow => High::of_data(&high_of_low(&request.argument)?, saltenv(request)),
+        StateVerb::Single => High::of_data(&single(request)?, saltenv(request)),
+        _ if request.sls.is_empty() => rocksalt_sls::compile(&context.inputs(), SlsSelection::Highstate),
+        _ => rocksalt_sls::compile(&context.inputs(), SlsSelection::Sls(&request.sls)),
+    })
+}
+
+fn send_warnings(host: &Host, high: &High) {
     for warning in &high.warnings {
         let mut data = Map::new();
         data.insert("hint", warning.hint.clone());
-        // Nobody need hear it.
+        // The run does not depend on it.
         let _ = host.controller().ask(Ask::Event(Event { tag: format!("warning: {}", warning.text), data }));
     }
-    high.exclude(wish.exclude.iter().cloned());
-    if wish.verb == StateVerb::ShowHigh {
-        return Ok(Ok(shown(high.to_value())));
-    }
-    let low = match rocksalt_sls::low(high, &States, around.options(), setting.grains) {
-        Ok(low) => low,
-        Err(faults) => return Ok(Err(faults)),
-    };
-    match wish.verb {
-        StateVerb::ShowLow => Ok(Ok(shown(low.into_value()))),
-        StateVerb::Graph => Ok(Ok(shown(graph::graph(&low, mode(around, wish)?)))),
-        StateVerb::SlsId => {
-            let ids = wish.argument.to_string();
-            let low = only::only(low, &ids.split(',').map(str::trim).collect::<Vec<_>>())?;
-            Ok(Ok(run(host, around, wish, low, progress)?))
-        }
-        _ => Ok(Ok(run(host, around, wish, low, progress)?)),
-    }
 }
 
-fn saltenv(wish: &StateRequest) -> &str {
-    wish.saltenv.as_deref().unwrap_or("base")
+fn saltenv(request: &StateRequest) -> &str {
+    request.saltenv.as_deref().unwrap_or("base")
 }
 
-fn run(
+fn run_low(
     host: &Arc<Host>,
-    around: &Surroundings,
-    wish: &StateRequest,
+    context: &CompileContext,
+    request: &StateRequest,
     low: Low,
     progress: Listener<'_>,
 ) -> Result<Outcome> {
-    let flag = |key: &str| around.options().get(key).is_some_and(Value::truth);
+    let flag = |key: &str| context.options().get(key).is_some_and(Value::truth);
     let options = RunOptions {
-        test: wish.test || flag("test"),
-        mode: mode(around, wish)?,
+        test: request.test || flag("test"),
+        mode: mode(context, request)?,
         failhard: flag("failhard"),
-        width: width(around.options()),
+        width: width(context.options()),
         job: &host.job().map(|job| job.to_string()).unwrap_or_default(),
     };
     if !options.test {
-        resume::tell_of_others(host);
+        resume::report_unfinished_runs(host);
     }
-    let ran = states::go(&low, &**host, &options, &told(progress, flag("state_events")), None);
-    resume::ended(host, wish, &options, low, ran)
+    let listener = progress_reporter(progress, flag("state_events"));
+    let run = Runner::run(&low, &**host, &options, &listener, RunProgress::default());
+    resume::finish_run(host, request, &options, low, run)
 }
 
-/// With `steps` the result of each step that has ended goes along.
-fn told(progress: Listener<'_>, steps: bool) -> impl Fn(&states::Progress<'_>) + Sync {
-    move |news: &states::Progress<'_>| {
+/// Turns updates into maps; with `steps`, with the result of each step that has ended.
+fn progress_reporter(progress: Listener<'_>, steps: bool) -> impl Fn(&states::RunUpdate<'_>) + Sync {
+    move |update: &states::RunUpdate<'_>| {
         if let Some(progress) = progress {
             let mut map = Map::new();
-            map.insert("done", news.done);
-            map.insert("total", news.total);
+            map.insert("done", update.done);
+            map.insert("total", update.total);
             let shown = |tag: &String| Value::from(describe(tag));
-            map.insert("running", news.running.iter().map(shown).collect::<Vec<_>>());
-            if let Some((tag, result)) = news.last.filter(|_| steps) {
-                map.insert("ret", step(tag, result));
+            map.insert("running", update.running.iter().map(shown).collect::<Vec<_>>());
+            if let Some((tag, result)) = update.last.filter(|_| steps) {
+                map.insert("ret", step_value(tag, result));
             }
             progress(&map);
         }
     }
 }
 
-/// A step's result, for those who follow the run; the whole of a large one comes with the run's result.
-fn step(tag: &str, result: &Map) -> Value {
+/// A step's result for a progress update; a large one is shortened, and is complete in the run's result.
+fn step_value(tag: &str, result: &Map) -> Value {
     /// What goes into one piece of a stream with room to spare.
     const MOST: usize = 48 << 10;
     let whole = Value::Map(result.clone());
@@ -203,7 +204,7 @@ fn step(tag: &str, result: &Map) -> Value {
     short.into()
 }
 
-fn finished(results: Map) -> Outcome {
+fn outcome_of(results: Map) -> Outcome {
     let failed = results.values().any(|result| result.walk("result", ":") == Some(&Value::Bool(false)));
     Outcome { value: results.into(), retcode: if failed { 2 } else { 0 } }
 }
@@ -226,19 +227,21 @@ fn describe(tag: &str) -> String {
     }
 }
 
-fn mode(around: &Surroundings, wish: &StateRequest) -> Result<Mode> {
-    let name = wish.mode.clone().or_else(|| around.options().get("state_mode").map(ToString::to_string));
+fn mode(context: &CompileContext, request: &StateRequest) -> Result<OrderMode> {
+    let name = request.mode.clone().or_else(|| context.options().get("state_mode").map(ToString::to_string));
     match name {
-        None => Ok(Mode::Ansible),
-        Some(name) => Mode::from_name(&name)
-            .ok_or_else(|| Error::arguments(format!("there is no mode '{name}'")).hint("ansible, justdoit or genius")),
+        None => Ok(OrderMode::Ansible),
+        Some(name) => OrderMode::from_name(&name).ok_or_else(|| {
+            Error::arguments(format!("there is no mode '{name}'"))
+                .hint("ordered (also called ansible), justdoit or genius")
+        }),
     }
 }
 
-/// Salt's answer to a highstate that has nothing for this machine: a result that failed, not an error.
-fn nothing_to_do(wish: &StateRequest, faults: &[Fault]) -> Option<Outcome> {
+/// Salt's result for a highstate that has nothing for this machine: a step that failed, not an error.
+fn nothing_to_do(request: &StateRequest, faults: &[Fault]) -> Option<Outcome> {
     let [fault] = faults else { return None };
-    if wish.verb != StateVerb::Apply || fault.text != rocksalt_sls::high::NO_TOP_MATCH {
+    if request.verb != StateVerb::Apply || fault.kind != FaultKind::NoTopMatch {
         return None;
     }
     let mut result = Map::new();
@@ -252,16 +255,16 @@ fn nothing_to_do(wish: &StateRequest, faults: &[Fault]) -> Option<Outcome> {
 }
 
 /// The high data of `state.single`.
-fn single(wish: &StateRequest) -> Result<Value> {
-    let function = wish.argument.to_string();
+fn single(request: &StateRequest) -> Result<Value> {
+    let function = request.argument.to_string();
     let Some((module, function)) = function.split_once('.') else {
-        return Err(Error::arguments(format!("'{function}' is no state"))
+        return Err(Error::arguments(format!("'{function}' is not the name of a state"))
             .hint("a state is written noun.verb, as in file.managed"));
     };
-    let name = wish.arguments.get("name").map_or_else(|| function.to_owned(), ToString::to_string);
+    let name = request.arguments.get("name").map_or_else(|| function.to_owned(), ToString::to_string);
     let mut arguments = vec![function.into()];
     let one = |(key, value): (&Value, &Value)| Value::Map(Map::from_iter([(key.clone(), value.clone())]));
-    arguments.extend(wish.arguments.iter().map(one));
+    arguments.extend(request.arguments.iter().map(one));
     let module = Map::from_iter([(module.into(), Value::List(arguments))]);
     Ok(Map::from_iter([(name.into(), module.into())]).into())
 }
@@ -281,21 +284,21 @@ fn high_of_low(low: &Value) -> Result<Value> {
     Ok(Map::from_iter([(id.into(), module.into())]).into())
 }
 
-/// Renders a file's template: its first line is part of it.
+/// Renders a template of a file to text. A first line `#!…` is part of the text.
 pub fn render_text(host: &Arc<Host>, template: &Template<'_>) -> Result<String> {
-    match rendered(host, template, false)? {
+    match render_template(host, template, false)? {
         Value::String(text) => Ok(text),
         other => Err(Error::failed(format!("{} renders to {}, not to a text", template.source, other.kind()))),
     }
 }
 
 pub fn render_data(host: &Arc<Host>, template: &Template<'_>) -> Result<Value> {
-    rendered(host, template, true)
+    render_template(host, template, true)
 }
 
-fn rendered(host: &Arc<Host>, template: &Template<'_>, shebang: bool) -> Result<Value> {
-    let around = Surroundings::of(host, Some(template.saltenv.to_owned()), None)?;
-    let file = File {
+fn render_template(host: &Arc<Host>, template: &Template<'_>, shebang: bool) -> Result<Value> {
+    let context = CompileContext::of(host, Some(template.saltenv.to_owned()), None)?;
+    let file = RenderRequest {
         contents: template.text.as_bytes().into(),
         path: template.source.strip_prefix("salt://").unwrap_or(template.source),
         saltenv: template.saltenv,
@@ -304,66 +307,13 @@ fn rendered(host: &Arc<Host>, template: &Template<'_>, shebang: bool) -> Result<
         shebang,
         context: &template.context,
     };
-    // Salt's words, which become the comment of a state; they show the line themselves.
-    render::file(&around.setting(), &file).map_err(|fault| Error::failed(fault.text))
+    // Salt's text, which becomes the comment of a state, shows the line itself.
+    render::render_file(&context.inputs(), &file).map_err(|fault| Error::failed(fault.text))
 }
 
-/// Compiles the pillar of the machine that the host stands for.
-pub fn pillar(host: &Arc<Host>, kwargs: &Map) -> Result<Map> {
-    let text = |key: &str| kwargs.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
-    let around = Surroundings::without_pillar(host, text("saltenv"), text("pillarenv"));
-    let given = kwargs.get("pillar").and_then(Value::as_map).cloned().unwrap_or_default();
-    let external: Vec<Upstairs<'_>> = names_of(around.options())
-        .into_iter()
-        .enumerate()
-        .map(|(number, name)| Upstairs { host, number: u32::try_from(number).unwrap_or(u32::MAX), name })
-        .collect();
-    let external: Vec<&dyn External> = external.iter().map(|source| source as &dyn External).collect();
-    let setting = PillarSetting { setting: around.setting(), given: &given, external: &external };
-    let compiled = rocksalt_sls::pillar::compile(&setting);
-    let details: Vec<Value> = compiled.details.iter().map(|fault| fault.report().into()).collect();
-    let mut answer = Map::new();
-    answer.insert("details", details);
-    answer.insert("pillar", compiled.into_map());
-    Ok(answer)
-}
-
-/// What a step of a run here gave, for another target of the job.
-pub fn outputs(host: &Arc<Host>, args: &[Value]) -> Result<Map> {
+/// The outputs of a step of a run here, for another target of the job.
+pub fn step_outputs(host: &Arc<Host>, args: &[Value]) -> Result<Map> {
     let text = |place: usize| args.get(place).and_then(Value::as_str).unwrap_or_default();
     let id = host.options().get("id").map(ToString::to_string).unwrap_or_default();
-    states::shared::wait_for(&**host, text(0), &id, text(1))
-}
-
-/// An external pillar: the controller asks it.
-struct Upstairs<'a> {
-    host: &'a Arc<Host>,
-    number: u32,
-    name: String,
-}
-
-impl External for Upstairs<'_> {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn fetch(&self, _: &str, pillar: &Map) -> std::result::Result<Map, String> {
-        let ask = Ask::ExternalPillar { number: self.number, pillar: pillar.clone() };
-        match self.host.controller().ask(ask) {
-            Ok(Value::Map(data)) => Ok(data),
-            Ok(other) => Err(format!("it gave {} instead of a map", other.kind())),
-            Err(error) => Err(error.to_string()),
-        }
-    }
-}
-
-/// The kinds of the external pillars, as the controller has them.
-fn names_of(options: &Map) -> Vec<String> {
-    options
-        .get("ext_pillar_kinds")
-        .and_then(Value::as_list)
-        .unwrap_or_default()
-        .iter()
-        .map(ToString::to_string)
-        .collect()
+    states::shared_outputs::wait_for(&**host, text(0), &id, text(1))
 }

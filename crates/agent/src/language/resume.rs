@@ -1,4 +1,4 @@
-//! Runs that leave off for a restart of the machine, and go on after it.
+//! Runs that pause for a reboot, and resume after it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,53 +11,65 @@ use rocksalt_modules::machine::{Host, Probe, StateRequest};
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Low;
 
-use super::{Listener, finished, told};
-use crate::states::journal::{Journal, boot, forsaken, trace};
-use crate::states::{self, Pause, Ran, RunOptions};
+use super::{Listener, outcome_of, progress_reporter};
+use crate::states::journal::{Journal, boot, trace, unresumed_runs};
+use crate::states::{RebootPause, RunOptions, RunResult, Runner};
 
-/// What the results of a run come to; or, if it leaves off, the word to the controller that it does.
-pub fn ended(host: &Arc<Host>, wish: &StateRequest, options: &RunOptions<'_>, low: Low, ran: Ran) -> Result<Outcome> {
-    let Some(pause) = ran.reboot else { return Ok(finished(ran.results)) };
-    let (wait, tag) = (pause.wish.wait, pause.tag.clone());
+/// The outcome of a run. If it pauses for a reboot, writes its journal and tells the controller.
+pub fn finish_run(
+    host: &Arc<Host>,
+    request: &StateRequest,
+    options: &RunOptions<'_>,
+    low: Low,
+    run: RunResult,
+) -> Result<Outcome> {
+    let Some(pause) = run.reboot else { return Ok(outcome_of(run.results)) };
+    let (wait, tag) = (pause.request.wait, pause.tag.clone());
     let mut announced = Map::new();
     announced.insert("wait", wait);
-    announced.insert("done", pause.past.results.len());
+    announced.insert("done", pause.progress.results.len());
     announced.insert("total", low.chunks.len());
-    announced.insert("message", pause.wish.message.clone());
-    match journal(host, wish, options, low, pause).write() {
+    announced.insert("message", pause.request.message.clone());
+    match journal(host, request, options, low, pause).write() {
         Ok(sum) => {
             announced.insert("journal", sum);
             host.run_notes().reboots().announce(announced);
-            let text = format!("the machine reboots; the run goes on if it is up again within {wait} seconds");
+            let text = format!("the machine reboots; the run resumes if it is up again within {wait} seconds");
             Err(Problem::new(ProblemKind::Rebooting, text).into())
         }
-        // Without it the rest would be lost: nothing is restarted, and the step that wanted it has failed.
+        // Without a journal the rest would be lost: so there is no reboot, and the step that requested it has failed.
         Err(error) => {
-            let mut results = ran.results;
+            let mut results = run.results;
             if let Some(Value::Map(result)) = results.get_mut(&tag) {
                 result.insert("result", false);
                 result.insert("comment", format!("The system was not rebooted: {error}"));
                 result.insert("changes", Map::new());
             }
-            Ok(finished(results))
+            Ok(outcome_of(results))
         }
     }
 }
 
-fn journal(host: &Arc<Host>, wish: &StateRequest, options: &RunOptions<'_>, low: Low, pause: Pause) -> Journal {
+fn journal(
+    host: &Arc<Host>,
+    request: &StateRequest,
+    options: &RunOptions<'_>,
+    low: Low,
+    pause: RebootPause,
+) -> Journal {
     Journal {
         job: options.job.to_owned(),
         target: target(host),
         boot: boot::identity(&**host),
-        until: host.now() + pause.wish.wait,
+        until: host.now() + pause.request.wait,
         mode: options.mode,
         width: options.width,
         failhard: options.failhard,
-        saltenv: wish.saltenv.clone(),
-        pillarenv: wish.pillarenv.clone(),
-        pillar: wish.pillar.clone(),
+        saltenv: request.saltenv.clone(),
+        pillarenv: request.pillarenv.clone(),
+        pillar: request.pillar.clone(),
         low,
-        past: pause.past,
+        progress: pause.progress,
         notes: host.run_notes().lock().clone(),
     }
 }
@@ -66,28 +78,28 @@ fn target(host: &Host) -> String {
     host.options().get("id").map(ToString::to_string).unwrap_or_default()
 }
 
-/// A run that waits to be gone on with.
+/// A paused run.
 pub struct Resumed {
     journal: Journal,
     path: PathBuf,
-    /// Only say whether it could be gone on with.
+    /// Only tell whether it could resume.
     probe: bool,
 }
 
 impl Resumed {
-    /// `wish` says of which job, and what its journal's hash is.
-    pub fn find(host: &Host, wish: &Value) -> Result<Resumed> {
-        let text = |key: &str| wish.walk(key, ":").and_then(Value::as_str).unwrap_or_default();
-        // Whose it is says the call itself, not what came with it.
+    /// Finds the journal of this call's job; `argument` has the journal's hash.
+    pub fn find(host: &Host, argument: &Value) -> Result<Resumed> {
+        let text = |key: &str| argument.walk(key, ":").and_then(Value::as_str).unwrap_or_default();
+        // The call itself decides which job this is, not its arguments.
         let job = host.job().map(|job| job.to_string()).unwrap_or_default();
         let (journal, path) = Journal::find(&job, &target(host), text("journal"))?;
         if journal.boot == boot::identity(host) {
             return Err(Problem::new(ProblemKind::Rebooting, "the machine has not been rebooted yet").into());
         }
-        Ok(Resumed { journal, path, probe: wish.walk("probe", ":").is_some_and(Value::truth) })
+        Ok(Resumed { journal, path, probe: argument.walk("probe", ":").is_some_and(Value::truth) })
     }
 
-    /// What the run was started with.
+    /// The request that started the run.
     pub fn request(&self) -> StateRequest {
         StateRequest {
             saltenv: self.journal.saltenv.clone(),
@@ -97,14 +109,14 @@ impl Resumed {
         }
     }
 
-    /// Does what is left.
-    pub fn go_on(self, host: &Arc<Host>, progress: Listener<'_>) -> Result<Outcome> {
+    /// Runs the remaining steps.
+    pub fn resume(self, host: &Arc<Host>, progress: Listener<'_>) -> Result<Outcome> {
         if self.probe {
             return Ok(Outcome { value: true.into(), retcode: 0 });
         }
-        // First of all: whatever happens now, nobody goes on with it a second time.
+        // First of all: whatever happens now, the run must not resume a second time.
         std::fs::remove_file(&self.path).map_err(|error| Error::io("remove", &self.path, &error))?;
-        let wish = self.request();
+        let request = self.request();
         let steps = host.options().get("state_events").is_some_and(Value::truth);
         let journal = self.journal;
         *host.run_notes().lock() = journal.notes;
@@ -115,15 +127,15 @@ impl Resumed {
             failhard: journal.failhard,
             job: &journal.job,
         };
-        let ran = states::go(&journal.low, &**host, &options, &told(progress, steps), Some(journal.past));
-        ended(host, &wish, &options, journal.low, ran)
+        let run = Runner::run(&journal.low, &**host, &options, &progress_reporter(progress, steps), journal.progress);
+        finish_run(host, &request, &options, journal.low, run)
     }
 }
 
-/// Tells the operator of earlier runs that did not come to their end on this machine.
-pub fn tell_of_others(host: &Host) {
-    for text in trace::broken_off().into_iter().chain(forsaken(host.now())) {
-        // Nobody need hear it.
+/// Warns the operator of earlier runs on this machine that did not finish.
+pub fn report_unfinished_runs(host: &Host) {
+    for text in trace::interrupted_runs().into_iter().chain(unresumed_runs(host.now())) {
+        // The run does not depend on it.
         let _ = host.controller().ask(Ask::Event(Event { tag: format!("warning: {text}"), data: Map::new() }));
     }
 }

@@ -63,9 +63,9 @@ impl StateRunner for HostStates {
         if request.verb == StateVerb::Resume {
             let resumed = language::Resumed::find(&host, &request.argument)?;
             self.pillar.set_request(&resumed.request());
-            return resumed.go_on(&host, self.progress.as_deref());
+            return resumed.resume(&host, self.progress.as_deref());
         }
         self.pillar.set_request(&request);
-        language::perform(&host, request, self.progress.as_deref())
+        language::run_request(&host, &request, self.progress.as_deref())
     }
 }

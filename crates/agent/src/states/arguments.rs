@@ -1,14 +1,12 @@
-//! What of a chunk is the state's own, and what is for the run.
+//! Splits a chunk's arguments into those of the state and those of the run.
 
 use rocksalt_core::touches::{Thing, Touches};
 use rocksalt_core::{Map, Value, nearest};
 use rocksalt_modules::catalog::{self, NAMED, StateEntry};
-use rocksalt_sls::schedule::Work;
+use rocksalt_sls::schedule::ChunkInfo;
 use rocksalt_sls::{Chunk, outputs};
 
-/// What the run takes for itself, unless a state has an argument of that name.
-///
-/// Salt's, and then ours.
+/// Arguments that the run handles, unless the state has an argument of that name. First Salt's, then ours.
 const COMMON: [&str; 58] = [
     "onfail",
     "onfail_any",
@@ -71,10 +69,12 @@ const COMMON: [&str; 58] = [
 ];
 
 /// The arguments that go to the state itself, its name among them.
-pub fn own(chunk: &Chunk, entry: &StateEntry) -> Map {
+pub fn state_arguments(chunk: &Chunk, entry: &StateEntry) -> Map {
     let fields = (entry.arguments)();
     let is_own = |key: &Value| match key.as_str() {
-        Some(name) => (fields.contains(&name) && name != "umask") || !COMMON.contains(&name) && !is_sent_along(name),
+        Some(name) => {
+            (fields.contains(&name) && name != "umask") || !COMMON.contains(&name) && !is_client_argument(name)
+        }
         None => true,
     };
     let mut own = Map::new();
@@ -83,9 +83,8 @@ pub fn own(chunk: &Chunk, entry: &StateEntry) -> Map {
     own
 }
 
-/// Arguments that the state does not have, and for each what to say of it, with the nearest right
-/// spelling: one of its own, or one that all states take.
-pub fn strange(own: &Map, entry: &StateEntry) -> (Vec<String>, Vec<String>) {
+/// Arguments that the state does not have, and a hint for each with the nearest known spelling.
+pub fn unknown_arguments(own: &Map, entry: &StateEntry) -> (Vec<String>, Vec<String>) {
     let fields = (entry.arguments)();
     if fields.contains(&NAMED) {
         return (Vec::new(), Vec::new());
@@ -112,21 +111,21 @@ pub fn invalid(names: &[String], state: &str) -> String {
 }
 
 /// What clients of Salt send with every call.
-fn is_sent_along(name: &str) -> bool {
+fn is_client_argument(name: &str) -> bool {
     name.starts_with("__pub_")
 }
 
-/// What the schedule must know of a chunk: what it touches, and what it can be joined with.
-pub fn work(chunk: &Chunk) -> Work {
-    let unknown = Work { touches: Touches::everything(), join: None };
+/// What the schedule must know of a chunk: what it touches, and what it can be merged with.
+pub fn chunk_info(chunk: &Chunk) -> ChunkInfo {
+    let unknown = ChunkInfo { touches: Touches::everything(), join: None };
     let Some(entry) = catalog::find_state(&chunk.function()) else {
         // It fails whenever it is tried.
-        return Work { touches: Touches::nothing(), join: None };
+        return ChunkInfo { touches: Touches::nothing(), join: None };
     };
     let given = |name: &str| chunk.arguments.contains_key(name);
-    let own = own(chunk, entry);
+    let own = state_arguments(chunk, entry);
     if let Some(touches) = chunk.arguments.get("touches") {
-        return Work { touches: declared(touches), join: None };
+        return ChunkInfo { touches: declared(touches), join: None };
     }
     // Commands may look at anything, and slots call whatever they like.
     let looks = ["unless", "onlyif", "check_cmd", "reload_grains", "reload_pillar"];
@@ -145,10 +144,10 @@ pub fn work(chunk: &Chunk) -> Work {
             touches = touches.reads(Thing::User(user));
         }
     }
-    Work { touches, join }
+    ChunkInfo { touches, join }
 }
 
-/// `touches: [/srv/a]`, `touches: {reads: …, writes: …}` or `touches: nothing`: what nobody else can know.
+/// Reads a state's own declaration: `touches: [/srv/a]`, `touches: {reads: …, writes: …}` or `touches: nothing`.
 fn declared(value: &Value) -> Touches {
     let paths = |value: Option<&Value>| texts(value).into_iter().map(Thing::Path);
     match value {

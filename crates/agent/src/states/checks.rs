@@ -1,4 +1,4 @@
-//! Whether a state need run at all (`onlyif`, `unless`, `creates`), and whether it really succeeded (`check_cmd`).
+//! Conditions of a state: `onlyif`, `unless` and `creates` before it runs, `check_cmd` after.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use super::slots;
 /// A command that could not even be started counts as this.
 const NOT_STARTED: i32 = 100;
 
-/// The comment if the state need not run.
-pub fn skip(chunk: &Chunk, machine: &dyn System) -> Result<Option<String>> {
+/// The comment if a condition says that the state must not run.
+pub fn skip_comment(chunk: &Chunk, machine: &dyn System) -> Result<Option<String>> {
     let given = |name: &str| chunk.arguments.get(name);
     let mut comments = Vec::new();
     let mut skip = false;
@@ -36,8 +36,8 @@ pub fn skip(chunk: &Chunk, machine: &dyn System) -> Result<Option<String>> {
     Ok(skip.then(|| comments.join("\n")))
 }
 
-/// What one condition says.
-enum Said {
+/// The result of one condition.
+enum ConditionResult {
     /// An exit code.
     Code(i32),
     /// A function's answer.
@@ -50,11 +50,15 @@ enum Said {
 fn onlyif(chunk: &Chunk, conditions: &Value, machine: &dyn System) -> Result<(bool, Option<String>)> {
     let mut comment = None;
     for condition in each(conditions) {
-        comment = match ask(chunk, "onlyif", condition, NOT_STARTED, machine)? {
-            Said::Code(0) | Said::Answer(true) => Some("onlyif condition is true".to_owned()),
-            Said::Code(_) | Said::Answer(false) => return Ok((false, Some("onlyif condition is false".into()))),
-            Said::Nothing(Some(text)) => return Ok((true, Some(text))),
-            Said::Nothing(None) => return Ok((true, Some("onlyif execution failed, bad type passed".into()))),
+        comment = match evaluate(chunk, "onlyif", condition, NOT_STARTED, machine)? {
+            ConditionResult::Code(0) | ConditionResult::Answer(true) => Some("onlyif condition is true".to_owned()),
+            ConditionResult::Code(_) | ConditionResult::Answer(false) => {
+                return Ok((false, Some("onlyif condition is false".into())));
+            }
+            ConditionResult::Nothing(Some(text)) => return Ok((true, Some(text))),
+            ConditionResult::Nothing(None) => {
+                return Ok((true, Some("onlyif execution failed, bad type passed".into())));
+            }
         };
     }
     Ok((true, comment))
@@ -64,11 +68,15 @@ fn onlyif(chunk: &Chunk, conditions: &Value, machine: &dyn System) -> Result<(bo
 fn unless(chunk: &Chunk, conditions: &Value, machine: &dyn System) -> Result<(bool, Option<String>)> {
     let (mut holds, mut comment) = (false, None);
     for condition in each(conditions) {
-        (holds, comment) = match ask(chunk, "unless", condition, 0, machine)? {
-            Said::Code(0) | Said::Answer(true) => (true, Some("unless condition is true".to_owned())),
-            Said::Code(_) | Said::Answer(false) => return Ok((false, Some("unless condition is false".into()))),
-            Said::Nothing(Some(text)) => return Ok((holds, Some(text))),
-            Said::Nothing(None) => (false, Some("unless condition is false, bad type passed".into())),
+        (holds, comment) = match evaluate(chunk, "unless", condition, 0, machine)? {
+            ConditionResult::Code(0) | ConditionResult::Answer(true) => {
+                (true, Some("unless condition is true".to_owned()))
+            }
+            ConditionResult::Code(_) | ConditionResult::Answer(false) => {
+                return Ok((false, Some("unless condition is false".into())));
+            }
+            ConditionResult::Nothing(Some(text)) => return Ok((holds, Some(text))),
+            ConditionResult::Nothing(None) => (false, Some("unless condition is false, bad type passed".into())),
         };
     }
     Ok((holds, comment))
@@ -81,20 +89,26 @@ fn each(conditions: &Value) -> &[Value] {
     }
 }
 
-fn ask(chunk: &Chunk, name: &str, condition: &Value, not_started: i32, machine: &dyn System) -> Result<Said> {
+fn evaluate(
+    chunk: &Chunk,
+    name: &str,
+    condition: &Value,
+    not_started: i32,
+    machine: &dyn System,
+) -> Result<ConditionResult> {
     match condition {
-        Value::String(line) => Ok(Said::Code(retcode(line, options(chunk), machine).unwrap_or(not_started))),
+        Value::String(line) => Ok(ConditionResult::Code(retcode(line, options(chunk), machine).unwrap_or(not_started))),
         Value::Map(entry) => {
             let Some(function) = entry.get("fun") else {
-                return Ok(Said::Nothing(Some(format!("no `fun` argument in {name}: {condition}"))));
+                return Ok(ConditionResult::Nothing(Some(format!("no `fun` argument in {name}: {condition}"))));
             };
-            function_says(&function.to_string(), entry, machine)
+            call_function(&function.to_string(), entry, machine)
         }
-        _ => Ok(Said::Nothing(None)),
+        _ => Ok(ConditionResult::Nothing(None)),
     }
 }
 
-fn function_says(function: &str, entry: &Map, machine: &dyn System) -> Result<Said> {
+fn call_function(function: &str, entry: &Map, machine: &dyn System) -> Result<ConditionResult> {
     let mut named = entry.clone();
     named.remove("fun");
     let path = named.remove("get_return").filter(Value::truth);
@@ -116,15 +130,15 @@ fn function_says(function: &str, entry: &Map, machine: &dyn System) -> Result<Sa
         return Err(Error::from(problem));
     }
     if answer.retcode != 0 {
-        return Ok(Said::Code(answer.retcode));
+        return Ok(ConditionResult::Code(answer.retcode));
     }
-    Ok(Said::Answer(match path {
+    Ok(ConditionResult::Answer(match path {
         Some(path) => answer.value.walk(&path.to_string(), ":").is_some_and(Value::truth),
         None => answer.value.truth(),
     }))
 }
 
-/// How the state's own commands run; so do its conditions.
+/// The options of the state's own commands, which its conditions share.
 fn options(chunk: &Chunk) -> Map {
     let excluded: Vec<String> = match chunk.arguments.get("cmd_opts_exclude") {
         Some(names) => each(names).iter().map(ToString::to_string).collect(),
@@ -157,14 +171,14 @@ fn creates(paths: &Value, machine: &dyn System) -> (bool, String) {
     }
 }
 
-/// Whether `check_cmd` finds that the state has succeeded, and what it says then.
-pub fn succeeded(commands: &Value, machine: &dyn System) -> (bool, Option<&'static str>) {
-    let mut said = (false, None);
+/// Runs `check_cmd`: whether the state succeeded, and the comment.
+pub fn run_check_cmd(commands: &Value, machine: &dyn System) -> (bool, Option<&'static str>) {
+    let mut outcome = (false, None);
     for command in each(commands) {
         match retcode(&command.to_string(), Map::new(), machine) {
-            Some(0) => said = (true, Some("check_cmd determined the state succeeded")),
+            Some(0) => outcome = (true, Some("check_cmd determined the state succeeded")),
             _ => return (false, Some("check_cmd determined the state failed")),
         }
     }
-    said
+    outcome
 }

@@ -1,7 +1,7 @@
-//! `global_state_conditions`: where no state runs at all, whatever the files say.
+//! `global_state_conditions`: targets on which a state must not run.
 
-use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, Subject};
-use rocksalt_core::{Map, Value};
+use rocksalt_core::Value;
+use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, SubjectData};
 use rocksalt_modules::Result;
 use rocksalt_modules::machine::Probe;
 use rocksalt_sls::Chunk;
@@ -26,28 +26,9 @@ pub fn allow(chunk: &Chunk, machine: &dyn Probe) -> Result<bool> {
     let grains = machine.grains();
     let pillar = machine.pillar()?;
     let id = ["id"].iter().find_map(|key| machine.options().get(key).or_else(|| grains.get(key)));
-    let own = Machine { id: id.map(ToString::to_string).unwrap_or_default(), grains: &grains, pillar: &pillar };
+    let id = id.map(ToString::to_string).unwrap_or_default();
+    let own = SubjectData { id: &id, grains: &grains, pillar: &pillar };
     let nodegroups = machine.options().get("nodegroups").and_then(|groups| Nodegroups::from_value(groups).ok());
     let nodegroups = nodegroups.unwrap_or_default();
     Ok(targets.iter().any(|text| Expression::forgiving(Kind::Compound, text, DELIMITER, &nodegroups).matches(&own)))
-}
-
-struct Machine<'m> {
-    id: String,
-    grains: &'m Map,
-    pillar: &'m Map,
-}
-
-impl Subject for Machine<'_> {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn grains(&self) -> &Map {
-        self.grains
-    }
-
-    fn pillar(&self) -> &Map {
-        self.pillar
-    }
 }

@@ -1,33 +1,35 @@
-//! Runs states: low data in, a result for each state out, as Salt gives them.
+//! Runs states: low data in, a result for each state out, in Salt's shape.
 
 mod arguments;
-mod attempt;
+mod call_state;
 mod checks;
 mod conditions;
-mod joined;
 pub mod journal;
+mod merged;
 mod outputs;
-mod past;
-mod result;
+mod recorder;
 mod retry;
+mod run_progress;
+mod run_step;
 mod runner;
-pub mod shared;
+mod scoped_machine;
+pub mod shared_outputs;
 mod slots;
-mod within;
+mod step_result;
 
 use rocksalt_core::Map;
-use rocksalt_modules::machine::{RebootRequest, System};
-use rocksalt_sls::Low;
-use rocksalt_sls::schedule::Mode;
+use rocksalt_modules::machine::RebootRequest;
+use rocksalt_sls::schedule::OrderMode;
 
-pub use arguments::{own, work};
-pub use past::Past;
+pub use arguments::{chunk_info, state_arguments};
+pub use run_progress::RunProgress;
+pub use runner::Runner;
 
-/// How a run is to go.
+/// Options of a run.
 pub struct RunOptions<'o> {
-    /// Only say what would be done.
+    /// A dry run.
     pub test: bool,
-    pub mode: Mode,
+    pub mode: OrderMode,
     /// How many steps may run at once.
     pub width: usize,
     /// The first failure ends the run.
@@ -37,55 +39,26 @@ pub struct RunOptions<'o> {
 }
 
 /// How far a run is.
-pub struct Progress<'p> {
+pub struct RunUpdate<'u> {
     pub done: usize,
     pub total: usize,
-    /// The tags of what runs now.
-    pub running: &'p [String],
-    /// The tag and the result of what ended last.
-    pub last: Option<(&'p str, &'p Map)>,
+    /// The tags of the steps that run now.
+    pub running: &'u [String],
+    /// The tag and the result of the step that ended last.
+    pub last: Option<(&'u str, &'u Map)>,
 }
 
-/// Runs all of it, and gives the results by their tags (`file_|-id_|-name_|-managed`), in the order
-/// in which they came about.
-///
-/// A cancel stops it between steps: what was not begun has no result.
-pub fn run(
-    low: &Low,
-    machine: &dyn System,
-    options: &RunOptions<'_>,
-    progress: &(dyn Fn(&Progress<'_>) + Sync),
-) -> Map {
-    go(low, machine, options, progress, None).results
-}
-
-/// How a run ended, or how far it is.
-pub struct Ran {
-    /// By their tags.
+/// The result of a run. After a cancel, steps that did not begin have no result.
+pub struct RunResult {
+    /// By their tags (`file_|-id_|-name_|-managed`), in the order of their numbers.
     pub results: Map,
-    /// The machine is to be restarted before it goes on.
-    pub reboot: Option<Pause>,
+    /// The run pauses: the machine must reboot before it resumes.
+    pub reboot: Option<RebootPause>,
 }
 
-pub struct Pause {
-    pub wish: RebootRequest,
-    pub past: Past,
-    /// The tag of the step that wants it.
+pub struct RebootPause {
+    pub request: RebootRequest,
+    pub progress: RunProgress,
+    /// The tag of the step that requested it.
     pub tag: String,
-}
-
-/// As [`run`], but begins where a run has left off, and may leave off itself for a restart of the machine.
-pub fn go(
-    low: &Low,
-    machine: &dyn System,
-    options: &RunOptions<'_>,
-    progress: &(dyn Fn(&Progress<'_>) + Sync),
-    past: Option<Past>,
-) -> Ran {
-    let runner = runner::Runner::new(low, machine, options, progress, past.as_ref());
-    let ran = runner.run(past.unwrap_or_default());
-    if ran.reboot.is_none() {
-        runner.end();
-    }
-    ran
 }

@@ -1,4 +1,4 @@
-//! What states leave for later ones: `${ outputs['id'].stdout | trim }` (decision D10).
+//! [`Outputs`]: what states provide to later ones: `${ outputs['id'].stdout | trim }`.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use rocksalt_modules::catalog::Verdict;
 use rocksalt_modules::machine::Probe;
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Chunk;
-use rocksalt_sls::outputs::{Piece, are_in, elsewhere_in, evaluate, pieces, states_in};
+use rocksalt_sls::outputs::{TextPiece, are_in, elsewhere_in, evaluate, pieces, states_in};
 
 /// What stands for a value that a dry run can't know.
 pub const UNKNOWN: &str = "(known after apply)";
@@ -22,12 +22,12 @@ pub const SECRET: &str = "__secret__";
 /// The outputs of the states that ran, by id and by the name they were registered under.
 #[derive(Default)]
 pub struct Outputs {
-    known: Mutex<HashMap<String, Known>>,
+    known: Mutex<HashMap<String, StepOutputs>>,
     over: AtomicBool,
 }
 
 #[derive(Clone, Default)]
-struct Known {
+struct StepOutputs {
     values: Map,
     /// The place in the declared order of the step that each value is of.
     places: HashMap<Value, f64>,
@@ -38,7 +38,7 @@ struct Known {
 }
 
 impl Outputs {
-    pub fn note(&self, chunk: &Chunk, verdict: &Verdict, test: bool) {
+    pub fn record(&self, chunk: &Chunk, verdict: &Verdict, test: bool) {
         let mut values = verdict.outputs.clone();
         for (key, value) in [
             ("changes", Value::Map(verdict.changes.clone())),
@@ -53,7 +53,7 @@ impl Outputs {
         // Who used a secret may have passed it on.
         let used_secret = values.remove(SECRET).is_some();
         let says = |name: &str| chunk.arguments.get(name).is_some_and(Value::truth);
-        let known = Known {
+        let known = StepOutputs {
             values,
             places: HashMap::new(),
             unknown: test && verdict.result.is_none(),
@@ -91,7 +91,7 @@ impl Outputs {
         match value {
             Value::String(text) => {
                 let pieces = pieces(text);
-                if let [Piece::Expression(expression)] = pieces[..] {
+                if let [TextPiece::Expression(expression)] = pieces[..] {
                     // Alone, it keeps its kind: a number stays one.
                     *value = self.evaluate(expression, machine, test, secrets)?;
                     return Ok(());
@@ -99,8 +99,8 @@ impl Outputs {
                 let mut filled = String::new();
                 for piece in pieces {
                     match piece {
-                        Piece::Text(text) => filled.push_str(text),
-                        Piece::Expression(expression) => {
+                        TextPiece::Text(text) => filled.push_str(text),
+                        TextPiece::Expression(expression) => {
                             filled.push_str(&self.evaluate(expression, machine, test, secrets)?.to_string());
                         }
                     }
@@ -115,7 +115,7 @@ impl Outputs {
     }
 
     /// What others may know of a step: its values, and whether they are secret or not known yet.
-    pub fn of(&self, step: &str) -> Option<Map> {
+    pub fn get(&self, step: &str) -> Option<Map> {
         let all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all.get(step)?;
         let mut answer = Map::new();
@@ -126,9 +126,9 @@ impl Outputs {
     }
 
     /// All of it as plain data.
-    pub fn keep(&self) -> Value {
+    pub fn to_value(&self) -> Value {
         let all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let keep = |(step, known): (&String, &Known)| {
+        let keep = |(step, known): (&String, &StepOutputs)| {
             let place = |(key, value): (&Value, &Value)| {
                 let place = known.places.get(key).copied().unwrap_or(f64::INFINITY);
                 Value::List(vec![key.clone(), value.clone(), place.into()])
@@ -139,12 +139,12 @@ impl Outputs {
         Value::List(all.iter().map(keep).collect())
     }
 
-    /// What [`Outputs::keep`] gave.
+    /// What [`Outputs::to_value`] returned.
     pub fn restore(&self, kept: &Value) {
         let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         for one in kept.as_list().unwrap_or_default() {
             let Some([step, values, unknown, secret]) = one.as_list() else { continue };
-            let mut known = Known { unknown: unknown.truth(), secret: secret.truth(), ..Known::default() };
+            let mut known = StepOutputs { unknown: unknown.truth(), secret: secret.truth(), ..StepOutputs::default() };
             for value in values.as_list().unwrap_or_default() {
                 let Some([key, value, place]) = value.as_list() else { continue };
                 let place = if let Value::Float(place) = place { *place } else { f64::INFINITY };
@@ -198,7 +198,7 @@ impl Outputs {
         match evaluate(expression, &variables, &elsewhere) {
             Ok(value) => {
                 if secret {
-                    note_secrets(&value, secrets);
+                    collect_secrets(&value, secrets);
                 }
                 Ok(value)
             }
@@ -209,10 +209,10 @@ impl Outputs {
     }
 }
 
-fn note_secrets(value: &Value, secrets: &mut Vec<String>) {
+fn collect_secrets(value: &Value, secrets: &mut Vec<String>) {
     match value {
-        Value::List(items) => items.iter().for_each(|item| note_secrets(item, secrets)),
-        Value::Map(map) => map.values().for_each(|item| note_secrets(item, secrets)),
+        Value::List(items) => items.iter().for_each(|item| collect_secrets(item, secrets)),
+        Value::Map(map) => map.values().for_each(|item| collect_secrets(item, secrets)),
         Value::Null | Value::Bool(_) => {}
         other => {
             let text = other.to_string();

@@ -1,8 +1,8 @@
-//! `retry`: once more, until it is as it should be.
+//! `retry`: calls a state again until its result is as wanted.
 
 use rocksalt_core::{Map, Value};
 
-/// What `retry` was given as; whatever is of the wrong kind is as Salt has it by default.
+/// The values of `retry`. A value of the wrong type counts as Salt's default.
 pub struct Retry {
     pub until: bool,
     pub attempts: i64,
@@ -26,8 +26,8 @@ impl Retry {
         }
     }
 
-    /// What a dry run adds to its comment.
-    pub fn would(&self) -> String {
+    /// The addition to the comment of a dry run.
+    pub fn dry_run_comment(&self) -> String {
         format!(
             "The state would be retried every {} seconds (with a splay of up to {} seconds) a maximum of {} times \
              or until a result of {} is returned",

@@ -88,7 +88,7 @@ fn parse_call(text: &str) -> Option<Call> {
     let mut name = String::new();
     loop {
         match tokens.next()? {
-            Token::Sign('(') if !name.is_empty() => break,
+            SlotToken::Sign('(') if !name.is_empty() => break,
             token => token.onto(&mut name),
         }
     }
@@ -96,7 +96,7 @@ fn parse_call(text: &str) -> Option<Call> {
     let (mut word, mut key, mut brackets): (Option<String>, Option<String>, Vec<char>) = (None, None, Vec::new());
     for token in tokens {
         match token {
-            Token::Sign(sign @ (',' | ')')) if brackets.is_empty() => {
+            SlotToken::Sign(sign @ (',' | ')')) if brackets.is_empty() => {
                 match (key.take(), word.take()) {
                     (Some(key), word) => {
                         call.kwargs.insert(key, word.unwrap_or_default());
@@ -109,12 +109,12 @@ fn parse_call(text: &str) -> Option<Call> {
                 }
                 continue;
             }
-            Token::Sign('=') if brackets.is_empty() => {
+            SlotToken::Sign('=') if brackets.is_empty() => {
                 key = Some(word.take().unwrap_or_default());
                 continue;
             }
-            Token::Sign(open @ ('[' | '{' | '(')) => brackets.push(open),
-            Token::Sign(close @ (']' | '}' | ')')) => {
+            SlotToken::Sign(open @ ('[' | '{' | '(')) => brackets.push(open),
+            SlotToken::Sign(close @ (']' | '}' | ')')) => {
                 let fits = matches!((brackets.pop()?, close), ('[', ']') | ('{', '}') | ('(', ')'));
                 if !fits {
                     return None;
@@ -128,22 +128,22 @@ fn parse_call(text: &str) -> Option<Call> {
 }
 
 #[derive(Clone)]
-enum Token {
+enum SlotToken {
     Sign(char),
     Word(String),
 }
 
-impl Token {
+impl SlotToken {
     fn onto(&self, text: &mut String) {
         match self {
-            Token::Sign(sign) => text.push(*sign),
-            Token::Word(word) => text.push_str(word),
+            SlotToken::Sign(sign) => text.push(*sign),
+            SlotToken::Word(word) => text.push_str(word),
         }
     }
 }
 
 /// Words (quotes make them and are gone then), and signs one by one; white space only parts them.
-fn tokens(text: &str) -> Option<Vec<Token>> {
+fn tokens(text: &str) -> Option<Vec<SlotToken>> {
     let mut tokens = Vec::new();
     let mut word: Option<String> = None;
     let mut letters = text.chars();
@@ -163,14 +163,14 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
             '#' => break,
             letter if letter.is_alphanumeric() || letter == '_' => word.get_or_insert_default().push(letter),
             other => {
-                tokens.extend(word.take().map(Token::Word));
+                tokens.extend(word.take().map(SlotToken::Word));
                 if !other.is_whitespace() {
-                    tokens.push(Token::Sign(other));
+                    tokens.push(SlotToken::Sign(other));
                 }
             }
         }
     }
-    tokens.extend(word.map(Token::Word));
+    tokens.extend(word.map(SlotToken::Word));
     Some(tokens)
 }
 

@@ -21,18 +21,18 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rocksalt_agent::states::{RunOptions, run};
+use rocksalt_agent::states::{RunOptions, RunProgress, RunUpdate, Runner};
 use rocksalt_core::{Map, Value, yaml};
 use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Base, FakeController, FakeServices, Host, Running, Services};
-use rocksalt_sls::functions::{NoDecrypt, NoFunctions};
-use rocksalt_sls::schedule::Mode;
-use rocksalt_sls::sources::InMemory;
-use rocksalt_sls::{Catalog, Low, Setting, Wanted, compile, low};
+use rocksalt_sls::functions::{NoDecryptor, NoFunctions};
+use rocksalt_sls::schedule::OrderMode;
+use rocksalt_sls::sources::MemorySources;
+use rocksalt_sls::{CompileInputs, Low, SlsSelection, StateCatalog, compile, low};
 
 struct Known;
 
-impl Catalog for Known {
+impl StateCatalog for Known {
     fn has_watch(&self, module: &str) -> bool {
         let module = format!("{module}.");
         catalog::states().any(|entry| entry.watches && entry.name.starts_with(&module))
@@ -49,22 +49,22 @@ impl Catalog for Known {
 }
 
 fn low_of(sls: &str, options: &Map) -> Low {
-    let mut sources = InMemory::new();
+    let mut sources = MemorySources::new();
     sources.add("base", "main.sls", sls.as_bytes().to_vec());
     let empty = Map::new();
-    let setting = Setting {
+    let inputs = CompileInputs {
         id: "minion",
         options,
         grains: &empty,
         pillar: &empty,
         sources: Rc::new(sources),
         functions: Rc::new(NoFunctions),
-        decrypt: &NoDecrypt,
+        decrypt: &NoDecryptor,
         machine: None,
         saltenv: None,
         pillarenv: None,
     };
-    let high = compile(&setting, Wanted::Sls(&["main".to_owned()]));
+    let high = compile(&inputs, SlsSelection::Sls(&["main".to_owned()]));
     let faults = |faults: Vec<rocksalt_sls::Fault>| -> ! {
         panic!("{:?} in\n{sls}", faults.iter().map(|fault| &fault.text).collect::<Vec<_>>())
     };
@@ -105,7 +105,12 @@ impl rocksalt_modules::machine::Upward for Shared {
     }
 }
 
-fn options(mode: Mode, test: bool) -> RunOptions<'static> {
+/// Runs all of it, and returns the results by their tags.
+fn run(low: &Low, machine: &Host, options: &RunOptions<'_>, listener: &(dyn Fn(&RunUpdate<'_>) + Sync)) -> Map {
+    Runner::run(low, machine, options, listener, RunProgress::default()).results
+}
+
+fn options(mode: OrderMode, test: bool) -> RunOptions<'static> {
     RunOptions { test, mode, width: 8, failhard: false, job: "20260101000000000000" }
 }
 
@@ -121,7 +126,7 @@ fn cases() {
         let cases = yaml::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         for case in cases.as_list().expect("a file is a list of cases") {
             let case = case.as_map().expect("a case is a map");
-            for mode in Mode::ALL {
+            for mode in OrderMode::ALL {
                 let wanted = case.get("modes").and_then(Value::as_list);
                 if wanted.is_some_and(|modes| !modes.contains(&mode.name().into())) {
                     continue;
@@ -141,7 +146,7 @@ fn cases() {
 
 const KEYS: [&str; 9] = ["what", "sls", "test", "modes", "options", "pillar", "before", "results", "after"];
 
-fn run_case(case: &Map, mode: Mode) -> Result<(), String> {
+fn run_case(case: &Map, mode: OrderMode) -> Result<(), String> {
     let strange = case.keys().find(|key| !KEYS.contains(&key.to_string().as_str()));
     assert!(strange.is_none(), "a case has no {strange:?}");
     let place = tempfile::tempdir().expect("there is room for a directory");
@@ -214,7 +219,7 @@ fn slow_steps_overlap() {
         (0..6).map(|n| format!("s{n}:\n  cmd.run:\n    - name: sleep 0.4\n    - touches: nothing\n")).collect();
     let low = low_of(&steps, &Map::new());
     let machine = host(Map::new(), Map::new(), Arc::default());
-    for (mode, overlap) in [(Mode::Ansible, false), (Mode::Justdoit, true), (Mode::Genius, true)] {
+    for (mode, overlap) in [(OrderMode::Ansible, false), (OrderMode::Justdoit, true), (OrderMode::Genius, true)] {
         let began = Instant::now();
         let results = run(&low, &machine, &options(mode, false), &|_| {});
         assert_eq!(results.len(), 6);
@@ -230,10 +235,10 @@ fn forty_become_one() {
     let low = low_of(&steps, &Map::new());
     for test in [true, false] {
         let mut all = Vec::new();
-        for mode in [Mode::Ansible, Mode::Genius] {
+        for mode in [OrderMode::Ansible, OrderMode::Genius] {
             let machine = host(Map::new(), Map::new(), Arc::default());
             let results = run(&low, &machine, &options(mode, test), &|_| {});
-            if mode == Mode::Genius {
+            if mode == OrderMode::Genius {
                 let starts: std::collections::BTreeSet<_> = results
                     .values()
                     .map(|result| result.as_map().and_then(|map| map.get("start_time")).map(ToString::to_string))
@@ -260,7 +265,7 @@ fn progress_is_told() {
     );
     let machine = host(Map::new(), Map::new(), Arc::default());
     let told = Mutex::new(Vec::new());
-    run(&low, &machine, &options(Mode::Ansible, false), &|progress| {
+    run(&low, &machine, &options(OrderMode::Ansible, false), &|progress| {
         let last =
             progress.last.map(|(tag, result)| format!("{tag} {}", result.get("result").cloned().unwrap_or_default()));
         told.lock()
@@ -284,7 +289,7 @@ fn events_are_fired() {
     let controller = Arc::new(FakeController::default());
     let settings = Map::from_iter([("id".into(), "minion".into())]);
     let machine = host(settings.clone(), Map::new(), Arc::clone(&controller));
-    run(&low_of(sls, &settings), &machine, &options(Mode::Ansible, false), &|_| {});
+    run(&low_of(sls, &settings), &machine, &options(OrderMode::Ansible, false), &|_| {});
     let events = controller.events.lock().expect("nobody breaks it");
     let tags: Vec<&str> = events.iter().map(|event| event.tag.as_str()).collect();
     let job = "salt/state_result/20260101000000000000/minion";
@@ -304,7 +309,7 @@ fn a_cancelled_run_begins_nothing() {
             std::thread::sleep(Duration::from_millis(300));
             signal.stop(rocksalt_modules::machine::Stop::Kill);
         });
-        run(&low, &machine, &options(Mode::Ansible, false), &|_| {})
+        run(&low, &machine, &options(OrderMode::Ansible, false), &|_| {})
     });
     assert!(began.elapsed() < Duration::from_secs(20));
     assert_eq!(results.len(), 1, "{results:?}");

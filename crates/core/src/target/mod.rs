@@ -28,7 +28,7 @@ pub use network::Network;
 pub use nodegroups::Nodegroups;
 pub use pcre::Pcre;
 
-pub use subject::{Subject, address, addresses_in};
+pub use subject::{Subject, SubjectData, address, addresses_in};
 
 /// A target expression, read and ready to be matched many times.
 ///

@@ -1,4 +1,4 @@
-//! [`Subject`]: what is known of a target when it is matched.
+//! [`Subject`]: a target as an expression sees it.
 
 use std::net::IpAddr;
 
@@ -13,6 +13,28 @@ pub trait Subject {
     /// Every address it is known under.
     fn addresses(&self) -> Vec<IpAddr> {
         addresses_in(self.grains())
+    }
+}
+
+/// A target's data, as a [`Subject`].
+#[derive(Clone, Copy)]
+pub struct SubjectData<'a> {
+    pub id: &'a str,
+    pub grains: &'a Map,
+    pub pillar: &'a Map,
+}
+
+impl Subject for SubjectData<'_> {
+    fn id(&self) -> &str {
+        self.id
+    }
+
+    fn grains(&self) -> &Map {
+        self.grains
+    }
+
+    fn pillar(&self) -> &Map {
+        self.pillar
     }
 }
 

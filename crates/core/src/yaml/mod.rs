@@ -1,7 +1,7 @@
-//! YAML as Salt reads it, with the place of every node (decision D2).
+//! YAML as Salt reads it, with the position of every node.
 //!
-//! The parser crate gives events; what a plain scalar means is decided in [`scalar`], since Salt's
-//! rules are neither YAML 1.1's nor 1.2's.
+//! The parser crate gives events; [`scalar`] decides what a plain scalar means, since Salt's rules
+//! are neither YAML 1.1's nor 1.2's.
 
 mod dump;
 mod emit;
@@ -12,7 +12,7 @@ mod scalar;
 
 use crate::value::{Map, Value};
 
-pub use dump::{Style, dump, scalar as written};
+pub use dump::{Collection, DumpOptions, Emitter, EmitterOptions, ScalarText, dump, scalar as written};
 pub use emit::emit;
 pub use load::load;
 pub use scalar::resolve;

@@ -1,6 +1,6 @@
 //! YAML is written letter by letter as PyYAML writes it: `tests/cases/dump.json`, recorded by `dump.py`.
 
-use rocksalt_core::yaml::{Style, dump};
+use rocksalt_core::yaml::{DumpOptions, dump};
 use rocksalt_core::{Map, Value, json, yaml};
 
 #[test]
@@ -29,15 +29,15 @@ fn yaml_is_written_as_pyyaml_does() {
 fn what_is_written_reads_the_same() {
     for text in ["a", "yes", "0755", "12:30", "a\nb\n", "é", "x: y", "2001-12-14"] {
         let value = Value::List(vec![text.into()]);
-        assert_eq!(yaml::parse(&dump(&value, Style::default())).ok(), Some(value));
+        assert_eq!(yaml::parse(&dump(&value, DumpOptions::default())).ok(), Some(value));
     }
 }
 
-fn style(options: &Map) -> Style {
+fn style(options: &Map) -> DumpOptions {
     let number = |name: &str| options.get(name).and_then(Value::as_i64).map(|number| number as usize);
     let flag = |name: &str| options.get(name).and_then(Value::as_bool);
-    let usual = Style::default();
-    Style {
+    let usual = DumpOptions::default();
+    DumpOptions {
         flow: flag("default_flow_style"),
         sort_keys: flag("sort_keys").unwrap_or(true),
         width: number("width").unwrap_or(usual.width),

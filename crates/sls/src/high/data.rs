@@ -6,9 +6,9 @@ use rocksalt_core::Value;
 use rocksalt_core::yaml::Content;
 
 use super::High;
-use super::read::Reader;
+use super::read::SlsReader;
 use crate::fault::Fault;
-use crate::files::Files;
+use crate::files::SourceFiles;
 use crate::render::placeless;
 
 impl High {
@@ -19,8 +19,8 @@ impl High {
             return Err(vec![Fault::new(text)]);
         };
         let (sls, saltenv): (Arc<str>, Arc<str>) = (Arc::from(""), Arc::from(saltenv));
-        let files = Files::default();
-        let mut reader = Reader { sls: &sls, saltenv: &saltenv, file: 0, files: &files, faults: Vec::new() };
+        let files = SourceFiles::default();
+        let mut reader = SlsReader { sls: &sls, saltenv: &saltenv, file: 0, files: &files, faults: Vec::new() };
         let part = reader.read(pairs);
         match reader.faults.is_empty() {
             true => Ok(High {

@@ -16,36 +16,36 @@ pub(crate) struct Declaration {
     pub included_from: Vec<Arc<str>>,
     pub spot: Spot,
     /// Few, so a list is faster than a map.
-    pub modules: Vec<Module>,
+    pub modules: Vec<ModuleDeclaration>,
     /// Its states have their order numbers.
     pub numbered: bool,
 }
 
 /// `file:` or `file.managed:` below an id.
 #[derive(Clone, Debug)]
-pub(crate) struct Module {
+pub(crate) struct ModuleDeclaration {
     pub name: String,
     pub spot: Spot,
-    pub body: Body,
+    pub body: ModuleBody,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Body {
-    List(Vec<Item>),
+pub(crate) enum ModuleBody {
+    List(Vec<ModuleItem>),
     /// A mistake, which is reported when all files are read.
     Other(Value),
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Item {
+pub(crate) enum ModuleItem {
     Function(String, Spot),
     /// Usually one; one list entry may hold several.
-    Arguments(Vec<Argument>),
+    Arguments(Vec<DeclaredArgument>),
     Other(Value),
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Argument {
+pub(crate) struct DeclaredArgument {
     pub key: Value,
     pub value: Value,
     pub spot: Spot,
@@ -54,21 +54,21 @@ pub(crate) struct Argument {
 }
 
 impl Declaration {
-    pub fn module(&self, name: &str) -> Option<&Module> {
+    pub fn module(&self, name: &str) -> Option<&ModuleDeclaration> {
         self.modules.iter().find(|module| module.name == name)
     }
 
-    pub fn module_mut(&mut self, name: &str) -> Option<&mut Module> {
+    pub fn module_mut(&mut self, name: &str) -> Option<&mut ModuleDeclaration> {
         self.modules.iter_mut().find(|module| module.name == name)
     }
 
     /// The modules that are meant as such: `__sls__` and the like are notes.
-    pub fn states(&self) -> impl Iterator<Item = &Module> {
+    pub fn states(&self) -> impl Iterator<Item = &ModuleDeclaration> {
         self.modules.iter().filter(|module| !module.name.starts_with("__"))
     }
 
     /// Puts a module in the place of one of its name, or at the end.
-    pub fn set(&mut self, module: Module) {
+    pub fn set(&mut self, module: ModuleDeclaration) {
         match self.modules.iter_mut().find(|other| other.name == module.name) {
             Some(other) => *other = module,
             None => self.modules.push(module),
@@ -88,83 +88,88 @@ impl Declaration {
     }
 }
 
-impl Body {
-    pub fn read(node: Node, file: u32) -> Body {
+impl ModuleBody {
+    pub fn read(node: Node, file: u32) -> ModuleBody {
         match node.content {
             Content::List(nodes) => {
                 // The function and the order come, too.
                 let mut items = Vec::with_capacity(nodes.len() + 2);
-                items.extend(nodes.into_iter().map(|node| Item::read(node, file)));
-                Body::List(items)
+                items.extend(nodes.into_iter().map(|node| ModuleItem::read(node, file)));
+                ModuleBody::List(items)
             }
-            content => Body::Other(Node { place: node.place, content }.into_value()),
+            content => ModuleBody::Other(Node { place: node.place, content }.into_value()),
         }
     }
 
     /// The entries; none if it is a mistake.
-    pub fn items(&self) -> &[Item] {
+    pub fn items(&self) -> &[ModuleItem] {
         match self {
-            Body::List(items) => items,
-            Body::Other(_) => &[],
+            ModuleBody::List(items) => items,
+            ModuleBody::Other(_) => &[],
         }
     }
 
     pub fn to_value(&self) -> Value {
         match self {
-            Body::List(items) => Value::List(items.iter().map(Item::to_value).collect()),
-            Body::Other(value) => value.clone(),
+            ModuleBody::List(items) => Value::List(items.iter().map(ModuleItem::to_value).collect()),
+            ModuleBody::Other(value) => value.clone(),
         }
     }
 }
 
-impl Item {
-    fn read(node: Node, file: u32) -> Item {
+impl ModuleItem {
+    fn read(node: Node, file: u32) -> ModuleItem {
         match node.content {
             Content::Scalar(Value::String(text)) => {
-                Item::Function(text, Spot::new(file, node.place.line, node.place.column))
+                ModuleItem::Function(text, Spot::new(file, node.place.line, node.place.column))
             }
-            Content::Map(pairs) => {
-                Item::Arguments(pairs.into_iter().map(|(key, value)| Argument::read(key, value, file)).collect())
-            }
-            content => Item::Other(Node { place: node.place, content }.into_value()),
+            Content::Map(pairs) => ModuleItem::Arguments(
+                pairs.into_iter().map(|(key, value)| DeclaredArgument::read(key, value, file)).collect(),
+            ),
+            content => ModuleItem::Other(Node { place: node.place, content }.into_value()),
         }
     }
 
     /// An argument that the compiler adds.
-    pub fn argument(key: &str, value: impl Into<Value>, spot: Spot) -> Item {
-        Item::Arguments(vec![Argument { key: key.into(), value: value.into(), spot, entries: Vec::new() }])
+    pub fn argument(key: &str, value: impl Into<Value>, spot: Spot) -> ModuleItem {
+        ModuleItem::Arguments(vec![DeclaredArgument {
+            key: key.into(),
+            value: value.into(),
+            spot,
+            entries: Vec::new(),
+        }])
     }
 
     /// The first argument of the entry, which is what Salt goes by.
-    pub fn first(&self) -> Option<&Argument> {
+    pub fn first(&self) -> Option<&DeclaredArgument> {
         match self {
-            Item::Arguments(arguments) => arguments.first(),
+            ModuleItem::Arguments(arguments) => arguments.first(),
             _ => None,
         }
     }
 
     /// The one argument of an entry that has just one.
-    pub fn single(&self) -> Option<&Argument> {
+    pub fn single(&self) -> Option<&DeclaredArgument> {
         match self {
-            Item::Arguments(arguments) if arguments.len() == 1 => arguments.first(),
+            ModuleItem::Arguments(arguments) if arguments.len() == 1 => arguments.first(),
             _ => None,
         }
     }
 
     pub fn to_value(&self) -> Value {
         match self {
-            Item::Function(name, _) => name.as_str().into(),
-            Item::Arguments(arguments) => {
+            ModuleItem::Function(name, _) => name.as_str().into(),
+            ModuleItem::Arguments(arguments) => {
                 let pairs = arguments.iter().map(|argument| (argument.key.clone(), argument.value.clone()));
                 Value::Map(pairs.collect())
             }
-            Item::Other(value) => value.clone(),
+            ModuleItem::Other(value) => value.clone(),
         }
     }
 }
 
-impl Argument {
-    fn read(key: Node, value: Node, file: u32) -> Argument {
+impl DeclaredArgument {
+    fn read(key: Node, value: Node, file: u32) -> DeclaredArgument {
         let spot = Spot::new(file, key.place.line, key.place.column);
         let entries = match &value.content {
             Content::List(items) if key.as_str().is_some_and(refers) => {
@@ -172,7 +177,7 @@ impl Argument {
             }
             _ => Vec::new(),
         };
-        Argument { key: key.into_value(), value: value.into_value(), spot, entries }
+        DeclaredArgument { key: key.into_value(), value: value.into_value(), spot, entries }
     }
 
     pub fn is(&self, key: &str) -> bool {

@@ -2,8 +2,8 @@
 
 use rocksalt_core::Value;
 
-use super::index::Index;
-use super::{Argument, Body, Extend, High, Item};
+use super::index::StateIndex;
+use super::{DeclaredArgument, Extend, High, ModuleBody, ModuleItem};
 use crate::fault::Fault;
 use crate::low::requisite::is_keyword;
 
@@ -13,7 +13,7 @@ impl High {
     pub(super) fn apply_extends(&mut self, strict: bool) -> Vec<Fault> {
         let mut faults = Vec::new();
         let excluded: Vec<String> = self.excluded_sls().map(str::to_owned).collect();
-        let mut index: Option<Index> = None;
+        let mut index: Option<StateIndex> = None;
         for extend in std::mem::take(&mut self.extends) {
             let Some(module) = extend.body.states().next().map(|module| module.name.clone()) else {
                 let text = format!("Extension name '{}' in SLS '{}' is empty", extend.name, extend.body.sls);
@@ -35,13 +35,13 @@ impl High {
     }
 
     /// The id that is meant: itself, or the one state that has the name as an argument.
-    fn extended(&self, extend: &Extend, module: &str, strict: bool, index: &mut Option<Index>) -> Option<String> {
+    fn extended(&self, extend: &Extend, module: &str, strict: bool, index: &mut Option<StateIndex>) -> Option<String> {
         if let Some(body) = self.states.get(&extend.name)
             && (!strict || body.module(module).is_some())
         {
             return Some(extend.name.clone());
         }
-        match index.get_or_insert_with(|| Index::new(self)).with_value(module, &extend.name) {
+        match index.get_or_insert_with(|| StateIndex::new(self)).with_value(module, &extend.name) {
             [id] => Some(id.clone()),
             _ => None,
         }
@@ -75,15 +75,15 @@ impl High {
                 continue;
             };
             match (&mut target.body, module.body) {
-                (Body::List(items), Body::List(extension)) => {
+                (ModuleBody::List(items), ModuleBody::List(extension)) => {
                     for item in extension {
                         changed |= !item.first().is_some_and(|argument| argument.key.as_str().is_some_and(is_keyword));
                         extend_items(items, item);
                     }
                 }
                 // The target itself is a mistake, which is reported later.
-                (Body::Other(_), Body::List(_)) => {}
-                (_, Body::Other(_)) => {
+                (ModuleBody::Other(_), ModuleBody::List(_)) => {}
+                (_, ModuleBody::Other(_)) => {
                     let text = format!("Extension of '{id}' in SLS '{}' is not formed as a list", extend.body.sls);
                     faults.push(self.files.fault(module.spot, text).hint("put a dash before each argument"));
                 }
@@ -103,19 +103,19 @@ impl High {
 }
 
 /// An argument takes the place of one of its name; requisites are added to it.
-fn extend_items(items: &mut Vec<Item>, extension: Item) {
+fn extend_items(items: &mut Vec<ModuleItem>, extension: ModuleItem) {
     let mut found = false;
     match &extension {
-        Item::Function(..) => {
-            for item in items.iter_mut().filter(|item| matches!(item, Item::Function(..))) {
+        ModuleItem::Function(..) => {
+            for item in items.iter_mut().filter(|item| matches!(item, ModuleItem::Function(..))) {
                 *item = extension.clone();
                 found = true;
             }
         }
-        Item::Arguments(arguments) => {
+        ModuleItem::Arguments(arguments) => {
             let Some(first) = arguments.first() else { return };
             for item in items.iter_mut() {
-                let Item::Arguments(current) = item else { continue };
+                let ModuleItem::Arguments(current) = item else { continue };
                 let Some(argument) = current.first_mut() else { continue };
                 if argument.key == first.key {
                     found = true;
@@ -129,14 +129,14 @@ fn extend_items(items: &mut Vec<Item>, extension: Item) {
                 }
             }
         }
-        Item::Other(_) => {}
+        ModuleItem::Other(_) => {}
     }
     if !found {
         items.push(extension);
     }
 }
 
-fn append(argument: &mut Argument, more: &Argument) {
+fn append(argument: &mut DeclaredArgument, more: &DeclaredArgument) {
     // What is no list is a mistake; it must be the one that stays, so that it is reported.
     let Value::List(entries) = &more.value else {
         argument.value = more.value.clone();

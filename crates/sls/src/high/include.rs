@@ -1,4 +1,4 @@
-//! Renders what is wanted and all that it includes, each sls once, and numbers the states.
+//! Renders the selected sls and everything they include, each sls once, and numbers the states.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,14 +7,15 @@ use indexmap::map::Entry;
 use rocksalt_core::yaml::Content;
 use rocksalt_core::{Map, Value};
 
-use super::read::{Part, Reader};
-use super::{Body, Declaration, High, Item, auto_order};
-use crate::fault::Fault;
+use super::read::{SlsPart, SlsReader};
+use super::{Declaration, High, ModuleBody, ModuleItem, auto_order};
+use crate::compilation::Compilation;
+use crate::fault::{Fault, FaultKind};
 use crate::files::Spot;
 use crate::python;
-use crate::render::Stage;
-use crate::session::Session;
-use crate::top::Matches;
+use crate::render::PipeData;
+use crate::top::TopMatches;
+use crate::tree::SlsFile;
 
 /// How deeply includes may nest.
 const MAX_DEPTH: usize = 200;
@@ -22,35 +23,35 @@ const MAX_DEPTH: usize = 200;
 /// States get their numbers from here upwards.
 const FIRST_NUMBER: i64 = 10_000;
 
-pub(super) fn gather(session: &Session<'_>, matches: &Matches) -> Result<High, Vec<Fault>> {
-    let mut gatherer = Gatherer {
-        session,
+pub(super) fn gather(compilation: &Compilation<'_>, matches: &TopMatches) -> Result<High, Vec<Fault>> {
+    let mut resolver = IncludeResolver {
+        compilation,
         matches,
         rendered: HashSet::new(),
-        number: auto_order(session.setting.options).then_some(FIRST_NUMBER),
+        number: auto_order(compilation.inputs.options).then_some(FIRST_NUMBER),
     };
-    let mut high = Part::default();
+    let mut high = SlsPart::default();
     let mut faults = Vec::new();
     for (saltenv, wanted) in matches {
-        if !session.tree.has_environment(saltenv) {
+        if !compilation.tree.has_environment(saltenv) {
             let text = format!("No matching salt environment for environment '{saltenv}' found");
-            let known = session.tree.environments().iter().map(String::as_str);
+            let known = compilation.tree.environments().iter().map(String::as_str);
             faults.push(Fault::new(text).nearest(saltenv, known));
         }
-        for wish in wanted {
-            let mut found = session.tree.matching(saltenv, wish);
+        for pattern in wanted {
+            let mut found = compilation.tree.matching(saltenv, pattern);
             if found.is_empty() {
-                found.push(wish.clone());
+                found.push(pattern.clone());
             }
             for sls in found {
-                if gatherer.rendered.contains(&key(saltenv, &sls)) {
+                if resolver.rendered.contains(&key(saltenv, &sls)) {
                     continue;
                 }
-                let (part, mut errors) = gatherer.sls(&sls, saltenv, None, 0);
-                merge(&mut high, part, &mut errors, session);
+                let (part, mut errors) = resolver.sls(&sls, saltenv, None, 0);
+                merge(&mut high, part, &mut errors, compilation);
                 for error in &mut errors {
-                    if error.text.starts_with(&format!("Specified SLS {wish} in saltenv")) {
-                        error.text = format!("No matching sls found for '{wish}' in env '{saltenv}'");
+                    if matches!(&error.kind, FaultKind::MissingSls(sls) if sls == pattern) {
+                        error.text = format!("No matching sls found for '{pattern}' in env '{saltenv}'");
                     }
                 }
                 faults.extend(errors);
@@ -69,53 +70,38 @@ pub(super) fn gather(session: &Session<'_>, matches: &Matches) -> Result<High, V
     })
 }
 
-struct Gatherer<'s, 'a> {
-    session: &'s Session<'a>,
-    matches: &'s Matches,
+struct IncludeResolver<'s, 'a> {
+    compilation: &'s Compilation<'a>,
+    matches: &'s TopMatches,
     /// Every sls is rendered once for each environment, however often it is included.
     rendered: HashSet<String>,
     /// The next number; `None` if states aren't numbered.
     number: Option<i64>,
 }
 
-impl Gatherer<'_, '_> {
+impl IncludeResolver<'_, '_> {
     /// One sls with everything it includes. `from` is where it was included, if it was.
-    fn sls(&mut self, sls: &str, saltenv: &str, from: Option<Spot>, depth: usize) -> (Part, Vec<Fault>) {
-        let missing = |text: String| {
-            let fault = match from {
-                Some(spot) => self.session.files.borrow().fault(spot, text),
-                None => Fault::new(text),
-            };
-            let names = self.session.tree.names(saltenv);
-            (Part::default(), vec![fault.nearest(sls, names.iter().map(String::as_str))])
+    fn sls(&mut self, sls: &str, saltenv: &str, from: Option<Spot>, depth: usize) -> (SlsPart, Vec<Fault>) {
+        let found = match self.find(sls, saltenv, from, depth) {
+            Ok(found) => found,
+            Err(fault) => return (SlsPart::default(), vec![*fault]),
         };
-        let found = match self.session.tree.find(saltenv, sls) {
-            Ok(Some(found)) => found,
-            Ok(None) => {
-                return missing(format!(
-                    "Specified SLS {sls} in saltenv {saltenv} is not available on the salt master or through a \
-                     configured fileserver"
-                ));
-            }
-            Err(reason) => return missing(format!("SLS {sls} in saltenv {saltenv} could not be read: {reason}")),
-        };
-        if depth > MAX_DEPTH {
-            return missing(format!("SLS {sls} is included through more than {MAX_DEPTH} others"));
-        }
-        let output = self.session.render(saltenv, sls, &found, &Map::new());
+        let output = self.compilation.render(saltenv, sls, &found, &Map::new());
         self.rendered.insert(key(saltenv, sls));
         let node = match output.result {
-            Ok(Stage::Data(node)) => node,
-            Ok(Stage::Text(_)) => return self.not_a_map(sls, output.file, None),
-            Err(error) => return (Part::default(), vec![self.session.sls_fault(output.file, &error, saltenv, sls)]),
+            Ok(PipeData::Data(node)) => node,
+            Ok(PipeData::Text(_)) => return self.not_a_map(sls, output.file, None),
+            Err(error) => {
+                return (SlsPart::default(), vec![self.compilation.sls_fault(output.file, &error, saltenv, sls)]);
+            }
         };
         let Content::Map(pairs) = node.content else {
             return self.not_a_map(sls, output.file, Some(&node.into_value()));
         };
         let (sls_name, saltenv_name) = (Arc::from(sls), Arc::from(saltenv));
-        let files = self.session.files.borrow();
+        let files = self.compilation.files.borrow();
         let mut reader =
-            Reader { sls: &sls_name, saltenv: &saltenv_name, file: output.file, files: &files, faults: Vec::new() };
+            SlsReader { sls: &sls_name, saltenv: &saltenv_name, file: output.file, files: &files, faults: Vec::new() };
         let mut part = reader.read(pairs);
         let mut faults = reader.faults;
         drop(files);
@@ -127,8 +113,35 @@ impl Gatherer<'_, '_> {
         (part, faults)
     }
 
-    fn not_a_map(&self, sls: &str, file: u32, contents: Option<&Value>) -> (Part, Vec<Fault>) {
-        let files = self.session.files.borrow();
+    fn find(&self, sls: &str, saltenv: &str, from: Option<Spot>, depth: usize) -> Result<SlsFile, Box<Fault>> {
+        let fault = |kind: FaultKind, text: String| {
+            let fault = match from {
+                Some(spot) => self.compilation.files.borrow().fault(spot, text),
+                None => Fault::new(text),
+            };
+            let names = self.compilation.tree.names(saltenv);
+            Box::new(fault.kind(kind).nearest(sls, names.iter().map(String::as_str)))
+        };
+        match self.compilation.tree.find(saltenv, sls) {
+            Ok(Some(_)) if depth > MAX_DEPTH => {
+                Err(fault(FaultKind::Other, format!("SLS {sls} is included through more than {MAX_DEPTH} others")))
+            }
+            Ok(Some(found)) => Ok(found),
+            Ok(None) => {
+                let text = format!(
+                    "Specified SLS {sls} in saltenv {saltenv} is not available on the salt master or through a \
+                     configured fileserver"
+                );
+                Err(fault(FaultKind::MissingSls(sls.to_owned()), text))
+            }
+            Err(reason) => {
+                Err(fault(FaultKind::Other, format!("SLS {sls} in saltenv {saltenv} could not be read: {reason}")))
+            }
+        }
+    }
+
+    fn not_a_map(&self, sls: &str, file: u32, contents: Option<&Value>) -> (SlsPart, Vec<Fault>) {
+        let files = self.compilation.files.borrow();
         let text = format!("SLS {sls} does not render to a dictionary");
         let fault = files.fault(Spot::new(file, 1, 1), text).hint("a state file is a map of ids; is a colon missing?");
         let mut faults = vec![fault];
@@ -136,24 +149,59 @@ impl Gatherer<'_, '_> {
             let text = format!("Error when rendering state with contents: {}", python::text(contents));
             files.fault(Spot::new(file, 1, 1), text)
         }));
-        (Part::default(), faults)
+        (SlsPart::default(), faults)
     }
 
+    /// Renders what one entry of an `include` names, and merges it into `part`.
     fn include(
         &mut self,
         includer: &Includer<'_>,
-        part: &mut Part,
+        part: &mut SlsPart,
         entry: Value,
         spot: Spot,
         depth: usize,
         faults: &mut Vec<Fault>,
     ) {
-        let fault = |text: String| self.session.files.borrow().fault(spot, text);
+        let (saltenv, target) = match self.include_target(includer, entry, spot) {
+            Ok(Some(target)) => target,
+            Ok(None) => return,
+            Err(fault) => return faults.push(*fault),
+        };
+        let saltenv = match self.include_environment(includer, &saltenv, &target, spot) {
+            Ok(saltenv) => saltenv,
+            Err(fault) => return faults.push(*fault),
+        };
+        // Salt looks for the names in the includer's environment, whichever was asked for.
+        let mut names = self.compilation.tree.matching(includer.saltenv, &target);
+        if names.is_empty() {
+            names.push(target);
+        }
+        for name in names {
+            if self.rendered.contains(&key(&saltenv, &name)) {
+                continue;
+            }
+            let (mut included, errors) = self.sls(&name, &saltenv, Some(spot), depth + 1);
+            for body in included.states.values_mut() {
+                body.included_from.push(includer.sls.clone());
+            }
+            merge(part, included, faults, self.compilation);
+            faults.extend(errors);
+        }
+    }
+
+    /// The environment and the absolute name that an entry of an `include` means; `None` for an empty entry.
+    fn include_target(
+        &self,
+        includer: &Includer<'_>,
+        entry: Value,
+        spot: Spot,
+    ) -> Result<Option<(String, String)>, Box<Fault>> {
+        let fault = |text: String| self.compilation.files.borrow().fault(spot, text);
         let (saltenv, target) = match entry {
             Value::String(sls) => (includer.saltenv.to_owned(), sls),
             Value::Map(map) => match map.into_iter().next_back() {
                 Some((saltenv, sls)) => (python::text(&saltenv), python::text(&sls)),
-                None => return,
+                None => return Ok(None),
             },
             other => {
                 let text = format!(
@@ -162,89 +210,83 @@ impl Gatherer<'_, '_> {
                     includer.saltenv,
                     includer.sls
                 );
-                return faults.push(fault(text).hint("an include is the name of an sls, such as 'web.server'"));
+                return Err(Box::new(fault(text).hint("an include is the name of an sls, such as 'web.server'")));
             }
         };
-        let any_of_the_matches = saltenv == "_xenv";
-        if !self.session.tree.has_environment(&saltenv) {
+        if !self.compilation.tree.has_environment(&saltenv) {
             let text = format!(
                 "Nonexistent saltenv '{saltenv}' found in include of '{target}' within SLS '{}:{}'",
                 includer.saltenv, includer.sls
             );
-            let known = self.session.tree.environments().iter().map(String::as_str);
-            return faults.push(fault(text).nearest(&saltenv, known));
+            let known = self.compilation.tree.environments().iter().map(String::as_str);
+            return Err(Box::new(fault(text).nearest(&saltenv, known)));
         }
-        let target = match includer.resolve(&target) {
-            Some(target) => target,
+        match includer.resolve(&target) {
+            Some(target) => Ok(Some((saltenv, target))),
             None => {
                 let text = format!(
                     "Attempted relative include of '{target}' within SLS '{}:{}' goes beyond top level package ",
                     includer.saltenv, includer.sls
                 );
-                return faults.push(fault(text).hint("each dot is one level up; there are fewer levels"));
+                Err(Box::new(fault(text).hint("each dot is one level up; there are fewer levels")))
             }
-        };
-        let candidates: Vec<&String> = self.matches.keys().collect();
-        let is_there = |saltenv: &str| !self.session.tree.matching(saltenv, &target).is_empty();
-        let resolved: Vec<String> = if any_of_the_matches {
-            candidates.iter().filter(|saltenv| is_there(saltenv)).map(|saltenv| (*saltenv).clone()).collect()
-        } else if self.matches.contains_key(&saltenv) || is_there(&saltenv) {
-            vec![saltenv.clone()]
-        } else {
-            Vec::new()
-        };
-        if resolved.len() != 1 && !resolved.iter().any(|saltenv| saltenv == includer.saltenv) {
-            let text = if resolved.is_empty() {
-                let places = if any_of_the_matches {
-                    candidates.iter().map(|saltenv| saltenv.as_str()).collect::<Vec<_>>().join(", ")
-                } else {
-                    saltenv.clone()
-                };
-                format!(
-                    "Unknown include: Specified SLS {saltenv}: {target} is not available on the salt master in \
-                     saltenv(s): {places} "
-                )
-            } else {
-                format!(
-                    "Ambiguous include: Specified SLS {saltenv}: {target} is available on the salt master in multiple \
-                     available saltenvs: {}",
-                    resolved.join(", ")
-                )
-            };
-            return faults.push(fault(text));
-        }
-        let in_saltenv = if resolved.len() == 1 { resolved[0].as_str() } else { includer.saltenv };
-        // Salt looks for the names in the includer's environment, whichever was asked for.
-        let mut names = self.session.tree.matching(includer.saltenv, &target);
-        if names.is_empty() {
-            names.push(target);
-        }
-        for name in names {
-            if self.rendered.contains(&key(in_saltenv, &name)) {
-                continue;
-            }
-            let (mut included, errors) = self.sls(&name, in_saltenv, Some(spot), depth + 1);
-            for body in included.states.values_mut() {
-                body.included_from.push(includer.sls.clone());
-            }
-            merge(part, included, faults, self.session);
-            faults.extend(errors);
         }
     }
 
+    /// The environment to include from; `_xenv` means whichever of the matched ones has the sls.
+    fn include_environment(
+        &self,
+        includer: &Includer<'_>,
+        saltenv: &str,
+        target: &str,
+        spot: Spot,
+    ) -> Result<String, Box<Fault>> {
+        let any_of_the_matches = saltenv == "_xenv";
+        let candidates = || self.matches.keys().map(String::as_str);
+        let is_there = |saltenv: &str| !self.compilation.tree.matching(saltenv, target).is_empty();
+        let resolved: Vec<&str> = if any_of_the_matches {
+            candidates().filter(|saltenv| is_there(saltenv)).collect()
+        } else if self.matches.contains_key(saltenv) || is_there(saltenv) {
+            vec![saltenv]
+        } else {
+            Vec::new()
+        };
+        if let [one] = resolved[..] {
+            return Ok(one.to_owned());
+        }
+        if resolved.contains(&includer.saltenv) {
+            return Ok(includer.saltenv.to_owned());
+        }
+        let text = if resolved.is_empty() {
+            let places =
+                if any_of_the_matches { candidates().collect::<Vec<_>>().join(", ") } else { saltenv.to_owned() };
+            format!(
+                "Unknown include: Specified SLS {saltenv}: {target} is not available on the salt master in \
+                 saltenv(s): {places} "
+            )
+        } else {
+            format!(
+                "Ambiguous include: Specified SLS {saltenv}: {target} is available on the salt master in multiple \
+                 available saltenvs: {}",
+                resolved.join(", ")
+            )
+        };
+        Err(Box::new(self.compilation.files.borrow().fault(spot, text)))
+    }
+
     /// What was included has its numbers already, so it comes before the includer.
-    fn assign_numbers(&mut self, part: &mut Part) {
+    fn assign_numbers(&mut self, part: &mut SlsPart) {
         let Some(number) = &mut self.number else { return };
         let bodies = part.states.values_mut().chain(part.misfits.iter_mut().map(|(_, body)| body));
         for body in bodies.filter(|body| !body.numbered) {
             body.numbered = true;
             for module in body.modules.iter_mut().filter(|module| !module.name.starts_with('_')) {
                 let spot = module.spot;
-                let Body::List(items) = &mut module.body else { continue };
-                if items.iter().filter_map(Item::first).any(|argument| argument.is("order")) {
+                let ModuleBody::List(items) = &mut module.body else { continue };
+                if items.iter().filter_map(ModuleItem::first).any(|argument| argument.is("order")) {
                     continue;
                 }
-                items.push(Item::argument("order", *number, spot));
+                items.push(ModuleItem::argument("order", *number, spot));
                 *number += 1;
             }
         }
@@ -277,7 +319,7 @@ impl Includer<'_> {
 }
 
 /// Puts what was included behind what is there; an id that is in both is a conflict.
-fn merge(into: &mut Part, part: Part, faults: &mut Vec<Fault>, session: &Session<'_>) {
+fn merge(into: &mut SlsPart, part: SlsPart, faults: &mut Vec<Fault>, compilation: &Compilation<'_>) {
     into.extends.extend(part.extends);
     into.excludes.extend(part.excludes);
     into.misfits.extend(part.misfits);
@@ -289,7 +331,7 @@ fn merge(into: &mut Part, part: Part, faults: &mut Vec<Fault>, session: &Session
     for (id, body) in part.states {
         match into.states.entry(id) {
             Entry::Occupied(mut entry) => {
-                faults.push(conflict(entry.key(), entry.get(), &body, session));
+                faults.push(conflict(entry.key(), entry.get(), &body, compilation));
                 entry.insert(body);
             }
             Entry::Vacant(entry) => drop(entry.insert(body)),
@@ -297,13 +339,13 @@ fn merge(into: &mut Part, part: Part, faults: &mut Vec<Fault>, session: &Session
     }
 }
 
-fn conflict(id: &str, first: &Declaration, second: &Declaration, session: &Session<'_>) -> Fault {
+fn conflict(id: &str, first: &Declaration, second: &Declaration, compilation: &Compilation<'_>) -> Fault {
     let text = format!(
         "Detected conflicting IDs, SLS IDs need to be globally unique.\n    The conflicting ID is '{id}' and is found in \
          SLS '{}:{}' and SLS '{}:{}'",
         first.saltenv, first.sls, second.saltenv, second.sls
     );
-    let files = session.files.borrow();
+    let files = compilation.files.borrow();
     let hint = match files.place(first.spot) {
         Some(place) => format!("the other one is at {place}; rename one of them, or use 'extend'"),
         None => "rename one of them, or use 'extend'".to_owned(),

@@ -7,21 +7,21 @@ use rocksalt_core::Value;
 use super::High;
 
 /// The id and the module of a state.
-pub(super) type Found = (String, String);
+pub(super) type StateRef = (String, String);
 
 /// What a high data held when it was made.
 #[derive(Default)]
-pub(super) struct Index {
+pub(super) struct StateIndex {
     /// By module and the value of any single argument; a state that has the value twice is there twice.
     by_value: HashMap<String, HashMap<String, Vec<String>>>,
     /// By the argument `name`; the first one counts.
-    by_name: HashMap<String, Found>,
-    by_sls: HashMap<String, Vec<Found>>,
+    by_name: HashMap<String, StateRef>,
+    by_sls: HashMap<String, Vec<StateRef>>,
 }
 
-impl Index {
-    pub fn new(high: &High) -> Index {
-        let mut index = Index::default();
+impl StateIndex {
+    pub fn new(high: &High) -> StateIndex {
+        let mut index = StateIndex::default();
         for (id, body) in &high.states {
             for module in body.states() {
                 let found = || (id.clone(), module.name.clone());
@@ -31,7 +31,7 @@ impl Index {
                         let values = index.by_value.entry(module.name.clone()).or_default();
                         values.entry(value.clone()).or_default().push(id.clone());
                     }
-                    if let super::Item::Arguments(arguments) = item {
+                    if let super::ModuleItem::Arguments(arguments) = item {
                         for name in arguments.iter().filter(|argument| argument.is("name")) {
                             if let Value::String(name) = &name.value {
                                 index.by_name.entry(name.clone()).or_insert_with(found);
@@ -49,12 +49,12 @@ impl Index {
         self.by_value.get(module).and_then(|values| values.get(value)).map_or(&[], Vec::as_slice)
     }
 
-    pub fn with_name(&self, name: &str) -> Option<&Found> {
+    pub fn with_name(&self, name: &str) -> Option<&StateRef> {
         self.by_name.get(name)
     }
 
     /// All states of an sls itself, without what it includes.
-    pub fn in_sls(&self, sls: &str) -> &[Found] {
+    pub fn in_sls(&self, sls: &str) -> &[StateRef] {
         self.by_sls.get(sls).map_or(&[], Vec::as_slice)
     }
 }

@@ -13,13 +13,14 @@ mod verify;
 use rocksalt_core::hash::IndexMap;
 use rocksalt_core::{Map, Value};
 
-use crate::fault::Fault;
-use crate::files::{Files, Spot};
-use crate::session::Session;
-use crate::setting::{Setting, switch};
-use crate::top::{self, Matches};
+use crate::compilation::Compilation;
+use crate::fault::{Fault, FaultKind};
+use crate::files::{SourceFiles, Spot};
+use crate::inputs::CompileInputs;
+use crate::options::switch;
+use crate::top::{self, TopMatches};
 
-pub(crate) use declaration::{Argument, Body, Declaration, Item, Module};
+pub(crate) use declaration::{Declaration, DeclaredArgument, ModuleBody, ModuleDeclaration, ModuleItem};
 
 /// All states by their ids, before `extend`, the `_in` requisites and `exclude` are applied.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +30,7 @@ pub struct High {
     pub(crate) misfits: Vec<(Value, Declaration)>,
     pub(crate) extends: Vec<Extend>,
     pub(crate) excludes: Vec<Value>,
-    pub(crate) files: Files,
+    pub(crate) files: SourceFiles,
     /// What the user should know though it is no error.
     pub warnings: Vec<Fault>,
 }
@@ -43,7 +44,7 @@ pub(crate) struct Extend {
 
 /// Which states are wanted.
 #[derive(Clone, Copy, Debug)]
-pub enum Wanted<'a> {
+pub enum SlsSelection<'a> {
     /// What the top file says.
     Highstate,
     /// These sls, whatever the top file says.
@@ -57,28 +58,29 @@ pub const NO_TOP_MATCH: &str = "No Top file or master_tops data matches found. P
 pub const PILLAR_FAILED: &str = "Pillar failed to render with the following messages:";
 
 /// Renders everything that is wanted and puts it together.
-pub fn compile(setting: &Setting<'_>, wanted: Wanted<'_>) -> Result<High, Vec<Fault>> {
-    if let Some(Value::List(errors)) = setting.pillar.get("_errors") {
+pub fn compile(inputs: &CompileInputs<'_>, wanted: SlsSelection<'_>) -> Result<High, Vec<Fault>> {
+    if let Some(Value::List(errors)) = inputs.pillar.get("_errors") {
         let texts = errors.iter().map(|error| Fault::new(error.to_string()));
         return Err(std::iter::once(Fault::new(PILLAR_FAILED)).chain(texts).collect());
     }
-    let session = Session::new(setting.clone());
+    let compilation = Compilation::new(inputs.clone());
     let matches = match wanted {
-        Wanted::Sls(names) => {
-            let saltenv = setting.saltenv.unwrap_or("base").to_owned();
-            Matches::from([(saltenv, names.to_vec())])
+        SlsSelection::Sls(names) => {
+            let saltenv = inputs.saltenv.unwrap_or("base").to_owned();
+            TopMatches::from([(saltenv, names.to_vec())])
         }
-        Wanted::Highstate => {
-            let matches = top::matches(&session)?;
+        SlsSelection::Highstate => {
+            let matches = top::matches(&compilation)?;
             if matches.is_empty() {
-                return Err(vec![Fault::new(NO_TOP_MATCH).hint("add this machine to a top.sls, or name the sls")]);
+                let fault = Fault::new(NO_TOP_MATCH).kind(FaultKind::NoTopMatch);
+                return Err(vec![fault.hint("add this machine to a top.sls, or name the sls")]);
             }
             matches
         }
     };
-    let mut high = include::gather(&session, &matches)?;
-    high.files = session.files.take();
-    high.warnings = session.warnings.take();
+    let mut high = include::gather(&compilation, &matches)?;
+    high.files = compilation.files.take();
+    high.warnings = compilation.warnings.take();
     Ok(high)
 }
 

@@ -6,9 +6,9 @@ use rocksalt_core::Value;
 use rocksalt_core::hash::IndexMap;
 use rocksalt_core::yaml::{Content, Node};
 
-use super::{Body, Declaration, Extend, Item, Module};
+use super::{Declaration, Extend, ModuleBody, ModuleDeclaration, ModuleItem};
 use crate::fault::Fault;
-use crate::files::{Files, Spot};
+use crate::files::{SourceFiles, Spot};
 use crate::python;
 
 /// Keys of an sls that are no ids.
@@ -16,7 +16,7 @@ const SPECIAL: [&str; 3] = ["include", "extend", "exclude"];
 
 /// One sls, and later what it includes.
 #[derive(Default)]
-pub(super) struct Part {
+pub(super) struct SlsPart {
     pub states: IndexMap<String, Declaration>,
     pub misfits: Vec<(Value, Declaration)>,
     pub extends: Vec<Extend>,
@@ -26,18 +26,20 @@ pub(super) struct Part {
 }
 
 /// Who is being read.
-pub(super) struct Reader<'a> {
+pub(super) struct SlsReader<'a> {
     pub sls: &'a Arc<str>,
     pub saltenv: &'a Arc<str>,
     pub file: u32,
-    pub files: &'a Files,
+    pub files: &'a SourceFiles,
     pub faults: Vec<Fault>,
 }
 
-impl Reader<'_> {
-    pub fn read(&mut self, mut pairs: Vec<(Node, Node)>) -> Part {
-        let mut part =
-            Part { states: IndexMap::with_capacity_and_hasher(pairs.len(), Default::default()), ..Part::default() };
+impl SlsReader<'_> {
+    pub fn read(&mut self, mut pairs: Vec<(Node, Node)>) -> SlsPart {
+        let mut part = SlsPart {
+            states: IndexMap::with_capacity_and_hasher(pairs.len(), Default::default()),
+            ..SlsPart::default()
+        };
         let (mut extend, mut exclude) = (None, None);
         for (key, value) in pairs.extract_if(.., |(key, _)| key.as_str().is_some_and(|key| SPECIAL.contains(&key))) {
             match key.as_str() {
@@ -64,7 +66,7 @@ impl Reader<'_> {
         part
     }
 
-    fn includes(&mut self, node: Node, part: &mut Part) {
+    fn includes(&mut self, node: Node, part: &mut SlsPart) {
         let spot = self.spot(&node);
         let Content::List(items) = &node.content else {
             let text = format!("Include Declaration in SLS {} is not formed as a list", self.sls);
@@ -78,7 +80,7 @@ impl Reader<'_> {
         part.includes.extend(items.iter().map(|item| (item.clone().into_value(), self.spot(item))));
     }
 
-    fn excludes(&mut self, node: Node, part: &mut Part) {
+    fn excludes(&mut self, node: Node, part: &mut SlsPart) {
         let spot = self.spot(&node);
         let Content::List(items) = node.content else {
             let text = format!("Exclude Declaration in SLS {} is not formed as a list", self.sls);
@@ -87,7 +89,7 @@ impl Reader<'_> {
         part.excludes.extend(items.into_iter().map(Node::into_value));
     }
 
-    fn extends(&mut self, node: Node, part: &mut Part) {
+    fn extends(&mut self, node: Node, part: &mut SlsPart) {
         let spot = self.spot(&node);
         let Content::Map(pairs) = node.content else {
             let text = format!("Extension value in SLS '{}' is not a dictionary", self.sls);
@@ -120,8 +122,12 @@ impl Reader<'_> {
             Content::Map(pairs) => pairs,
             Content::Scalar(Value::String(text)) if text.contains('.') => {
                 let (module, function) = dotted(&text);
-                let items = vec![Item::Function(function.to_owned(), value_spot)];
-                body.modules.push(Module { name: module.to_owned(), spot: value_spot, body: Body::List(items) });
+                let items = vec![ModuleItem::Function(function.to_owned(), value_spot)];
+                body.modules.push(ModuleDeclaration {
+                    name: module.to_owned(),
+                    spot: value_spot,
+                    body: ModuleBody::List(items),
+                });
                 return Some(body);
             }
             _ => {
@@ -135,7 +141,7 @@ impl Reader<'_> {
         let mut dotted_last = Vec::new();
         for (key, value) in pairs {
             let Some(mut module) = self.module(id, key, value) else { continue };
-            if module.name.starts_with('_') || matches!(module.body, Body::Other(_)) {
+            if module.name.starts_with('_') || matches!(module.body, ModuleBody::Other(_)) {
                 body.set(module);
                 continue;
             }
@@ -159,10 +165,10 @@ impl Reader<'_> {
         Some(body)
     }
 
-    fn module(&mut self, id: &Value, key: Node, value: Node) -> Option<Module> {
+    fn module(&mut self, id: &Value, key: Node, value: Node) -> Option<ModuleDeclaration> {
         let spot = self.spot(&key);
         match key.into_value() {
-            Value::String(name) => Some(Module { name, spot, body: Body::read(value, self.file) }),
+            Value::String(name) => Some(ModuleDeclaration { name, spot, body: ModuleBody::read(value, self.file) }),
             other => {
                 let text = format!(
                     "ID '{}' in SLS '{}' has {} where a state should be: {}",
@@ -198,14 +204,14 @@ impl Reader<'_> {
 }
 
 /// `file.managed: […]` becomes `file: […, managed]`. Whether it had a dot.
-fn split_function(module: &mut Module) -> bool {
-    let Body::List(items) = &mut module.body else { return false };
+fn split_function(module: &mut ModuleDeclaration) -> bool {
+    let ModuleBody::List(items) = &mut module.body else { return false };
     if module.name.starts_with('_') || !module.name.contains('.') {
         return false;
     }
     let (name, function) = dotted(&module.name);
     let length = name.len();
-    items.push(Item::Function(function.to_owned(), module.spot));
+    items.push(ModuleItem::Function(function.to_owned(), module.spot));
     module.name.truncate(length);
     true
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use rocksalt_core::{Map, Value};
 
-use super::index::{Found, Index};
-use super::{Argument, Body, Declaration, Extend, High, Item, Module};
+use super::index::{StateIndex, StateRef};
+use super::{Declaration, DeclaredArgument, Extend, High, ModuleBody, ModuleDeclaration, ModuleItem};
 use crate::fault::Fault;
 use crate::files::Spot;
+use crate::options::names;
 use crate::python;
-use crate::setting::names;
 
 /// What is turned round.
 const IN_KEYWORDS: [&str; 7] = ["require_in", "watch_in", "onfail_in", "onchanges_in", "use", "use_in", "prereq_in"];
@@ -37,19 +37,20 @@ const NEVER_USED: [&str; 15] = [
 impl High {
     pub(super) fn apply_requisites_in(&mut self, options: &Map) -> Vec<Fault> {
         let disabled = names(options, "disabled_requisites");
-        let mut turner = Turner { high: self, index: None, extends: IndexMap::default(), faults: Vec::new() };
-        for (id, body) in &turner.high.states {
+        let mut inverter =
+            RequisiteInverter { high: self, index: None, extends: IndexMap::default(), faults: Vec::new() };
+        for (id, body) in &inverter.high.states {
             for module in body.states() {
-                for argument in module.body.items().iter().filter_map(Item::first) {
+                for argument in module.body.items().iter().filter_map(ModuleItem::first) {
                     let Some(key) = argument.key.as_str() else { continue };
                     if IN_KEYWORDS.contains(&key) && !disabled.contains(&key) {
-                        let source = Source { id, module: &module.name, body, argument, key };
-                        turner.turn(&source);
+                        let source = RequisiteSource { id, module: &module.name, body, argument, key };
+                        inverter.invert(&source);
                     }
                 }
             }
         }
-        let Turner { extends, mut faults, .. } = turner;
+        let RequisiteInverter { extends, mut faults, .. } = inverter;
         self.extends = extends.into_iter().map(|(name, pending)| pending.into_extend(name)).collect();
         faults.extend(self.apply_extends(true));
         faults
@@ -57,24 +58,24 @@ impl High {
 }
 
 /// A state that says something about others.
-struct Source<'h> {
+struct RequisiteSource<'h> {
     id: &'h str,
     module: &'h str,
     body: &'h Declaration,
-    argument: &'h Argument,
+    argument: &'h DeclaredArgument,
     key: &'h str,
 }
 
-struct Turner<'h> {
+struct RequisiteInverter<'h> {
     high: &'h High,
-    index: Option<Index>,
+    index: Option<StateIndex>,
     /// By the name of what is extended.
-    extends: IndexMap<String, Pending>,
+    extends: IndexMap<String, PendingExtend>,
     faults: Vec<Fault>,
 }
 
-impl<'h> Turner<'h> {
-    fn turn(&mut self, source: &Source<'h>) {
+impl<'h> RequisiteInverter<'h> {
+    fn invert(&mut self, source: &RequisiteSource<'h>) {
         match &source.argument.value {
             Value::Map(map) => {
                 for (module, name) in map.iter() {
@@ -92,7 +93,7 @@ impl<'h> Turner<'h> {
         }
     }
 
-    fn entry(&mut self, source: &Source<'h>, entry: &Value, spot: Spot) {
+    fn entry(&mut self, source: &RequisiteSource<'h>, entry: &Value, spot: Spot) {
         let (module, name) = match entry {
             Value::Map(map) => match map.iter().next() {
                 Some((module, name)) => (python::text(module), python::text(name)),
@@ -105,7 +106,7 @@ impl<'h> Turner<'h> {
             },
             _ => return,
         };
-        let targets: Vec<Found> =
+        let targets: Vec<StateRef> =
             if module == "sls" { self.index().in_sls(&name).to_vec() } else { vec![(name.clone(), module.clone())] };
         self.check_module(source, &module, &name, ",", spot);
         for (name, module) in targets {
@@ -118,7 +119,7 @@ impl<'h> Turner<'h> {
     }
 
     /// The state of a bare name: an id's first module, or the first state with that `name`.
-    fn bare(&mut self, name: &str) -> Option<Found> {
+    fn bare(&mut self, name: &str) -> Option<StateRef> {
         if let Some(body) = self.high.states.get(name) {
             return body.states().next().map(|module| (name.to_owned(), module.name.clone()));
         }
@@ -126,7 +127,14 @@ impl<'h> Turner<'h> {
     }
 
     /// Reports a module with a dot; the right name of the module.
-    fn check_module(&mut self, source: &Source<'h>, module: &str, name: &str, comma: &str, spot: Spot) -> String {
+    fn check_module(
+        &mut self,
+        source: &RequisiteSource<'h>,
+        module: &str,
+        name: &str,
+        comma: &str,
+        spot: Spot,
+    ) -> String {
         let Some((right, _)) = module.split_once('.') else { return module.to_owned() };
         let kind = source.key.split('_').next().unwrap_or_default();
         let text = format!(
@@ -139,7 +147,7 @@ impl<'h> Turner<'h> {
         right.to_owned()
     }
 
-    fn require(&mut self, source: &Source<'h>, name: String, module: &str, spot: Spot) {
+    fn require(&mut self, source: &RequisiteSource<'h>, name: String, module: &str, spot: Spot) {
         let kind = source.key.split('_').next().unwrap_or_default();
         let reference = Value::Map(Map::from_iter([(source.module.into(), source.id.into())]));
         let pending = self.pending(name, spot);
@@ -147,15 +155,15 @@ impl<'h> Turner<'h> {
         pending.saltenv = source.body.saltenv.clone();
         let items = pending.modules.entry(module.to_owned()).or_default();
         let there = items.iter_mut().find_map(|item| match item {
-            Item::Arguments(arguments) => arguments.first_mut().filter(|argument| argument.is(kind)),
+            ModuleItem::Arguments(arguments) => arguments.first_mut().filter(|argument| argument.is(kind)),
             _ => None,
         });
         match there {
-            Some(Argument { value: Value::List(references), entries, .. }) => {
+            Some(DeclaredArgument { value: Value::List(references), entries, .. }) => {
                 references.push(reference);
                 entries.push(spot);
             }
-            _ => items.push(Item::Arguments(vec![Argument {
+            _ => items.push(ModuleItem::Arguments(vec![DeclaredArgument {
                 key: kind.into(),
                 value: Value::List(vec![reference]),
                 spot,
@@ -165,14 +173,14 @@ impl<'h> Turner<'h> {
     }
 
     /// Copies the source's arguments to another state.
-    fn use_in(&mut self, source: &Source<'h>, name: &str, module: &str) {
+    fn use_in(&mut self, source: &RequisiteSource<'h>, name: &str, module: &str) {
         for id in self.named(name, module) {
             self.copy((source.id, source.module), (&id, module), source.argument.spot);
         }
     }
 
     /// Copies another state's arguments to the source.
-    fn use_from(&mut self, source: &Source<'h>, name: &str, module: &str) {
+    fn use_from(&mut self, source: &RequisiteSource<'h>, name: &str, module: &str) {
         for id in self.named(name, module) {
             self.copy((&id, module), (source.id, source.module), source.argument.spot);
         }
@@ -182,10 +190,10 @@ impl<'h> Turner<'h> {
         let high = self.high;
         let arguments = |(id, module): (&str, &str)| {
             let body = high.states.get(id).and_then(|body| body.module(module)).map(|module| &module.body);
-            body.map_or(&[][..], Body::items).iter().filter(|item| item.single().is_some())
+            body.map_or(&[][..], ModuleBody::items).iter().filter(|item| item.single().is_some())
         };
-        let theirs: Vec<&Value> = arguments(to).filter_map(Item::first).map(|argument| &argument.key).collect();
-        let copied: Vec<Item> = arguments(from)
+        let theirs: Vec<&Value> = arguments(to).filter_map(ModuleItem::first).map(|argument| &argument.key).collect();
+        let copied: Vec<ModuleItem> = arguments(from)
             .filter(|item| {
                 item.first().is_some_and(|argument| {
                     !argument.key.as_str().is_some_and(|key| NEVER_USED.contains(&key))
@@ -205,8 +213,8 @@ impl<'h> Turner<'h> {
         self.index().with_value(module, name).to_vec()
     }
 
-    fn pending(&mut self, name: String, spot: Spot) -> &mut Pending {
-        self.extends.entry(name).or_insert_with(|| Pending {
+    fn pending(&mut self, name: String, spot: Spot) -> &mut PendingExtend {
+        self.extends.entry(name).or_insert_with(|| PendingExtend {
             sls: Arc::from("base"),
             saltenv: Arc::from("base"),
             spot,
@@ -214,25 +222,28 @@ impl<'h> Turner<'h> {
         })
     }
 
-    fn index(&mut self) -> &Index {
+    fn index(&mut self) -> &StateIndex {
         let high = self.high;
-        self.index.get_or_insert_with(|| Index::new(high))
+        self.index.get_or_insert_with(|| StateIndex::new(high))
     }
 }
 
 /// What is to be added to a state.
-struct Pending {
+struct PendingExtend {
     /// Who said it last.
     sls: Arc<str>,
     saltenv: Arc<str>,
     spot: Spot,
-    modules: IndexMap<String, Vec<Item>>,
+    modules: IndexMap<String, Vec<ModuleItem>>,
 }
 
-impl Pending {
+impl PendingExtend {
     fn into_extend(self, name: String) -> Extend {
-        let Pending { sls, saltenv, spot, modules } = self;
-        let modules = modules.into_iter().map(|(name, items)| Module { name, spot, body: Body::List(items) }).collect();
+        let PendingExtend { sls, saltenv, spot, modules } = self;
+        let modules = modules
+            .into_iter()
+            .map(|(name, items)| ModuleDeclaration { name, spot, body: ModuleBody::List(items) })
+            .collect();
         Extend { name, body: Declaration { sls, saltenv, included_from: Vec::new(), spot, modules, numbered: true } }
     }
 }

@@ -2,7 +2,7 @@
 
 use rocksalt_core::Value;
 
-use super::{Argument, Body, Declaration, High, Item, Module};
+use super::{Declaration, DeclaredArgument, High, ModuleBody, ModuleDeclaration, ModuleItem};
 use crate::fault::Fault;
 use crate::low::requisite::is_keyword;
 use crate::python;
@@ -27,11 +27,11 @@ impl High {
         faults
     }
 
-    fn verify_module(&self, id: &str, body: &Declaration, module: &Module, faults: &mut Vec<Fault>) {
+    fn verify_module(&self, id: &str, body: &Declaration, module: &ModuleDeclaration, faults: &mut Vec<Fault>) {
         let sls = &body.sls;
         let items = match &module.body {
-            Body::List(items) => items,
-            Body::Other(Value::Null) => {
+            ModuleBody::List(items) => items,
+            ModuleBody::Other(Value::Null) => {
                 let text = format!(
                     "ID '{id}' in SLS '{sls}' contains a short declaration ({}) with a trailing colon. When not passing \
                      any arguments to a state, the colon must be omitted.",
@@ -39,7 +39,7 @@ impl High {
                 );
                 return faults.push(self.fault(module.spot, text).hint(format!("write '{}: []'", module.name)));
             }
-            Body::Other(_) => {
+            ModuleBody::Other(_) => {
                 let text = format!("State '{id}' in SLS '{sls}' is not formed as a list");
                 return faults.push(self.fault(module.spot, text).hint("put a dash before each argument"));
             }
@@ -47,7 +47,7 @@ impl High {
         let mut functions: Vec<&str> = module.name.split_once('.').map(|(_, function)| function).into_iter().collect();
         for item in items {
             match item {
-                Item::Function(name, spot) => {
+                ModuleItem::Function(name, spot) => {
                     functions.push(name);
                     if name.trim().contains(' ') {
                         let text = format!(
@@ -57,8 +57,8 @@ impl High {
                         faults.push(self.fault(*spot, text));
                     }
                 }
-                Item::Arguments(arguments) => self.verify_arguments(id, body, arguments, faults),
-                Item::Other(_) => {}
+                ModuleItem::Arguments(arguments) => self.verify_arguments(id, body, arguments, faults),
+                ModuleItem::Other(_) => {}
             }
         }
         if functions.is_empty() {
@@ -73,7 +73,7 @@ impl High {
         }
     }
 
-    fn verify_arguments(&self, id: &str, body: &Declaration, arguments: &[Argument], faults: &mut Vec<Fault>) {
+    fn verify_arguments(&self, id: &str, body: &Declaration, arguments: &[DeclaredArgument], faults: &mut Vec<Fault>) {
         let sls = &body.sls;
         let Some(first) = arguments.first() else { return };
         let Some(key) = first.key.as_str() else { return };

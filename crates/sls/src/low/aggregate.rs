@@ -3,9 +3,9 @@
 use rocksalt_core::{Map, Value};
 
 use super::chunk::Chunk;
-use super::chunks::Draft;
-use super::graph::Graph;
-use crate::functions::Catalog;
+use super::chunks::DraftChunk;
+use super::graph::RequisiteGraph;
+use crate::functions::StateCatalog;
 
 /// Salt's limit.
 const MAX_GROUP: usize = 500;
@@ -13,13 +13,13 @@ const MAX_GROUP: usize = 500;
 /// The groups of two or more chunks of one module that don't depend on each other.
 pub(super) fn groups(
     order: &[u32],
-    graph: &Graph,
-    drafts: &[Draft],
-    catalog: &dyn Catalog,
+    graph: &RequisiteGraph,
+    drafts: &[DraftChunk],
+    catalog: &dyn StateCatalog,
     options: &Map,
 ) -> Vec<Vec<u32>> {
     let default = options.get("state_aggregate").unwrap_or(&Value::Null);
-    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut groups: Vec<AggregateGroup<'_>> = Vec::new();
     let mut member_of: Vec<Option<usize>> = vec![None; graph.nodes.len()];
     for node in order.iter().copied().filter(|node| !graph.nodes[*node as usize].dry_run) {
         let chunk = &drafts[graph.nodes[node as usize].chunk as usize].chunk;
@@ -33,17 +33,18 @@ pub(super) fn groups(
                 && !reaches(&group.members, node, graph, &member_of, &groups)
         });
         let index = joined.unwrap_or_else(|| {
-            groups.push(Group { module: &chunk.state, members: Vec::new() });
+            groups.push(AggregateGroup { module: &chunk.state, members: Vec::new() });
             groups.len() - 1
         });
         groups[index].members.push(node);
         member_of[node as usize] = Some(index);
     }
-    let numbers = |group: Group<'_>| group.members.into_iter().map(|node| graph.nodes[node as usize].chunk).collect();
+    let numbers =
+        |group: AggregateGroup<'_>| group.members.into_iter().map(|node| graph.nodes[node as usize].chunk).collect();
     groups.into_iter().filter(|group| group.members.len() > 1).map(numbers).collect()
 }
 
-struct Group<'a> {
+struct AggregateGroup<'a> {
     module: &'a str,
     members: Vec<u32>,
 }
@@ -57,7 +58,13 @@ fn wanted(chunk: &Chunk, default: &Value) -> bool {
 }
 
 /// Whether one of the members must run before the node, maybe because of a group in between.
-fn reaches(members: &[u32], node: u32, graph: &Graph, member_of: &[Option<usize>], groups: &[Group<'_>]) -> bool {
+fn reaches(
+    members: &[u32],
+    node: u32,
+    graph: &RequisiteGraph,
+    member_of: &[Option<usize>],
+    groups: &[AggregateGroup<'_>],
+) -> bool {
     let mut seen = vec![false; graph.nodes.len()];
     let mut stack = members.to_vec();
     while let Some(current) = stack.pop() {

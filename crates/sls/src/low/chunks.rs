@@ -6,23 +6,23 @@ use rocksalt_core::hash::{HashMap, HashSet};
 use rocksalt_core::pattern::glob::Glob;
 use rocksalt_core::{Map, Value};
 
-use super::Disabled;
+use super::DisabledChunk;
 use super::chunk::Chunk;
 use crate::files::Spot;
-use crate::high::{Argument, Body, Declaration, High, Item, Module};
-use crate::setting::names;
+use crate::high::{Declaration, DeclaredArgument, High, ModuleBody, ModuleDeclaration, ModuleItem};
+use crate::options::names;
 
 /// A chunk before the sort.
-pub(super) struct Draft {
+pub(super) struct DraftChunk {
     pub chunk: Chunk,
     /// Which of several `names` it is, from 1.
     pub name_order: u32,
 }
 
-pub(super) fn chunks(high: &mut High, grains: &Map) -> (Vec<Draft>, Vec<Disabled>) {
+pub(super) fn chunks(high: &mut High, grains: &Map) -> (Vec<DraftChunk>, Vec<DisabledChunk>) {
     let patterns: Vec<(Glob, String)> =
         names(grains, "state_runs_disabled").into_iter().map(|text| (Glob::new(text), text.to_owned())).collect();
-    let mut maker = Maker { drafts: Vec::with_capacity(high.states.len()), disabled: Vec::new(), patterns };
+    let mut maker = ChunkBuilder { drafts: Vec::with_capacity(high.states.len()), disabled: Vec::new(), patterns };
     for (id, mut body) in std::mem::take(&mut high.states) {
         if id.starts_with("__") {
             continue;
@@ -37,15 +37,15 @@ pub(super) fn chunks(high: &mut High, grains: &Map) -> (Vec<Draft>, Vec<Disabled
     (maker.drafts, maker.disabled)
 }
 
-struct Maker {
-    drafts: Vec<Draft>,
-    disabled: Vec<Disabled>,
+struct ChunkBuilder {
+    drafts: Vec<DraftChunk>,
+    disabled: Vec<DisabledChunk>,
     patterns: Vec<(Glob, String)>,
 }
 
-impl Maker {
-    fn module(&mut self, id: &str, body: &Declaration, included_from: &Arc<[Arc<str>]>, module: Module) {
-        let Body::List(items) = module.body else { return };
+impl ChunkBuilder {
+    fn module(&mut self, id: &str, body: &Declaration, included_from: &Arc<[Arc<str>]>, module: ModuleDeclaration) {
+        let ModuleBody::List(items) = module.body else { return };
         let mut chunk = Chunk {
             state: module.name,
             fun: String::new(),
@@ -66,9 +66,9 @@ impl Maker {
         let mut names = Vec::new();
         for item in items {
             match item {
-                Item::Function(name, _) => function = Some(name),
-                Item::Arguments(arguments) => {
-                    for Argument { key, value, spot, .. } in arguments {
+                ModuleItem::Function(name, _) => function = Some(name),
+                ModuleItem::Arguments(arguments) => {
+                    for DeclaredArgument { key, value, spot, .. } in arguments {
                         match (key.as_str(), value) {
                             (Some("names"), Value::List(entries)) => names.extend(entries),
                             (Some("names"), Value::Null) => {}
@@ -78,7 +78,7 @@ impl Maker {
                         }
                     }
                 }
-                Item::Other(_) => {}
+                ModuleItem::Other(_) => {}
             }
         }
         // A module that only an `_in` requisite added has no function, and is no state.
@@ -112,7 +112,7 @@ impl Maker {
             chunk.fun = fun;
             let name_order = u32::try_from(index + 1).unwrap_or(u32::MAX);
             match positions.get(&chunk.name).and_then(|position| self.drafts.get_mut(*position)) {
-                Some(draft) => *draft = Draft { chunk, name_order },
+                Some(draft) => *draft = DraftChunk { chunk, name_order },
                 None => {
                     positions.insert(chunk.name.clone(), self.drafts.len());
                     self.push(chunk, name_order);
@@ -125,10 +125,10 @@ impl Maker {
         if !self.patterns.is_empty() {
             let function = chunk.function();
             if let Some((_, pattern)) = self.patterns.iter().find(|(glob, _)| glob.matches(&function)) {
-                return self.disabled.push(Disabled { chunk, pattern: pattern.clone() });
+                return self.disabled.push(DisabledChunk { chunk, pattern: pattern.clone() });
             }
         }
-        self.drafts.push(Draft { chunk, name_order });
+        self.drafts.push(DraftChunk { chunk, name_order });
     }
 }
 

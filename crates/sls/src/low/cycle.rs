@@ -2,13 +2,13 @@
 
 use super::Requisite;
 use super::chunk::Chunk;
-use super::chunks::Draft;
-use super::graph::Graph;
+use super::chunks::DraftChunk;
+use super::graph::RequisiteGraph;
 use crate::fault::Fault;
-use crate::files::Files;
+use crate::files::SourceFiles;
 use crate::python;
 
-pub(super) fn fault(graph: &Graph, drafts: &[Draft], files: &Files) -> Fault {
+pub(super) fn fault(graph: &RequisiteGraph, drafts: &[DraftChunk], files: &SourceFiles) -> Fault {
     let mut edges = Vec::new();
     let mut places = Vec::new();
     let mut spot = None;

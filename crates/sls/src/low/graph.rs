@@ -1,4 +1,4 @@
-//! [`Graph`]: the steps and what they need, as a graph with several kinds of edges.
+//! [`RequisiteGraph`]: the steps and what they need, as a graph with several kinds of edges.
 
 use rocksalt_core::hash::{HashMap, HashSet};
 
@@ -7,8 +7,8 @@ use super::Requisite;
 /// More edges than this are no run that ends.
 pub(super) const MAX_EDGES: usize = 5_000_000;
 
-pub(super) struct Graph {
-    pub nodes: Vec<Node>,
+pub(super) struct RequisiteGraph {
+    pub nodes: Vec<GraphNode>,
     /// For each node what it needs, in the order in which it was found.
     pub needs: Vec<Vec<(u32, Requisite)>>,
     /// For each node who needs it.
@@ -22,17 +22,17 @@ pub(super) struct Graph {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Node {
+pub(super) struct GraphNode {
     pub chunk: u32,
     pub dry_run: bool,
 }
 
-impl Graph {
+impl RequisiteGraph {
     /// One node for each chunk, with the chunk's number.
-    pub fn new(chunks: usize) -> Graph {
+    pub fn new(chunks: usize) -> RequisiteGraph {
         let count = u32::try_from(chunks).unwrap_or(u32::MAX);
-        Graph {
-            nodes: (0..count).map(|chunk| Node { chunk, dry_run: false }).collect(),
+        RequisiteGraph {
+            nodes: (0..count).map(|chunk| GraphNode { chunk, dry_run: false }).collect(),
             needs: vec![Vec::new(); chunks],
             needed_by: vec![Vec::new(); chunks],
             edges: HashSet::with_capacity_and_hasher(chunks, Default::default()),
@@ -63,7 +63,7 @@ impl Graph {
             Some(dry_run) => *dry_run,
             None => {
                 let dry_run = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-                self.nodes.push(Node { chunk: target, dry_run: true });
+                self.nodes.push(GraphNode { chunk: target, dry_run: true });
                 self.needs.push(Vec::new());
                 self.needed_by.push(Vec::new());
                 self.dry_runs.insert(target, dry_run);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rocksalt_core::{Map, Value};
 
-use super::{Chunk, Disabled, Low, Need, Requisite, Step};
-use crate::files::{Files, Spot};
+use super::{Chunk, DisabledChunk, Low, LowStep, Need, Requisite};
+use crate::files::{SourceFiles, Spot};
 
 impl Low {
     /// All of it, but for the places in files: those who go on with a run have compiled nothing.
@@ -16,7 +16,7 @@ impl Low {
         let numbers = |group: &Vec<usize>| Value::List(group.iter().map(|index| (*index).into()).collect());
         map.insert("aggregates", self.aggregates.iter().map(numbers).collect::<Vec<_>>());
         let disabled =
-            |disabled: &Disabled| Value::List(vec![keep_chunk(&disabled.chunk), disabled.pattern.as_str().into()]);
+            |disabled: &DisabledChunk| Value::List(vec![keep_chunk(&disabled.chunk), disabled.pattern.as_str().into()]);
         map.insert("disabled", self.disabled.iter().map(disabled).collect::<Vec<_>>());
         map.into()
     }
@@ -25,18 +25,18 @@ impl Low {
     pub fn of_kept(kept: &Value) -> Option<Low> {
         let list = |key: &str| kept.as_map()?.get(key)?.as_list();
         let chunks: Vec<Chunk> = list("chunks")?.iter().map(chunk).collect::<Option<_>>()?;
-        let steps: Vec<Step> = list("steps")?.iter().map(step).collect::<Option<_>>()?;
+        let steps: Vec<LowStep> = list("steps")?.iter().map(step).collect::<Option<_>>()?;
         let numbers = |group: &Value| group.as_list()?.iter().map(index).collect::<Option<Vec<_>>>();
         let aggregates: Vec<Vec<usize>> = list("aggregates")?.iter().map(numbers).collect::<Option<_>>()?;
         let disabled = |one: &Value| match one.as_list()? {
-            [of, pattern] => Some(Disabled { chunk: chunk(of)?, pattern: pattern.as_str()?.to_owned() }),
+            [of, pattern] => Some(DisabledChunk { chunk: chunk(of)?, pattern: pattern.as_str()?.to_owned() }),
             _ => None,
         };
         let disabled = list("disabled")?.iter().map(disabled).collect::<Option<_>>()?;
         let fits =
             steps.iter().all(|step| step.chunk < chunks.len() && step.needs.iter().all(|need| need.step < steps.len()));
         let fits = fits && aggregates.iter().flatten().all(|index| *index < chunks.len());
-        fits.then(|| Low { chunks, steps, aggregates, disabled, files: Files::default() })
+        fits.then(|| Low { chunks, steps, aggregates, disabled, files: SourceFiles::default() })
     }
 }
 
@@ -86,20 +86,20 @@ fn chunk(kept: &Value) -> Option<Chunk> {
     })
 }
 
-fn keep_step(step: &Step) -> Value {
+fn keep_step(step: &LowStep) -> Value {
     let need = |need: &Need| Value::List(vec![need.requisite.name().into(), need.step.into()]);
     let needs = step.needs.iter().map(need).collect::<Vec<_>>();
     Value::List(vec![step.chunk.into(), step.dry_run.into(), needs.into()])
 }
 
-fn step(kept: &Value) -> Option<Step> {
+fn step(kept: &Value) -> Option<LowStep> {
     let [chunk, dry_run, needs] = kept.as_list()? else { return None };
     let need = |need: &Value| match need.as_list()? {
         [requisite, step] => Some(Need { requisite: Requisite::from_name(requisite.as_str()?)?, step: index(step)? }),
         _ => None,
     };
     let needs = needs.as_list()?.iter().map(need).collect::<Option<_>>()?;
-    Some(Step { chunk: index(chunk)?, dry_run: dry_run.as_bool()?, needs })
+    Some(LowStep { chunk: index(chunk)?, dry_run: dry_run.as_bool()?, needs })
 }
 
 #[cfg(test)]
@@ -129,12 +129,12 @@ mod tests {
         let low = Low {
             chunks: vec![chunk.clone(), Chunk { id: "two".into(), name_value: None, ..chunk.clone() }],
             steps: vec![
-                Step { chunk: 0, dry_run: true, needs: Vec::new() },
-                Step { chunk: 1, dry_run: false, needs: vec![Need { requisite: Requisite::WatchAny, step: 0 }] },
+                LowStep { chunk: 0, dry_run: true, needs: Vec::new() },
+                LowStep { chunk: 1, dry_run: false, needs: vec![Need { requisite: Requisite::WatchAny, step: 0 }] },
             ],
             aggregates: vec![vec![0, 1]],
-            disabled: vec![Disabled { chunk, pattern: "file.*".into() }],
-            files: Files::default(),
+            disabled: vec![DisabledChunk { chunk, pattern: "file.*".into() }],
+            files: SourceFiles::default(),
         };
         let kept = from_cbor(&to_cbor(&low.keep())).expect("it is CBOR");
         let again = Low::of_kept(&kept).expect("it is low data");

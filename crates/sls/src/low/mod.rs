@@ -13,10 +13,10 @@ mod sort;
 use rocksalt_core::{Map, Value};
 
 use crate::fault::Fault;
-use crate::files::Files;
-use crate::functions::Catalog;
+use crate::files::SourceFiles;
+use crate::functions::StateCatalog;
 use crate::high::High;
-use crate::setting::names;
+use crate::options::names;
 
 pub use chunk::Chunk;
 pub use requisite::Requisite;
@@ -29,17 +29,17 @@ pub struct Low {
     /// Every state once, in the order in which they really run.
     pub chunks: Vec<Chunk>,
     /// What runs, in its order. A prerequired chunk has two steps: the dry run, then the real one.
-    pub steps: Vec<Step>,
+    pub steps: Vec<LowStep>,
     /// Chunks that Salt would aggregate, each group in running order; every group has two or more.
     pub aggregates: Vec<Vec<usize>>,
     /// States that the grain `state_runs_disabled` switches off: they don't run, and fail.
-    pub disabled: Vec<Disabled>,
+    pub disabled: Vec<DisabledChunk>,
     /// For the places of chunks and arguments.
-    pub files: Files,
+    pub files: SourceFiles,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct LowStep {
     /// Index into [`Low::chunks`].
     pub chunk: usize,
     /// The dry run of a prerequired chunk.
@@ -59,21 +59,21 @@ pub struct Need {
 }
 
 #[derive(Clone, Debug)]
-pub struct Disabled {
+pub struct DisabledChunk {
     pub chunk: Chunk,
     /// The pattern in the grain that matched.
     pub pattern: String,
 }
 
 /// Makes the low data of high data: applies `extend` and its kin, resolves the requisites, and sorts.
-pub fn low(mut high: High, catalog: &dyn Catalog, options: &Map, grains: &Map) -> Result<Low, Vec<Fault>> {
+pub fn low(mut high: High, catalog: &dyn StateCatalog, options: &Map, grains: &Map) -> Result<Low, Vec<Fault>> {
     high.settle(options)?;
     let (mut drafts, disabled) = chunks::chunks(&mut high, grains);
     for draft in &mut drafts {
         watch_or_require(&mut draft.chunk, catalog);
     }
     crate::outputs::require(drafts.iter_mut().map(|draft| &mut draft.chunk));
-    let mut graph = graph::Graph::new(drafts.len());
+    let mut graph = graph::RequisiteGraph::new(drafts.len());
     let mut faults = resolve::resolve(&drafts, &mut graph, &names(options, "disabled_requisites"), &high.files);
     for number in graph.dry_runs.keys() {
         drafts[*number as usize].chunk.prerequired = true;
@@ -96,11 +96,11 @@ pub fn low(mut high: High, catalog: &dyn Catalog, options: &Map, grains: &Map) -
 /// Numbers everything by its place in the order.
 fn assemble(
     order: &[u32],
-    graph: &graph::Graph,
-    drafts: Vec<chunks::Draft>,
+    graph: &graph::RequisiteGraph,
+    drafts: Vec<chunks::DraftChunk>,
     aggregates: &[Vec<u32>],
-    disabled: Vec<Disabled>,
-    files: Files,
+    disabled: Vec<DisabledChunk>,
+    files: SourceFiles,
 ) -> Low {
     let mut step_of = vec![0; graph.nodes.len()];
     let mut chunk_of = vec![0; drafts.len()];
@@ -115,7 +115,7 @@ fn assemble(
     }
     let steps = order
         .iter()
-        .map(|node| Step {
+        .map(|node| LowStep {
             chunk: chunk_of[graph.nodes[*node as usize].chunk as usize],
             dry_run: graph.nodes[*node as usize].dry_run,
             needs: graph.needs[*node as usize]
@@ -134,7 +134,7 @@ fn assemble(
 }
 
 /// A module without a watch function can only require.
-fn watch_or_require(chunk: &mut Chunk, catalog: &dyn Catalog) {
+fn watch_or_require(chunk: &mut Chunk, catalog: &dyn StateCatalog) {
     for (watch, require) in [("watch", "require"), ("watch_any", "require_any")] {
         if !chunk.arguments.contains_key(watch) || catalog.has_watch(&chunk.state) {
             continue;

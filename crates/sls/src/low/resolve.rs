@@ -10,36 +10,36 @@ use rocksalt_core::pattern::glob::Glob;
 
 use super::Requisite;
 use super::chunk::Chunk;
-use super::chunks::Draft;
-use super::graph::{Graph, MAX_EDGES};
+use super::chunks::DraftChunk;
+use super::graph::{MAX_EDGES, RequisiteGraph};
 use crate::fault::Fault;
-use crate::files::Files;
+use crate::files::SourceFiles;
 use crate::python;
 
 /// All chunks by what a requisite can call them.
-pub(super) struct Names<'d> {
-    drafts: &'d [Draft],
+pub(super) struct ChunkNames<'d> {
+    drafts: &'d [DraftChunk],
     /// By module, then by id and by name.
-    modules: HashMap<&'d str, Table<'d>>,
+    modules: HashMap<&'d str, NameTable<'d>>,
     /// By id and by name, whatever the module: for references without one, which are few, so it is made when needed.
-    all: Option<Table<'d>>,
+    all: Option<NameTable<'d>>,
     /// By sls: its own and those of all that it includes.
-    sls: Table<'d>,
+    sls: NameTable<'d>,
     /// What a pattern matched before.
     patterns: HashMap<(String, String), Vec<u32>>,
 }
 
-type Table<'d> = HashMap<&'d str, Numbers>;
+type NameTable<'d> = HashMap<&'d str, ChunkNumbers>;
 
 /// Chunks by their numbers, in order; nearly always one.
-enum Numbers {
+enum ChunkNumbers {
     One([u32; 1]),
     Several(Vec<u32>),
 }
 
-impl<'d> Names<'d> {
-    pub fn new(drafts: &'d [Draft]) -> Names<'d> {
-        let mut names = Names {
+impl<'d> ChunkNames<'d> {
+    pub fn new(drafts: &'d [DraftChunk]) -> ChunkNames<'d> {
+        let mut names = ChunkNames {
             drafts,
             modules: HashMap::default(),
             all: None,
@@ -50,7 +50,7 @@ impl<'d> Names<'d> {
         let mut counts: HashMap<&str, usize> = HashMap::default();
         drafts.iter().for_each(|draft| *counts.entry(draft.chunk.state.as_str()).or_default() += 1);
         for (module, count) in counts {
-            names.modules.insert(module, Table::with_capacity_and_hasher(2 * count, Default::default()));
+            names.modules.insert(module, NameTable::with_capacity_and_hasher(2 * count, Default::default()));
         }
         for (draft, number) in drafts.iter().zip(0..) {
             let chunk = &draft.chunk;
@@ -69,7 +69,7 @@ impl<'d> Names<'d> {
         }
         let is_pattern = value.contains(['*', '?', '[', ']']);
         if !is_pattern {
-            return self.table(module)?.get(value).map(Numbers::as_slice);
+            return self.table(module)?.get(value).map(ChunkNumbers::as_slice);
         }
         let key = (module.to_owned(), value.to_owned());
         if !self.patterns.contains_key(&key) {
@@ -84,8 +84,8 @@ impl<'d> Names<'d> {
         self.patterns.get(&key).map(Vec::as_slice).filter(|found| !found.is_empty() || module == "sls")
     }
 
-    /// The names that can stand behind a module; `id` has them only after [`Names::all`].
-    fn table(&self, module: &str) -> Option<&Table<'d>> {
+    /// The names that can stand behind a module; `id` has them only after [`ChunkNames::all`].
+    fn table(&self, module: &str) -> Option<&NameTable<'d>> {
         match module {
             "sls" => Some(&self.sls),
             "id" => self.all.as_ref(),
@@ -93,9 +93,9 @@ impl<'d> Names<'d> {
         }
     }
 
-    fn all(&mut self) -> &Table<'d> {
+    fn all(&mut self) -> &NameTable<'d> {
         self.all.get_or_insert_with(|| {
-            let mut all = Table::default();
+            let mut all = NameTable::default();
             self.drafts.iter().zip(0..).for_each(|(draft, number)| add_state(&mut all, &draft.chunk, number));
             all
         })
@@ -125,8 +125,13 @@ impl<'d> Names<'d> {
 }
 
 /// Adds what each chunk needs to the graph. Of each chunk the first bad reference is reported.
-pub(super) fn resolve(drafts: &[Draft], graph: &mut Graph, disabled: &[&str], files: &Files) -> Vec<Fault> {
-    let mut names = Names::new(drafts);
+pub(super) fn resolve(
+    drafts: &[DraftChunk],
+    graph: &mut RequisiteGraph,
+    disabled: &[&str],
+    files: &SourceFiles,
+) -> Vec<Fault> {
+    let mut names = ChunkNames::new(drafts);
     let mut faults = Vec::new();
     for number in 0..drafts.len() {
         if let Err(fault) = resolve_one(drafts, number, &mut names, graph, disabled, files) {
@@ -142,12 +147,12 @@ pub(super) fn resolve(drafts: &[Draft], graph: &mut Graph, disabled: &[&str], fi
 }
 
 fn resolve_one(
-    drafts: &[Draft],
+    drafts: &[DraftChunk],
     number: usize,
-    names: &mut Names<'_>,
-    graph: &mut Graph,
+    names: &mut ChunkNames<'_>,
+    graph: &mut RequisiteGraph,
     disabled: &[&str],
-    files: &Files,
+    files: &SourceFiles,
 ) -> Result<(), Box<Fault>> {
     for requisite in Requisite::ALL.into_iter().filter(|requisite| !disabled.contains(&requisite.name())) {
         let Some(references) = drafts[number].chunk.arguments.get(requisite.name()) else { continue };
@@ -216,35 +221,35 @@ fn module_of(key: &Value) -> Cow<'_, str> {
     }
 }
 
-fn add_state<'d>(table: &mut Table<'d>, chunk: &'d Chunk, number: u32) {
+fn add_state<'d>(table: &mut NameTable<'d>, chunk: &'d Chunk, number: u32) {
     add(table, &chunk.id, number);
     if chunk.name_value.is_none() && chunk.name != chunk.id {
         add(table, &chunk.name, number);
     }
 }
 
-fn add<'d>(table: &mut Table<'d>, name: &'d str, number: u32) {
+fn add<'d>(table: &mut NameTable<'d>, name: &'d str, number: u32) {
     match table.entry(name) {
         Entry::Occupied(mut entry) => entry.get_mut().push(number),
-        Entry::Vacant(entry) => drop(entry.insert(Numbers::One([number]))),
+        Entry::Vacant(entry) => drop(entry.insert(ChunkNumbers::One([number]))),
     }
 }
 
-impl Numbers {
+impl ChunkNumbers {
     fn as_slice(&self) -> &[u32] {
         match self {
-            Numbers::One(number) => number,
-            Numbers::Several(numbers) => numbers,
+            ChunkNumbers::One(number) => number,
+            ChunkNumbers::Several(numbers) => numbers,
         }
     }
 
     /// Adds the largest number yet, unless it is there.
     fn push(&mut self, number: u32) {
         match self {
-            Numbers::One([first]) if *first == number => {}
-            Numbers::One([first]) => *self = Numbers::Several(vec![*first, number]),
-            Numbers::Several(numbers) if numbers.last() == Some(&number) => {}
-            Numbers::Several(numbers) => numbers.push(number),
+            ChunkNumbers::One([first]) if *first == number => {}
+            ChunkNumbers::One([first]) => *self = ChunkNumbers::Several(vec![*first, number]),
+            ChunkNumbers::Several(numbers) if numbers.last() == Some(&number) => {}
+            ChunkNumbers::Several(numbers) => numbers.push(number),
         }
     }
 }

@@ -6,14 +6,14 @@ use std::collections::BinaryHeap;
 use rocksalt_core::Value;
 
 use super::chunk::{Chunk, number};
-use super::chunks::Draft;
-use super::graph::Graph;
+use super::chunks::DraftChunk;
+use super::graph::RequisiteGraph;
 
 /// What `last` is beyond the largest number.
 const LAST: i64 = 1_000_000;
 
 /// The nodes in order; if there is a cycle, fewer than there are.
-pub(super) fn sort(graph: &Graph, drafts: &mut [Draft], cap: i64) -> Vec<u32> {
+pub(super) fn sort(graph: &RequisiteGraph, drafts: &mut [DraftChunk], cap: i64) -> Vec<u32> {
     let ranks = ranks(drafts, cap);
     let mut waiting: Vec<usize> = graph.needs.iter().map(Vec::len).collect();
     let mut ready = BinaryHeap::new();
@@ -23,7 +23,7 @@ pub(super) fn sort(graph: &Graph, drafts: &mut [Draft], cap: i64) -> Vec<u32> {
         }
     }
     let mut order = Vec::with_capacity(graph.nodes.len());
-    while let Some(Reverse(Key { node, .. })) = ready.pop() {
+    while let Some(Reverse(SortKey { node, .. })) = ready.pop() {
         order.push(node);
         for (dependent, _) in &graph.needed_by[node as usize] {
             waiting[*dependent as usize] -= 1;
@@ -36,7 +36,7 @@ pub(super) fn sort(graph: &Graph, drafts: &mut [Draft], cap: i64) -> Vec<u32> {
 }
 
 /// The largest `order` plus some, as Salt works it out: it depends on what comes first.
-pub(super) fn cap(drafts: &[Draft]) -> i64 {
+pub(super) fn cap(drafts: &[DraftChunk]) -> i64 {
     drafts.iter().fold(1, |cap, draft| {
         let order = match &draft.chunk.order {
             Value::Int(order) => *order,
@@ -48,7 +48,7 @@ pub(super) fn cap(drafts: &[Draft]) -> i64 {
 }
 
 /// What decides among the steps that are ready.
-struct Key {
+struct SortKey {
     /// The smaller of its own order and that of those who need it.
     effective: f64,
     own: f64,
@@ -58,7 +58,7 @@ struct Key {
     node: u32,
 }
 
-fn key(graph: &Graph, drafts: &mut [Draft], ranks: &[u32], node: u32, cap: i64) -> Key {
+fn key(graph: &RequisiteGraph, drafts: &mut [DraftChunk], ranks: &[u32], node: u32, cap: i64) -> SortKey {
     let own = settle(&mut drafts[graph.nodes[node as usize].chunk as usize], cap);
     let mut earliest = f64::INFINITY;
     let mut heaviest = None;
@@ -71,11 +71,11 @@ fn key(graph: &Graph, drafts: &mut [Draft], ranks: &[u32], node: u32, cap: i64) 
         earliest = earliest.min(plain(&mut drafts[graph.nodes[*dependent as usize].chunk as usize], cap));
     }
     let rank = ranks.get(graph.nodes[node as usize].chunk as usize).copied().unwrap_or(0);
-    Key { effective: own.min(earliest), own, rank, node }
+    SortKey { effective: own.min(earliest), own, rank, node }
 }
 
 /// The chunks' places by module, name and function, then by tag. Only needed if numbers tie, which they seldom do.
-fn ranks(drafts: &[Draft], cap: i64) -> Vec<u32> {
+fn ranks(drafts: &[DraftChunk], cap: i64) -> Vec<u32> {
     let mut orders: Vec<f64> = drafts.iter().map(|draft| settled(draft, cap)).collect();
     orders.sort_unstable_by(f64::total_cmp);
     if orders.windows(2).all(|pair| pair[0] != pair[1]) {
@@ -93,7 +93,7 @@ fn ranks(drafts: &[Draft], cap: i64) -> Vec<u32> {
 }
 
 /// What [`settle`] will make of an order.
-fn settled(draft: &Draft, cap: i64) -> f64 {
+fn settled(draft: &DraftChunk, cap: i64) -> f64 {
     let order = number(&draft.chunk.order).unwrap_or_else(|| word(&draft.chunk.order, cap) as f64);
     let order = order + f64::from(draft.name_order) / 10_000.0;
     if order < 0.0 { order + cap.saturating_add(LAST) as f64 } else { order }
@@ -109,7 +109,7 @@ fn word(order: &Value, cap: i64) -> i64 {
 }
 
 /// The order as a number, with words replaced.
-fn plain(draft: &mut Draft, cap: i64) -> f64 {
+fn plain(draft: &mut DraftChunk, cap: i64) -> f64 {
     let order = &mut draft.chunk.order;
     if number(order).is_none() {
         *order = Value::Int(word(order, cap));
@@ -118,7 +118,7 @@ fn plain(draft: &mut Draft, cap: i64) -> f64 {
 }
 
 /// The order with all that belongs to it: the place among `names`, and what a negative number means.
-fn settle(draft: &mut Draft, cap: i64) -> f64 {
+fn settle(draft: &mut DraftChunk, cap: i64) -> f64 {
     let mut order = plain(draft, cap);
     if draft.name_order > 0 {
         order += f64::from(std::mem::take(&mut draft.name_order)) / 10_000.0;
@@ -134,8 +134,8 @@ fn settle(draft: &mut Draft, cap: i64) -> f64 {
     order
 }
 
-impl Ord for Key {
-    fn cmp(&self, other: &Key) -> Ordering {
+impl Ord for SortKey {
+    fn cmp(&self, other: &SortKey) -> Ordering {
         self.effective
             .total_cmp(&other.effective)
             .then_with(|| self.own.total_cmp(&other.own))
@@ -144,16 +144,16 @@ impl Ord for Key {
     }
 }
 
-impl PartialOrd for Key {
-    fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
+impl PartialOrd for SortKey {
+    fn partial_cmp(&self, other: &SortKey) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Key {
-    fn eq(&self, other: &Key) -> bool {
+impl PartialEq for SortKey {
+    fn eq(&self, other: &SortKey) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Key {}
+impl Eq for SortKey {}

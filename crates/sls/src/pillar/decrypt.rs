@@ -3,23 +3,24 @@
 use rocksalt_core::{Map, Value};
 
 use crate::fault::Fault;
+use crate::inputs::CompileInputs;
+use crate::options::text;
 use crate::python;
 use crate::render::decrypt_value;
-use crate::setting::{Setting, text};
 
-pub(super) fn decrypt(pillar: &mut Map, setting: &Setting<'_>) -> Vec<Fault> {
+pub(super) fn decrypt(pillar: &mut Map, inputs: &CompileInputs<'_>) -> Vec<Fault> {
     let mut faults = Vec::new();
-    let keys: Vec<(String, Option<String>)> = match setting.options.get("decrypt_pillar") {
+    let keys: Vec<(String, Option<String>)> = match inputs.options.get("decrypt_pillar") {
         None | Some(Value::Null) => return faults,
         Some(Value::List(entries)) => entries.iter().flat_map(pairs).collect(),
         Some(other) => pairs(other),
     };
-    let delimiter = text(setting.options, "decrypt_pillar_delimiter").unwrap_or(":");
-    let default = text(setting.options, "decrypt_pillar_default").unwrap_or("gpg");
+    let delimiter = text(inputs.options, "decrypt_pillar_delimiter").unwrap_or(":");
+    let default = text(inputs.options, "decrypt_pillar_default").unwrap_or("gpg");
     for (key, renderer) in keys {
         let Some(value) = find(pillar, &key, delimiter) else { continue };
         let renderer = renderer.as_deref().unwrap_or(default);
-        if let Err(reason) = decrypt_value(value, renderer, setting.decrypt) {
+        if let Err(reason) = decrypt_value(value, renderer, inputs.decrypt) {
             faults.push(Fault::new(format!("Failed to decrypt pillar key '{key}': {reason}")));
         }
     }

@@ -9,25 +9,26 @@ use std::collections::HashSet;
 use rocksalt_core::merge::{Strategy, merge_maps};
 use rocksalt_core::{Map, Value};
 
+use crate::compilation::Compilation;
 use crate::fault::Fault;
+use crate::inputs::CompileInputs;
+use crate::options::{switch, text};
 use crate::render::default_pipe;
-use crate::session::Session;
-use crate::setting::{Setting, switch, text};
 
-/// What a pillar depends on: [`Setting::sources`] are the pillar's files.
+/// What a pillar depends on: [`CompileInputs::sources`] are the pillar's files.
 ///
-/// [`Setting::pillar`] is what templates see as `pillar`, which isn't the one that is being made.
+/// [`CompileInputs::pillar`] is what templates see as `pillar`, which isn't the one that is being made.
 #[derive(Clone)]
-pub struct PillarSetting<'a> {
-    pub setting: Setting<'a>,
+pub struct PillarInputs<'a> {
+    pub inputs: CompileInputs<'a>,
     /// `--pillar`: wins over all else.
     pub given: &'a Map,
     /// External pillars in their order.
-    pub external: &'a [&'a dyn External],
+    pub external: &'a [&'a dyn ExternalPillar],
 }
 
 /// A source of pillar that is no file of the tree.
-pub trait External {
+pub trait ExternalPillar {
     fn name(&self) -> &str;
 
     /// What it has for a machine, given the pillar so far.
@@ -36,7 +37,7 @@ pub trait External {
 
 /// A compiled pillar.
 #[derive(Clone, Debug, Default)]
-pub struct Pillar {
+pub struct CompiledPillar {
     pub data: Map,
     /// What went wrong, in words that a target may see. States refuse to run if there are any.
     pub errors: Vec<Fault>,
@@ -45,7 +46,7 @@ pub struct Pillar {
     pub warnings: Vec<Fault>,
 }
 
-impl Pillar {
+impl CompiledPillar {
     /// The pillar as a machine gets it: with its errors under `_errors`.
     pub fn into_map(self) -> Map {
         let mut data = self.data;
@@ -58,38 +59,38 @@ impl Pillar {
 }
 
 /// Compiles the pillar of one machine.
-pub fn compile(setting: &PillarSetting<'_>) -> Pillar {
-    let session = Session::new(setting.setting.clone());
-    let mut compiler = Compiler::new(&session);
+pub fn compile(inputs: &PillarInputs<'_>) -> CompiledPillar {
+    let compilation = Compilation::new(inputs.inputs.clone());
+    let mut compiler = PillarCompiler::new(&compilation);
     let policy = compiler.policy;
     let top = compiler.top();
-    let (data, mut outcome) = if switch(setting.setting.options, "ext_pillar_first") {
-        let external = compiler.external(setting, setting.given.clone());
-        let seeing = Session::new(Setting { pillar: &external, ..setting.setting.clone() });
-        let mut compiler = Compiler { session: &seeing, ..compiler };
+    let (data, mut faults) = if switch(inputs.inputs.options, "ext_pillar_first") {
+        let external = compiler.external(inputs, inputs.given.clone());
+        let seeing = Compilation::new(CompileInputs { pillar: &external, ..inputs.inputs.clone() });
+        let mut compiler = PillarCompiler { compilation: &seeing, ..compiler };
         let matches = compiler.matches(&top);
-        let rendered = compiler.render(setting.given.clone(), &matches);
-        let outcome = compiler.outcome;
-        session.warnings.borrow_mut().append(&mut seeing.warnings.take());
-        (policy.merge(external, rendered), outcome)
+        let rendered = compiler.render(inputs.given.clone(), &matches);
+        let faults = compiler.faults;
+        compilation.warnings.borrow_mut().append(&mut seeing.warnings.take());
+        (policy.merge(external, rendered), faults)
     } else {
         let matches = compiler.matches(&top);
-        let rendered = compiler.render(setting.given.clone(), &matches);
-        (compiler.external(setting, rendered), compiler.outcome)
+        let rendered = compiler.render(inputs.given.clone(), &matches);
+        (compiler.external(inputs, rendered), compiler.faults)
     };
-    let mut data = policy.merge(data, setting.given.clone());
-    decrypt::decrypt(&mut data, &setting.setting).into_iter().for_each(|fault| outcome.add(fault));
-    Pillar { data, errors: outcome.errors, details: outcome.details, warnings: session.warnings.take() }
+    let mut data = policy.merge(data, inputs.given.clone());
+    decrypt::decrypt(&mut data, &inputs.inputs).into_iter().for_each(|fault| faults.add(fault));
+    CompiledPillar { data, errors: faults.errors, details: faults.details, warnings: compilation.warnings.take() }
 }
 
 /// What went wrong so far.
 #[derive(Default)]
-struct Outcome {
+struct PillarFaults {
     errors: Vec<Fault>,
     details: Vec<Fault>,
 }
 
-impl Outcome {
+impl PillarFaults {
     fn add(&mut self, fault: Fault) {
         self.details.push(fault.clone());
         // The excerpt is a line of a pillar file.
@@ -99,48 +100,48 @@ impl Outcome {
 
 /// How files are merged.
 #[derive(Clone, Copy)]
-struct Policy {
+struct MergePolicy {
     strategy: Strategy,
     merge_lists: bool,
     /// What is included wins over the includer.
     includes_win: bool,
 }
 
-impl Policy {
+impl MergePolicy {
     fn merge(&self, into: Map, from: Map) -> Map {
         merge_maps(into, from, self.strategy, self.merge_lists)
     }
 }
 
-struct Compiler<'s, 'a> {
-    session: &'s Session<'a>,
-    policy: Policy,
+struct PillarCompiler<'s, 'a> {
+    compilation: &'s Compilation<'a>,
+    policy: MergePolicy,
     /// Sls that may be missing, by environment.
     may_be_missing: HashSet<(String, String)>,
-    outcome: Outcome,
+    faults: PillarFaults,
 }
 
-impl<'s, 'a> Compiler<'s, 'a> {
-    fn new(session: &'s Session<'a>) -> Compiler<'s, 'a> {
-        let options = session.setting.options;
+impl<'s, 'a> PillarCompiler<'s, 'a> {
+    fn new(compilation: &'s Compilation<'a>) -> PillarCompiler<'s, 'a> {
+        let options = compilation.inputs.options;
         let strategy = text(options, "pillar_source_merging_strategy").unwrap_or("smart");
-        let policy = Policy {
+        let policy = MergePolicy {
             strategy: Strategy::named(strategy, default_pipe(options)),
             merge_lists: switch(options, "pillar_merge_lists"),
             includes_win: switch(options, "pillar_includes_override_sls"),
         };
-        Compiler { session, policy, may_be_missing: HashSet::new(), outcome: Outcome::default() }
+        PillarCompiler { compilation, policy, may_be_missing: HashSet::new(), faults: PillarFaults::default() }
     }
 
-    fn external(&mut self, setting: &PillarSetting<'_>, mut data: Map) -> Map {
-        for external in setting.external {
-            match external.fetch(setting.setting.id, &data) {
+    fn external(&mut self, inputs: &PillarInputs<'_>, mut data: Map) -> Map {
+        for external in inputs.external {
+            match external.fetch(inputs.inputs.id, &data) {
                 Ok(more) => data = self.policy.merge(data, more),
                 Err(reason) => {
                     // Why it failed may quote a command, an address or what they said: the operator's business.
                     let failed = format!("Failed to load ext_pillar {}", external.name());
-                    self.outcome.details.push(Fault::new(format!("{failed}: {reason}")));
-                    self.outcome.errors.push(Fault::new(format!("{failed}. Please see master log for details.")));
+                    self.faults.details.push(Fault::new(format!("{failed}: {reason}")));
+                    self.faults.errors.push(Fault::new(format!("{failed}. Please see master log for details.")));
                 }
             }
         }
@@ -148,6 +149,6 @@ impl<'s, 'a> Compiler<'s, 'a> {
     }
 
     fn error(&mut self, fault: Fault) {
-        self.outcome.add(fault);
+        self.faults.add(fault);
     }
 }

@@ -5,33 +5,34 @@ use std::collections::HashMap;
 use rocksalt_core::yaml::{Content, Node};
 use rocksalt_core::{Map, Value};
 
-use super::Compiler;
+use super::PillarCompiler;
 use crate::fault::Fault;
 use crate::files::Spot;
+use crate::options::switch;
 use crate::python;
-use crate::render::Stage;
-use crate::setting::switch;
-use crate::top::Matches;
+use crate::render::{self, PipeData};
+use crate::top::TopMatches;
+use crate::tree::SlsFile;
 
 /// What each sls rendered to by itself, without what it includes.
-type Rendered = HashMap<String, Option<Map>>;
+type RenderedSls = HashMap<String, Option<Map>>;
 
 /// How deeply includes may nest.
 const MAX_DEPTH: usize = 200;
 
-impl Compiler<'_, '_> {
+impl PillarCompiler<'_, '_> {
     /// Merges all files into what is given, in the order of the top file.
-    pub(super) fn render(&mut self, given: Map, matches: &Matches) -> Map {
+    pub(super) fn render(&mut self, given: Map, matches: &TopMatches) -> Map {
         let mut pillar = given;
         for (saltenv, wanted) in matches {
-            let mut rendered = Rendered::new();
+            let mut rendered = RenderedSls::new();
             let mut files = Vec::new();
-            for wish in wanted {
-                if !self.session.tree.has_environment(saltenv) {
+            for pattern in wanted {
+                if !self.compilation.tree.has_environment(saltenv) {
                     self.no_environment(saltenv);
                 }
-                let found = self.session.tree.matching(saltenv, wish);
-                if found.is_empty() { files.push(wish.clone()) } else { files.extend(found) }
+                let found = self.compilation.tree.matching(saltenv, pattern);
+                if found.is_empty() { files.push(pattern.clone()) } else { files.extend(found) }
             }
             for sls in files {
                 if let Some(data) = self.sls(&sls, saltenv, &mut rendered, &Map::new(), None, 0) {
@@ -46,56 +47,26 @@ impl Compiler<'_, '_> {
         &mut self,
         sls: &str,
         saltenv: &str,
-        rendered: &mut Rendered,
+        rendered: &mut RenderedSls,
         defaults: &Map,
         from: Option<Spot>,
         depth: usize,
     ) -> Option<Map> {
-        let found = match self.session.tree.find(saltenv, sls) {
-            Ok(Some(found)) if depth <= MAX_DEPTH => found,
-            Ok(Some(_)) => {
-                self.error(Fault::new(format!("SLS '{sls}' is included through more than {MAX_DEPTH} others")));
-                return None;
-            }
-            Ok(None) => {
-                if !self.may_be_missing.contains(&(saltenv.to_owned(), sls.to_owned())) {
-                    self.missing(sls, saltenv, from);
-                }
-                return None;
-            }
-            Err(reason) => {
-                self.error(Fault::new(format!("SLS '{sls}' in environment '{saltenv}' could not be read: {reason}")));
-                return None;
-            }
-        };
-        let output = self.session.render(saltenv, sls, &found, defaults);
-        let node = match output.result {
-            Ok(Stage::Data(node)) => node,
-            Ok(Stage::Text(_)) => {
-                rendered.insert(sls.to_owned(), None);
+        let found = self.find(sls, saltenv, from, depth)?;
+        let output = self.compilation.render(saltenv, sls, &found, defaults);
+        let pairs = match output.result {
+            Ok(PipeData::Data(Node { content: Content::Map(pairs), .. })) => Some(pairs),
+            Ok(_) => {
                 self.not_a_map(sls, output.file);
-                return None;
+                None
             }
             Err(error) => {
-                rendered.insert(sls.to_owned(), None);
-                let reason = format!("Rendering SLS '{sls}' failed, render error:\n{}", error.text);
-                let fault = self.session.fault(output.file, &error, reason);
-                self.outcome.details.push(fault.clone());
-                // The reason may quote a secret.
-                let safe = !self.session.setting.options.contains_key("pillar_safe_render_error")
-                    || switch(self.session.setting.options, "pillar_safe_render_error");
-                self.outcome.errors.push(if safe {
-                    let text = format!("Rendering SLS '{sls}' failed. Please see master log for details.");
-                    Fault { text, excerpt: None, hint: None, ..fault }
-                } else {
-                    fault
-                });
-                return None;
+                self.render_failed(sls, output.file, &error);
+                None
             }
         };
-        let Content::Map(pairs) = node.content else {
+        let Some(pairs) = pairs else {
             rendered.insert(sls.to_owned(), None);
-            self.not_a_map(sls, output.file);
             return None;
         };
         let (mut data, mut include) = (Map::new(), None);
@@ -115,22 +86,56 @@ impl Compiler<'_, '_> {
                 let value = Node { place: include.place, content }.into_value();
                 data.insert("include", value);
                 let text = format!("Include Declaration in SLS '{sls}' is not formed as a list");
-                let fault = self.session.files.borrow().fault(spot, text).hint("put a dash before each sls");
+                let fault = self.compilation.files.borrow().fault(spot, text).hint("put a dash before each sls");
                 self.error(fault);
                 return Some(data);
             }
         };
         let includer =
-            Includer { sls, saltenv, file: output.file, is_package: found.path.ends_with("/init.sls"), depth };
+            PillarIncluder { sls, saltenv, file: output.file, is_package: found.path.ends_with("/init.sls"), depth };
         Some(self.includes(&includer, data, entries, rendered, defaults))
+    }
+
+    /// The file of an sls; `None` if there is none, which is noted as an error unless it may be missing.
+    fn find(&mut self, sls: &str, saltenv: &str, from: Option<Spot>, depth: usize) -> Option<SlsFile> {
+        match self.compilation.tree.find(saltenv, sls) {
+            Ok(Some(found)) if depth <= MAX_DEPTH => return Some(found),
+            Ok(Some(_)) => {
+                self.error(Fault::new(format!("SLS '{sls}' is included through more than {MAX_DEPTH} others")));
+            }
+            Ok(None) => {
+                if !self.may_be_missing.contains(&(saltenv.to_owned(), sls.to_owned())) {
+                    self.missing(sls, saltenv, from);
+                }
+            }
+            Err(reason) => {
+                self.error(Fault::new(format!("SLS '{sls}' in environment '{saltenv}' could not be read: {reason}")));
+            }
+        }
+        None
+    }
+
+    /// The reason may quote a secret, so a target sees it only if `pillar_safe_render_error` is off.
+    fn render_failed(&mut self, sls: &str, file: u32, error: &render::Error) {
+        let reason = format!("Rendering SLS '{sls}' failed, render error:\n{}", error.text);
+        let fault = self.compilation.fault(file, error, reason);
+        self.faults.details.push(fault.clone());
+        let safe = !self.compilation.inputs.options.contains_key("pillar_safe_render_error")
+            || switch(self.compilation.inputs.options, "pillar_safe_render_error");
+        self.faults.errors.push(if safe {
+            let text = format!("Rendering SLS '{sls}' failed. Please see master log for details.");
+            Fault { text, excerpt: None, hint: None, ..fault }
+        } else {
+            fault
+        });
     }
 
     fn includes(
         &mut self,
-        includer: &Includer<'_>,
+        includer: &PillarIncluder<'_>,
         mut data: Map,
         entries: Vec<Node>,
-        rendered: &mut Rendered,
+        rendered: &mut RenderedSls,
         defaults: &Map,
     ) -> Map {
         let mut included: Option<Map> = None;
@@ -173,13 +178,13 @@ impl Compiler<'_, '_> {
     }
 
     /// The sls that an include means. Salt looks for it twice: as if from the top, and as it is meant.
-    fn targets(&mut self, includer: &Includer<'_>, name: &str) -> Vec<String> {
-        if !self.session.tree.has_environment(includer.saltenv) {
+    fn targets(&mut self, includer: &PillarIncluder<'_>, name: &str) -> Vec<String> {
+        if !self.compilation.tree.has_environment(includer.saltenv) {
             self.no_environment(includer.saltenv);
             return vec![name.to_owned()];
         }
         let from_top = name.trim_start_matches('.').replace('/', ".");
-        let mut targets = self.session.tree.matching(includer.saltenv, &from_top);
+        let mut targets = self.compilation.tree.matching(includer.saltenv, &from_top);
         let resolved = match name.strip_prefix('.') {
             Some(rest) => {
                 let mut parts: Vec<&str> = includer.sls.split('.').collect();
@@ -191,7 +196,7 @@ impl Compiler<'_, '_> {
             }
             None => name.to_owned(),
         };
-        targets.extend(self.session.tree.matching(includer.saltenv, &resolved));
+        targets.extend(self.compilation.tree.matching(includer.saltenv, &resolved));
         if targets.is_empty() {
             targets.push(resolved);
         }
@@ -199,15 +204,15 @@ impl Compiler<'_, '_> {
     }
 
     fn missing(&mut self, sls: &str, saltenv: &str, from: Option<Spot>) {
-        if !self.session.tree.has_environment(saltenv) {
+        if !self.compilation.tree.has_environment(saltenv) {
             return;
         }
         let text = format!("Specified SLS '{sls}' in environment '{saltenv}' is not available on the salt master");
         let fault = match from {
-            Some(spot) => self.session.files.borrow().fault(spot, text),
+            Some(spot) => self.compilation.files.borrow().fault(spot, text),
             None => Fault::new(text),
         };
-        let names = self.session.tree.names(saltenv);
+        let names = self.compilation.tree.names(saltenv);
         self.error(fault.nearest(sls, names.iter().map(String::as_str)));
     }
 
@@ -217,12 +222,12 @@ impl Compiler<'_, '_> {
 
     fn not_a_map(&mut self, sls: &str, file: u32) {
         let text = format!("SLS '{sls}' does not render to a dictionary");
-        let fault = self.session.files.borrow().fault(Spot::new(file, 1, 1), text);
+        let fault = self.compilation.files.borrow().fault(Spot::new(file, 1, 1), text);
         self.error(fault);
     }
 }
 
-struct Includer<'a> {
+struct PillarIncluder<'a> {
     sls: &'a str,
     saltenv: &'a str,
     file: u32,

@@ -4,49 +4,49 @@ use indexmap::IndexMap;
 use rocksalt_core::yaml::{Content, Node};
 use rocksalt_core::{Map, Value};
 
-use super::Compiler;
+use super::PillarCompiler;
 use crate::fault::Fault;
 use crate::files::Spot;
+use crate::options::{names, text};
 use crate::python;
-use crate::render::Stage;
-use crate::setting::{names, text};
-use crate::top::{Matcher, Matches};
-use crate::tree::Found;
+use crate::render::PipeData;
+use crate::top::{TopMatcher, TopMatches};
+use crate::tree::SlsFile;
 
 /// By environment and target: what is written below the target.
-pub(super) type Top = IndexMap<String, IndexMap<String, Target>>;
+pub(super) type PillarTop = IndexMap<String, IndexMap<String, PillarTopTarget>>;
 
 /// A rendered top file: environments and what is below them.
-struct File {
+struct PillarTopFile {
     number: u32,
     sections: Vec<(Node, Node)>,
 }
 
 #[derive(Default)]
-pub(super) struct Target {
+pub(super) struct PillarTopTarget {
     order: i64,
     entries: Vec<Value>,
 }
 
-impl Compiler<'_, '_> {
-    pub(super) fn top(&mut self) -> Top {
+impl PillarCompiler<'_, '_> {
+    pub(super) fn top(&mut self) -> PillarTop {
         let files = self.top_files();
-        let mut top = Top::new();
-        for File { number, sections } in files {
+        let mut top = PillarTop::new();
+        for PillarTopFile { number, sections } in files {
             for (saltenv, targets) in sections {
                 let saltenv_name = python::text(saltenv.scalar().unwrap_or(&Value::Null));
                 let spot = |node: &Node| Spot::new(number, node.place.line, node.place.column);
                 let Some(pairs) = targets.pairs() else {
                     let text = "Error encountered while rendering pillar top file.";
-                    let fault = self.session.files.borrow().fault(spot(&saltenv), text);
+                    let fault = self.compilation.files.borrow().fault(spot(&saltenv), text);
                     self.error(fault.hint("below an environment come targets, and below each a list of sls"));
-                    return Top::new();
+                    return PillarTop::new();
                 };
                 for (target, entries) in pairs {
                     let target_name = python::text(target.scalar().unwrap_or(&Value::Null));
                     let Value::List(entries) = entries.clone().into_value() else {
                         let text = format!("The pillar top file's target '{target_name}' is not formed as a list");
-                        let fault = self.session.files.borrow().fault(spot(target), text);
+                        let fault = self.compilation.files.borrow().fault(spot(target), text);
                         self.error(fault.hint("put a dash before each sls"));
                         continue;
                     };
@@ -61,8 +61,8 @@ impl Compiler<'_, '_> {
         top
     }
 
-    fn target(&mut self, saltenv: &str, entries: Vec<Value>) -> Target {
-        let mut target = Target::default();
+    fn target(&mut self, saltenv: &str, entries: Vec<Value>) -> PillarTopTarget {
+        let mut target = PillarTopTarget::default();
         let mut sls: Vec<Value> = Vec::new();
         let mut may_be_missing = false;
         for entry in entries {
@@ -92,11 +92,11 @@ impl Compiler<'_, '_> {
     }
 
     /// The sls of this machine by environment, each once.
-    pub(super) fn matches(&mut self, top: &Top) -> Matches {
-        let matcher = Matcher::new(&self.session.setting);
-        let mut matches = Matches::new();
+    pub(super) fn matches(&mut self, top: &PillarTop) -> TopMatches {
+        let matcher = TopMatcher::new(&self.compilation.inputs);
+        let mut matches = TopMatches::new();
         for (saltenv, targets) in top {
-            if self.session.setting.pillarenv.is_some_and(|wanted| wanted != saltenv) {
+            if self.compilation.inputs.pillarenv.is_some_and(|wanted| wanted != saltenv) {
                 continue;
             }
             for (name, target) in targets {
@@ -118,22 +118,22 @@ impl Compiler<'_, '_> {
                 }
             }
         }
-        let order = names(self.session.setting.options, "env_order");
+        let order = names(self.compilation.inputs.options, "env_order");
         let place = |saltenv: &String| order.iter().position(|name| name == saltenv).unwrap_or(usize::MAX);
         matches.sort_by(|a, _, b, _| place(a).cmp(&place(b)));
         matches
     }
 
     /// The rendered top files with their numbers; those that are included follow all others.
-    fn top_files(&mut self) -> Vec<File> {
-        let options = self.session.setting.options;
+    fn top_files(&mut self) -> Vec<PillarTopFile> {
+        let options = self.compilation.inputs.options;
         let name = text(options, "state_top").unwrap_or("top.sls");
         let path = name.strip_prefix("salt://").unwrap_or(name).trim_start_matches('/').to_owned();
-        let mut by_environment: IndexMap<String, Vec<File>> = IndexMap::new();
+        let mut by_environment: IndexMap<String, Vec<PillarTopFile>> = IndexMap::new();
         let mut includes = Vec::new();
         for saltenv in self.environments() {
-            let Ok(Some(contents)) = self.session.tree.read(&saltenv, &path) else { continue };
-            match self.top_file(&saltenv, &Found { path: path.clone(), contents }) {
+            let Ok(Some(contents)) = self.compilation.tree.read(&saltenv, &path) else { continue };
+            match self.top_file(&saltenv, &SlsFile { path: path.clone(), contents }) {
                 Ok((file, included)) => {
                     by_environment.entry(saltenv.clone()).or_default().push(file);
                     includes.extend(included.into_iter().map(|sls| (saltenv.clone(), sls)));
@@ -146,7 +146,7 @@ impl Compiler<'_, '_> {
             }
         }
         for (saltenv, sls) in includes {
-            let Ok(Some(found)) = self.session.tree.find(&saltenv, &sls) else { continue };
+            let Ok(Some(found)) = self.compilation.tree.find(&saltenv, &sls) else { continue };
             match self.top_file(&saltenv, &found) {
                 Ok((file, _)) => by_environment.entry(saltenv).or_default().push(file),
                 Err(fault) => {
@@ -158,12 +158,12 @@ impl Compiler<'_, '_> {
         by_environment.into_values().flatten().collect()
     }
 
-    fn top_file(&self, saltenv: &str, found: &Found) -> Result<(File, Vec<String>), Fault> {
-        let output = self.session.render(saltenv, "", found, &Map::new());
+    fn top_file(&self, saltenv: &str, found: &SlsFile) -> Result<(PillarTopFile, Vec<String>), Fault> {
+        let output = self.compilation.render(saltenv, "", found, &Map::new());
         let pairs = match output.result {
-            Ok(Stage::Data(Node { content: Content::Map(pairs), .. })) => pairs,
+            Ok(PipeData::Data(Node { content: Content::Map(pairs), .. })) => pairs,
             Ok(_) => return Err(Fault::new("it is no map of environments")),
-            Err(error) => return Err(self.session.fault(output.file, &error, error.text.clone())),
+            Err(error) => return Err(self.compilation.fault(output.file, &error, error.text.clone())),
         };
         let (mut sections, mut included) = (Vec::new(), Vec::new());
         for (key, value) in pairs {
@@ -173,25 +173,25 @@ impl Compiler<'_, '_> {
                 sections.push((key, value));
             }
         }
-        Ok((File { number: output.file, sections }, included))
+        Ok((PillarTopFile { number: output.file, sections }, included))
     }
 
     /// The environments whose top files count.
     fn environments(&self) -> Vec<String> {
-        let setting = &self.session.setting;
+        let inputs = &self.compilation.inputs;
         let mut known: Vec<String> = vec!["base".to_owned()];
         // A tree for environments that have none of their own serves the one that is asked for.
-        let asked = setting.pillarenv.or(setting.saltenv).unwrap_or("base");
-        for name in setting.sources.environments() {
+        let asked = inputs.pillarenv.or(inputs.saltenv).unwrap_or("base");
+        for name in inputs.sources.environments() {
             let name = if name == "__env__" { asked.to_owned() } else { name };
             if !known.contains(&name) {
                 known.push(name);
             }
         }
-        if let Some(pillarenv) = setting.pillarenv {
+        if let Some(pillarenv) = inputs.pillarenv {
             known.retain(|name| name == pillarenv);
-        } else if text(setting.options, "pillar_source_merging_strategy") == Some("none") {
-            let only = setting.saltenv.unwrap_or("base");
+        } else if text(inputs.options, "pillar_source_merging_strategy") == Some("none") {
+            let only = inputs.saltenv.unwrap_or("base");
             known.retain(|name| name == only);
         }
         known

@@ -1,19 +1,19 @@
 //! `age`: decrypts every age message in a text or in data.
 
 use super::gpg::{Armor, decrypt};
-use super::{Error, Renderer, Rendering, Stage};
+use super::{Error, PipeData, RenderContext, Renderer};
 
-pub struct Age;
+pub struct AgeRenderer;
 
 pub(super) const ARMOR: Armor =
     Armor { method: "age", begin: "-----BEGIN AGE ENCRYPTED FILE-----", end: "-----END AGE ENCRYPTED FILE-----" };
 
-impl Renderer for Age {
+impl Renderer for AgeRenderer {
     fn name(&self) -> &'static str {
         "age"
     }
 
-    fn render(&self, input: Stage, _: &str, rendering: &Rendering<'_, '_>) -> Result<Stage, Error> {
+    fn render(&self, input: PipeData, _: &str, rendering: &RenderContext<'_, '_>) -> Result<PipeData, Error> {
         decrypt(input, &ARMOR, rendering)
     }
 }

@@ -5,7 +5,7 @@
 pub struct Error {
     /// Salt's text.
     pub text: String,
-    pub kind: Kind,
+    pub kind: RenderErrorKind,
     /// The file if it isn't the one that was rendered but one it imports.
     pub file: Option<String>,
     /// In the file as it was written; 0 is unknown, as it is for the column.
@@ -16,7 +16,7 @@ pub struct Error {
 
 /// Salt words the two differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum RenderErrorKind {
     /// A renderer refused the text: "Rendering SLS 'base:x' failed: …".
     #[default]
     Refused,
@@ -30,7 +30,7 @@ impl Error {
     }
 
     pub fn other(text: impl Into<String>) -> Error {
-        Error { text: text.into(), kind: Kind::Other, ..Error::default() }
+        Error { text: text.into(), kind: RenderErrorKind::Other, ..Error::default() }
     }
 
     pub fn at(mut self, line: usize, column: usize) -> Error {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use rocksalt_core::{Map, Value};
 
-use super::{Rendering, Stage, default_pipe, render};
+use super::{PipeData, RenderContext, default_pipe, render};
+use crate::compilation::Compilation;
 use crate::fault::Fault;
-use crate::session::Session;
-use crate::setting::Setting;
+use crate::inputs::CompileInputs;
 
-/// A file that is to be rendered.
-pub struct File<'a> {
+/// A file to render.
+pub struct RenderRequest<'a> {
     pub contents: Arc<[u8]>,
     /// Its path in the tree: imports that begin with `./` are relative to it.
     pub path: &'a str,
@@ -25,18 +25,23 @@ pub struct File<'a> {
     pub context: &'a Map,
 }
 
-/// The text or the data that comes out.
-pub fn file(setting: &Setting<'_>, file: &File<'_>) -> Result<Value, Fault> {
-    let session = Session::new(setting.clone());
-    let number = session.note(file.path, file.contents.clone());
-    let rendering =
-        Rendering { session: &session, saltenv: file.saltenv, sls: file.sls, path: file.path, context: file.context };
-    let pipe = file.pipe.unwrap_or_else(|| default_pipe(setting.options));
+/// Renders a file to text or data.
+pub fn render_file(inputs: &CompileInputs<'_>, file: &RenderRequest<'_>) -> Result<Value, Fault> {
+    let compilation = Compilation::new(inputs.clone());
+    let number = compilation.note(file.path, file.contents.clone());
+    let rendering = RenderContext {
+        compilation: &compilation,
+        saltenv: file.saltenv,
+        sls: file.sls,
+        path: file.path,
+        context: file.context,
+    };
+    let pipe = file.pipe.unwrap_or_else(|| default_pipe(inputs.options));
     match render(&file.contents, pipe, file.shebang, &rendering) {
         Ok(rendered) => match rendered.stage {
-            Stage::Text(text) => Ok(Value::String(text.text)),
-            Stage::Data(node) => Ok(node.into_value()),
+            PipeData::Text(text) => Ok(Value::String(text.text)),
+            PipeData::Data(node) => Ok(node.into_value()),
         },
-        Err(error) => Err(session.fault(number, &error, error.text.clone())),
+        Err(error) => Err(compilation.fault(number, &error, error.text.clone())),
     }
 }

@@ -3,20 +3,20 @@
 use rocksalt_core::Value;
 use rocksalt_core::yaml::{Content, Node};
 
-use super::{Error, Renderer, Rendering, Stage};
-use crate::functions::Decrypt;
+use super::{Error, PipeData, RenderContext, Renderer};
+use crate::functions::Decryptor;
 
-pub struct Gpg;
+pub struct GpgRenderer;
 
 pub(super) const ARMOR: Armor =
     Armor { method: "gpg", begin: "-----BEGIN PGP MESSAGE-----", end: "-----END PGP MESSAGE-----" };
 
-impl Renderer for Gpg {
+impl Renderer for GpgRenderer {
     fn name(&self) -> &'static str {
         "gpg"
     }
 
-    fn render(&self, input: Stage, _: &str, rendering: &Rendering<'_, '_>) -> Result<Stage, Error> {
+    fn render(&self, input: PipeData, _: &str, rendering: &RenderContext<'_, '_>) -> Result<PipeData, Error> {
         decrypt(input, &ARMOR, rendering)
     }
 }
@@ -28,20 +28,20 @@ pub(super) struct Armor {
     pub end: &'static str,
 }
 
-pub(super) fn decrypt(input: Stage, armor: &Armor, rendering: &Rendering<'_, '_>) -> Result<Stage, Error> {
+pub(super) fn decrypt(input: PipeData, armor: &Armor, rendering: &RenderContext<'_, '_>) -> Result<PipeData, Error> {
     match input {
-        Stage::Text(mut mapped) => {
+        PipeData::Text(mut mapped) => {
             mapped.text = plain(&mapped.text, armor, rendering.decrypt()).map_err(Error::refused)?;
-            Ok(Stage::Text(mapped))
+            Ok(PipeData::Text(mapped))
         }
-        Stage::Data(mut node) => {
+        PipeData::Data(mut node) => {
             in_node(&mut node, armor, rendering.decrypt())?;
-            Ok(Stage::Data(node))
+            Ok(PipeData::Data(node))
         }
     }
 }
 
-fn in_node(node: &mut Node, armor: &Armor, decrypt: &dyn Decrypt) -> Result<(), Error> {
+fn in_node(node: &mut Node, armor: &Armor, decrypt: &dyn Decryptor) -> Result<(), Error> {
     match &mut node.content {
         Content::Scalar(Value::String(text)) => {
             if text.contains(armor.begin) {
@@ -57,7 +57,7 @@ fn in_node(node: &mut Node, armor: &Armor, decrypt: &dyn Decrypt) -> Result<(), 
 }
 
 /// The text with its encrypted parts replaced by what was in them.
-fn plain(text: &str, armor: &Armor, decrypt: &dyn Decrypt) -> Result<String, String> {
+fn plain(text: &str, armor: &Armor, decrypt: &dyn Decryptor) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(armor.begin) {
@@ -74,7 +74,7 @@ fn plain(text: &str, armor: &Armor, decrypt: &dyn Decrypt) -> Result<String, Str
 }
 
 /// Decrypts every text in a value.
-pub(super) fn in_value(value: &mut Value, armor: &Armor, decrypt: &dyn Decrypt) -> Result<(), String> {
+pub(super) fn in_value(value: &mut Value, armor: &Armor, decrypt: &dyn Decryptor) -> Result<(), String> {
     match value {
         Value::String(text) if text.contains(armor.begin) => *text = plain(text, armor, decrypt)?,
         Value::List(items) => items.iter_mut().try_for_each(|item| in_value(item, armor, decrypt))?,

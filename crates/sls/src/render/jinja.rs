@@ -1,19 +1,19 @@
 //! `jinja`: templates.
 
-use super::{Error, Renderer, Rendering, Stage};
+use super::{Error, PipeData, RenderContext, Renderer};
 
-pub struct Jinja;
+pub struct JinjaRenderer;
 
-impl Renderer for Jinja {
+impl Renderer for JinjaRenderer {
     fn name(&self) -> &'static str {
         "jinja"
     }
 
-    fn render(&self, input: Stage, argument: &str, rendering: &Rendering<'_, '_>) -> Result<Stage, Error> {
+    fn render(&self, input: PipeData, argument: &str, rendering: &RenderContext<'_, '_>) -> Result<PipeData, Error> {
         if !matches!(argument, "" | "-s") {
             return Err(Error::refused(format!("Unknown renderer option: {argument}")).at(1, 1));
         }
         let input = input.into_text(self.name())?;
-        rendering.session.engine.render(input, rendering).map(Stage::Text)
+        rendering.compilation.engine.render(input, rendering).map(PipeData::Text)
     }
 }

@@ -2,16 +2,16 @@
 
 use rocksalt_core::json;
 
-use super::{Error, Renderer, Rendering, Stage, nothing, placeless};
+use super::{Error, PipeData, RenderContext, Renderer, nothing, placeless};
 
-pub struct Json;
+pub struct JsonRenderer;
 
-impl Renderer for Json {
+impl Renderer for JsonRenderer {
     fn name(&self) -> &'static str {
         "json"
     }
 
-    fn render(&self, input: Stage, _: &str, _: &Rendering<'_, '_>) -> Result<Stage, Error> {
+    fn render(&self, input: PipeData, _: &str, _: &RenderContext<'_, '_>) -> Result<PipeData, Error> {
         let input = input.into_text(self.name())?;
         // The shebang is still there; blanking it keeps the line numbers.
         let text = match input.text.strip_prefix("#!") {
@@ -19,10 +19,10 @@ impl Renderer for Json {
             None => &input.text,
         };
         if text.trim().is_empty() {
-            return Ok(Stage::Data(nothing()));
+            return Ok(PipeData::Data(nothing()));
         }
         match json::parse(text) {
-            Ok(value) => Ok(Stage::Data(placeless(value))),
+            Ok(value) => Ok(PipeData::Data(placeless(value))),
             Err(error) => {
                 let line = input.line(error.line());
                 Err(Error::other(error.to_string()).at(line, error.column()))

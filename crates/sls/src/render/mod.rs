@@ -14,24 +14,31 @@ mod yaml;
 use rocksalt_core::yaml::{Content, Node, Place};
 use rocksalt_core::{Map, Value};
 
-use crate::functions::Decrypt;
+use crate::functions::Decryptor;
 
-pub use error::{Error, Kind};
-pub use file::{File, file};
-pub use pipe::Rendering;
-pub(crate) use pipe::{Rendered, default_pipe, render};
+pub use error::{Error, RenderErrorKind};
+pub use file::{RenderRequest, render_file};
+pub use pipe::RenderContext;
+pub(crate) use pipe::{PipeOutput, default_pipe, render};
 
 /// One stage of a pipe such as `jinja|yaml`.
 pub trait Renderer: Sync {
     /// What a shebang calls it.
     fn name(&self) -> &'static str;
 
-    fn render(&self, input: Stage, argument: &str, rendering: &Rendering<'_, '_>) -> Result<Stage, Error>;
+    fn render(&self, input: PipeData, argument: &str, rendering: &RenderContext<'_, '_>) -> Result<PipeData, Error>;
 }
 
 /// All renderers, by name.
-pub const RENDERERS: [&dyn Renderer; 7] =
-    [&age::Age, &gpg::Gpg, &jinja::Jinja, &json::Json, &text::Text, &toml::Toml, &yaml::Yaml];
+pub const RENDERERS: [&dyn Renderer; 7] = [
+    &age::AgeRenderer,
+    &gpg::GpgRenderer,
+    &jinja::JinjaRenderer,
+    &json::JsonRenderer,
+    &text::TextRenderer,
+    &toml::TomlRenderer,
+    &yaml::YamlRenderer,
+];
 
 pub fn open(name: &str) -> Option<&'static dyn Renderer> {
     RENDERERS.iter().copied().find(|renderer| renderer.name() == name)
@@ -39,20 +46,20 @@ pub fn open(name: &str) -> Option<&'static dyn Renderer> {
 
 /// What is between two renderers, and behind the last one.
 #[derive(Clone, Debug)]
-pub enum Stage {
-    Text(Mapped),
+pub enum PipeData {
+    Text(MappedText),
     Data(Node),
 }
 
 /// A text that knows which line of the file each of its lines came from.
 #[derive(Clone, Debug, Default)]
-pub struct Mapped {
+pub struct MappedText {
     pub text: String,
     /// Empty: line by line as in the file.
     pub lines: Vec<u32>,
 }
 
-impl Mapped {
+impl MappedText {
     /// The line in the file; both count from 1.
     pub fn line(&self, line: usize) -> usize {
         match self.lines.get(line.saturating_sub(1)) {
@@ -63,12 +70,12 @@ impl Mapped {
     }
 }
 
-impl Stage {
+impl PipeData {
     /// The text, or why there is none.
-    fn into_text(self, renderer: &str) -> Result<Mapped, Error> {
+    fn into_text(self, renderer: &str) -> Result<MappedText, Error> {
         match self {
-            Stage::Text(text) => Ok(text),
-            Stage::Data(_) => {
+            PipeData::Text(text) => Ok(text),
+            PipeData::Data(_) => {
                 Err(Error::other(format!("'{renderer}' renders a text, and data came out of what is before it"))
                     .hint("the renderer that makes data comes last, as in #!jinja|yaml"))
             }
@@ -94,7 +101,7 @@ pub(crate) fn nothing() -> Node {
 }
 
 /// Decrypts every text in a value by `gpg` or `age`.
-pub(crate) fn decrypt_value(value: &mut Value, renderer: &str, decrypt: &dyn Decrypt) -> Result<(), String> {
+pub(crate) fn decrypt_value(value: &mut Value, renderer: &str, decrypt: &dyn Decryptor) -> Result<(), String> {
     let armor = match renderer {
         "gpg" => &gpg::ARMOR,
         "age" => &age::ARMOR,

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use rocksalt_core::Map;
 use rocksalt_core::nearest::nearest;
 
-use super::{Error, Mapped, RENDERERS, Renderer, Stage, nothing, open};
+use super::{Error, MappedText, PipeData, RENDERERS, Renderer, nothing, open};
+use crate::compilation::Compilation;
 use crate::fault::Fault;
-use crate::functions::Decrypt;
-use crate::session::Session;
-use crate::setting::{names, text};
+use crate::functions::Decryptor;
+use crate::options::{names, text};
 
 /// One file that is being rendered.
 #[derive(Clone, Copy)]
-pub struct Rendering<'r, 'a> {
-    pub(crate) session: &'r Session<'a>,
+pub struct RenderContext<'r, 'a> {
+    pub(crate) compilation: &'r Compilation<'a>,
     pub(crate) saltenv: &'r str,
     /// The sls it is; a top file is one without a name, and another file isn't one.
     pub(crate) sls: Option<&'r str>,
@@ -25,8 +25,8 @@ pub struct Rendering<'r, 'a> {
 }
 
 /// What came out of the pipe.
-pub(crate) struct Rendered {
-    pub stage: Stage,
+pub(crate) struct PipeOutput {
+    pub stage: PipeData,
     /// What the user should know though Salt keeps silent.
     pub warning: Option<Fault>,
 }
@@ -56,9 +56,9 @@ const FOREIGN: [&str; 21] = [
     "yamlex_jinja",
 ];
 
-impl<'a> Rendering<'_, 'a> {
-    pub(crate) fn decrypt(&self) -> &'a dyn Decrypt {
-        self.session.setting.decrypt
+impl<'a> RenderContext<'_, 'a> {
+    pub(crate) fn decrypt(&self) -> &'a dyn Decryptor {
+        self.compilation.inputs.decrypt
     }
 }
 
@@ -67,28 +67,28 @@ pub(crate) fn render(
     source: &Arc<[u8]>,
     default: &str,
     shebang: bool,
-    rendering: &Rendering<'_, '_>,
-) -> Result<Rendered, Error> {
+    rendering: &RenderContext<'_, '_>,
+) -> Result<PipeOutput, Error> {
     let source = std::str::from_utf8(source).map_err(|error| {
         Error::other(format!("'utf-8' codec can't decode byte at position {}", error.valid_up_to()))
     })?;
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     if source.trim().is_empty() {
-        return Ok(Rendered { stage: Stage::Data(nothing()), warning: None });
+        return Ok(PipeOutput { stage: PipeData::Data(nothing()), warning: None });
     }
     let pipe = if shebang { pipe_of(source, default) } else { default.to_owned() };
     let stages = match stages(&pipe, rendering)? {
         Ok(stages) => stages,
-        Err(warning) => return Ok(Rendered { stage: Stage::Data(nothing()), warning: Some(warning) }),
+        Err(warning) => return Ok(PipeOutput { stage: PipeData::Data(nothing()), warning: Some(warning) }),
     };
-    let mut stage = Stage::Text(Mapped { text: source.replace("\r\n", "\n"), lines: Vec::new() });
+    let mut stage = PipeData::Text(MappedText { text: source.replace("\r\n", "\n"), lines: Vec::new() });
     if stages.is_empty() {
-        stage = Stage::Data(nothing());
+        stage = PipeData::Data(nothing());
     }
     for (renderer, argument) in stages {
         stage = renderer.render(stage, &argument, rendering)?;
     }
-    Ok(Rendered { stage, warning: None })
+    Ok(PipeOutput { stage, warning: None })
 }
 
 /// What the first line says, or the default. `#!/bin/sh` is a path and no pipe.
@@ -100,18 +100,18 @@ fn pipe_of(source: &str, default: &str) -> String {
     }
 }
 
-type Stages = Vec<(&'static dyn Renderer, String)>;
+type PipeStages = Vec<(&'static dyn Renderer, String)>;
 
 /// The renderers of a pipe, or a warning about one that nobody knows: Salt then takes the file as empty.
-fn stages(pipe: &str, rendering: &Rendering<'_, '_>) -> Result<Result<Stages, Fault>, Error> {
-    let options = rendering.session.setting.options;
+fn stages(pipe: &str, rendering: &RenderContext<'_, '_>) -> Result<Result<PipeStages, Fault>, Error> {
+    let options = rendering.compilation.inputs.options;
     let (allowed, forbidden) = (names(options, "renderer_whitelist"), names(options, "renderer_blacklist"));
     let pipe = match pipe {
         "yaml_jinja" => "jinja|yaml",
         "json_jinja" => "jinja|json",
         other => other,
     };
-    let mut stages: Stages = Vec::new();
+    let mut stages: PipeStages = Vec::new();
     for part in pipe.split('|').map(str::trim) {
         let (name, argument) = part.split_once(' ').unwrap_or((part, ""));
         if (!allowed.is_empty() && !allowed.contains(&name)) || forbidden.contains(&name) {

@@ -1,15 +1,15 @@
 //! `text`: the text itself, and nothing else is done to it.
 
-use super::{Error, Renderer, Rendering, Stage};
+use super::{Error, PipeData, RenderContext, Renderer};
 
-pub struct Text;
+pub struct TextRenderer;
 
-impl Renderer for Text {
+impl Renderer for TextRenderer {
     fn name(&self) -> &'static str {
         "text"
     }
 
-    fn render(&self, input: Stage, _: &str, _: &Rendering<'_, '_>) -> Result<Stage, Error> {
-        input.into_text(self.name()).map(Stage::Text)
+    fn render(&self, input: PipeData, _: &str, _: &RenderContext<'_, '_>) -> Result<PipeData, Error> {
+        input.into_text(self.name()).map(PipeData::Text)
     }
 }

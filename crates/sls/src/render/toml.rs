@@ -2,22 +2,22 @@
 
 use rocksalt_core::{Map, Value};
 
-use super::{Error, Renderer, Rendering, Stage, nothing, placeless};
+use super::{Error, PipeData, RenderContext, Renderer, nothing, placeless};
 
-pub struct Toml;
+pub struct TomlRenderer;
 
-impl Renderer for Toml {
+impl Renderer for TomlRenderer {
     fn name(&self) -> &'static str {
         "toml"
     }
 
-    fn render(&self, input: Stage, _: &str, _: &Rendering<'_, '_>) -> Result<Stage, Error> {
+    fn render(&self, input: PipeData, _: &str, _: &RenderContext<'_, '_>) -> Result<PipeData, Error> {
         let input = input.into_text(self.name())?;
         if input.text.trim().is_empty() {
-            return Ok(Stage::Data(nothing()));
+            return Ok(PipeData::Data(nothing()));
         }
         match input.text.parse::<toml::Table>() {
-            Ok(table) => Ok(Stage::Data(placeless(map(table)))),
+            Ok(table) => Ok(PipeData::Data(placeless(map(table)))),
             Err(error) => {
                 let before = error.span().and_then(|span| input.text.get(..span.start)).unwrap_or_default();
                 let line = before.matches('\n').count() + 1;

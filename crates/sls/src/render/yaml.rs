@@ -2,28 +2,28 @@
 
 use rocksalt_core::yaml::{self, Content, Node};
 
-use super::{Error, Mapped, Renderer, Rendering, Stage, nothing};
+use super::{Error, MappedText, PipeData, RenderContext, Renderer, nothing};
 
 /// What the reader says of a second document.
 const ANOTHER: &str = "expected a single document in the stream but found another document";
 
-pub struct Yaml;
+pub struct YamlRenderer;
 
-impl Renderer for Yaml {
+impl Renderer for YamlRenderer {
     fn name(&self) -> &'static str {
         "yaml"
     }
 
-    fn render(&self, input: Stage, _: &str, _: &Rendering<'_, '_>) -> Result<Stage, Error> {
+    fn render(&self, input: PipeData, _: &str, _: &RenderContext<'_, '_>) -> Result<PipeData, Error> {
         let input = input.into_text(self.name())?;
         let mut node = yaml::load(&input.text).map_err(|error| explain(&error, &input))?;
         if is_empty(&node) {
-            return Ok(Stage::Data(nothing()));
+            return Ok(PipeData::Data(nothing()));
         }
         if !input.lines.is_empty() {
             original_lines(&mut node, &input);
         }
-        Ok(Stage::Data(node))
+        Ok(PipeData::Data(node))
     }
 }
 
@@ -37,7 +37,7 @@ fn is_empty(node: &Node) -> bool {
 }
 
 /// Places in the rendered text become places in the file, where the column is another one.
-fn original_lines(node: &mut Node, input: &Mapped) {
+fn original_lines(node: &mut Node, input: &MappedText) {
     node.place.line = input.line(node.place.line);
     match &mut node.content {
         Content::Scalar(_) => {}
@@ -50,7 +50,7 @@ fn original_lines(node: &mut Node, input: &Mapped) {
 }
 
 /// The error in the words of Salt's parser, since those are what people search for.
-fn explain(error: &yaml::Error, input: &Mapped) -> Error {
+fn explain(error: &yaml::Error, input: &MappedText) -> Error {
     let place = error.place;
     let rendered = input.text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default();
     let at = format!("  in \"<unicode string>\", line {}, column {}", place.line, place.column);

@@ -1,23 +1,23 @@
-//! [`Item`]: one entry of the schedule.
+//! [`ScheduleItem`]: one entry of the schedule.
 
-use super::Settings;
+use super::ScheduleOptions;
 use crate::low::{Chunk, Low};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct ScheduleItem {
     /// Index into the low data's chunks.
     pub chunk: usize,
     /// Index into the low data's steps; `None` for a listener.
     pub step: Option<usize>,
-    pub kind: Kind,
+    pub kind: ItemKind,
     /// The user said `parallel: True`: those after it need not wait for it.
-    pub beside: bool,
+    pub parallel: bool,
     /// If it fails, the run ends.
     pub failhard: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ItemKind {
     /// A prerequired state's, to see whether it would change something.
     DryRun,
     Real,
@@ -25,25 +25,25 @@ pub enum Kind {
     Listener,
 }
 
-impl Item {
-    pub(super) fn of_step(low: &Low, index: usize, settings: &Settings) -> Item {
+impl ScheduleItem {
+    pub(super) fn of_step(low: &Low, index: usize, options: &ScheduleOptions) -> ScheduleItem {
         let step = &low.steps[index];
-        let kind = if step.dry_run { Kind::DryRun } else { Kind::Real };
-        Item { step: Some(index), ..Item::new(&low.chunks[step.chunk], step.chunk, kind, settings) }
+        let kind = if step.dry_run { ItemKind::DryRun } else { ItemKind::Real };
+        ScheduleItem { step: Some(index), ..ScheduleItem::new(&low.chunks[step.chunk], step.chunk, kind, options) }
     }
 
-    pub(super) fn of_listener(low: &Low, chunk: usize, settings: &Settings) -> Item {
-        Item::new(&low.chunks[chunk], chunk, Kind::Listener, settings)
+    pub(super) fn of_listener(low: &Low, chunk: usize, options: &ScheduleOptions) -> ScheduleItem {
+        ScheduleItem::new(&low.chunks[chunk], chunk, ItemKind::Listener, options)
     }
 
-    fn new(chunk: &Chunk, index: usize, kind: Kind, settings: &Settings) -> Item {
+    fn new(chunk: &Chunk, index: usize, kind: ItemKind, options: &ScheduleOptions) -> ScheduleItem {
         let says = |argument: &str| chunk.arguments.get(argument).map(rocksalt_core::Value::truth);
-        Item {
+        ScheduleItem {
             chunk: index,
             step: None,
             kind,
-            beside: kind != Kind::DryRun && says("parallel").unwrap_or(false),
-            failhard: !settings.test && says("failhard").unwrap_or(settings.failhard),
+            parallel: kind != ItemKind::DryRun && says("parallel").unwrap_or(false),
+            failhard: !options.test && says("failhard").unwrap_or(options.failhard),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! What a step's requisites say: run, and how, or not.
 
-use super::Outcome;
+use super::StepOutcome;
 use crate::low::Requisite;
 
 /// What all requisites of a step come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum RequisiteStatus {
     /// Run.
     Met,
     /// Run, and then act on what changed.
@@ -25,14 +25,14 @@ pub enum Status {
 }
 
 /// Weighs the outcomes of everything that a step needs, as Salt 3008 does.
-pub fn judge<'o>(needs: impl Iterator<Item = (Requisite, &'o Outcome)>) -> Status {
-    let mut kinds: [Option<Found>; Requisite::ALL.len()] = Default::default();
+pub fn judge<'o>(needs: impl Iterator<Item = (Requisite, &'o StepOutcome)>) -> RequisiteStatus {
+    let mut kinds: [Option<RequisiteTally>; Requisite::ALL.len()] = Default::default();
     for (requisite, outcome) in needs {
         if let Some(position) = Requisite::ALL.iter().position(|one| *one == requisite) {
             kinds[position].get_or_insert_default().look(base(requisite), outcome);
         }
     }
-    let mut all = Found::default();
+    let mut all = RequisiteTally::default();
     for (requisite, found) in Requisite::ALL.into_iter().zip(kinds) {
         if let Some(found) = found {
             all.join(found.weighed(requisite));
@@ -43,7 +43,7 @@ pub fn judge<'o>(needs: impl Iterator<Item = (Requisite, &'o Outcome)>) -> Statu
 
 /// A requisite without its `_any` or `_all`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Base {
+enum RequisiteFamily {
     Onchanges,
     Onfail,
     Prereq,
@@ -51,19 +51,19 @@ enum Base {
     Watch,
 }
 
-fn base(requisite: Requisite) -> Base {
+fn base(requisite: Requisite) -> RequisiteFamily {
     match requisite {
-        Requisite::Onchanges | Requisite::OnchangesAny => Base::Onchanges,
-        Requisite::Onfail | Requisite::OnfailAny | Requisite::OnfailAll => Base::Onfail,
-        Requisite::Prereq => Base::Prereq,
-        Requisite::Require | Requisite::RequireAny => Base::Require,
-        Requisite::Watch | Requisite::WatchAny => Base::Watch,
+        Requisite::Onchanges | Requisite::OnchangesAny => RequisiteFamily::Onchanges,
+        Requisite::Onfail | Requisite::OnfailAny | Requisite::OnfailAll => RequisiteFamily::Onfail,
+        Requisite::Prereq => RequisiteFamily::Prereq,
+        Requisite::Require | Requisite::RequireAny => RequisiteFamily::Require,
+        Requisite::Watch | Requisite::WatchAny => RequisiteFamily::Watch,
     }
 }
 
 /// What was met with among the outcomes.
 #[derive(Default)]
-struct Found {
+struct RequisiteTally {
     changed: bool,
     failed: bool,
     met: bool,
@@ -78,25 +78,25 @@ struct Found {
     skip: bool,
 }
 
-impl Found {
-    fn look(&mut self, base: Base, outcome: &Outcome) {
+impl RequisiteTally {
+    fn look(&mut self, base: RequisiteFamily, outcome: &StepOutcome) {
         self.skip |= outcome.skip_requisites;
         let failed = outcome.result == Some(false);
         match base {
-            Base::Onfail if outcome.result == Some(true) => self.succeeded = true,
+            RequisiteFamily::Onfail if outcome.result == Some(true) => self.succeeded = true,
             // A failed target counts as an unchanged one.
-            Base::Onchanges if failed || !outcome.changed => self.onchanges_unmet = true,
-            Base::Onchanges => self.onchanges_met = true,
-            Base::Prereq | Base::Require | Base::Watch if failed => self.failed = true,
-            Base::Watch if outcome.changed => self.changed = true,
-            Base::Prereq if outcome.result.is_none() => self.pending = true,
-            Base::Prereq => self.quiet = true,
-            Base::Onfail | Base::Require | Base::Watch => self.met |= outcome.ran,
+            RequisiteFamily::Onchanges if failed || !outcome.changed => self.onchanges_unmet = true,
+            RequisiteFamily::Onchanges => self.onchanges_met = true,
+            RequisiteFamily::Prereq | RequisiteFamily::Require | RequisiteFamily::Watch if failed => self.failed = true,
+            RequisiteFamily::Watch if outcome.changed => self.changed = true,
+            RequisiteFamily::Prereq if outcome.result.is_none() => self.pending = true,
+            RequisiteFamily::Prereq => self.quiet = true,
+            RequisiteFamily::Onfail | RequisiteFamily::Require | RequisiteFamily::Watch => self.met |= outcome.ran,
         }
     }
 
     /// With one being enough for the `_any` forms and for `onfail`.
-    fn weighed(mut self, requisite: Requisite) -> Found {
+    fn weighed(mut self, requisite: Requisite) -> RequisiteTally {
         let any = matches!(
             requisite,
             Requisite::RequireAny
@@ -116,7 +116,7 @@ impl Found {
         self
     }
 
-    fn join(&mut self, other: Found) {
+    fn join(&mut self, other: RequisiteTally) {
         self.changed |= other.changed;
         self.failed |= other.failed;
         self.met |= other.met;
@@ -128,18 +128,18 @@ impl Found {
         self.skip |= other.skip;
     }
 
-    fn status(&self) -> Status {
+    fn status(&self) -> RequisiteStatus {
         match self {
-            Found { failed: true, .. } => Status::Fail,
-            Found { skip: true, .. } if self.onchanges_met || self.pending => Status::SkipRequisites,
-            Found { skip: true, changed: true, .. } => Status::SkipWatch,
-            Found { quiet: true, pending: true, .. } => Status::Met,
-            Found { quiet: true, .. } => Status::Quiet,
-            Found { succeeded: true, onchanges_met: false, .. } => Status::Onfail,
-            Found { onchanges_unmet: true, onchanges_met: false, .. } => Status::Onchanges,
-            Found { changed: true, .. } => Status::Change,
-            Found { succeeded: true, .. } => Status::Onfail,
-            _ => Status::Met,
+            RequisiteTally { failed: true, .. } => RequisiteStatus::Fail,
+            RequisiteTally { skip: true, .. } if self.onchanges_met || self.pending => RequisiteStatus::SkipRequisites,
+            RequisiteTally { skip: true, changed: true, .. } => RequisiteStatus::SkipWatch,
+            RequisiteTally { quiet: true, pending: true, .. } => RequisiteStatus::Met,
+            RequisiteTally { quiet: true, .. } => RequisiteStatus::Quiet,
+            RequisiteTally { succeeded: true, onchanges_met: false, .. } => RequisiteStatus::Onfail,
+            RequisiteTally { onchanges_unmet: true, onchanges_met: false, .. } => RequisiteStatus::Onchanges,
+            RequisiteTally { changed: true, .. } => RequisiteStatus::Change,
+            RequisiteTally { succeeded: true, .. } => RequisiteStatus::Onfail,
+            _ => RequisiteStatus::Met,
         }
     }
 }
@@ -148,47 +148,47 @@ impl Found {
 mod tests {
     use super::*;
 
-    const GOOD: Outcome = Outcome { result: Some(true), changed: false, ran: true, skip_requisites: false };
-    const CHANGED: Outcome = Outcome { changed: true, ..GOOD };
-    const BAD: Outcome = Outcome { result: Some(false), ..GOOD };
-    const BAD_CHANGED: Outcome = Outcome { changed: true, ..BAD };
-    const NOT_RUN: Outcome = Outcome { ran: false, ..GOOD };
-    const WOULD: Outcome = Outcome { result: None, changed: true, ..GOOD };
-    const SKIPS: Outcome = Outcome { skip_requisites: true, ..CHANGED };
+    const GOOD: StepOutcome = StepOutcome { result: Some(true), changed: false, ran: true, skip_requisites: false };
+    const CHANGED: StepOutcome = StepOutcome { changed: true, ..GOOD };
+    const BAD: StepOutcome = StepOutcome { result: Some(false), ..GOOD };
+    const BAD_CHANGED: StepOutcome = StepOutcome { changed: true, ..BAD };
+    const NOT_RUN: StepOutcome = StepOutcome { ran: false, ..GOOD };
+    const WOULD: StepOutcome = StepOutcome { result: None, changed: true, ..GOOD };
+    const SKIPS: StepOutcome = StepOutcome { skip_requisites: true, ..CHANGED };
 
     #[test]
     fn each_requisite_has_its_own_say() {
         use Requisite::*;
-        let cases: &[(&[(Requisite, Outcome)], Status)] = &[
-            (&[], Status::Met),
-            (&[(Require, GOOD), (Require, BAD)], Status::Fail),
-            (&[(Require, NOT_RUN)], Status::Met),
-            (&[(Require, WOULD)], Status::Met),
-            (&[(RequireAny, GOOD), (RequireAny, BAD)], Status::Met),
-            (&[(RequireAny, BAD), (RequireAny, BAD)], Status::Fail),
+        let cases: &[(&[(Requisite, StepOutcome)], RequisiteStatus)] = &[
+            (&[], RequisiteStatus::Met),
+            (&[(Require, GOOD), (Require, BAD)], RequisiteStatus::Fail),
+            (&[(Require, NOT_RUN)], RequisiteStatus::Met),
+            (&[(Require, WOULD)], RequisiteStatus::Met),
+            (&[(RequireAny, GOOD), (RequireAny, BAD)], RequisiteStatus::Met),
+            (&[(RequireAny, BAD), (RequireAny, BAD)], RequisiteStatus::Fail),
             // One that did not run does not make up for one that failed.
-            (&[(RequireAny, NOT_RUN), (RequireAny, BAD)], Status::Fail),
-            (&[(Watch, GOOD)], Status::Met),
-            (&[(Watch, GOOD), (Watch, CHANGED)], Status::Change),
-            (&[(Watch, BAD_CHANGED)], Status::Fail),
-            (&[(WatchAny, BAD_CHANGED), (WatchAny, CHANGED)], Status::Change),
-            (&[(Watch, SKIPS)], Status::SkipWatch),
-            (&[(Onchanges, SKIPS)], Status::SkipRequisites),
-            (&[(Prereq, WOULD)], Status::Met),
-            (&[(Prereq, GOOD)], Status::Quiet),
-            (&[(Prereq, GOOD), (Prereq, WOULD)], Status::Met),
-            (&[(Prereq, BAD), (Prereq, WOULD)], Status::Fail),
-            (&[(Onfail, GOOD)], Status::Onfail),
-            (&[(Onfail, GOOD), (Onfail, BAD)], Status::Met),
-            (&[(OnfailAll, GOOD), (OnfailAll, BAD)], Status::Onfail),
-            (&[(OnfailAll, BAD), (OnfailAll, BAD)], Status::Met),
-            (&[(OnfailAny, GOOD), (OnfailAny, BAD)], Status::Met),
-            (&[(Onfail, BAD), (Require, BAD)], Status::Fail),
-            (&[(Onchanges, GOOD), (Onchanges, CHANGED)], Status::Met),
-            (&[(Onchanges, BAD_CHANGED)], Status::Onchanges),
-            (&[(OnchangesAny, BAD_CHANGED), (OnchangesAny, CHANGED)], Status::Met),
-            (&[(Onchanges, CHANGED), (Onfail, GOOD)], Status::Onfail),
-            (&[(Onchanges, CHANGED), (Watch, CHANGED)], Status::Change),
+            (&[(RequireAny, NOT_RUN), (RequireAny, BAD)], RequisiteStatus::Fail),
+            (&[(Watch, GOOD)], RequisiteStatus::Met),
+            (&[(Watch, GOOD), (Watch, CHANGED)], RequisiteStatus::Change),
+            (&[(Watch, BAD_CHANGED)], RequisiteStatus::Fail),
+            (&[(WatchAny, BAD_CHANGED), (WatchAny, CHANGED)], RequisiteStatus::Change),
+            (&[(Watch, SKIPS)], RequisiteStatus::SkipWatch),
+            (&[(Onchanges, SKIPS)], RequisiteStatus::SkipRequisites),
+            (&[(Prereq, WOULD)], RequisiteStatus::Met),
+            (&[(Prereq, GOOD)], RequisiteStatus::Quiet),
+            (&[(Prereq, GOOD), (Prereq, WOULD)], RequisiteStatus::Met),
+            (&[(Prereq, BAD), (Prereq, WOULD)], RequisiteStatus::Fail),
+            (&[(Onfail, GOOD)], RequisiteStatus::Onfail),
+            (&[(Onfail, GOOD), (Onfail, BAD)], RequisiteStatus::Met),
+            (&[(OnfailAll, GOOD), (OnfailAll, BAD)], RequisiteStatus::Onfail),
+            (&[(OnfailAll, BAD), (OnfailAll, BAD)], RequisiteStatus::Met),
+            (&[(OnfailAny, GOOD), (OnfailAny, BAD)], RequisiteStatus::Met),
+            (&[(Onfail, BAD), (Require, BAD)], RequisiteStatus::Fail),
+            (&[(Onchanges, GOOD), (Onchanges, CHANGED)], RequisiteStatus::Met),
+            (&[(Onchanges, BAD_CHANGED)], RequisiteStatus::Onchanges),
+            (&[(OnchangesAny, BAD_CHANGED), (OnchangesAny, CHANGED)], RequisiteStatus::Met),
+            (&[(Onchanges, CHANGED), (Onfail, GOOD)], RequisiteStatus::Onfail),
+            (&[(Onchanges, CHANGED), (Watch, CHANGED)], RequisiteStatus::Change),
         ];
         for (needs, expected) in cases {
             let status = judge(needs.iter().map(|(requisite, outcome)| (*requisite, outcome)));

@@ -30,7 +30,7 @@ impl ListenError {
 
 /// The chunks that are to act, in the order in which they are met with, each once.
 pub fn listeners(low: &Low, changed: impl Fn(usize) -> bool) -> (Vec<usize>, Vec<ListenError>) {
-    let known = Known::new(low);
+    let known = ChunkIndex::new(low);
     let (mut listeners, mut errors) = (Vec::new(), Vec::new());
     for (who, to) in known.listens(low) {
         let sources = known.find(&to);
@@ -59,7 +59,7 @@ fn note(errors: &mut Vec<ListenError>, (module, value): Reference) {
 type Reference = (String, String);
 
 /// The chunks of a run by what they can be named by.
-struct Known<'l> {
+struct ChunkIndex<'l> {
     /// In the order in which the run meets with them.
     order: Vec<usize>,
     by_name: BTreeMap<(&'l str, &'l str), Vec<usize>>,
@@ -67,9 +67,9 @@ struct Known<'l> {
     first: BTreeMap<&'l str, &'l Chunk>,
 }
 
-impl<'l> Known<'l> {
-    fn new(low: &'l Low) -> Known<'l> {
-        let mut known = Known { order: Vec::new(), by_name: BTreeMap::new(), first: BTreeMap::new() };
+impl<'l> ChunkIndex<'l> {
+    fn new(low: &'l Low) -> ChunkIndex<'l> {
+        let mut known = ChunkIndex { order: Vec::new(), by_name: BTreeMap::new(), first: BTreeMap::new() };
         let mut seen = HashSet::new();
         for index in low.steps.iter().map(|step| step.chunk).filter(|chunk| seen.insert(*chunk)) {
             let chunk = &low.chunks[index];

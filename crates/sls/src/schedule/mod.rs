@@ -1,7 +1,7 @@
-//! [`Schedule`]: what is to run next, what need not, and what must wait (decision D9).
+//! [`Schedule`]: decides which step runs next, which is skipped, and which must wait.
 //!
-//! Pure: it is told how each step ended, and says what follows. Whatever the mode and the timing,
-//! the same steps run, are skipped and are left out; only how many run at once differs.
+//! It does no I/O: the caller reports how each step ended. In every mode and with every timing the
+//! same steps run and the same are skipped; only the number that run at once differs.
 
 mod item;
 mod judge;
@@ -15,47 +15,51 @@ use std::collections::BTreeSet;
 use rocksalt_core::touches::Touches;
 
 use crate::low::{Low, Requisite};
-use judge::{Status, judge};
+use judge::{RequisiteStatus, judge};
 
 #[cfg(test)]
 mod tests;
 
-pub use item::{Item, Kind};
+pub use item::{ItemKind, ScheduleItem};
 pub use listen::ListenError;
-pub use skipped::{Skip, Skipped};
-pub use why::{Wait, Why};
+pub use skipped::{SkipReason, SkippedStep};
+pub use why::{Dependency, WaitReason};
 
-/// In which order, and how many at once.
+/// The order of steps, and how many may run at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// One after another in Salt's order.
+pub enum OrderMode {
+    /// One after another, in Salt's order. Also called `ordered`.
     #[default]
     Ansible,
-    /// All that the requisites allow.
+    /// Every step starts as soon as its requisites allow.
     Justdoit,
-    /// All that can't be at odds; steps of one kind become one where they can.
+    /// Steps that touch different things run at once, and steps of one kind are merged where possible.
     Genius,
 }
 
-impl Mode {
-    pub const ALL: [Mode; 3] = [Mode::Ansible, Mode::Justdoit, Mode::Genius];
+impl OrderMode {
+    pub const ALL: [OrderMode; 3] = [OrderMode::Ansible, OrderMode::Justdoit, OrderMode::Genius];
 
     pub fn name(self) -> &'static str {
         match self {
-            Mode::Ansible => "ansible",
-            Mode::Justdoit => "justdoit",
-            Mode::Genius => "genius",
+            OrderMode::Ansible => "ansible",
+            OrderMode::Justdoit => "justdoit",
+            OrderMode::Genius => "genius",
         }
     }
 
-    pub fn from_name(name: &str) -> Option<Mode> {
-        Mode::ALL.into_iter().find(|mode| mode.name() == name)
+    /// By its name. The mode `ansible` is Salt's own order, so `ordered` means it too.
+    pub fn from_name(name: &str) -> Option<OrderMode> {
+        if name == "ordered" {
+            return Some(OrderMode::Ansible);
+        }
+        OrderMode::ALL.into_iter().find(|mode| mode.name() == name)
     }
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    pub mode: Mode,
+pub struct ScheduleOptions {
+    pub mode: OrderMode,
     /// How many steps may run at once, besides those that run alone.
     pub width: usize,
     /// A dry run: nothing ends it early.
@@ -64,17 +68,17 @@ pub struct Settings {
     pub failhard: bool,
 }
 
-/// What is known of a chunk besides its requisites.
+/// What the schedule knows of a chunk besides its requisites.
 #[derive(Clone, Debug)]
-pub struct Work {
+pub struct ChunkInfo {
     pub touches: Touches,
-    /// Steps with the same key can be done as one.
+    /// Steps with the same key can be merged.
     pub join: Option<String>,
 }
 
 /// How a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct StepOutcome {
     /// `None`: a dry run that would change something.
     pub result: Option<bool>,
     pub changed: bool,
@@ -85,48 +89,48 @@ pub struct Outcome {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    Run(Run),
+    Run(StepGroup),
     /// Decided; there is nothing to finish.
-    Skip(Skip),
+    Skip(SkippedStep),
     /// Something that runs must finish first.
     Wait,
     Done,
 }
 
-/// Steps to start now; each is to be [finished](Schedule::finish).
+/// Steps to start now. Each must be [finished](Schedule::finish).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
-    /// One, or several that can be done as one.
+pub struct StepGroup {
+    /// One, or several that can be merged.
     pub items: Vec<usize>,
-    pub how: How,
+    pub watch: WatchAction,
     /// Nothing else starts before it has finished.
-    pub alone: bool,
-    /// Chunks whose work this one does too (Salt's `aggregate`); they run nonetheless.
+    pub exclusive: bool,
+    /// Chunks whose arguments are merged into this one (Salt's `aggregate`); they run nonetheless.
     pub aggregate: Vec<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum How {
-    Plainly,
-    /// If it changes nothing itself, it shall act on these chunks' changes: those of `watch`.
-    Watching(Vec<usize>),
-    /// As `Plainly`, and the comment says that nothing is done about what it watches.
-    WatchSkipped,
+pub enum WatchAction {
+    None,
+    /// If it changes nothing itself, its watch function runs for the changes of these chunks.
+    Changed(Vec<usize>),
+    /// As `None`, and the comment says that the watch function was skipped.
+    Skipped,
 }
 
 pub struct Schedule<'l> {
     low: &'l Low,
-    works: &'l [Work],
-    settings: Settings,
-    items: Vec<Item>,
-    waits: Vec<Vec<Wait>>,
+    infos: &'l [ChunkInfo],
+    options: ScheduleOptions,
+    items: Vec<ScheduleItem>,
+    waits: Vec<Vec<Dependency>>,
     dependents: Vec<Vec<usize>>,
     /// How many waits of each are not over.
     blocked: Vec<usize>,
-    outcomes: Vec<Option<Outcome>>,
+    outcomes: Vec<Option<StepOutcome>>,
     /// By chunk: how it ended for real, and the outcome of its dry run if that was really called.
-    chunks: Vec<Option<Outcome>>,
-    dry_runs: Vec<Option<Outcome>>,
+    chunks: Vec<Option<StepOutcome>>,
+    dry_runs: Vec<Option<StepOutcome>>,
     ready: BTreeSet<usize>,
     running: BTreeSet<usize>,
     /// The step that ended the run: what comes after it is left out.
@@ -136,12 +140,12 @@ pub struct Schedule<'l> {
 }
 
 impl<'l> Schedule<'l> {
-    /// `works` has one entry for each chunk; only `genius` needs any.
-    pub fn new(low: &'l Low, works: &'l [Work], settings: Settings) -> Schedule<'l> {
+    /// `infos` has one entry for each chunk; only `genius` needs any.
+    pub fn new(low: &'l Low, infos: &'l [ChunkInfo], options: ScheduleOptions) -> Schedule<'l> {
         let mut schedule = Schedule {
             low,
-            works,
-            settings,
+            infos,
+            options,
             items: Vec::new(),
             waits: Vec::new(),
             dependents: Vec::new(),
@@ -155,7 +159,7 @@ impl<'l> Schedule<'l> {
             listening: false,
             listen_errors: Vec::new(),
         };
-        schedule.extend((0..low.steps.len()).map(|step| Item::of_step(low, step, &settings)).collect());
+        schedule.extend((0..low.steps.len()).map(|step| ScheduleItem::of_step(low, step, &options)).collect());
         schedule
     }
 
@@ -180,27 +184,27 @@ impl<'l> Schedule<'l> {
     }
 
     /// A step that was to run has ended so.
-    pub fn finish(&mut self, item: usize, outcome: Outcome) {
+    pub fn finish(&mut self, item: usize, outcome: StepOutcome) {
         if !self.running.remove(&item) {
             return;
         }
-        let Some(Item { chunk, kind, .. }) = self.items.get(item).cloned() else { return };
-        if kind == Kind::DryRun {
+        let Some(ScheduleItem { chunk, kind, .. }) = self.items.get(item).cloned() else { return };
+        if kind == ItemKind::DryRun {
             self.dry_runs[chunk] = Some(outcome.clone());
         }
         self.settle(item, outcome);
     }
 
-    pub fn item(&self, item: usize) -> Option<&Item> {
+    pub fn item(&self, item: usize) -> Option<&ScheduleItem> {
         self.items.get(item)
     }
 
-    pub fn items(&self) -> &[Item] {
+    pub fn items(&self) -> &[ScheduleItem] {
         &self.items
     }
 
     /// What a step waits for, or had to wait for.
-    pub fn why(&self, item: usize) -> &[Wait] {
+    pub fn why(&self, item: usize) -> &[Dependency] {
         self.waits.get(item).map_or(&[], Vec::as_slice)
     }
 
@@ -216,14 +220,14 @@ impl<'l> Schedule<'l> {
 
     /// The first ready step that may start now.
     fn pick(&self) -> Option<usize> {
-        let full = self.running.len() >= self.settings.width.max(1);
-        if full && self.settings.mode != Mode::Ansible {
+        let full = self.running.len() >= self.options.width.max(1);
+        if full && self.options.mode != OrderMode::Ansible {
             return None;
         }
-        let just_do_it = self.settings.mode == Mode::Justdoit;
+        let just_do_it = self.options.mode == OrderMode::Justdoit;
         self.ready.iter().copied().find(|item| {
-            let alone = self.is_alone(*item);
-            let may_start = alone || !full;
+            let exclusive = self.is_alone(*item);
+            let may_start = exclusive || !full;
             // Any order will do, but two package transactions at once fail, two writers of a file lose lines, and a
             // download that a new firewall cuts off is only given up after half a minute.
             may_start && !(just_do_it && self.running.iter().any(|other| self.disturb(*item, *other)))
@@ -231,59 +235,59 @@ impl<'l> Schedule<'l> {
     }
 
     fn start(&mut self, item: usize) -> Option<Next> {
-        let Item { chunk, kind, .. } = self.items[item];
-        if kind == Kind::Real
+        let ScheduleItem { chunk, kind, .. } = self.items[item];
+        if kind == ItemKind::Real
             && let Some(outcome) = self.chunks[chunk].clone()
         {
             // Its dry run has shown already that it can't or need not run.
             self.settle(item, outcome);
             return None;
         }
-        let skip = |why| Some(Next::Skip(Skip { item, why }));
-        let how = match self.status(item) {
-            Status::Met => How::Plainly,
-            Status::Change | Status::SkipWatch if kind == Kind::DryRun => How::Plainly,
-            Status::Change => How::Watching(self.changed_watch(item)),
-            Status::SkipWatch => How::WatchSkipped,
-            Status::Fail => {
-                if let Some(outcome) = self.dry_runs[chunk].clone().filter(|_| kind == Kind::Real) {
-                    self.settle(item, Outcome { changed: false, ..outcome });
-                    return skip(Skipped::DryRunStands);
+        let skip = |why| Some(Next::Skip(SkippedStep { item, why }));
+        let watch = match self.status(item) {
+            RequisiteStatus::Met => WatchAction::None,
+            RequisiteStatus::Change | RequisiteStatus::SkipWatch if kind == ItemKind::DryRun => WatchAction::None,
+            RequisiteStatus::Change => WatchAction::Changed(self.changed_watch(item)),
+            RequisiteStatus::SkipWatch => WatchAction::Skipped,
+            RequisiteStatus::Fail => {
+                if let Some(outcome) = self.dry_runs[chunk].clone().filter(|_| kind == ItemKind::Real) {
+                    self.settle(item, StepOutcome { changed: false, ..outcome });
+                    return skip(SkipReason::DryRunStands);
                 }
-                let why = Skipped::RequisitesFailed(self.failed(item));
+                let why = SkipReason::RequisitesFailed(self.failed(item));
                 self.settle_not_run(item, Some(false));
                 return skip(why);
             }
             status => {
                 self.settle_not_run(item, Some(true));
                 return skip(match status {
-                    Status::SkipRequisites => Skipped::RequisitesSkipped,
-                    Status::Onfail => Skipped::Onfail,
-                    Status::Onchanges => Skipped::Onchanges,
-                    _ => Skipped::NoChangesDetected,
+                    RequisiteStatus::SkipRequisites => SkipReason::RequisitesSkipped,
+                    RequisiteStatus::Onfail => SkipReason::Onfail,
+                    RequisiteStatus::Onchanges => SkipReason::Onchanges,
+                    _ => SkipReason::NoChangesDetected,
                 });
             }
         };
         let aggregate = self.aggregate(item);
         let mut items = vec![item];
-        if how == How::Plainly && aggregate.is_empty() {
+        if watch == WatchAction::None && aggregate.is_empty() {
             self.join(&mut items);
         }
         for item in &items {
             self.ready.remove(item);
             self.running.insert(*item);
         }
-        Some(Next::Run(Run { items, how, alone: self.is_alone(item), aggregate }))
+        Some(Next::Run(StepGroup { items, watch, exclusive: self.is_alone(item), aggregate }))
     }
 
-    fn status(&self, item: usize) -> Status {
+    fn status(&self, item: usize) -> RequisiteStatus {
         judge(self.needs(item).filter_map(|(requisite, on)| Some((requisite, self.outcomes[on].as_ref()?))))
     }
 
     /// The items it needs by requisites. The chunk that a `prereq` names is judged by its dry run.
     fn needs(&self, item: usize) -> impl Iterator<Item = (Requisite, usize)> {
         self.waits[item].iter().filter_map(|wait| match wait.why {
-            Why::Requisite(requisite) => Some((requisite, wait.on)),
+            WaitReason::Requisite(requisite) => Some((requisite, wait.on)),
             _ => None,
         })
     }
@@ -312,22 +316,22 @@ impl<'l> Schedule<'l> {
     }
 
     fn settle_not_run(&mut self, item: usize, result: Option<bool>) {
-        let outcome = Outcome { result, changed: false, ran: false, skip_requisites: false };
+        let outcome = StepOutcome { result, changed: false, ran: false, skip_requisites: false };
         // Also of a dry run: then the state itself will not run either, and this is its result.
         let chunk = self.items[item].chunk;
-        if self.items[item].kind != Kind::Listener {
+        if self.items[item].kind != ItemKind::Listener {
             self.chunks[chunk] = Some(outcome.clone());
         }
         self.settle(item, outcome);
     }
 
-    fn settle(&mut self, item: usize, outcome: Outcome) {
-        let Item { chunk, kind, failhard, .. } = self.items[item];
-        if kind == Kind::Real {
+    fn settle(&mut self, item: usize, outcome: StepOutcome) {
+        let ScheduleItem { chunk, kind, failhard, .. } = self.items[item];
+        if kind == ItemKind::Real {
             self.chunks[chunk] = Some(outcome.clone());
         }
         // The dry run of a prerequired state ends nothing, unless it settled the state itself.
-        let counts = kind != Kind::DryRun || !outcome.ran;
+        let counts = kind != ItemKind::DryRun || !outcome.ran;
         if failhard && counts && outcome.result == Some(false) {
             self.stopped = Some(self.stopped.map_or(item, |at| at.min(item)));
         }
@@ -345,8 +349,8 @@ impl<'l> Schedule<'l> {
 
     /// Chunks that the first of an aggregate group does the work of.
     fn aggregate(&self, item: usize) -> Vec<usize> {
-        let Item { chunk, kind, .. } = self.items[item];
-        let group = self.low.aggregates.iter().find(|group| kind == Kind::Real && group.contains(&chunk));
+        let ScheduleItem { chunk, kind, .. } = self.items[item];
+        let group = self.low.aggregates.iter().find(|group| kind == ItemKind::Real && group.contains(&chunk));
         let left: Vec<usize> =
             group.into_iter().flatten().copied().filter(|other| self.chunks[*other].is_none()).collect();
         let first = group.is_some_and(|group| group.iter().all(|other| *other == chunk || left.contains(other)));
@@ -355,35 +359,35 @@ impl<'l> Schedule<'l> {
 
     /// Adds what can be done as one with the first: all that wait for nothing but each other.
     fn join(&self, items: &mut Vec<usize>) {
-        let (Some(key), Mode::Genius) = (self.join_key(items[0]), self.settings.mode) else { return };
+        let (Some(key), OrderMode::Genius) = (self.join_key(items[0]), self.options.mode) else { return };
         for other in items[0] + 1..self.items.len() {
             let free = || {
                 self.waits[other].iter().all(|wait| {
-                    self.is_over(wait.on) || items.contains(&wait.on) && matches!(wait.why, Why::Touches(_))
+                    self.is_over(wait.on) || items.contains(&wait.on) && matches!(wait.why, WaitReason::Touches(_))
                 })
             };
             let waiting = !self.is_over(other) && !self.running.contains(&other);
-            if waiting && self.join_key(other) == Some(key) && free() && self.status(other) == Status::Met {
+            if waiting && self.join_key(other) == Some(key) && free() && self.status(other) == RequisiteStatus::Met {
                 items.push(other);
             }
         }
     }
 
     fn join_key(&self, item: usize) -> Option<&str> {
-        let Item { chunk, kind, beside, .. } = self.items[item];
+        let ScheduleItem { chunk, kind, parallel, .. } = self.items[item];
         let settled = self.chunks[chunk].is_some();
-        if kind != Kind::Real || beside || settled {
+        if kind != ItemKind::Real || parallel || settled {
             return None;
         }
-        self.works.get(chunk)?.join.as_deref()
+        self.infos.get(chunk)?.join.as_deref()
     }
 
     fn is_alone(&self, item: usize) -> bool {
-        self.settings.mode == Mode::Ansible && !self.items[item].beside
+        self.options.mode == OrderMode::Ansible && !self.items[item].parallel
     }
 
     fn disturb(&self, item: usize, other: usize) -> bool {
-        let work = |item: usize| self.works.get(self.items[item].chunk);
+        let work = |item: usize| self.infos.get(self.items[item].chunk);
         work(item).zip(work(other)).is_some_and(|(one, other)| one.touches.disturbs(&other.touches))
     }
 
@@ -394,14 +398,14 @@ impl<'l> Schedule<'l> {
         let changed = |chunk: usize| self.chunks[chunk].as_ref().is_some_and(|outcome| outcome.changed);
         let (listeners, errors) = listen::listeners(self.low, changed);
         self.listen_errors = errors;
-        let settings = self.settings;
-        self.extend(listeners.into_iter().map(|chunk| Item::of_listener(self.low, chunk, &settings)).collect());
+        let options = self.options;
+        self.extend(listeners.into_iter().map(|chunk| ScheduleItem::of_listener(self.low, chunk, &options)).collect());
     }
 
     /// Lays further items out after those that there are.
-    fn extend(&mut self, items: Vec<Item>) {
+    fn extend(&mut self, items: Vec<ScheduleItem>) {
         let start = self.items.len();
-        let waits = order::lay_out(self.low, self.works, self.settings.mode, &items, start);
+        let waits = order::lay_out(self.low, self.infos, self.options.mode, &items, start);
         let all = start + items.len();
         self.items.extend(items);
         self.dependents.resize(all, Vec::new());

@@ -4,17 +4,23 @@ use std::collections::{BTreeMap, HashMap};
 
 use rocksalt_core::touches::{Thing, Touches};
 
-use super::item::Kind;
-use super::why::{Wait, Why};
-use super::{Item, Mode, Work};
+use super::item::ItemKind;
+use super::why::{Dependency, WaitReason};
+use super::{ChunkInfo, OrderMode, ScheduleItem};
 use crate::low::Low;
 
 /// What each of the items must wait for, in their order; the first one's number is `start`.
-pub fn lay_out(low: &Low, works: &[Work], mode: Mode, items: &[Item], start: usize) -> Vec<Vec<Wait>> {
+pub fn lay_out(
+    low: &Low,
+    infos: &[ChunkInfo],
+    mode: OrderMode,
+    items: &[ScheduleItem],
+    start: usize,
+) -> Vec<Vec<Dependency>> {
     let mut order = match mode {
-        Mode::Ansible => Order::Line { last: None },
-        Mode::Justdoit => Order::Free,
-        Mode::Genius => Order::Apart(Box::default()),
+        OrderMode::Ansible => OrderRule::Line { last: None },
+        OrderMode::Justdoit => OrderRule::Free,
+        OrderMode::Genius => OrderRule::Conflicts(Box::default()),
     };
     // The last step that can end the run, for which all later ones wait.
     let mut gate: Option<usize> = None;
@@ -27,15 +33,15 @@ pub fn lay_out(low: &Low, works: &[Work], mode: Mode, items: &[Item], start: usi
         if let Some(step) = item.step.and_then(|step| low.steps.get(step)) {
             // Items and steps have the same numbers, and what is needed comes before.
             let needs = step.needs.iter().filter(|need| need.step < index);
-            waits.extend(needs.map(|need| Wait { on: need.step, why: Why::Requisite(need.requisite) }));
+            waits.extend(needs.map(|need| Dependency { on: need.step, why: WaitReason::Requisite(need.requisite) }));
         }
-        if let (Kind::Real, Some(group)) = (item.kind, groups.get(&item.chunk)) {
+        if let (ItemKind::Real, Some(group)) = (item.kind, groups.get(&item.chunk)) {
             let first = *aggregates.entry(*group).or_insert(index);
-            waits.extend((first != index).then_some(Wait { on: first, why: Why::Aggregate }));
+            waits.extend((first != index).then_some(Dependency { on: first, why: WaitReason::Aggregate }));
         }
-        let touches = works.get(item.chunk).map_or(&UNKNOWN, |work| &work.touches);
-        order.lay(&Laid { item: index, beside: item.beside, touches }, &mut waits);
-        waits.extend(gate.map(|on| Wait { on, why: Why::Failhard }));
+        let touches = infos.get(item.chunk).map_or(&UNKNOWN, |work| &work.touches);
+        order.lay(&PlannedItem { item: index, parallel: item.parallel, touches }, &mut waits);
+        waits.extend(gate.map(|on| Dependency { on, why: WaitReason::Failhard }));
         if item.failhard {
             gate = Some(index);
         }
@@ -47,71 +53,71 @@ pub fn lay_out(low: &Low, works: &[Work], mode: Mode, items: &[Item], start: usi
 static UNKNOWN: Touches = Touches { reads: Vec::new(), writes: Vec::new(), everything: true };
 
 /// What comes before, as the steps are laid out one by one in their declared order.
-enum Order {
+enum OrderRule {
     /// One after another.
     Line { last: Option<usize> },
     /// Only requisites.
     Free,
     /// Whoever is at odds keeps the declared order.
-    Apart(Box<Apart>),
+    Conflicts(Box<ConflictTracker>),
 }
 
 /// What the laying out must know of a step.
-struct Laid<'t> {
+struct PlannedItem<'t> {
     item: usize,
     /// Later ones don't wait for it (`parallel: True`).
-    beside: bool,
+    parallel: bool,
     touches: &'t Touches,
 }
 
-impl Order {
+impl OrderRule {
     /// What the next step must wait for.
-    fn lay(&mut self, laid: &Laid<'_>, waits: &mut Vec<Wait>) {
+    fn lay(&mut self, laid: &PlannedItem<'_>, waits: &mut Vec<Dependency>) {
         match self {
-            Order::Free => {}
-            Order::Line { last } => {
-                waits.extend(last.map(|on| Wait { on, why: Why::Order }));
-                if !laid.beside {
+            OrderRule::Free => {}
+            OrderRule::Line { last } => {
+                waits.extend(last.map(|on| Dependency { on, why: WaitReason::Order }));
+                if !laid.parallel {
                     *last = Some(laid.item);
                 }
             }
-            Order::Apart(apart) => apart.lay(laid, waits),
+            OrderRule::Conflicts(apart) => apart.lay(laid, waits),
         }
     }
 }
 
 /// Who has touched what since the last step that was at odds with everybody.
 #[derive(Default)]
-struct Apart {
+struct ConflictTracker {
     /// The last step that may have touched anything.
     barrier: Option<usize>,
     /// All that touch something since then.
     since: Vec<usize>,
     /// By path with a slash at the end, so that all below a directory follow it.
-    paths: BTreeMap<String, Vec<Touch>>,
-    things: HashMap<Thing, Vec<Touch>>,
+    paths: BTreeMap<String, Vec<ItemTouch>>,
+    things: HashMap<Thing, Vec<ItemTouch>>,
 }
 
 #[derive(Clone, Copy)]
-struct Touch {
+struct ItemTouch {
     item: usize,
     writes: bool,
 }
 
-impl Apart {
-    fn lay(&mut self, laid: &Laid<'_>, waits: &mut Vec<Wait>) {
-        let Laid { item, beside, touches } = *laid;
+impl ConflictTracker {
+    fn lay(&mut self, laid: &PlannedItem<'_>, waits: &mut Vec<Dependency>) {
+        let PlannedItem { item, parallel, touches } = *laid;
         if touches.is_nothing() {
             return;
         }
         if touches.is_everything() {
             // Nobody since then matters if there is none: they all wait for the barrier themselves.
             match self.since.is_empty() {
-                true => waits.extend(self.barrier.map(|on| Wait { on, why: unknown(touches) })),
-                false => waits.extend(self.since.iter().map(|on| Wait { on: *on, why: unknown(touches) })),
+                true => waits.extend(self.barrier.map(|on| Dependency { on, why: unknown(touches) })),
+                false => waits.extend(self.since.iter().map(|on| Dependency { on: *on, why: unknown(touches) })),
             }
-            if !beside {
-                *self = Apart { barrier: Some(item), ..Apart::default() };
+            if !parallel {
+                *self = ConflictTracker { barrier: Some(item), ..ConflictTracker::default() };
             }
             return;
         }
@@ -120,21 +126,21 @@ impl Apart {
             self.meet(thing, writes, waits);
         }
         if waits.len() == before {
-            waits.extend(self.barrier.map(|on| Wait { on, why: Why::Unknown }));
+            waits.extend(self.barrier.map(|on| Dependency { on, why: WaitReason::Unknown }));
         }
-        if !beside {
+        if !parallel {
             self.since.push(item);
             for (thing, writes) in each(touches) {
-                self.note(thing, Touch { item, writes });
+                self.note(thing, ItemTouch { item, writes });
             }
         }
     }
 
-    fn meet(&self, thing: &Thing, writes: bool, waits: &mut Vec<Wait>) {
-        let mut add = |touches: &[Touch]| {
+    fn meet(&self, thing: &Thing, writes: bool, waits: &mut Vec<Dependency>) {
+        let mut add = |touches: &[ItemTouch]| {
             for touch in touches.iter().filter(|touch| writes || touch.writes) {
                 if !waits.iter().any(|wait| wait.on == touch.item) {
-                    waits.push(Wait { on: touch.item, why: Why::Touches(thing.clone()) });
+                    waits.push(Dependency { on: touch.item, why: WaitReason::Touches(thing.clone()) });
                 }
             }
         };
@@ -151,7 +157,7 @@ impl Apart {
         below.take_while(|(path, _)| path.starts_with(&key)).for_each(|(_, touches)| add(touches));
     }
 
-    fn note(&mut self, thing: &Thing, touch: Touch) {
+    fn note(&mut self, thing: &Thing, touch: ItemTouch) {
         let touches = match thing {
             Thing::Path(path) => self.paths.entry(path_key(path)).or_default(),
             other => self.things.entry(other.clone()).or_default(),
@@ -169,10 +175,10 @@ fn each(touches: &Touches) -> impl Iterator<Item = (&Thing, bool)> {
     writes.chain(touches.reads.iter().map(|thing| (thing, false)))
 }
 
-fn unknown(touches: &Touches) -> Why {
+fn unknown(touches: &Touches) -> WaitReason {
     match touches.everything {
-        true => Why::Unknown,
-        false => Why::Touches(Thing::Packages),
+        true => WaitReason::Unknown,
+        false => WaitReason::Touches(Thing::Packages),
     }
 }
 

@@ -1,14 +1,14 @@
-//! [`Skipped`]: why a step did not run, in Salt's words.
+//! [`SkipReason`]: why a step did not run, in Salt's words.
 
 /// A step that is decided without being run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skip {
+pub struct SkippedStep {
     pub item: usize,
-    pub why: Skipped,
+    pub why: SkipReason,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Skipped {
+pub enum SkipReason {
     /// These failed, as `sls.id`.
     RequisitesFailed(Vec<String>),
     /// What it is a `prereq` for has nothing to change.
@@ -20,24 +20,26 @@ pub enum Skipped {
     DryRunStands,
 }
 
-impl Skipped {
+impl SkipReason {
     /// `None`: the result is that of its dry run.
     pub fn result(&self) -> Option<bool> {
         match self {
-            Skipped::RequisitesFailed(_) => Some(false),
-            Skipped::DryRunStands => None,
+            SkipReason::RequisitesFailed(_) => Some(false),
+            SkipReason::DryRunStands => None,
             _ => Some(true),
         }
     }
 
     pub fn comment(&self) -> String {
         match self {
-            Skipped::RequisitesFailed(failed) => format!("One or more requisite failed: {}", failed.join(", ")),
-            Skipped::NoChangesDetected => "No changes detected".into(),
-            Skipped::Onfail => "State was not run because onfail req did not change".into(),
-            Skipped::Onchanges => "State was not run because none of the onchanges reqs changed".into(),
-            Skipped::RequisitesSkipped => "State was not run because requisites were skipped by another state".into(),
-            Skipped::DryRunStands => String::new(),
+            SkipReason::RequisitesFailed(failed) => format!("One or more requisite failed: {}", failed.join(", ")),
+            SkipReason::NoChangesDetected => "No changes detected".into(),
+            SkipReason::Onfail => "State was not run because onfail req did not change".into(),
+            SkipReason::Onchanges => "State was not run because none of the onchanges reqs changed".into(),
+            SkipReason::RequisitesSkipped => {
+                "State was not run because requisites were skipped by another state".into()
+            }
+            SkipReason::DryRunStands => String::new(),
         }
     }
 }

@@ -8,7 +8,7 @@ use rocksalt_core::touches::{Thing, Touches};
 use rocksalt_core::{Map, Value};
 
 use super::*;
-use crate::low::{Chunk, Need, Step};
+use crate::low::{Chunk, LowStep, Need};
 
 /// A state that is made up.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ fn made() -> impl Strategy<Value = Made> {
 const PATHS: [&str; 8] = ["/a", "/a/b", "/a/b/c", "/a/x", "/d", "/d/e", "/f", "/ab"];
 
 /// Low data as a compiler would make it, and what its states touch.
-fn low_of(made: &[Made], parallel: bool) -> (Low, Vec<Work>) {
+fn low_of(made: &[Made], parallel: bool) -> (Low, Vec<ChunkInfo>) {
     // Who prereqs whom: always a later one, so that the order stays one.
     let targets: Vec<Option<usize>> = (0..made.len())
         .map(|index| {
@@ -65,7 +65,7 @@ fn low_of(made: &[Made], parallel: bool) -> (Low, Vec<Work>) {
         target.map(|target| prereqs.entry(target).or_default().push(index));
     }
     let mut low = Low::default();
-    let mut works = Vec::new();
+    let mut infos = Vec::new();
     let mut real: Vec<usize> = Vec::new();
     let mut dry: BTreeMap<usize, usize> = BTreeMap::new();
     let own_needs = |chunk: usize, real: &[usize]| -> Vec<Need> {
@@ -90,7 +90,7 @@ fn low_of(made: &[Made], parallel: bool) -> (Low, Vec<Work>) {
         let mut needs = own_needs(index, &real);
         if let Some(target) = targets[index] {
             let step = *dry.entry(target).or_insert_with(|| {
-                low.steps.push(Step { chunk: target, dry_run: true, needs: own_needs(target, &real) });
+                low.steps.push(LowStep { chunk: target, dry_run: true, needs: own_needs(target, &real) });
                 low.steps.len() - 1
             });
             needs.push(Need { requisite: Requisite::Prereq, step });
@@ -99,11 +99,11 @@ fn low_of(made: &[Made], parallel: bool) -> (Low, Vec<Work>) {
             needs.push(Need { requisite: Requisite::Require, step: real[*other] });
         }
         real.push(low.steps.len());
-        low.steps.push(Step { chunk: index, dry_run: false, needs });
+        low.steps.push(LowStep { chunk: index, dry_run: false, needs });
         low.chunks.push(chunk_of(index, one, made.len(), parallel));
-        works.push(work_of(one));
+        infos.push(work_of(one));
     }
-    (low, works)
+    (low, infos)
 }
 
 fn chunk_of(index: usize, made: &Made, count: usize, parallel: bool) -> Chunk {
@@ -136,18 +136,18 @@ fn chunk_of(index: usize, made: &Made, count: usize, parallel: bool) -> Chunk {
     }
 }
 
-fn work_of(made: &Made) -> Work {
+fn work_of(made: &Made) -> ChunkInfo {
     if made.joins {
-        return Work { touches: Touches::nothing().writes(Thing::Packages), join: Some("pkg".into()) };
+        return ChunkInfo { touches: Touches::nothing().writes(Thing::Packages), join: Some("pkg".into()) };
     }
     if made.unknown {
-        return Work { touches: Touches::everything(), join: None };
+        return ChunkInfo { touches: Touches::everything(), join: None };
     }
     let add = |touches: Touches, (path, write): &(u8, bool)| {
         let thing = Thing::Path(PATHS[usize::from(*path)].into());
         if *write { touches.writes(thing) } else { touches.reads(thing) }
     };
-    Work { touches: made.touches.iter().fold(Touches::nothing(), add), join: None }
+    ChunkInfo { touches: made.touches.iter().fold(Touches::nothing(), add), join: None }
 }
 
 /// A machine in which every state leaves its mark on what it writes, and sees what it reads.
@@ -188,11 +188,11 @@ struct Came {
 }
 
 /// Runs it, with what finishes when decided by `timing`. `sees_machine`: results hang on the machine.
-fn run(made: &[Made], settings: Settings, parallel: bool, sees_machine: bool, mut timing: u64) -> Came {
-    let (low, works) = low_of(made, parallel);
-    let mut schedule = Schedule::new(&low, &works, settings);
+fn run(made: &[Made], options: ScheduleOptions, parallel: bool, sees_machine: bool, mut timing: u64) -> Came {
+    let (low, infos) = low_of(made, parallel);
+    let mut schedule = Schedule::new(&low, &infos, options);
     let mut came = Came { machine: PATHS.iter().map(|path| (*path, 1)).collect(), ..Came::default() };
-    let mut running: Vec<(Run, u64)> = Vec::new();
+    let mut running: Vec<(StepGroup, u64)> = Vec::new();
     for _ in 0..100_000 {
         match schedule.next() {
             Next::Done => {
@@ -200,13 +200,13 @@ fn run(made: &[Made], settings: Settings, parallel: bool, sees_machine: bool, mu
                 came.errors = schedule.listen_errors().to_vec();
                 return came;
             }
-            Next::Skip(Skip { item, why }) => {
+            Next::Skip(SkippedStep { item, why }) => {
                 let item = *schedule.item(item).expect("a known item");
                 came.ends.insert(format!("s{} {:?}", item.chunk, item.kind), format!("{why:?}"));
             }
             Next::Run(run) => {
-                check(&schedule, &works, &running, &run, settings);
-                let touches = &works[schedule.item(run.items[0]).expect("a known item").chunk].touches;
+                check(&schedule, &infos, &running, &run, options);
+                let touches = &infos[schedule.item(run.items[0]).expect("a known item").chunk].touches;
                 let seen = if sees_machine { sees(&came.machine, touches) } else { 0 };
                 running.push((run, seen));
             }
@@ -215,14 +215,14 @@ fn run(made: &[Made], settings: Settings, parallel: bool, sees_machine: bool, mu
                 timing = timing.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let (run, mut seen) = running.remove((timing >> 33) as usize % running.len());
                 for item in run.items {
-                    let Item { chunk, kind, .. } = *schedule.item(item).expect("a known item");
-                    let touches = &works[chunk].touches;
+                    let ScheduleItem { chunk, kind, .. } = *schedule.item(item).expect("a known item");
+                    let touches = &infos[chunk].touches;
                     let mut hasher = DefaultHasher::new();
-                    (made[chunk].seed, seen, kind == Kind::Listener, &run.how).hash(&mut hasher);
+                    (made[chunk].seed, seen, kind == ItemKind::Listener, &run.watch).hash(&mut hasher);
                     let random = hasher.finish();
                     let changed = random.is_multiple_of(3);
-                    let dry = kind == Kind::DryRun || settings.test;
-                    let outcome = Outcome {
+                    let dry = kind == ItemKind::DryRun || options.test;
+                    let outcome = StepOutcome {
                         result: if random % 5 == 1 {
                             Some(false)
                         } else if dry && changed {
@@ -250,29 +250,35 @@ fn run(made: &[Made], settings: Settings, parallel: bool, sees_machine: bool, mu
     panic!("the schedule does not end");
 }
 
-impl Hash for How {
+impl Hash for WatchAction {
     fn hash<H: Hasher>(&self, state: &mut H) {
         format!("{self:?}").hash(state);
     }
 }
 
 /// What must hold whenever something starts.
-fn check(schedule: &Schedule<'_>, works: &[Work], running: &[(Run, u64)], run: &Run, settings: Settings) {
-    let touches = |item: &usize| &works[schedule.item(*item).expect("a known item").chunk].touches;
+fn check(
+    schedule: &Schedule<'_>,
+    infos: &[ChunkInfo],
+    running: &[(StepGroup, u64)],
+    run: &StepGroup,
+    options: ScheduleOptions,
+) {
+    let touches = |item: &usize| &infos[schedule.item(*item).expect("a known item").chunk].touches;
     let others: Vec<usize> = running.iter().flat_map(|(run, _)| run.items.clone()).collect();
-    match settings.mode {
-        Mode::Ansible => assert!(!run.alone || running.iter().all(|(other, _)| !other.alone)),
-        Mode::Justdoit => {
-            assert!(others.len() < settings.width);
+    match options.mode {
+        OrderMode::Ansible => assert!(!run.exclusive || running.iter().all(|(other, _)| !other.exclusive)),
+        OrderMode::Justdoit => {
+            assert!(others.len() < options.width);
             for other in &others {
                 let apart = run.items.iter().all(|item| !touches(item).disturbs(touches(other)));
                 assert!(apart, "{:?} and {other} disturb each other", run.items);
             }
         }
-        Mode::Genius => {
-            let beside = |item: &usize| schedule.item(*item).expect("a known item").beside;
-            for other in others.iter().filter(|item| !beside(item)) {
-                let apart = run.items.iter().all(|item| !touches(item).conflicts(touches(other)) || beside(item));
+        OrderMode::Genius => {
+            let parallel = |item: &usize| schedule.item(*item).expect("a known item").parallel;
+            for other in others.iter().filter(|item| !parallel(item)) {
+                let apart = run.items.iter().all(|item| !touches(item).conflicts(touches(other)) || parallel(item));
                 assert!(apart, "{:?} runs beside {other}", run.items);
             }
         }
@@ -284,8 +290,8 @@ fn check(schedule: &Schedule<'_>, works: &[Work], running: &[(Run, u64)], run: &
     }
 }
 
-fn settings(mode: Mode, width: usize, test: bool, failhard: bool) -> Settings {
-    Settings { mode, width, test, failhard }
+fn options(mode: OrderMode, width: usize, test: bool, failhard: bool) -> ScheduleOptions {
+    ScheduleOptions { mode, width, test, failhard }
 }
 
 const CASES: u32 = if cfg!(debug_assertions) { 1000 } else { 20_000 };
@@ -297,8 +303,8 @@ proptest! {
     fn genius_does_what_ansible_does(
         made in prop::collection::vec(made(), 1..14), width in 1usize..6, timing: u64, test: bool, failhard in prop::bool::weighted(0.1),
     ) {
-        let ansible = run(&made, settings(Mode::Ansible, width, test, failhard), false, true, timing);
-        let genius = run(&made, settings(Mode::Genius, width, test, failhard), false, true, timing);
+        let ansible = run(&made, options(OrderMode::Ansible, width, test, failhard), false, true, timing);
+        let genius = run(&made, options(OrderMode::Genius, width, test, failhard), false, true, timing);
         prop_assert_eq!(ansible, genius);
     }
 
@@ -306,9 +312,9 @@ proptest! {
     fn what_hangs_on_requisites_alone_is_the_same_in_all_modes(
         made in prop::collection::vec(made(), 1..14), width in 1usize..6, timing: u64, test: bool, failhard in prop::bool::weighted(0.1),
     ) {
-        let ansible = run(&made, settings(Mode::Ansible, width, test, failhard), true, false, timing);
-        for mode in [Mode::Justdoit, Mode::Genius] {
-            let other = run(&made, settings(mode, width, test, failhard), true, false, timing);
+        let ansible = run(&made, options(OrderMode::Ansible, width, test, failhard), true, false, timing);
+        for mode in [OrderMode::Justdoit, OrderMode::Genius] {
+            let other = run(&made, options(mode, width, test, failhard), true, false, timing);
             prop_assert_eq!(&ansible.ends, &other.ends);
             prop_assert_eq!(&ansible.errors, &other.errors);
         }
@@ -333,13 +339,13 @@ fn plain() -> Made {
 fn forty_that_can_be_joined_are_one() {
     let mut made = vec![Made { joins: true, ..plain() }; 40];
     made.push(Made { touches: vec![(0, true)], ..plain() });
-    let (low, works) = low_of(&made, false);
-    let mut schedule = Schedule::new(&low, &works, settings(Mode::Genius, 8, false, false));
+    let (low, infos) = low_of(&made, false);
+    let mut schedule = Schedule::new(&low, &infos, options(OrderMode::Genius, 8, false, false));
     let Next::Run(run) = schedule.next() else { panic!("nothing to run") };
     assert_eq!(run.items, (0..40).collect::<Vec<_>>());
     assert_eq!(schedule.next(), Next::Wait, "what may need a package waits for all of them");
     for item in run.items {
-        schedule.finish(item, Outcome { result: Some(true), changed: true, ran: true, skip_requisites: false });
+        schedule.finish(item, StepOutcome { result: Some(true), changed: true, ran: true, skip_requisites: false });
     }
     assert!(matches!(schedule.next(), Next::Run(run) if run.items == [40]));
 }
@@ -348,8 +354,8 @@ fn forty_that_can_be_joined_are_one() {
 fn one_that_requires_another_is_not_joined_with_it() {
     let first = Made { joins: true, ..plain() };
     let second = Made { needs: vec![(0, 0)], ..first.clone() };
-    let (low, works) = low_of(&[first, second], false);
-    let mut schedule = Schedule::new(&low, &works, settings(Mode::Genius, 8, false, false));
+    let (low, infos) = low_of(&[first, second], false);
+    let mut schedule = Schedule::new(&low, &infos, options(OrderMode::Genius, 8, false, false));
     assert!(matches!(schedule.next(), Next::Run(run) if run.items == [0]));
 }
 
@@ -358,8 +364,8 @@ fn why_names_what_they_are_at_odds_about() {
     let directory = Made { touches: vec![(0, true)], ..plain() };
     let file = Made { touches: vec![(1, true)], needs: vec![(0, 0)], ..plain() };
     let other = Made { touches: vec![(4, true)], ..plain() };
-    let (low, works) = low_of(&[directory, file.clone(), other, Made { needs: Vec::new(), ..file }], false);
-    let schedule = Schedule::new(&low, &works, settings(Mode::Genius, 8, false, false));
+    let (low, infos) = low_of(&[directory, file.clone(), other, Made { needs: Vec::new(), ..file }], false);
+    let schedule = Schedule::new(&low, &infos, options(OrderMode::Genius, 8, false, false));
     let why = |item: usize| -> Vec<String> {
         schedule.why(item).iter().map(|wait| format!("{}: {}", wait.on, wait.why)).collect()
     };
@@ -375,14 +381,16 @@ fn ten_thousand_steps_are_laid_out_quickly() {
         one.touches = vec![(4, index % 3 == 0), ((index % 4) as u8, true)];
         one.failhard = true;
     }
-    for mode in Mode::ALL {
-        let (low, works) = low_of(&made, false);
-        let mut schedule = Schedule::new(&low, &works, settings(mode, 16, false, true));
+    for mode in OrderMode::ALL {
+        let (low, infos) = low_of(&made, false);
+        let mut schedule = Schedule::new(&low, &infos, options(mode, 16, false, true));
         let mut done = 0;
         while let Next::Run(run) = schedule.next() {
             for item in run.items {
-                schedule
-                    .finish(item, Outcome { result: Some(true), changed: false, ran: true, skip_requisites: false });
+                schedule.finish(
+                    item,
+                    StepOutcome { result: Some(true), changed: false, ran: true, skip_requisites: false },
+                );
                 done += 1;
             }
         }
@@ -391,24 +399,26 @@ fn ten_thousand_steps_are_laid_out_quickly() {
 }
 
 /// Runs with given outcomes by chunk (dry runs: `would`), and says what happened in which order.
-fn story(made: &[Made], settings: Settings, ends: &[Option<bool>], would: Option<bool>) -> Vec<String> {
-    let (low, works) = low_of(made, true);
-    let mut schedule = Schedule::new(&low, &works, settings);
+fn story(made: &[Made], options: ScheduleOptions, ends: &[Option<bool>], would: Option<bool>) -> Vec<String> {
+    let (low, infos) = low_of(made, true);
+    let mut schedule = Schedule::new(&low, &infos, options);
     let (mut story, mut running) = (Vec::new(), Vec::new());
     loop {
         let next = schedule.next();
         let item = |item: usize| *schedule.item(item).expect("a known item");
         match next {
             Next::Done => return story,
-            Next::Skip(Skip { item: number, why }) => story.push(format!("{} {}", item(number).chunk, why.comment())),
+            Next::Skip(SkippedStep { item: number, why }) => {
+                story.push(format!("{} {}", item(number).chunk, why.comment()))
+            }
             Next::Run(run) => running.push(run.items[0]),
             Next::Wait => {
                 let number = running.remove(0);
-                let Item { chunk, kind, .. } = item(number);
-                let result = if kind == Kind::DryRun { would } else { ends[chunk] };
+                let ScheduleItem { chunk, kind, .. } = item(number);
+                let result = if kind == ItemKind::DryRun { would } else { ends[chunk] };
                 story.push(format!("{chunk} {kind:?} {result:?}"));
-                let changed = kind == Kind::Real || result.is_none();
-                schedule.finish(number, Outcome { result, changed, ran: true, skip_requisites: false });
+                let changed = kind == ItemKind::Real || result.is_none();
+                schedule.finish(number, StepOutcome { result, changed, ran: true, skip_requisites: false });
             }
         }
     }
@@ -418,21 +428,21 @@ fn story(made: &[Made], settings: Settings, ends: &[Option<bool>], would: Option
 fn failhard_leaves_out_the_rest_but_not_the_listeners() {
     let made = [Made { listens: Some(1), ..plain() }, Made { failhard: true, ..plain() }, plain()];
     let ends = [Some(true), Some(false), Some(true)];
-    for mode in Mode::ALL {
-        let told = story(&made, settings(mode, 4, false, false), &ends, None);
+    for mode in OrderMode::ALL {
+        let told = story(&made, options(mode, 4, false, false), &ends, None);
         assert_eq!(told, ["0 Real Some(true)", "1 Real Some(false)", "0 Listener Some(true)"], "{mode:?}");
-        let told = story(&made, settings(mode, 4, true, false), &ends, None);
+        let told = story(&made, options(mode, 4, true, false), &ends, None);
         assert_eq!(told.len(), 4, "a dry run goes on to its end");
     }
-    let told = story(&[plain(), plain()], settings(Mode::Justdoit, 4, false, true), &[Some(false); 2], None);
+    let told = story(&[plain(), plain()], options(OrderMode::Justdoit, 4, false, true), &[Some(false); 2], None);
     assert_eq!(told, ["0 Real Some(false)"], "failhard for all");
 }
 
 #[test]
 fn a_prereq_goes_by_the_dry_run() {
     let made = [Made { prereq: Some(0), ..plain() }, plain()];
-    for mode in Mode::ALL {
-        let told = |would, first| story(&made, settings(mode, 4, false, false), &[first, Some(true)], would);
+    for mode in OrderMode::ALL {
+        let told = |would, first| story(&made, options(mode, 4, false, false), &[first, Some(true)], would);
         assert_eq!(
             told(None, Some(true)),
             ["1 DryRun None", "0 Real Some(true)", "1 Real Some(true)"],

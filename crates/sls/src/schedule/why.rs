@@ -1,4 +1,4 @@
-//! [`Why`]: what one step must wait for another for.
+//! [`WaitReason`]: what one step must wait for another for.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use crate::low::Requisite;
 
 /// A step waits for another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wait {
+pub struct Dependency {
     /// The item waited for.
     pub on: usize,
-    pub why: Why,
+    pub why: WaitReason,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum WaitReason {
     /// The user said so.
     Requisite(Requisite),
     /// One after another.
@@ -30,15 +30,15 @@ pub enum Why {
     Unknown,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for WaitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::Requisite(requisite) => f.write_str(requisite.name()),
-            Why::Order => f.write_str("it comes first, and the mode is one after another"),
-            Why::Failhard => f.write_str("failhard: the run ends if it fails"),
-            Why::Aggregate => f.write_str("aggregate: it does the work of both"),
-            Why::Touches(thing) => write!(f, "both have to do with {thing}"),
-            Why::Unknown => f.write_str("one of them may touch anything"),
+            WaitReason::Requisite(requisite) => f.write_str(requisite.name()),
+            WaitReason::Order => f.write_str("it comes first, and the mode is one after another"),
+            WaitReason::Failhard => f.write_str("failhard: the run ends if it fails"),
+            WaitReason::Aggregate => f.write_str("aggregate: it does the work of both"),
+            WaitReason::Touches(thing) => write!(f, "both have to do with {thing}"),
+            WaitReason::Unknown => f.write_str("one of them may touch anything"),
         }
     }
 }

@@ -4,13 +4,13 @@ use rocksalt_core::nearest::nearest;
 use rocksalt_jinja::{Error as TemplateError, ErrorKind};
 
 use super::failure::FAILED;
-use crate::render::{Error, Rendering};
+use crate::render::{Error, RenderContext};
 
 /// How many lines Salt shows before and behind the one it points at.
 const AROUND: usize = 5;
 
 /// `header` is the line that was taken out of the file, or 0.
-pub(super) fn explain(error: &TemplateError, source: &str, header: u32, rendering: &Rendering<'_, '_>) -> Error {
+pub(super) fn explain(error: &TemplateError, source: &str, header: u32, rendering: &RenderContext<'_, '_>) -> Error {
     // In Salt the outermost template has no name.
     let head = head(error).replace(&format!(" in '{}') does not export", rendering.path), ") does not export");
     let elsewhere = !error.file.is_empty() && error.file != rendering.path;
@@ -55,9 +55,9 @@ fn is_exception(error: &TemplateError) -> bool {
     }
 }
 
-fn hint(error: &TemplateError, rendering: &Rendering<'_, '_>) -> Option<String> {
+fn hint(error: &TemplateError, rendering: &RenderContext<'_, '_>) -> Option<String> {
     if let Some((_, name)) = error.message.split_once("AliasedLoader object' has no attribute '") {
-        let names = rendering.session.setting.functions.names();
+        let names = rendering.compilation.inputs.functions.names();
         let name = name.trim_end_matches('\'');
         return match nearest(name, names.iter().map(String::as_str)) {
             Some(right) => Some(format!("did you mean '{right}'?")),
@@ -77,8 +77,8 @@ fn hint(error: &TemplateError, rendering: &Rendering<'_, '_>) -> Option<String> 
     syntax.flatten().map(str::to_owned).or_else(|| error.hint.clone())
 }
 
-fn imported(path: &str, rendering: &Rendering<'_, '_>) -> String {
-    let contents = rendering.session.tree.read(rendering.saltenv, path).ok().flatten();
+fn imported(path: &str, rendering: &RenderContext<'_, '_>) -> String {
+    let contents = rendering.compilation.tree.read(rendering.saltenv, path).ok().flatten();
     contents.map(|contents| String::from_utf8_lossy(&contents).into_owned()).unwrap_or_default()
 }
 

@@ -10,18 +10,18 @@ use rocksalt_jinja::{Arguments, Object, Result, Scope, Value};
 use super::{failure, inherit};
 use crate::functions;
 
-type Host = Rc<dyn functions::Functions>;
+type FunctionHost = Rc<dyn functions::TemplateFunctions>;
 
-pub(super) struct Functions {
-    host: Host,
+pub(super) struct SaltObject {
+    host: FunctionHost,
     pillar: Value,
     modules: OnceCell<HashSet<String>>,
 }
 
-impl Functions {
+impl SaltObject {
     /// `pillar` is the template's: what comes out of it is of the same classes.
-    pub fn new(host: Host, pillar: Value) -> Functions {
-        Functions { host, pillar, modules: OnceCell::new() }
+    pub fn new(host: FunctionHost, pillar: Value) -> SaltObject {
+        SaltObject { host, pillar, modules: OnceCell::new() }
     }
 
     fn module(&self, name: &str) -> Option<Value> {
@@ -30,18 +30,18 @@ impl Functions {
             names.iter().filter_map(|name| name.split_once('.')).map(|(module, _)| module.to_owned()).collect()
         });
         modules.contains(name).then(|| {
-            Value::object(Module { name: name.to_owned(), host: self.host.clone(), pillar: self.pillar.clone() })
+            Value::object(SaltModule { name: name.to_owned(), host: self.host.clone(), pillar: self.pillar.clone() })
         })
     }
 }
 
-impl Object for Functions {
+impl Object for SaltObject {
     fn type_name(&self) -> &str {
         "salt.utils.templates.AliasedLoader"
     }
 
     fn get_attribute(&self, name: &str) -> Option<Value> {
-        let own = |name| Value::object(OfAll { name, host: self.host.clone(), pillar: self.pillar.clone() });
+        let own = |name| Value::object(SaltMethod { name, host: self.host.clone(), pillar: self.pillar.clone() });
         match name {
             "get" => Some(own("get")),
             "keys" => Some(own("keys")),
@@ -60,13 +60,13 @@ impl Object for Functions {
 }
 
 /// `salt.get(name, default)` and `salt.keys()`.
-struct OfAll {
+struct SaltMethod {
     name: &'static str,
-    host: Host,
+    host: FunctionHost,
     pillar: Value,
 }
 
-impl Object for OfAll {
+impl Object for SaltMethod {
     fn type_name(&self) -> &str {
         "method"
     }
@@ -85,13 +85,13 @@ impl Object for OfAll {
     }
 }
 
-struct Module {
+struct SaltModule {
     name: String,
-    host: Host,
+    host: FunctionHost,
     pillar: Value,
 }
 
-impl Object for Module {
+impl Object for SaltModule {
     fn type_name(&self) -> &str {
         "salt.loader.lazy.LoadedMod"
     }
@@ -105,18 +105,18 @@ impl Object for Module {
     }
 }
 
-struct Function {
+struct SaltFunction {
     name: String,
-    host: Host,
+    host: FunctionHost,
     pillar: Value,
 }
 
-fn function(host: &Host, pillar: &Value, name: &str) -> Option<Value> {
-    let make = || Function { name: name.to_owned(), host: host.clone(), pillar: pillar.clone() };
+fn function(host: &FunctionHost, pillar: &Value, name: &str) -> Option<Value> {
+    let make = || SaltFunction { name: name.to_owned(), host: host.clone(), pillar: pillar.clone() };
     host.exists(name).then(|| Value::object(make()))
 }
 
-impl Object for Function {
+impl Object for SaltFunction {
     fn type_name(&self) -> &str {
         "salt.loader.lazy.LoadedFunc"
     }

@@ -6,23 +6,23 @@ use std::rc::Rc;
 
 use rocksalt_jinja::{Loaded, Loader, Value};
 
-use crate::tree::Tree;
+use crate::tree::SlsTree;
 
 /// Names are paths from the top of the tree; those that begin with `./` or `../` are relative.
 ///
 /// Relative to what is Salt's quirk: to the folder of the template that was last looked for from the
 /// top, which is the importing file only until it imports another one that way.
 pub(super) struct TreeLoader {
-    tree: Rc<Tree>,
+    tree: Rc<SlsTree>,
     saltenv: String,
     /// What was read, by path: each file once in a compilation.
     sources: RefCell<HashMap<String, Option<Rc<str>>>>,
-    here: RefCell<Here>,
+    here: RefCell<LoaderPosition>,
 }
 
 /// Where the render of one file stands.
 #[derive(Default)]
-struct Here {
+struct LoaderPosition {
     folder: String,
     /// What imports without context see; none if the file has no such variables itself.
     variables: Vec<(&'static str, Value)>,
@@ -31,7 +31,7 @@ struct Here {
 }
 
 impl TreeLoader {
-    pub fn new(tree: Rc<Tree>, saltenv: &str) -> TreeLoader {
+    pub fn new(tree: Rc<SlsTree>, saltenv: &str) -> TreeLoader {
         TreeLoader { tree, saltenv: saltenv.to_owned(), sources: RefCell::default(), here: RefCell::default() }
     }
 
@@ -43,7 +43,7 @@ impl TreeLoader {
             None => folder_of(path).to_owned(),
         };
         let variables = ["tplfile", "tpldir", "tpldot"].into_iter().filter_map(named).collect();
-        *self.here.borrow_mut() = Here { folder, variables, known: HashMap::new() };
+        *self.here.borrow_mut() = LoaderPosition { folder, variables, known: HashMap::new() };
     }
 
     fn resolve(&self, name: &str) -> Option<String> {

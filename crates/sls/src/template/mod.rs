@@ -9,4 +9,4 @@ mod loader;
 mod options;
 mod variables;
 
-pub(crate) use engine::Engine;
+pub(crate) use engine::TemplateEngine;

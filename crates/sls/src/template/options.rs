@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_jinja::{Options, UndefinedKind};
 
-use crate::setting::switch;
+use crate::options::switch;
 
 /// The options for a file without a line of its own.
 pub(super) fn options(configuration: &Map, is_sls: bool) -> Options {
@@ -33,7 +33,7 @@ pub(super) fn has_code(source: &str, options: &Options) -> bool {
 }
 
 /// A line `#jinja2: {…}` at the top of a file, or below its shebang.
-pub(super) struct Header {
+pub(super) struct JinjaHeader {
     pub options: Options,
     /// The file without it.
     pub rest: String,
@@ -41,10 +41,10 @@ pub(super) struct Header {
     pub line: u32,
 }
 
-impl Header {
-    pub fn read(source: &str, defaults: &Options) -> Option<Header> {
+impl JinjaHeader {
+    pub fn read(source: &str, defaults: &Options) -> Option<JinjaHeader> {
         let (options, rest) = defaults.of_file(source)?;
-        Some(Header { options, rest, line: if source.starts_with("#!") { 2 } else { 1 } })
+        Some(JinjaHeader { options, rest, line: if source.starts_with("#!") { 2 } else { 1 } })
     }
 
     /// The line in the file of a line of the rest.

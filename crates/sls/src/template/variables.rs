@@ -2,10 +2,10 @@
 
 use rocksalt_jinja::Value;
 
-use crate::render::Rendering;
+use crate::render::RenderContext;
 
 /// `sls`, `slspath`, `tpldir` and so on; a file that is no sls has none of them.
-pub(super) fn of(rendering: &Rendering<'_, '_>) -> Vec<(&'static str, Value)> {
+pub(super) fn of(rendering: &RenderContext<'_, '_>) -> Vec<(&'static str, Value)> {
     let Some(sls) = rendering.sls else { return Vec::new() };
     // A top file is known by its bare name, wherever it lies.
     let file = if sls.is_empty() { rendering.path.rsplit('/').next().unwrap_or_default() } else { rendering.path };

@@ -4,53 +4,56 @@ use indexmap::IndexMap;
 use rocksalt_core::Map;
 use rocksalt_core::yaml::{Content, Node};
 
+use crate::compilation::Compilation;
+use crate::inputs::CompileInputs;
+use crate::options::{names, text};
 use crate::python;
-use crate::render::Stage;
-use crate::session::Session;
-use crate::setting::{Setting, names, text};
-use crate::tree::Found;
+use crate::render::PipeData;
+use crate::tree::SlsFile;
 
 /// A rendered top file.
-pub(super) struct File {
+pub(super) struct TopFile {
     pub number: u32,
     /// Environments and what is below them; `include` is taken out.
     pub sections: Vec<(Node, Node)>,
 }
 
-pub(super) type Files = IndexMap<String, Vec<File>>;
+pub(super) type TopFiles = IndexMap<String, Vec<TopFile>>;
 
 /// The top files by environment. One that doesn't render leaves all of them empty, as in Salt, with a warning.
-pub(super) fn gather(session: &Session<'_>) -> Files {
-    let options = session.setting.options;
-    let wanted = match session.setting.saltenv {
+pub(super) fn gather(compilation: &Compilation<'_>) -> TopFiles {
+    let options = compilation.inputs.options;
+    let wanted = match compilation.inputs.saltenv {
         Some(saltenv) => vec![saltenv.to_owned()],
-        None if strategy(&session.setting) == "same" && text(options, "default_top").is_none() => return Files::new(),
+        None if strategy(&compilation.inputs) == "same" && text(options, "default_top").is_none() => {
+            return TopFiles::new();
+        }
         None => match text(options, "state_top_saltenv") {
             Some(saltenv) => vec![saltenv.to_owned()],
-            None => environments(&session.setting),
+            None => environments(&compilation.inputs),
         },
     };
     let name = text(options, "state_top").unwrap_or("top.sls");
     let path = name.strip_prefix("salt://").unwrap_or(name).trim_start_matches('/');
-    let mut files = Files::new();
+    let mut files = TopFiles::new();
     let mut includes: Vec<(String, Vec<String>)> = Vec::new();
     for saltenv in wanted {
         let entry = files.entry(saltenv.clone()).or_default();
-        let Ok(Some(contents)) = session.tree.read(&saltenv, path) else { continue };
-        let Some((file, included)) = render(session, &saltenv, Found { path: path.to_owned(), contents }) else {
-            return Files::new();
+        let Ok(Some(contents)) = compilation.tree.read(&saltenv, path) else { continue };
+        let Some((file, included)) = render(compilation, &saltenv, SlsFile { path: path.to_owned(), contents }) else {
+            return TopFiles::new();
         };
         entry.push(file);
         includes.push((saltenv, included));
     }
     for (saltenv, patterns) in includes {
         let mut done = Vec::new();
-        for sls in patterns.iter().flat_map(|pattern| session.tree.matching(&saltenv, pattern)) {
+        for sls in patterns.iter().flat_map(|pattern| compilation.tree.matching(&saltenv, pattern)) {
             if done.contains(&sls) {
                 continue;
             }
-            let Ok(Some(found)) = session.tree.find(&saltenv, &sls) else { continue };
-            let Some((file, _)) = render(session, &saltenv, found) else { return Files::new() };
+            let Ok(Some(found)) = compilation.tree.find(&saltenv, &sls) else { continue };
+            let Some((file, _)) = render(compilation, &saltenv, found) else { return TopFiles::new() };
             files.entry(saltenv.clone()).or_default().push(file);
             done.push(sls);
         }
@@ -59,9 +62,9 @@ pub(super) fn gather(session: &Session<'_>) -> Files {
 }
 
 /// The environments in their order: `env_order`, or `base` and then as configured.
-fn environments(setting: &Setting<'_>) -> Vec<String> {
-    let known = setting.sources.environments();
-    let order = names(setting.options, "env_order");
+fn environments(inputs: &CompileInputs<'_>) -> Vec<String> {
+    let known = inputs.sources.environments();
+    let order = names(inputs.options, "env_order");
     let mut environments: Vec<String> = Vec::new();
     if order.is_empty() {
         for name in std::iter::once("base".to_owned()).chain(known) {
@@ -79,19 +82,19 @@ fn environments(setting: &Setting<'_>) -> Vec<String> {
     environments
 }
 
-pub(super) fn strategy<'a>(setting: &Setting<'a>) -> &'a str {
-    text(setting.options, "top_file_merging_strategy").unwrap_or("merge")
+pub(super) fn strategy<'a>(inputs: &CompileInputs<'a>) -> &'a str {
+    text(inputs.options, "top_file_merging_strategy").unwrap_or("merge")
 }
 
 /// A top file and what it includes.
-fn render(session: &Session<'_>, saltenv: &str, found: Found) -> Option<(File, Vec<String>)> {
-    let output = session.render(saltenv, "", &found, &Map::new());
+fn render(compilation: &Compilation<'_>, saltenv: &str, found: SlsFile) -> Option<(TopFile, Vec<String>)> {
+    let output = compilation.render(saltenv, "", &found, &Map::new());
     let warn = |text: String, error: &crate::render::Error| {
-        let fault = session.fault(output.file, error, text);
-        session.warnings.borrow_mut().push(fault);
+        let fault = compilation.fault(output.file, error, text);
+        compilation.warnings.borrow_mut().push(fault);
     };
     let pairs = match output.result {
-        Ok(Stage::Data(Node { content: Content::Map(pairs), .. })) => pairs,
+        Ok(PipeData::Data(Node { content: Content::Map(pairs), .. })) => pairs,
         Ok(_) => {
             let error = crate::render::Error::refused("").at(1, 1).hint("a top file is a map of environments");
             warn(format!("The top file of {saltenv} is no map"), &error);
@@ -113,5 +116,5 @@ fn render(session: &Session<'_>, saltenv: &str, found: Found) -> Option<(File, V
             _ => sections.push((key, value)),
         }
     }
-    Some((File { number: output.file, sections }, included))
+    Some((TopFile { number: output.file, sections }, included))
 }

@@ -1,20 +1,20 @@
 //! Whether a target of a top file means this machine.
 
-use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, Subject};
-use rocksalt_core::{Map, Value};
+use rocksalt_core::Value;
+use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, SubjectData};
 
-use crate::setting::Setting;
+use crate::inputs::CompileInputs;
 
-pub(crate) struct Matcher<'a> {
-    machine: Machine<'a>,
+pub(crate) struct TopMatcher<'a> {
+    machine: SubjectData<'a>,
     nodegroups: Nodegroups,
 }
 
-impl<'a> Matcher<'a> {
-    pub fn new(setting: &Setting<'a>) -> Matcher<'a> {
-        let nodegroups = setting.options.get("nodegroups").unwrap_or(&Value::Null);
-        Matcher {
-            machine: Machine { id: setting.id, grains: setting.grains, pillar: setting.pillar },
+impl<'a> TopMatcher<'a> {
+    pub fn new(inputs: &CompileInputs<'a>) -> TopMatcher<'a> {
+        let nodegroups = inputs.options.get("nodegroups").unwrap_or(&Value::Null);
+        TopMatcher {
+            machine: SubjectData { id: inputs.id, grains: inputs.grains, pillar: inputs.pillar },
             nodegroups: Nodegroups::from_value(nodegroups).unwrap_or_default(),
         }
     }
@@ -27,25 +27,5 @@ impl<'a> Matcher<'a> {
             None => Kind::Compound,
         };
         Ok(Expression::forgiving(kind, target, DELIMITER, &self.nodegroups).matches(&self.machine))
-    }
-}
-
-struct Machine<'a> {
-    id: &'a str,
-    grains: &'a Map,
-    pillar: &'a Map,
-}
-
-impl Subject for Machine<'_> {
-    fn id(&self) -> &str {
-        self.id
-    }
-
-    fn grains(&self) -> &Map {
-        self.grains
-    }
-
-    fn pillar(&self) -> &Map {
-        self.pillar
     }
 }

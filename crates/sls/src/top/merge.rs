@@ -3,17 +3,17 @@
 use rocksalt_core::Value;
 use rocksalt_core::yaml::Node;
 
-use super::gather::{File, Files, strategy};
-use super::{Top, Wanted};
+use super::gather::{TopFile, TopFiles, strategy};
+use super::{MergedTop, TopTarget};
+use crate::compilation::Compilation;
 use crate::fault::Fault;
 use crate::files::Spot;
+use crate::options::text;
 use crate::python;
-use crate::session::Session;
-use crate::setting::text;
 
-pub(super) fn merge(session: &Session<'_>, mut files: Files) -> Result<Top, Fault> {
-    let mut merger = Merger { session, top: Top::new() };
-    match strategy(&session.setting) {
+pub(super) fn merge(compilation: &Compilation<'_>, mut files: TopFiles) -> Result<MergedTop, Fault> {
+    let mut merger = TopMerger { compilation, top: MergedTop::new() };
+    match strategy(&compilation.inputs) {
         "merge_all" => {
             for file in files.values().flatten() {
                 for (saltenv, targets) in &file.sections {
@@ -22,9 +22,9 @@ pub(super) fn merge(session: &Session<'_>, mut files: Files) -> Result<Top, Faul
             }
         }
         "same" => {
-            let fallback = text(session.setting.options, "default_top").unwrap_or_default();
+            let fallback = text(compilation.inputs.options, "default_top").unwrap_or_default();
             for (saltenv, own) in &files {
-                let is_empty = |files: &[File]| files.iter().all(|file| file.sections.is_empty());
+                let is_empty = |files: &[TopFile]| files.iter().all(|file| file.sections.is_empty());
                 let chosen = if is_empty(own) { files.get(fallback).unwrap_or(own) } else { own };
                 merger.only(chosen, saltenv)?;
             }
@@ -46,14 +46,14 @@ pub(super) fn merge(session: &Session<'_>, mut files: Files) -> Result<Top, Faul
     Ok(merger.top)
 }
 
-struct Merger<'s, 'a> {
-    session: &'s Session<'a>,
-    top: Top,
+struct TopMerger<'s, 'a> {
+    compilation: &'s Compilation<'a>,
+    top: MergedTop,
 }
 
-impl Merger<'_, '_> {
+impl TopMerger<'_, '_> {
     /// Takes only what files say of this environment.
-    fn only(&mut self, files: &[File], saltenv: &str) -> Result<(), Fault> {
+    fn only(&mut self, files: &[TopFile], saltenv: &str) -> Result<(), Fault> {
         for file in files {
             for (name, targets) in file.sections.iter().filter(|(name, _)| name.as_str() == Some(saltenv)) {
                 self.set(file, name, targets)?;
@@ -63,7 +63,7 @@ impl Merger<'_, '_> {
     }
 
     /// A later target takes the place of an equal one.
-    fn set(&mut self, file: &File, saltenv: &Node, targets: &Node) -> Result<(), Fault> {
+    fn set(&mut self, file: &TopFile, saltenv: &Node, targets: &Node) -> Result<(), Fault> {
         for (target, entries) in self.pairs(file, saltenv, targets)? {
             let wanted = wanted(file, target, entries);
             self.section(saltenv).insert(name(target), wanted);
@@ -72,7 +72,7 @@ impl Merger<'_, '_> {
     }
 
     /// The sls of equal targets are joined.
-    fn join(&mut self, file: &File, saltenv: &Node, targets: &Node) -> Result<(), Fault> {
+    fn join(&mut self, file: &TopFile, saltenv: &Node, targets: &Node) -> Result<(), Fault> {
         for (target, entries) in self.pairs(file, saltenv, targets)? {
             let new = wanted(file, target, entries);
             let section = self.section(saltenv);
@@ -84,24 +84,24 @@ impl Merger<'_, '_> {
         Ok(())
     }
 
-    fn section(&mut self, saltenv: &Node) -> &mut indexmap::IndexMap<String, Wanted> {
+    fn section(&mut self, saltenv: &Node) -> &mut indexmap::IndexMap<String, TopTarget> {
         self.top.entry(name(saltenv)).or_default()
     }
 
-    fn pairs<'n>(&self, file: &File, saltenv: &Node, targets: &'n Node) -> Result<&'n [(Node, Node)], Fault> {
+    fn pairs<'n>(&self, file: &TopFile, saltenv: &Node, targets: &'n Node) -> Result<&'n [(Node, Node)], Fault> {
         if let Some(pairs) = targets.pairs() {
             return Ok(pairs);
         }
         let spot = Spot::new(file.number, saltenv.place.line, saltenv.place.column);
         let text = "Unable to render top file. No targets found.";
         let hint = format!("below '{}' come targets such as '*', and below each a list of sls", name(saltenv));
-        Err(self.session.files.borrow().fault(spot, text).hint(hint))
+        Err(self.compilation.files.borrow().fault(spot, text).hint(hint))
     }
 }
 
-fn wanted(file: &File, target: &Node, entries: &Node) -> Wanted {
+fn wanted(file: &TopFile, target: &Node, entries: &Node) -> TopTarget {
     let spot = Spot::new(file.number, target.place.line, target.place.column);
-    Wanted { entries: entries.clone().into_value(), spot }
+    TopTarget { entries: entries.clone().into_value(), spot }
 }
 
 /// The last map says how the target is meant; the sls follow, each once.

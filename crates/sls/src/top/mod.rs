@@ -7,33 +7,33 @@ mod merge;
 use indexmap::IndexMap;
 use rocksalt_core::Value;
 
+use crate::compilation::Compilation;
 use crate::fault::Fault;
 use crate::files::Spot;
+use crate::inputs::CompileInputs;
 use crate::python;
-use crate::session::Session;
-use crate::setting::Setting;
 
-pub(crate) use matcher::Matcher;
+pub(crate) use matcher::TopMatcher;
 
 /// The wanted sls by environment.
-pub type Matches = IndexMap<String, Vec<String>>;
+pub type TopMatches = IndexMap<String, Vec<String>>;
 
 /// The sls of this machine, as the top files give them: with doubles, and patterns as they are.
-pub fn top(setting: &Setting<'_>) -> Result<Matches, Vec<Fault>> {
-    matches(&Session::new(setting.clone()))
+pub fn top(inputs: &CompileInputs<'_>) -> Result<TopMatches, Vec<Fault>> {
+    matches(&Compilation::new(inputs.clone()))
 }
 
-pub(crate) fn matches(session: &Session<'_>) -> Result<Matches, Vec<Fault>> {
-    let tops = gather::gather(session);
-    let top = merge::merge(session, tops).map_err(|fault| vec![fault])?;
-    let faults = verify(session, &top);
+pub(crate) fn matches(compilation: &Compilation<'_>) -> Result<TopMatches, Vec<Fault>> {
+    let tops = gather::gather(compilation);
+    let top = merge::merge(compilation, tops).map_err(|fault| vec![fault])?;
+    let faults = verify(compilation, &top);
     if !faults.is_empty() {
         return Err(faults);
     }
-    let matcher = Matcher::new(&session.setting);
-    let mut collector = Collector { session, matcher, matches: Matches::new(), faults: Vec::new() };
+    let matcher = TopMatcher::new(&compilation.inputs);
+    let mut collector = TopCollector { compilation, matcher, matches: TopMatches::new(), faults: Vec::new() };
     for (saltenv, targets) in &top {
-        if session.setting.saltenv.is_none_or(|wanted| wanted == saltenv) {
+        if compilation.inputs.saltenv.is_none_or(|wanted| wanted == saltenv) {
             for (target, wanted) in targets {
                 collector.collect(saltenv, target, &wanted.entries, wanted.spot);
             }
@@ -43,26 +43,26 @@ pub(crate) fn matches(session: &Session<'_>) -> Result<Matches, Vec<Fault>> {
 }
 
 /// The merged top file: by environment, then by target.
-pub(crate) type Top = IndexMap<String, IndexMap<String, Wanted>>;
+pub(crate) type MergedTop = IndexMap<String, IndexMap<String, TopTarget>>;
 
 /// What is written below a target.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct TopTarget {
     /// Names of sls, and maps that say how the target is meant.
     pub entries: Value,
     pub spot: Spot,
 }
 
 /// Salt's complaints about the form of a top file.
-fn verify(session: &Session<'_>, top: &Top) -> Vec<Fault> {
+fn verify(compilation: &Compilation<'_>, top: &MergedTop) -> Vec<Fault> {
     let mut faults = Vec::new();
-    let mut fault = |spot, text: String| faults.push(session.files.borrow().fault(spot, text));
+    let mut fault = |spot, text: String| faults.push(compilation.files.borrow().fault(spot, text));
     for (saltenv, targets) in top {
         if saltenv.is_empty() {
             let spot = targets.values().next().map(|wanted| wanted.spot).unwrap_or_default();
             fault(spot, "Empty saltenv statement in top file".to_owned());
         }
-        for (target, Wanted { entries, spot }) in targets {
+        for (target, TopTarget { entries, spot }) in targets {
             let Some(items) = entries.as_list() else {
                 fault(
                     *spot,
@@ -101,14 +101,14 @@ fn verify(session: &Session<'_>, top: &Top) -> Vec<Fault> {
     faults
 }
 
-struct Collector<'s, 'a> {
-    session: &'s Session<'a>,
-    matcher: Matcher<'a>,
-    matches: Matches,
+struct TopCollector<'s, 'a> {
+    compilation: &'s Compilation<'a>,
+    matcher: TopMatcher<'a>,
+    matches: TopMatches,
     faults: Vec<Fault>,
 }
 
-impl Collector<'_, '_> {
+impl TopCollector<'_, '_> {
     fn collect(&mut self, saltenv: &str, target: &str, entries: &Value, spot: Spot) {
         let items = match entries {
             Value::List(items) => items.as_slice(),
@@ -117,7 +117,7 @@ impl Collector<'_, '_> {
         match self.matcher.matches(target, items) {
             Ok(true) => {}
             Ok(false) => return,
-            Err(reason) => return self.faults.push(self.session.files.borrow().fault(spot, reason)),
+            Err(reason) => return self.faults.push(self.compilation.files.borrow().fault(spot, reason)),
         }
         self.matches.entry(saltenv.to_owned()).or_default();
         for item in items {
@@ -132,7 +132,7 @@ impl Collector<'_, '_> {
                     // `- dev: web`: an sls of another environment.
                     if let Some((other, Value::String(sls))) = map.iter().next_back() {
                         let other = python::text(other);
-                        if self.session.tree.has_environment(&other) {
+                        if self.compilation.tree.has_environment(&other) {
                             self.add(&other, sls);
                         }
                     }

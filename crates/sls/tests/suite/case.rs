@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value, json, yaml};
-use rocksalt_sls::sources::InMemory;
+use rocksalt_sls::sources::MemorySources;
 
 pub struct Case {
     pub name: String,
@@ -60,8 +60,8 @@ impl Case {
     }
 
     /// The tree of each environment: `file_roots` or `pillar_roots` name directories of the case.
-    pub fn sources(&self, option: &str, default: &str) -> InMemory {
-        let mut sources = InMemory::new();
+    pub fn sources(&self, option: &str, default: &str) -> MemorySources {
+        let mut sources = MemorySources::new();
         let roots = match self.what.get(option) {
             Some(Value::Map(roots)) => roots.clone(),
             _ => Map::from_iter([("base".into(), Value::List(vec![default.into()]))]),

@@ -1,12 +1,12 @@
 //! The ten worst mistakes: each is shown with its file, line and caret, and with a way out.
 
 use rocksalt_sls::Fault;
-use rocksalt_sls::sources::InMemory;
+use rocksalt_sls::sources::MemorySources;
 
 use crate::trees::try_compile_tree;
 
 fn faults(files: &[(&str, &str)]) -> Vec<Fault> {
-    let mut sources = InMemory::new();
+    let mut sources = MemorySources::new();
     for (path, text) in files {
         sources.add("base", path, text.as_bytes());
     }
@@ -107,7 +107,7 @@ fn all_mistakes_of_a_stage_come_at_once() {
 
 #[test]
 fn an_unknown_renderer_is_an_empty_file_with_a_warning() {
-    let mut sources = InMemory::new();
+    let mut sources = MemorySources::new();
     sources.add("base", "main.sls", &b"#!jinja|ymal\na: test.nop\n"[..]);
     let high = crate::trees::high(sources).expect("Salt takes it");
     assert!(high.is_empty());
@@ -116,7 +116,7 @@ fn an_unknown_renderer_is_an_empty_file_with_a_warning() {
 
 #[test]
 fn limits_hold() {
-    let mut sources = InMemory::new();
+    let mut sources = MemorySources::new();
     for number in 0..400 {
         sources.add(
             "base",
@@ -132,7 +132,7 @@ fn limits_hold() {
     for level in 1..12 {
         bomb += &format!("a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 10].join(", "));
     }
-    let mut sources = InMemory::new();
+    let mut sources = MemorySources::new();
     sources.add("base", "main.sls", bomb.into_bytes());
     assert!(try_compile_tree(sources).expect_err("that is too much")[0].text.contains("too many nodes"));
 }

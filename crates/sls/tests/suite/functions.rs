@@ -3,7 +3,7 @@
 use rocksalt_core::merge::update;
 use rocksalt_core::pattern::glob;
 use rocksalt_core::{Map, Value};
-use rocksalt_sls::Functions;
+use rocksalt_sls::TemplateFunctions;
 
 pub struct Fake {
     pub grains: Map,
@@ -14,7 +14,7 @@ pub struct Fake {
 const NAMES: [&str; 7] =
     ["config.get", "grains.filter_by", "grains.get", "pillar.get", "test.echo", "test.ping", "test.sleep"];
 
-impl Functions for Fake {
+impl TemplateFunctions for Fake {
     fn call(&self, name: &str, args: Vec<Value>, kwargs: Map) -> Result<Value, String> {
         let argument = |position: usize, key: &str| {
             args.get(position).or_else(|| kwargs.get(key)).cloned().filter(|value| !value.is_null())

@@ -1,7 +1,7 @@
 //! What every renderer must do.
 
 use rocksalt_core::Map;
-use rocksalt_sls::render::{File, RENDERERS, file, open};
+use rocksalt_sls::render::{RENDERERS, RenderRequest, open, render_file};
 
 use crate::trees::with_setting;
 
@@ -25,8 +25,8 @@ fn every_renderer_takes_anything() {
             for pipe in
                 [renderer.name().to_owned(), format!("jinja|{}", renderer.name()), format!("yaml|{}", renderer.name())]
             {
-                with_setting(|setting| {
-                    let rendering = File {
+                with_setting(|inputs| {
+                    let rendering = RenderRequest {
                         contents: text.as_bytes().into(),
                         path: "x.sls",
                         saltenv: "base",
@@ -35,7 +35,7 @@ fn every_renderer_takes_anything() {
                         shebang: true,
                         context: &Map::new(),
                     };
-                    let result = file(setting, &rendering);
+                    let result = render_file(inputs, &rendering);
                     if text.trim().is_empty() {
                         assert_eq!(result.expect("nothing is fine"), Map::new().into(), "{pipe}");
                     }

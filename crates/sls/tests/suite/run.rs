@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, Subject};
 use rocksalt_core::{Map, Value};
-use rocksalt_sls::functions::NoDecrypt;
-use rocksalt_sls::pillar::{self, PillarSetting};
-use rocksalt_sls::render::{File, file};
-use rocksalt_sls::{Catalog, Fault, Setting, Wanted, compile, low, top};
+use rocksalt_sls::functions::NoDecryptor;
+use rocksalt_sls::pillar::{self, PillarInputs};
+use rocksalt_sls::render::{RenderRequest, render_file};
+use rocksalt_sls::{CompileInputs, Fault, SlsSelection, StateCatalog, compile, low, top};
 
 use crate::case::Case;
 use crate::functions::Fake;
@@ -25,19 +25,19 @@ pub fn run(case: &Case, step: &str) -> Value {
     let (pillarenv, saltenv) = (case.text("pillarenv"), case.text("saltenv"));
     let given = case.what.get("pillar_override").and_then(Value::as_map).cloned().unwrap_or_default();
     let empty = Map::new();
-    let setting = Setting {
+    let inputs = CompileInputs {
         id: &id,
         options: &options,
         grains: &grains,
         pillar: &empty,
         sources: Rc::new(case.sources("pillar_roots", "pillar")),
         functions: Rc::new(Fake { grains: grains.clone(), pillar: empty.clone(), options: options.clone() }),
-        decrypt: &NoDecrypt,
+        decrypt: &NoDecryptor,
         machine: None,
         saltenv: None,
         pillarenv: pillarenv.as_deref(),
     };
-    let compiled = pillar::compile(&PillarSetting { setting: setting.clone(), given: &given, external: &[] });
+    let compiled = pillar::compile(&PillarInputs { inputs: inputs.clone(), given: &given, external: &[] });
     if step == "pillar" {
         let mut answer = Map::from_iter([("pillar".into(), compiled.data.clone().into())]);
         if !compiled.errors.is_empty() {
@@ -46,34 +46,34 @@ pub fn run(case: &Case, step: &str) -> Value {
         return answer.into();
     }
     let pillar = compiled.into_map();
-    let setting = Setting {
+    let inputs = CompileInputs {
         pillar: &pillar,
         sources: Rc::new(case.sources("file_roots", "states")),
         functions: Rc::new(Fake { grains: grains.clone(), pillar: pillar.clone(), options: options.clone() }),
         saltenv: saltenv.as_deref(),
-        ..setting
+        ..inputs
     };
     let names: Vec<String> = match case.what.get("sls") {
         Some(Value::List(names)) => names.iter().map(Value::to_string).collect(),
         Some(Value::String(name)) => vec![name.clone()],
         _ => Vec::new(),
     };
-    let wanted = if names.is_empty() { Wanted::Highstate } else { Wanted::Sls(&names) };
+    let wanted = if names.is_empty() { SlsSelection::Highstate } else { SlsSelection::Sls(&names) };
     match step {
-        "high" => answer("high", compile(&setting, wanted).map(|high| high.to_value())),
+        "high" => answer("high", compile(&inputs, wanted).map(|high| high.to_value())),
         "low" => {
-            let low = compile(&setting, wanted).and_then(|high| low(high, &States, &options, &grains));
+            let low = compile(&inputs, wanted).and_then(|high| low(high, &States, &options, &grains));
             answer("low", low.map(|low| low.into_value()))
         }
         "top" => answer(
             "top",
-            top(&setting).map(|matches| {
+            top(&inputs).map(|matches| {
                 let list = |names: Vec<String>| Value::List(names.into_iter().map(Value::from).collect());
                 Value::Map(matches.into_iter().map(|(saltenv, names)| (saltenv.into(), list(names))).collect())
             }),
         ),
-        "match" => matched(case, &setting),
-        "render" => rendered(case, &setting),
+        "match" => matched(case, &inputs),
+        "render" => rendered(case, &inputs),
         other => panic!("'{other}' is no step"),
     }
 }
@@ -90,8 +90,8 @@ fn texts(faults: &[Fault]) -> Value {
     Value::List(faults.iter().map(|fault| fault.text.as_str().into()).collect())
 }
 
-fn matched(case: &Case, setting: &Setting<'_>) -> Value {
-    struct Machine<'a>(&'a Setting<'a>);
+fn matched(case: &Case, inputs: &CompileInputs<'_>) -> Value {
+    struct Machine<'a>(&'a CompileInputs<'a>);
     impl Subject for Machine<'_> {
         fn id(&self) -> &str {
             self.0.id
@@ -103,22 +103,22 @@ fn matched(case: &Case, setting: &Setting<'_>) -> Value {
             self.0.pillar
         }
     }
-    let groups = Nodegroups::from_value(setting.options.get("nodegroups").unwrap_or(&Value::Null)).unwrap_or_default();
+    let groups = Nodegroups::from_value(inputs.options.get("nodegroups").unwrap_or(&Value::Null)).unwrap_or_default();
     let expressions = case.what.get("match").and_then(Value::as_list).unwrap_or_default();
     let verdicts = expressions.iter().map(|text| {
         let expression = Expression::forgiving(Kind::Compound, &text.to_string(), DELIMITER, &groups);
-        (text.clone(), expression.matches(&Machine(setting)).into())
+        (text.clone(), expression.matches(&Machine(inputs)).into())
     });
     Map::from_iter([("match".into(), Value::Map(verdicts.collect()))]).into()
 }
 
-fn rendered(case: &Case, setting: &Setting<'_>) -> Value {
+fn rendered(case: &Case, inputs: &CompileInputs<'_>) -> Value {
     let mut out = Map::new();
     for path in case.what.get("render").and_then(Value::as_list).unwrap_or_default() {
         let path = path.to_string();
         let contents = case.files.iter().find(|(name, _)| *name == path).map(|(_, contents)| contents.clone());
         let pipe = case.text("renderer").unwrap_or_else(|| "jinja".into());
-        let rendering = File {
+        let rendering = RenderRequest {
             contents: contents.unwrap_or_default().into(),
             path: path.split_once('/').map_or(path.as_str(), |(_, rest)| rest),
             saltenv: "base",
@@ -127,7 +127,7 @@ fn rendered(case: &Case, setting: &Setting<'_>) -> Value {
             shebang: true,
             context: &Map::new(),
         };
-        match file(setting, &rendering) {
+        match render_file(inputs, &rendering) {
             Ok(value) => drop(out.insert(path, value)),
             Err(fault) => return Map::from_iter([("errors".into(), texts(&[fault]))]).into(),
         }
@@ -138,7 +138,7 @@ fn rendered(case: &Case, setting: &Setting<'_>) -> Value {
 /// The states of Salt that have a watch function, and those that can be taken together.
 pub struct States;
 
-impl Catalog for States {
+impl StateCatalog for States {
     fn has_watch(&self, module: &str) -> bool {
         const WATCHERS: [&str; 9] =
             ["at", "cmd", "docker_container", "event", "module", "mount", "pkg", "service", "test"];

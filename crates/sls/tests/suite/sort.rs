@@ -1,7 +1,7 @@
 //! Whatever the requisites, the order respects them; and without any it is that of the numbers.
 
 use proptest::prelude::*;
-use rocksalt_sls::sources::InMemory;
+use rocksalt_sls::sources::MemorySources;
 use rocksalt_sls::{Low, Requisite};
 
 use crate::trees::try_compile_tree;
@@ -52,7 +52,7 @@ fn source(hidden: &[usize], edges: &[Edge], orders: &[Option<i64>]) -> String {
 }
 
 fn compiled(text: &str) -> Low {
-    let mut files = InMemory::new();
+    let mut files = MemorySources::new();
     files.add("base", "main.sls", text.as_bytes());
     try_compile_tree(files).unwrap_or_else(|faults| panic!("{faults:?} in\n{text}"))
 }
@@ -62,7 +62,7 @@ proptest! {
     fn needs_come_first((hidden, edges, orders) in trees()) {
         let text = source(&hidden, &edges, &orders);
         // A state that is prerequired by one it is needed for is a cycle; those are left out here.
-        let mut files = InMemory::new();
+        let mut files = MemorySources::new();
         files.add("base", "main.sls", text.as_bytes());
         let low = match try_compile_tree(files) {
             Ok(low) => low,
@@ -103,7 +103,7 @@ proptest! {
     fn compiling_again_gives_the_same((hidden, edges, orders) in trees()) {
         let text = source(&hidden, &edges, &orders);
         let compile = || {
-            let mut files = InMemory::new();
+            let mut files = MemorySources::new();
             files.add("base", "main.sls", text.as_bytes());
             try_compile_tree(files).map(|low| low.into_value())
         };

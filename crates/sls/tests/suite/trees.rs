@@ -4,15 +4,15 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use rocksalt_core::Map;
-use rocksalt_sls::functions::{NoDecrypt, NoFunctions};
-use rocksalt_sls::sources::InMemory;
-use rocksalt_sls::{Fault, High, Low, Setting, Wanted, compile, low};
+use rocksalt_sls::functions::{NoDecryptor, NoFunctions};
+use rocksalt_sls::sources::MemorySources;
+use rocksalt_sls::{CompileInputs, Fault, High, Low, SlsSelection, compile, low};
 
 use crate::run::States;
 
 /// A chain over ten files that a template writes, and as many states that need its end.
-pub fn chain_and_fan(states: usize) -> InMemory {
-    let mut files = InMemory::new();
+pub fn chain_and_fan(states: usize) -> MemorySources {
+    let mut files = MemorySources::new();
     let half = states / 2;
     let part = half / 10;
     let mut main = String::from("include:\n");
@@ -37,40 +37,40 @@ pub fn chain_and_fan(states: usize) -> InMemory {
     files
 }
 
-pub fn compile_tree(files: InMemory) -> Low {
+pub fn compile_tree(files: MemorySources) -> Low {
     try_compile_tree(files).unwrap_or_else(|faults| panic!("the tree does not compile: {faults:?}"))
 }
 
-pub fn try_compile_tree(files: InMemory) -> Result<Low, Vec<Fault>> {
+pub fn try_compile_tree(files: MemorySources) -> Result<Low, Vec<Fault>> {
     high(files).and_then(|high| low(high, &States, &Map::new(), &Map::new()))
 }
 
 /// The high data of `main`.
-pub fn high(files: InMemory) -> Result<High, Vec<Fault>> {
+pub fn high(files: MemorySources) -> Result<High, Vec<Fault>> {
     let empty = Map::new();
-    compile(&Setting { sources: Rc::new(files), ..setting(&empty) }, Wanted::Sls(&["main".to_owned()]))
+    compile(&CompileInputs { sources: Rc::new(files), ..inputs(&empty) }, SlsSelection::Sls(&["main".to_owned()]))
 }
 
-pub fn with_setting(run: impl FnOnce(&Setting<'_>)) {
-    run(&setting(&Map::new()));
+pub fn with_setting(run: impl FnOnce(&CompileInputs<'_>)) {
+    run(&inputs(&Map::new()));
 }
 
-fn setting(empty: &Map) -> Setting<'_> {
-    Setting {
+fn inputs(empty: &Map) -> CompileInputs<'_> {
+    CompileInputs {
         id: "web01",
         options: empty,
         grains: empty,
         pillar: empty,
-        sources: Rc::new(InMemory::new()),
+        sources: Rc::new(MemorySources::new()),
         functions: Rc::new(NoFunctions),
-        decrypt: &NoDecrypt,
+        decrypt: &NoDecryptor,
         machine: None,
         saltenv: None,
         pillarenv: None,
     }
 }
 
-fn best_of(times: usize, files: &InMemory) -> Duration {
+fn best_of(times: usize, files: &MemorySources) -> Duration {
     let one = || {
         let files = files.clone();
         let start = used();

@@ -1,5 +1,5 @@
-//! What a run leaves on the machine: so that it can go on after a restart, and so that the next one can say what this
-//! one has done if it does not come to its end (`docs/decisions/0017-the-journal.md`).
+//! [`Journal`]: what a run writes to disk so that it can resume after a reboot, and so that the next run can report an
+//! interrupted one (`docs/decisions/0017-the-journal.md`).
 
 pub mod boot;
 pub mod trace;
@@ -12,23 +12,23 @@ use rocksalt_core::{Map, Value};
 use rocksalt_modules::text::digest::{self, Kind};
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Low;
-use rocksalt_sls::schedule::Mode;
+use rocksalt_sls::schedule::OrderMode;
 
-use super::past::Past;
-use crate::place;
+use super::run_progress::RunProgress;
+use crate::private_files;
 
-/// Of this form only.
+/// The format that this agent reads and writes.
 const VERSION: i64 = 1;
 
-/// A run that waits for the machine to be up again.
+/// A run that waits for the machine to boot.
 pub struct Journal {
     pub job: String,
     pub target: String,
-    /// Before the restart.
+    /// Identifies the boot before the reboot.
     pub boot: String,
-    /// Seconds since 1970 until which somebody waits to go on.
+    /// Seconds since 1970 until which the controller waits to resume it.
     pub until: f64,
-    pub mode: Mode,
+    pub mode: OrderMode,
     pub width: usize,
     pub failhard: bool,
     pub saltenv: Option<String>,
@@ -36,22 +36,22 @@ pub struct Journal {
     /// Given over the pillar.
     pub pillar: Map,
     pub low: Low,
-    pub past: Past,
+    pub progress: RunProgress,
     /// What states left for each other.
     pub notes: Map,
 }
 
 impl Journal {
-    /// Writes it where it outlasts a restart, and gives its sha256.
+    /// Writes it to a disk, and returns its sha256.
     pub fn write(&self) -> Result<String> {
         let content = to_cbor(&self.to_value());
         let mut why = Vec::new();
-        for directory in place::lasting() {
-            if !place::prepare(&directory) {
+        for directory in private_files::durable_directories() {
+            if !private_files::prepare(&directory) {
                 why.push(format!("{} is not ours alone, or not on a disk", directory.display()));
                 continue;
             }
-            match place::write(&directory.join(name(&self.job, &self.target)), &content) {
+            match private_files::write(&directory.join(name(&self.job, &self.target)), &content) {
                 Ok(()) => return Ok(digest::of(Kind::Sha256, &content)),
                 Err(error) => why.push(format!("{}: {}", directory.display(), rocksalt_modules::reason(&error))),
             }
@@ -61,10 +61,11 @@ impl Journal {
 
     /// The journal of a run, if it is the very one that was written. It stays where it is.
     pub fn find(job: &str, target: &str, sum: &str) -> Result<(Journal, PathBuf)> {
-        let places = place::lasting().into_iter().map(|directory| directory.join(name(job, target)));
+        let places =
+            private_files::durable_directories().into_iter().map(|directory| directory.join(name(job, target)));
         let Some(path) = places.into_iter().find(|path| path.symlink_metadata().is_ok()) else {
             return Err(Error::failed(format!("there is no journal of the job {job}"))
-                .hint("it was gone on with already, or it was removed"));
+                .hint("it was resumed already, or it was removed"));
         };
         let journal = Journal::read(&path, sum)?;
         if journal.job != job || journal.target != target {
@@ -74,9 +75,10 @@ impl Journal {
     }
 
     fn read(path: &Path, sum: &str) -> Result<Journal> {
-        let content = place::read(path).map_err(|why| Error::failed(format!("the run's journal is refused: {why}")))?;
+        let content =
+            private_files::read(path).map_err(|why| Error::failed(format!("the run's journal is refused: {why}")))?;
         if digest::of(Kind::Sha256, &content) != sum {
-            return Err(refused(path, "it is not what was written before the restart"));
+            return Err(refused(path, "it is not what was written before the reboot"));
         }
         from_cbor(&content).and_then(|value| Journal::of(&value)).ok_or_else(|| refused(path, "it is not understood"))
     }
@@ -95,7 +97,7 @@ impl Journal {
         map.insert("pillarenv", self.pillarenv.clone());
         map.insert("pillar", self.pillar.clone());
         map.insert("low", self.low.keep());
-        map.insert("past", self.past.to_value());
+        map.insert("past", self.progress.to_value());
         map.insert("notes", self.notes.clone());
         map.into()
     }
@@ -112,14 +114,14 @@ impl Journal {
                 Value::Float(until) => *until,
                 _ => return None,
             },
-            mode: Mode::from_name(&text("mode")?)?,
+            mode: OrderMode::from_name(&text("mode")?)?,
             width: usize::try_from(map.get("width")?.as_i64()?).ok()?,
             failhard: map.get("failhard")?.as_bool()?,
             saltenv: text("saltenv"),
             pillarenv: text("pillarenv"),
             pillar: inner("pillar")?,
             low: Low::of_kept(map.get("low")?)?,
-            past: Past::of(map.get("past")?)?,
+            progress: RunProgress::from_value(map.get("past")?)?,
             notes: inner("notes")?,
         })
     }
@@ -131,7 +133,7 @@ fn refused(path: &Path, why: &str) -> Error {
 
 /// From the name of a target, which anybody may have written, only a hash becomes part of a path.
 fn name(job: &str, target: &str) -> String {
-    format!("{}journal-{}", place::PREFIX, key(job, target))
+    format!("{}journal-{}", private_files::PREFIX, key(job, target))
 }
 
 fn key(job: &str, target: &str) -> String {
@@ -139,17 +141,17 @@ fn key(job: &str, target: &str) -> String {
     format!("{job}-{}", &digest::of(Kind::Sha256, target.as_bytes())[..16])
 }
 
-/// Runs that restarted this machine and were not gone on with: what is to be said of each. They are removed.
-pub fn forsaken(now: f64) -> Vec<String> {
+/// A text for each run that rebooted this machine and was not resumed in time. Removes their journals.
+pub fn unresumed_runs(now: f64) -> Vec<String> {
     let mut found = Vec::new();
-    for directory in place::lasting() {
+    for directory in private_files::durable_directories() {
         for path in entries(&directory, "journal-") {
-            let read = place::read(&path).ok().and_then(|content| Journal::of(&from_cbor(&content)?));
+            let read = private_files::read(&path).ok().and_then(|content| Journal::of(&from_cbor(&content)?));
             if let Some(journal) = read.filter(|journal| journal.until < now) {
                 found.push(format!(
-                    "the job {} rebooted this machine and was not gone on with: {} of {} steps were done",
+                    "the job {} rebooted this machine and was not resumed: {} of {} steps were done",
                     journal.job,
-                    journal.past.recorded.len(),
+                    journal.progress.recorded.len(),
                     journal.low.chunks.len()
                 ));
                 let _ = fs::remove_file(path);
@@ -160,7 +162,7 @@ pub fn forsaken(now: f64) -> Vec<String> {
 }
 
 fn entries(directory: &Path, kind: &str) -> Vec<PathBuf> {
-    let start = format!("{}{kind}", place::PREFIX);
+    let start = format!("{}{kind}", private_files::PREFIX);
     let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
     let ours = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start));
     entries.filter(ours).filter(|path| path.extension().is_none()).collect()
@@ -176,14 +178,14 @@ mod tests {
             target: "../../etc".into(),
             boot: "a/1".into(),
             until: 5.0,
-            mode: Mode::Genius,
+            mode: OrderMode::Genius,
             width: 4,
             failhard: true,
             saltenv: None,
             pillarenv: Some("dev".into()),
             pillar: Map::from_iter([("secret".into(), "x".into())]),
             low: Low::default(),
-            past: Past { outputs: Value::Map(Map::new()), ..Past::default() },
+            progress: RunProgress { outputs: Value::Map(Map::new()), ..RunProgress::default() },
             notes: Map::new(),
         }
     }
@@ -196,15 +198,15 @@ mod tests {
         let sum = digest::of(Kind::Sha256, &content);
         let path = place.path().join(name(&journal.job, &journal.target));
         assert!(path.parent() == Some(place.path()), "no name of a target leads elsewhere: {}", path.display());
-        place::write(&path, &content).expect("written");
+        private_files::write(&path, &content).expect("written");
         let again = Journal::read(&path, &sum).expect("the same");
         assert_eq!(again.to_value(), journal.to_value());
         assert!(Journal::read(&path, "other").is_err_and(|error| error.to_string().contains("not what was written")));
         let mut tampered = content.clone();
         *tampered.last_mut().expect("bytes") ^= 1;
-        place::write(&path, &tampered).expect("written");
+        private_files::write(&path, &tampered).expect("written");
         assert!(Journal::read(&path, &sum).is_err());
-        place::write(&path, b"nonsense").expect("written");
+        private_files::write(&path, b"nonsense").expect("written");
         let sum = digest::of(Kind::Sha256, b"nonsense");
         assert!(Journal::read(&path, &sum).is_err_and(|error| error.to_string().contains("not understood")));
     }

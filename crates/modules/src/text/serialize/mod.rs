@@ -49,13 +49,13 @@ pub fn deserialize(format: &str, text: &str) -> Result<Value, Error> {
 }
 
 /// PyYAML's options by their names.
-pub fn style(options: &Map) -> yaml::Style {
-    let usual = yaml::Style::default();
+pub fn style(options: &Map) -> yaml::DumpOptions {
+    let usual = yaml::DumpOptions::default();
     let number = |name: &str| options.get(name).and_then(Value::as_i64).and_then(|number| usize::try_from(number).ok());
     let flag = |name: &str, usual: bool| options.get(name).map_or(usual, Value::truth);
     // libyaml takes nothing else for an indentation, and takes no width below twice of it.
     let indent = number("indent").filter(|indent| (2..=9).contains(indent)).unwrap_or(usual.indent);
-    yaml::Style {
+    yaml::DumpOptions {
         flow: options.get("default_flow_style").filter(|value| !value.is_null()).map(Value::truth),
         sort_keys: flag("sort_keys", true),
         width: number("width").filter(|width| *width > indent * 2).unwrap_or(usual.width),

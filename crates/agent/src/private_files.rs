@@ -1,4 +1,4 @@
-//! Where runs leave what must outlive their process: a directory that nobody else can write to, on a disk.
+//! Files that outlive their process, in directories that no other user can write to.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Where the agent lives; nobody said so where it is part of another program.
+/// The directory that the agent was installed to; unset if it is part of another program.
 static HOME: OnceLock<PathBuf> = OnceLock::new();
 
 /// As all names in an agent's directory, so that `--wipe` takes it away too.
@@ -16,7 +16,7 @@ pub const PREFIX: &str = "rocksalt-agent-";
 /// A journal is small; whatever is larger is none.
 const MOST: u64 = 256 << 20;
 
-pub fn settle(home: Option<&Path>) {
+pub fn set_home(home: Option<&Path>) {
     if let Some(home) = home {
         let _ = HOME.set(home.to_owned());
     }
@@ -25,48 +25,48 @@ pub fn settle(home: Option<&Path>) {
 /// The agent's own directory, if it has one.
 #[cfg(feature = "whole")]
 pub fn home() -> Option<&'static Path> {
-    HOME.get().map(PathBuf::as_path).filter(|home| is_safe(home))
+    HOME.get().map(PathBuf::as_path).filter(|home| is_private(home))
 }
 
-/// Where a file would be found again after a restart of the machine, best first.
-pub fn lasting() -> Vec<PathBuf> {
+/// Directories in which a file survives a reboot, best first.
+pub fn durable_directories() -> Vec<PathBuf> {
     let user =
         std::env::var_os("HOME").filter(|home| !home.is_empty()).map(|home| PathBuf::from(home).join(".rocksalt"));
     let shared = format!("/var/tmp/.rocksalt-{}", rustix::process::geteuid().as_raw());
     [HOME.get().cloned(), user, Some(shared.into())].into_iter().flatten().collect()
 }
 
-/// Makes it if it isn't there; whether it can be used for what must be found after a restart of the machine.
+/// Creates the directory if needed; whether it is private and survives a reboot.
 #[cfg(feature = "whole")]
 pub fn prepare(directory: &Path) -> bool {
-    make(directory) && is_on_disk(directory)
+    make_private(directory) && is_on_disk(directory)
 }
 
-/// Makes it if it isn't there; whether it is ours alone.
-pub fn make(directory: &Path) -> bool {
+/// Creates the directory if needed; whether it is private.
+pub fn make_private(directory: &Path) -> bool {
     if !directory.exists() {
         let _ = fs::DirBuilder::new().mode(0o700).create(directory);
     }
-    is_safe(directory)
+    is_private(directory)
 }
 
-/// Ours, a real directory, and nobody else's to write to.
-pub fn is_safe(directory: &Path) -> bool {
-    fs::symlink_metadata(directory).is_ok_and(|is| is.is_dir() && is.uid() == own() && is.mode() & 0o022 == 0)
+/// Whether it is a real directory that belongs to us and that nobody else can write to.
+pub fn is_private(directory: &Path) -> bool {
+    fs::symlink_metadata(directory).is_ok_and(|is| is.is_dir() && is.uid() == own_uid() && is.mode() & 0o022 == 0)
 }
 
-/// What is in memory is gone after a restart.
+/// Whether it is not a file system in memory, which a reboot empties.
 #[cfg(any(feature = "whole", test))]
 fn is_on_disk(directory: &Path) -> bool {
     const MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
     rustix::fs::statfs(directory).is_ok_and(|is| !MEMORY.contains(&(is.f_type as u64 & 0xffff_ffff)))
 }
 
-fn own() -> u32 {
+fn own_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Writes a file that only its owner can read, and comes back when it is on the disk.
+/// Writes a file that only its owner can read, and returns when it is on the disk.
 #[cfg(feature = "whole")]
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("/"));
@@ -87,7 +87,7 @@ pub fn create(path: &Path) -> io::Result<File> {
     fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// A file's content, if it is one that [`write`] has made and nobody has touched since.
+/// The content of a file that only its owner has access to, as [`write`] creates it.
 pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     let refuse = |why: &str| format!("{}: {why}", path.display());
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::CLOEXEC).bits();
@@ -95,13 +95,13 @@ pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     let file = opened.map_err(|error| refuse(&rocksalt_modules::reason(&error)))?;
     let is = file.metadata().map_err(|error| refuse(&rocksalt_modules::reason(&error)))?;
     if !is.is_file() || is.nlink() != 1 {
-        return Err(refuse("it is no file of our own"));
+        return Err(refuse("it is not a regular file with one name"));
     }
-    if is.uid() != own() {
-        return Err(refuse(&format!("it belongs to user {}, not to {}", is.uid(), own())));
+    if is.uid() != own_uid() {
+        return Err(refuse(&format!("it belongs to user {}, not to {}", is.uid(), own_uid())));
     }
     if is.mode() & 0o077 != 0 {
-        return Err(refuse(&format!("others may touch it (mode {:04o})", is.mode() & 0o7777)));
+        return Err(refuse(&format!("other users have access (mode {:04o})", is.mode() & 0o7777)));
     }
     if is.len() > MOST {
         return Err(refuse("it is too large"));
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_file_of_our_own_is_read() {
+    fn only_private_files_are_read() {
         let place = tempfile::tempdir().expect("a directory");
         let path = place.path().join("rocksalt-agent-journal-1");
         write(&path, b"abc").expect("written");
@@ -134,7 +134,7 @@ mod tests {
         std::os::unix::fs::symlink(&path, &link).expect("a link");
         assert!(read(&link).is_err(), "a link is not followed");
         fs::hard_link(&path, place.path().join("other")).expect("a second name");
-        assert!(read(&path).is_err_and(|why| why.contains("no file of our own")));
+        assert!(read(&path).is_err_and(|why| why.contains("not a regular file")));
         if rustix::process::geteuid().is_root() {
             let foreign = place.path().join("foreign");
             write(&foreign, b"x").expect("written");
@@ -144,11 +144,11 @@ mod tests {
     }
 
     #[test]
-    fn only_a_directory_of_our_own_is_used() {
+    fn only_private_directories_are_used() {
         let place = tempfile::tempdir().expect("a directory");
-        assert!(is_safe(place.path()));
+        assert!(is_private(place.path()));
         fs::set_permissions(place.path(), fs::Permissions::from_mode(0o777)).expect("a mode");
-        assert!(!is_safe(place.path()));
+        assert!(!is_private(place.path()));
         assert!(!is_on_disk(Path::new("/dev/shm")) || !Path::new("/dev/shm").exists());
     }
 }

@@ -1,4 +1,4 @@
-//! What filters of templates see of the machine.
+//! What template filters read from the machine.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Command, Host, Kind, Probe, accounts};
 use rocksalt_sls::Machine;
 
-use super::surroundings::Door;
+use super::compile_context::HostBridge;
 
 /// The most random bytes that a filter may ask for.
 const RANDOM: usize = 1 << 20;
@@ -15,7 +15,7 @@ const RANDOM: usize = 1 << 20;
 /// The most files that one filter lists.
 const FILES: usize = 100_000;
 
-impl Machine for Door {
+impl Machine for HostBridge {
     fn now(&self) -> Result<f64, String> {
         Ok(self.host.now())
     }

@@ -1,33 +1,33 @@
-//! [`Past`]: what a run has done so far, so that it can be gone on with elsewhere.
+//! [`RunProgress`]: what a run has done so far, so that another process can resume it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog::Verdict;
-use rocksalt_sls::schedule::Outcome;
+use rocksalt_sls::schedule::StepOutcome;
 
-use super::result::Ended;
+use super::step_result::StepResult;
 
 #[derive(Clone, Default)]
-pub struct Past {
-    /// By item of the schedule: how those ended that ran.
-    pub outcomes: BTreeMap<usize, Outcome>,
+pub struct RunProgress {
+    /// How the steps that ran ended, by item of the schedule.
+    pub outcomes: BTreeMap<usize, StepOutcome>,
     /// The items that have a result, skipped ones too.
     pub recorded: BTreeSet<usize>,
     /// With their numbers and tags.
     pub results: Vec<(usize, String, Map)>,
     /// By chunk.
-    pub dry_runs: BTreeMap<usize, Ended>,
-    /// As [`Outputs::keep`](super::outputs::Outputs::keep) gave them.
+    pub dry_runs: BTreeMap<usize, StepResult>,
+    /// As [`Outputs::to_value`](super::outputs::Outputs::to_value) returned them.
     pub outputs: Value,
     /// How many calls there were.
     pub calls: usize,
 }
 
-impl Past {
+impl RunProgress {
     pub fn to_value(&self) -> Value {
         let mut map = Map::new();
-        let outcome = |(item, outcome): (&usize, &Outcome)| {
+        let outcome = |(item, outcome): (&usize, &StepOutcome)| {
             let flags = [outcome.changed, outcome.ran, outcome.skip_requisites];
             let mut list = vec![(*item).into(), outcome.result.into()];
             list.extend(flags.map(Value::from));
@@ -39,21 +39,22 @@ impl Past {
             Value::List(vec![(*number).into(), tag.as_str().into(), result.clone().into()])
         };
         map.insert("results", self.results.iter().map(result).collect::<Vec<_>>());
-        let ended = |(chunk, ended): (&usize, &Ended)| Value::List(vec![(*chunk).into(), keep_ended(ended)]);
-        map.insert("dry_runs", self.dry_runs.iter().map(ended).collect::<Vec<_>>());
+        let dry_run =
+            |(chunk, result): (&usize, &StepResult)| Value::List(vec![(*chunk).into(), result_to_value(result)]);
+        map.insert("dry_runs", self.dry_runs.iter().map(dry_run).collect::<Vec<_>>());
         map.insert("outputs", self.outputs.clone());
         map.insert("calls", self.calls);
         map.into()
     }
 
-    /// `None` if it is anything else.
-    pub fn of(value: &Value) -> Option<Past> {
+    /// `None` if the value is no progress of a run.
+    pub fn from_value(value: &Value) -> Option<RunProgress> {
         let map = value.as_map()?;
         let list = |key: &str| map.get(key)?.as_list();
         let outcome = |one: &Value| match one.as_list()? {
             [item, result, changed, ran, skip] => {
                 let (changed, ran, skip_requisites) = (changed.as_bool()?, ran.as_bool()?, skip.as_bool()?);
-                Some((index(item)?, Outcome { result: result.as_bool(), changed, ran, skip_requisites }))
+                Some((index(item)?, StepOutcome { result: result.as_bool(), changed, ran, skip_requisites }))
             }
             _ => None,
         };
@@ -62,10 +63,10 @@ impl Past {
             _ => None,
         };
         let dry_run = |one: &Value| match one.as_list()? {
-            [chunk, ended] => Some((index(chunk)?, of_ended(ended)?)),
+            [chunk, ended] => Some((index(chunk)?, result_from_value(ended)?)),
             _ => None,
         };
-        Some(Past {
+        Some(RunProgress {
             outcomes: list("outcomes")?.iter().map(outcome).collect::<Option<_>>()?,
             recorded: list("recorded")?.iter().map(index).collect::<Option<_>>()?,
             results: list("results")?.iter().map(result).collect::<Option<_>>()?,
@@ -80,7 +81,7 @@ fn index(value: &Value) -> Option<usize> {
     usize::try_from(value.as_i64()?).ok()
 }
 
-fn keep_ended(ended: &Ended) -> Value {
+fn result_to_value(ended: &StepResult) -> Value {
     let verdict = &ended.verdict;
     let mut map = Map::new();
     map.insert("result", verdict.result);
@@ -93,11 +94,11 @@ fn keep_ended(ended: &Ended) -> Value {
     map.insert("started", ended.started);
     map.insert("duration", ended.duration);
     map.insert("number", ended.number);
-    map.insert("beside", ended.beside);
+    map.insert("beside", ended.parallel);
     map.into()
 }
 
-fn of_ended(kept: &Value) -> Option<Ended> {
+fn result_from_value(kept: &Value) -> Option<StepResult> {
     let map = kept.as_map()?;
     let inner = |key: &str| Some(map.get(key)?.as_map()?.clone());
     let number = |key: &str| match map.get(key)? {
@@ -105,7 +106,7 @@ fn of_ended(kept: &Value) -> Option<Ended> {
         other => other.as_i64().map(|number| number as f64),
     };
     let warnings = map.get("warnings")?.as_list()?.iter().map(ToString::to_string).collect();
-    Some(Ended {
+    Some(StepResult {
         verdict: Verdict {
             result: map.get("result")?.as_bool(),
             comment: map.get("comment")?.as_str()?.to_owned(),
@@ -118,7 +119,7 @@ fn of_ended(kept: &Value) -> Option<Ended> {
         started: number("started")?,
         duration: number("duration")?,
         number: index(map.get("number")?)?,
-        beside: map.get("beside")?.as_bool()?,
+        parallel: map.get("beside")?.as_bool()?,
     })
 }
 
@@ -129,11 +130,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_past_stays_as_it_was() {
+    fn progress_survives_a_round_trip() {
         let verdict = Verdict::would("would").change("a", 1i64).output("x", "y").warning("beware");
-        let ended = Ended { verdict, ran: true, started: 1.5, duration: 2.0, number: 3, beside: false };
-        let outcome = Outcome { result: None, changed: true, ran: true, skip_requisites: false };
-        let past = Past {
+        let ended = StepResult { verdict, ran: true, started: 1.5, duration: 2.0, number: 3, parallel: false };
+        let outcome = StepOutcome { result: None, changed: true, ran: true, skip_requisites: false };
+        let progress = RunProgress {
             outcomes: BTreeMap::from([(2, outcome.clone())]),
             recorded: BTreeSet::from([1, 2]),
             results: vec![(0, "test_|-a_|-a_|-nop".into(), Map::from_iter([("result".into(), true.into())]))],
@@ -141,10 +142,14 @@ mod tests {
             outputs: Value::Map(Map::new()),
             calls: 7,
         };
-        let again = Past::of(&from_cbor(&to_cbor(&past.to_value())).expect("CBOR")).expect("a past");
-        assert_eq!(again.to_value(), past.to_value());
+        let again =
+            RunProgress::from_value(&from_cbor(&to_cbor(&progress.to_value())).expect("CBOR")).expect("progress");
+        assert_eq!(again.to_value(), progress.to_value());
         assert_eq!((again.outcomes.get(&2), again.calls), (Some(&outcome), 7));
-        assert_eq!(again.dry_runs[&4].verdict, past.dry_runs[&4].verdict);
-        assert!(Past::of(&Value::Null).is_none() && Past::of(&Value::Map(Map::new())).is_none());
+        assert_eq!(again.dry_runs[&4].verdict, progress.dry_runs[&4].verdict);
+        assert!(
+            RunProgress::from_value(&Value::Null).is_none()
+                && RunProgress::from_value(&Value::Map(Map::new())).is_none()
+        );
     }
 }

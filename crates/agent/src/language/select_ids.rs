@@ -1,12 +1,12 @@
-//! The steps of some ids, with all that they need.
+//! Selects the steps of some ids, with everything that they require.
 
 use std::collections::{BTreeSet, HashMap};
 
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Low;
 
-/// Leaves out every step that none of these ids needs.
-pub fn only(mut low: Low, ids: &[&str]) -> Result<Low> {
+/// Removes every step that none of these ids requires.
+pub fn select_ids(mut low: Low, ids: &[&str]) -> Result<Low> {
     let known: Vec<&str> = low.chunks.iter().map(|chunk| chunk.id.as_str()).collect();
     if let Some(unknown) = ids.iter().find(|id| !known.contains(*id)) {
         let near = rocksalt_core::nearest::hint(unknown, known);

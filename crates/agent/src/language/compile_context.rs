@@ -1,4 +1,4 @@
-//! [`Surroundings`]: the machine as the state language sees it.
+//! [`CompileContext`]: the data and the host that a compilation uses.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,18 +8,17 @@ use rocksalt_core::{Call, Map, Value};
 use rocksalt_modules::Result;
 use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Command, EntryKind, Host, Probe, System};
-use rocksalt_sls::{Catalog, Changed, Decrypt, Functions, Setting, Sources};
+use rocksalt_sls::{ChangedArgument, CompileInputs, Decryptor, FileSources, StateCatalog, TemplateFunctions};
 
-/// Modules of Salt that have a watch function, whether they are here yet or not: a state file means
-/// the same everywhere.
+/// Modules of Salt that have a watch function, whether we have them or not: a state file must mean the same everywhere.
 const WATCHERS: [&str; 9] = ["at", "cmd", "docker_container", "etcd", "event", "module", "mount", "pkg", "service"];
 
-/// Modules of Salt whose states can be taken together.
+/// Modules of Salt whose states can be aggregated.
 const AGGREGATES: [&str; 3] = ["iptables", "pkg", "selinux"];
 
-/// All that a compilation needs, taken from the host once.
-pub struct Surroundings {
-    door: Rc<Door>,
+/// Everything that a compilation needs, taken from the host once.
+pub struct CompileContext {
+    bridge: Rc<HostBridge>,
     id: String,
     options: Map,
     grains: Arc<Map>,
@@ -28,13 +27,13 @@ pub struct Surroundings {
     pillarenv: Option<String>,
 }
 
-impl Surroundings {
-    pub fn of(host: &Arc<Host>, saltenv: Option<String>, pillarenv: Option<String>) -> Result<Surroundings> {
-        Ok(Surroundings { pillar: host.pillar()?, ..Surroundings::without_pillar(host, saltenv, pillarenv) })
+impl CompileContext {
+    pub fn of(host: &Arc<Host>, saltenv: Option<String>, pillarenv: Option<String>) -> Result<CompileContext> {
+        Ok(CompileContext { pillar: host.pillar()?, ..CompileContext::without_pillar(host, saltenv, pillarenv) })
     }
 
-    /// For the compiling of pillar, which sees none.
-    pub fn without_pillar(host: &Arc<Host>, saltenv: Option<String>, pillarenv: Option<String>) -> Surroundings {
+    /// For compiling a pillar, when there is none yet.
+    pub fn without_pillar(host: &Arc<Host>, saltenv: Option<String>, pillarenv: Option<String>) -> CompileContext {
         let mut options = host.options().clone();
         for (key, value) in [("saltenv", &saltenv), ("pillarenv", &pillarenv)] {
             if let Some(value) = value {
@@ -43,8 +42,8 @@ impl Surroundings {
         }
         let text =
             |key: &str| options.get(key).and_then(Value::as_str).map(str::to_owned).filter(|text| !text.is_empty());
-        Surroundings {
-            door: Rc::new(Door { host: Arc::clone(host), said: RefCell::default() }),
+        CompileContext {
+            bridge: Rc::new(HostBridge { host: Arc::clone(host), run_options: RefCell::default() }),
             id: options.get("id").map(ToString::to_string).unwrap_or_default(),
             saltenv: saltenv.or_else(|| text("saltenv")),
             pillarenv: pillarenv.or_else(|| text("pillarenv")),
@@ -54,25 +53,25 @@ impl Surroundings {
         }
     }
 
-    pub fn setting(&self) -> Setting<'_> {
-        Setting {
+    pub fn inputs(&self) -> CompileInputs<'_> {
+        CompileInputs {
             id: &self.id,
             options: &self.options,
             grains: &self.grains,
             pillar: &self.pillar,
-            sources: Rc::clone(&self.door) as Rc<dyn Sources>,
-            functions: Rc::clone(&self.door) as Rc<dyn Functions>,
-            decrypt: &*self.door,
-            machine: Some(Rc::clone(&self.door) as Rc<dyn rocksalt_sls::Machine>),
+            sources: Rc::clone(&self.bridge) as Rc<dyn FileSources>,
+            functions: Rc::clone(&self.bridge) as Rc<dyn TemplateFunctions>,
+            decrypt: &*self.bridge,
+            machine: Some(Rc::clone(&self.bridge) as Rc<dyn rocksalt_sls::Machine>),
             saltenv: self.saltenv.as_deref(),
             pillarenv: self.pillarenv.as_deref(),
         }
     }
 
-    /// Templates see what was said for this run as if it were configured.
-    pub fn say(&mut self, option: &str, value: impl Into<Value>) {
+    /// Sets an option for this run; templates see it as if it were configured.
+    pub fn set_option(&mut self, option: &str, value: impl Into<Value>) {
         let value = value.into();
-        self.door.said.borrow_mut().insert(option, value.clone());
+        self.bridge.run_options.borrow_mut().insert(option, value.clone());
         self.options.insert(option, value);
     }
 
@@ -81,14 +80,14 @@ impl Surroundings {
     }
 }
 
-/// The host, as whoever compiles may use it.
-pub struct Door {
+/// Gives the compiler access to the host: files, functions, decryption and what template filters read.
+pub struct HostBridge {
     pub host: Arc<Host>,
-    /// Options that were said for this run.
-    said: RefCell<Map>,
+    /// Options that were set for this run.
+    run_options: RefCell<Map>,
 }
 
-impl Sources for Door {
+impl FileSources for HostBridge {
     fn environments(&self) -> Vec<String> {
         self.host.tree().environments().unwrap_or_default()
     }
@@ -104,7 +103,7 @@ impl Sources for Door {
     }
 }
 
-impl Functions for Door {
+impl TemplateFunctions for HostBridge {
     fn call(&self, name: &str, args: Vec<Value>, kwargs: Map) -> std::result::Result<Value, String> {
         self.call_in_place(name, args, kwargs).map(|(value, _)| value)
     }
@@ -114,10 +113,10 @@ impl Functions for Door {
         name: &str,
         args: Vec<Value>,
         kwargs: Map,
-    ) -> std::result::Result<(Value, Option<Changed>), String> {
+    ) -> std::result::Result<(Value, Option<ChangedArgument>), String> {
         if name == "config.get" && args.len() + kwargs.len() <= 2 {
             let key = args.first().or_else(|| kwargs.get("key")).and_then(Value::as_str);
-            if let Some(value) = key.and_then(|key| self.said.borrow().get(key).cloned()) {
+            if let Some(value) = key.and_then(|key| self.run_options.borrow().get(key).cloned()) {
                 return Ok((value, None));
             }
         }
@@ -129,7 +128,7 @@ impl Functions for Door {
         }
         let changed = kept.and_then(|call| catalog::changed(&call, &result.value));
         let changed =
-            changed.map(|change| Changed { position: change.position, name: change.name, value: change.value });
+            changed.map(|change| ChangedArgument { position: change.position, name: change.name, value: change.value });
         Ok((result.value, changed))
     }
 
@@ -142,10 +141,10 @@ impl Functions for Door {
     }
 }
 
-/// The states there are.
-pub struct States;
+/// The states of the catalog.
+pub struct CatalogStates;
 
-impl Catalog for States {
+impl StateCatalog for CatalogStates {
     fn has_watch(&self, module: &str) -> bool {
         WATCHERS.contains(&module)
             || catalog::states().any(|state| state.watches && state.name.split('.').next() == Some(module))
@@ -160,7 +159,7 @@ impl Catalog for States {
     }
 }
 
-impl Decrypt for Door {
+impl Decryptor for HostBridge {
     fn decrypt(&self, method: &str, encrypted: &[u8]) -> std::result::Result<Vec<u8>, String> {
         let option = |key: &str, default: &str| {
             self.host.options().get(key).and_then(Value::as_str).map_or_else(|| default.to_owned(), str::to_owned)
@@ -174,7 +173,7 @@ impl Decrypt for Door {
             "age" => {
                 ["age", "--decrypt", "-i", &option("age_identity", "/etc/rocksalt/age.key")].map(str::to_owned).to_vec()
             }
-            other => return Err(format!("nobody knows how to decrypt '{other}'")),
+            other => return Err(format!("there is no decryption method '{other}'")),
         };
         let mut command = Command::new(words);
         command.stdin = Some(encrypted.to_vec());

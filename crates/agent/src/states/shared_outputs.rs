@@ -1,4 +1,4 @@
-//! Runs under way, so that other machines of the same job can have their steps' outputs (D10).
+//! Runs of this agent, so that other targets of a job can read the outputs of their steps.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,12 +11,12 @@ use rocksalt_modules::{Error, Result};
 use super::outputs::Outputs;
 
 /// By job and target: two ids may share one agent.
-type Key = (String, String);
+type RunKey = (String, String);
 
-/// Others may ask after a run has ended: a few are kept.
-static RUNS: Mutex<VecDeque<(Key, Arc<Outputs>)>> = Mutex::new(VecDeque::new());
+/// Other targets may ask after a run has ended, so the last few stay.
+static RUNS: Mutex<VecDeque<(RunKey, Arc<Outputs>)>> = Mutex::new(VecDeque::new());
 
-const KEPT: usize = 16;
+const MOST_RUNS: usize = 16;
 
 /// How long a run may take to begin.
 const BEGIN: Duration = Duration::from_secs(60);
@@ -27,14 +27,14 @@ const END: Duration = Duration::from_secs(3600);
 /// How often a call that waits looks whether it was cancelled.
 const LOOK: f64 = 0.02;
 
-/// Lets others find the outputs of a run.
-pub fn share(job: &str, id: &str, outputs: &Arc<Outputs>) {
+/// Lets other targets find the outputs of a run.
+pub fn register(job: &str, id: &str, outputs: &Arc<Outputs>) {
     if job.is_empty() {
         return;
     }
     let mut runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
     runs.push_back(((job.to_owned(), id.to_owned()), Arc::clone(outputs)));
-    if runs.len() > KEPT {
+    if runs.len() > MOST_RUNS {
         runs.pop_front();
     }
 }
@@ -55,7 +55,7 @@ pub fn wait_for(machine: &dyn Probe, job: &str, id: &str, step: &str) -> Result<
             Some(run) => {
                 // Asked first: a step may end between the two.
                 let over = run.is_over();
-                if let Some(outputs) = run.of(step) {
+                if let Some(outputs) = run.get(step) {
                     return Ok(outputs);
                 }
                 if over {
@@ -64,7 +64,7 @@ pub fn wait_for(machine: &dyn Probe, job: &str, id: &str, step: &str) -> Result<
             }
             None if begun.elapsed() > BEGIN => {
                 return Err(Error::failed(format!("{id} has not begun its run"))
-                    .hint("with --batch who waits may come before whom it waits for"));
+                    .hint("with --batch, the target that waits may run before the one it waits for"));
             }
             None => {}
         }

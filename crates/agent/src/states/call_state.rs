@@ -1,103 +1,98 @@
-//! One call of a state, with all that goes before and after it.
+//! Calls a state once: conditions, arguments, the state itself, `check_cmd`.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog::{self, StateEntry, Step, Verdict};
-use rocksalt_modules::machine::System;
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Chunk;
 
-use super::outputs::{Outputs, SECRET};
-use super::result::{hide, hide_all};
-use super::within::Within;
+use super::outputs::SECRET;
+use super::runner::Runner;
+use super::scoped_machine::ScopedMachine;
+use super::step_result::{hide, hide_all};
 use super::{arguments, checks, conditions, slots};
-
-/// What all calls of a run share.
-pub struct Calling<'r> {
-    pub machine: &'r dyn System,
-    pub outputs: &'r Outputs,
-    /// All of the run.
-    pub chunks: &'r [Chunk],
-    /// Each call counts as one of the run.
-    pub counted: bool,
-}
 
 /// How a state is to be called.
 #[derive(Clone, Copy)]
-pub struct Manner<'m> {
+pub struct CallOptions<'c> {
     pub test: bool,
-    /// Something that it watches has changed: what to tell it of that.
-    pub watched: Option<&'m Map>,
-    /// The arguments of other states whose work it does too.
-    pub with: &'m [Map],
+    /// Calls the watch function, with these changes.
+    pub watched: Option<&'c Map>,
+    /// The arguments of other states that are merged into this call.
+    pub merged_arguments: &'c [Map],
+    /// The call takes the next number of the run.
+    pub counted: bool,
 }
 
-impl Calling<'_> {
-    /// Calls a state once. Whatever goes wrong is part of the verdict.
-    pub fn call(&self, chunk: &Chunk, manner: Manner<'_>) -> Verdict {
-        let entry = match verify(chunk, manner.watched.is_some()) {
+impl Runner<'_> {
+    /// Calls a state once, with its conditions before and `check_cmd` after. An error becomes part of the verdict.
+    pub(super) fn call_state(&self, chunk: &Chunk, options: CallOptions<'_>) -> Verdict {
+        let entry = match verify(chunk, options.watched.is_some()) {
             Ok(entry) => entry,
             Err(errors) => return Verdict::bad(errors.iter().map(|text| format!("{text}\n")).collect::<String>()),
         };
-        let mut verdict = self.attempt(chunk, entry, manner).unwrap_or_else(broken);
+        let called = match self.skipped(chunk) {
+            Ok(Some(verdict)) => Ok(verdict),
+            Ok(None) => self.invoke(chunk, entry, options),
+            Err(error) => Err(error),
+        };
+        let mut verdict = match called {
+            Ok(verdict) => self.checked(chunk, entry, verdict),
+            Err(error) => error_verdict(error),
+        };
         if chunk.arguments.get("no_log").is_some_and(Value::truth) {
             hide_all(&mut verdict);
         }
         verdict
     }
 
-    fn attempt(&self, chunk: &Chunk, entry: &StateEntry, manner: Manner<'_>) -> Result<Verdict> {
-        let mut verdict = match checks::skip(chunk, self.machine)? {
-            Some(comment) => {
-                let mut verdict = Verdict::good(comment);
-                verdict.further.insert("skip_watch", true);
-                verdict
-            }
-            None if !conditions::allow(chunk, self.machine)? => {
-                Verdict::would("Failed to meet global state conditions. State not called.")
-            }
-            None => self.state(chunk, entry, manner)?,
-        };
-        // A state that has this argument itself sees to it.
+    /// The verdict if `onlyif`, `unless`, `creates` or a global condition says that the state must not run.
+    fn skipped(&self, chunk: &Chunk) -> Result<Option<Verdict>> {
+        if let Some(comment) = checks::skip_comment(chunk, self.machine)? {
+            let mut verdict = Verdict::good(comment);
+            verdict.further.insert("skip_watch", true);
+            return Ok(Some(verdict));
+        }
+        let allowed = conditions::allow(chunk, self.machine)?;
+        Ok((!allowed).then(|| Verdict::would("Failed to meet global state conditions. State not called.")))
+    }
+
+    /// Lets `check_cmd` decide the result, unless the state handles that argument itself.
+    fn checked(&self, chunk: &Chunk, entry: &StateEntry, mut verdict: Verdict) -> Verdict {
         if let Some(commands) = chunk.arguments.get("check_cmd")
             && !(entry.arguments)().contains(&"check_cmd")
         {
-            let (result, comment) = checks::succeeded(commands, self.machine);
+            let (result, comment) = checks::run_check_cmd(commands, self.machine);
             verdict.result = Some(result);
             verdict.comment = comment.map_or(verdict.comment, str::to_owned);
         }
-        Ok(verdict)
+        verdict
     }
 
-    fn state(&self, chunk: &Chunk, entry: &StateEntry, manner: Manner<'_>) -> Result<Verdict> {
-        let mut own = arguments::own(chunk, entry);
-        if let (Some(join), false) = (entry.join, manner.with.is_empty()) {
-            let all: Vec<&Map> = std::iter::once(&own).chain(manner.with).collect();
-            // Checked before: those that can't be joined never come here.
+    /// Completes the arguments and calls the state itself.
+    fn invoke(&self, chunk: &Chunk, entry: &StateEntry, options: CallOptions<'_>) -> Result<Verdict> {
+        let mut own = arguments::state_arguments(chunk, entry);
+        if let (Some(join), false) = (entry.join, options.merged_arguments.is_empty()) {
+            let all: Vec<&Map> = std::iter::once(&own).chain(options.merged_arguments).collect();
+            // The runner has checked that they can be merged.
             own = (join.join)(&all).unwrap_or(own);
         }
         slots::fill(&mut own, self.machine)?;
-        let secrets = self.outputs.fill(&mut own, self.machine, manner.test)?;
-        let (names, hints) = arguments::strange(&own, entry);
+        let secrets = self.outputs.fill(&mut own, self.machine, options.test)?;
+        let (names, hints) = arguments::unknown_arguments(&own, entry);
         if entry.strict && !names.is_empty() {
             return Ok(Verdict { warnings: hints, ..Verdict::bad(arguments::invalid(&names, entry.name)) });
         }
         let bound = entry.bind(own.clone());
         let name = own.get("name").map(ToString::to_string).unwrap_or_default();
-        let mut low = match chunk.clone().into_value() {
-            Value::Map(low) => low,
-            _ => Map::new(),
-        };
-        low.extend(own);
-        if let Some(changed) = manner.watched {
-            low.insert("__reqs__", changed.clone());
-        }
-        if chunk.arguments.get("clean").is_some_and(Value::truth) {
-            low.insert("__required__", required(chunk, self.chunks));
-        }
+        let low = self.low_data(chunk, own, options.watched);
         let saltenv = chunk.arguments.get("saltenv").and_then(Value::as_str).unwrap_or(&chunk.saltenv);
-        let step = Step { id: &chunk.id, name: &name, sls: &chunk.sls, saltenv, low: &low, test: manner.test };
-        let called = self.within(chunk, |machine| entry.call(bound, machine, &step, manner.watched.is_some()));
-        let mut verdict = called.unwrap_or_else(broken);
+        let step = Step { id: &chunk.id, name: &name, sls: &chunk.sls, saltenv, low: &low, test: options.test };
+        let watched = options.watched.is_some();
+        let called = match ScopedMachine::of(chunk, self.machine) {
+            Some(machine) => entry.call(bound, &machine, &step, watched),
+            None => entry.call(bound, self.machine, &step, watched),
+        };
+        let mut verdict = called.unwrap_or_else(error_verdict);
         verdict.warnings.extend(hints);
         if chunk.name.starts_with(slots::MARK) {
             verdict.further.insert("name", name.as_str());
@@ -109,18 +104,24 @@ impl Calling<'_> {
         Ok(verdict)
     }
 
-    /// With the umask and the user that the state wants.
-    fn within(&self, chunk: &Chunk, call: impl FnOnce(&dyn System) -> Result<Verdict>) -> Result<Verdict> {
-        let umask = chunk.arguments.get("umask").and_then(|text| u32::from_str_radix(&text.to_string(), 8).ok());
-        let user = chunk.arguments.get("runas").filter(|user| user.truth()).map(ToString::to_string);
-        match (umask, &user) {
-            (None, None) => call(self.machine),
-            _ => call(&Within { machine: self.machine, umask, user }),
+    /// The low data that a state sees as `__low__`.
+    fn low_data(&self, chunk: &Chunk, own: Map, watched: Option<&Map>) -> Map {
+        let mut low = match chunk.clone().into_value() {
+            Value::Map(low) => low,
+            _ => Map::new(),
+        };
+        low.extend(own);
+        if let Some(changed) = watched {
+            low.insert("__reqs__", changed.clone());
         }
+        if chunk.arguments.get("clean").is_some_and(Value::truth) {
+            low.insert("__required__", required(chunk, &self.low.chunks));
+        }
+        low
     }
 }
 
-/// What a state names as a `file` that it requires, by id or name: `clean` leaves it alone.
+/// The chunks that a state requires as `file`, by id or name: `clean` does not remove them.
 fn required(chunk: &Chunk, chunks: &[Chunk]) -> Vec<Value> {
     let list = chunk.arguments.get("require").and_then(Value::as_list).unwrap_or_default();
     let files: Vec<&str> = list.iter().filter_map(|one| one.as_map()?.get("file")?.as_str()).collect();
@@ -128,7 +129,7 @@ fn required(chunk: &Chunk, chunks: &[Chunk]) -> Vec<Value> {
     chunks.iter().filter(is_named).cloned().map(Chunk::into_value).collect()
 }
 
-/// The state that is meant, or what is wrong with that.
+/// The state to call, or why it can't be called.
 fn verify(chunk: &Chunk, watched: bool) -> std::result::Result<&'static StateEntry, Vec<String>> {
     let mut errors = Vec::new();
     if let Some(name) = chunk.name_value.as_ref().filter(|name| name.truth() && name.as_str().is_none()) {
@@ -181,8 +182,8 @@ fn python_kind(value: &Value) -> &'static str {
     }
 }
 
-/// What Salt says where its Python breaks; the reason is in it.
-fn broken(error: Error) -> Verdict {
+/// Salt's text for an exception in a state, with the reason.
+fn error_verdict(error: Error) -> Verdict {
     let problem = error.problem();
     let mut verdict = Verdict::bad(format!("An exception occurred in this state: {}", problem.text));
     if let Some(hint) = &problem.hint {

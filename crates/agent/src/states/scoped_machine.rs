@@ -1,4 +1,4 @@
-//! [`Within`]: a machine as a state sees it that runs with a umask or a user of its own.
+//! [`ScopedMachine`]: the machine for a state that runs with its own umask or user.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,16 +9,24 @@ use rocksalt_modules::Result;
 use rocksalt_modules::machine::{
     Command, FileTree, Output, Probe, RunNotes, Running, Stat, StateRunner, Stop, System, TemplateRenderer, Upward,
 };
+use rocksalt_sls::Chunk;
 
-pub struct Within<'m> {
-    pub machine: &'m dyn System,
-    /// For what is made new, and for commands.
-    pub umask: Option<u32>,
-    /// Whom commands run as that don't say it themselves.
-    pub user: Option<String>,
+pub struct ScopedMachine<'m> {
+    machine: &'m dyn System,
+    /// For new files and directories, and for commands.
+    umask: Option<u32>,
+    /// The user of commands that don't name one themselves.
+    user: Option<String>,
 }
 
-impl Within<'_> {
+impl<'m> ScopedMachine<'m> {
+    /// `None` if the state has neither `umask` nor `runas`.
+    pub fn of(chunk: &Chunk, machine: &'m dyn System) -> Option<ScopedMachine<'m>> {
+        let umask = chunk.arguments.get("umask").and_then(|text| u32::from_str_radix(&text.to_string(), 8).ok());
+        let user = chunk.arguments.get("runas").filter(|user| user.truth()).map(ToString::to_string);
+        (umask.is_some() || user.is_some()).then_some(ScopedMachine { machine, umask, user })
+    }
+
     fn command(&self, command: &Command) -> Command {
         let mut command = command.clone();
         command.umask = command.umask.or(self.umask);
@@ -28,14 +36,14 @@ impl Within<'_> {
         command
     }
 
-    /// What a new file's mode is, if nobody says.
-    fn fresh(&self, path: &Path, mode: Option<u32>) -> Option<u32> {
+    /// The mode of a new file, if none is given.
+    fn new_mode(&self, path: &Path, mode: Option<u32>) -> Option<u32> {
         let is_new = || matches!(self.machine.stat(path, false), Ok(None));
         mode.or_else(|| self.umask.filter(|_| is_new()).map(|umask| 0o666 & !umask))
     }
 }
 
-impl Probe for Within<'_> {
+impl Probe for ScopedMachine<'_> {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let content = self.machine.read(path)?;
         match self.umask {
@@ -118,13 +126,13 @@ impl Probe for Within<'_> {
     }
 }
 
-impl System for Within<'_> {
+impl System for ScopedMachine<'_> {
     fn write(&self, path: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()> {
-        self.machine.write(path, content, self.fresh(path, mode))
+        self.machine.write(path, content, self.new_mode(path, mode))
     }
 
     fn write_stream(&self, path: &Path, mode: Option<u32>, next: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()> {
-        self.machine.write_stream(path, self.fresh(path, mode), next)
+        self.machine.write_stream(path, self.new_mode(path, mode), next)
     }
 
     fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {

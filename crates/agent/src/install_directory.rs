@@ -1,4 +1,4 @@
-//! The directory that the agent was put in.
+//! The directory that the bootstrap installed the agent to.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,17 +9,16 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Agents of other versions that nobody started for so long are removed.
+/// Agents of other versions that were not started for this long are removed.
 const OLD: Duration = Duration::from_secs(30 * 86_400);
-/// Uploads that were cut off are removed after so long.
+/// Incomplete uploads are removed after this time.
 const CUT_OFF: Duration = Duration::from_secs(3600);
 
 const NAME: &str = "rocksalt-agent-";
 
-/// Takes over what the bootstrap left: the descriptor that this program was checked and started by, and the directory.
-///
-/// A fresh upload gets a word to announce itself with, its temporary name, and the one to take.
-pub fn settle(arguments: &[OsString]) -> Option<PathBuf> {
+/// Takes over from the bootstrap script: closes the descriptor that this program was started by, and renames a fresh
+/// upload, which gets a word to announce itself with, its temporary name and its final one. Returns the directory.
+pub fn finish_bootstrap(arguments: &[OsString]) -> Option<PathBuf> {
     let [descriptor, home, fresh @ ..] = arguments else { return None };
     // SAFETY: the bootstrap script opened descriptor 9 for this very program and says so by
     // this argument; nothing in this process has used it yet. Commands must not inherit it.
@@ -37,19 +36,19 @@ pub fn settle(arguments: &[OsString]) -> Option<PathBuf> {
         let path = home.join(name);
         if let Some(program) = &program
             && fs::symlink_metadata(temporary).is_ok()
-            && make(&home).is_ok()
+            && make_directory(&home).is_ok()
             && fs::rename(temporary, &path).is_ok()
         {
-            let _ = note_the_check(program, path);
+            let _ = record_check(program, path);
         }
     }
     drop(program);
-    tidy(&home);
+    remove_old_agents(&home);
     Some(home)
 }
 
-/// Makes the directory if the upload lies beside it: a process less for the bootstrap script.
-fn make(home: &Path) -> std::io::Result<()> {
+/// Creates the directory if the upload lies beside it, which saves the bootstrap script a process.
+fn make_directory(home: &Path) -> std::io::Result<()> {
     match fs::DirBuilder::new().mode(0o700).create(home) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             // Another login may have made it meanwhile; nobody else may have.
@@ -63,20 +62,21 @@ fn make(home: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Remembers that this file was hashed, in the words of the `stat` that the bootstrap script compares it with. Where
-/// its `stat` has other words, the script hashes once more and writes its own.
-fn note_the_check(program: &fs::File, path: PathBuf) -> std::io::Result<()> {
+/// Records that this file was hashed, in the format of the `stat` that the bootstrap script compares it with. If the
+/// target's `stat` prints another format, the script hashes once more and writes its own record.
+fn record_check(program: &fs::File, path: PathBuf) -> std::io::Result<()> {
     let is = program.metadata()?;
-    let changed = moment(is.mtime(), is.mtime_nsec());
-    let line = format!("{} {} {} {changed} {}\n", is.dev(), is.ino(), is.size(), moment(is.ctime(), is.ctime_nsec()));
+    let changed = format_time(is.mtime(), is.mtime_nsec());
+    let line =
+        format!("{} {} {} {changed} {}\n", is.dev(), is.ino(), is.size(), format_time(is.ctime(), is.ctime_nsec()));
     let mut note = path.into_os_string();
     note.push(".ok");
     let _ = fs::remove_file(&note);
     fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&note)?.write_all(line.as_bytes())
 }
 
-/// As `stat` prints a time in UTC.
-fn moment(seconds: i64, nanoseconds: i64) -> String {
+/// A time in UTC as `stat` prints it.
+fn format_time(seconds: i64, nanoseconds: i64) -> String {
     let (day, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     // Years start in March here, so that the leap day is the last one; an era is 400 years.
     let day = day + 719_468;
@@ -92,16 +92,16 @@ fn moment(seconds: i64, nanoseconds: i64) -> String {
 
 /// Removes every agent and its directory, for `--wipe`.
 pub fn wipe(home: &Path) {
-    for path in ours(home) {
+    for path in agent_files(home) {
         let _ = fs::remove_file(path);
     }
-    let _ = fs::remove_dir_all(home.join(crate::kept::DIRECTORY));
+    let _ = fs::remove_dir_all(home.join(crate::kept_calls::DIRECTORY));
     let _ = fs::remove_dir(home);
 }
 
-/// Removes what earlier versions and broken uploads left.
-fn tidy(home: &Path) {
-    for path in ours(home) {
+/// Removes old versions and incomplete uploads.
+fn remove_old_agents(home: &Path) {
+    for path in agent_files(home) {
         let temporary = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         let limit = if temporary { CUT_OFF } else { OLD };
         let used = fs::metadata(&path).and_then(|metadata| metadata.accessed().or_else(|_| metadata.modified()));
@@ -112,7 +112,7 @@ fn tidy(home: &Path) {
     }
 }
 
-fn ours(home: &Path) -> Vec<PathBuf> {
+fn agent_files(home: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(home).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
     let is_ours = |path: &PathBuf| {
@@ -136,7 +136,7 @@ mod tests {
             (4_107_542_400, "2100-03-01 00:00:00.000000007 +0000"),
             (-1, "1969-12-31 23:59:59.000000007 +0000"),
         ] {
-            assert_eq!(moment(seconds, 7), text);
+            assert_eq!(format_time(seconds, 7), text);
         }
     }
 
@@ -145,7 +145,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         let path = home.path().join("rocksalt-agent-abc");
         fs::write(&path, "abc").expect("written");
-        note_the_check(&fs::File::open(&path).expect("opened"), path.clone()).expect("noted");
+        record_check(&fs::File::open(&path).expect("opened"), path.clone()).expect("noted");
         let mut stat = std::process::Command::new("stat");
         let said = stat.args(["-Lc", "%d %i %s %y %z"]).arg(&path).env("TZ", "UTC0").output().expect("stat runs");
         assert_eq!(fs::read(home.path().join("rocksalt-agent-abc.ok")).expect("read"), said.stdout);

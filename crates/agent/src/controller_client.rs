@@ -1,4 +1,4 @@
-//! Questions to the controller, and streams in both directions.
+//! [`ControllerClient`]: requests of a call to the controller, and streams in both directions.
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -10,39 +10,39 @@ use rocksalt_modules::{Error, Result};
 
 use crate::link::Link;
 
-/// The controller, as the call `parent` sees it.
-pub struct Controller {
+/// Sends the requests of the call `parent`.
+pub struct ControllerClient {
     parent: RequestId,
     link: Arc<Link>,
 }
 
-impl Controller {
-    pub fn new(parent: RequestId, link: Arc<Link>) -> Controller {
-        Controller { parent, link }
+impl ControllerClient {
+    pub fn new(parent: RequestId, link: Arc<Link>) -> ControllerClient {
+        ControllerClient { parent, link }
     }
 }
 
-impl Upward for Controller {
+impl Upward for ControllerClient {
     fn ask(&self, ask: Ask) -> Result<Value> {
         self.fetch(ask, &mut |_| Ok(()))
     }
 
     fn fetch(&self, ask: Ask, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Value> {
-        let question = Question::open(self, ask)?;
+        let pending = PendingAsk::open(self, ask)?;
         loop {
-            match question.next()? {
+            match pending.next()? {
                 Message::Data(data) => {
                     sink(&data.bytes)?;
-                    self.link.send(question.id, Message::Credit(data.bytes.len() as u32));
+                    self.link.send(pending.id, Message::Credit(data.bytes.len() as u32));
                 }
-                Message::Answer(answer) => return settle(answer),
+                Message::Answer(answer) => return into_result(answer),
                 _ => {}
             }
         }
     }
 
     fn send(&self, ask: Ask, source: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<Value> {
-        let question = Question::open(self, ask)?;
+        let pending = PendingAsk::open(self, ask)?;
         let mut window = Window::default();
         loop {
             let piece = source()?;
@@ -51,78 +51,78 @@ impl Upward for Controller {
                 let count = window.take(rest.len());
                 if count > 0 {
                     let data = Data { stream: Stream::File, bytes: rest[..count].to_vec() };
-                    self.link.send(question.id, Message::Data(data));
+                    self.link.send(pending.id, Message::Data(data));
                     rest = &rest[count..];
                     continue;
                 }
-                match question.next()? {
+                match pending.next()? {
                     Message::Credit(bytes) => window.grant(bytes),
                     // An answer before the end is a refusal.
-                    Message::Answer(answer) => return settle(answer),
+                    Message::Answer(answer) => return into_result(answer),
                     _ => {}
                 }
             }
             if piece.is_empty() {
                 // An empty piece says that this was all.
-                self.link.send(question.id, Message::Data(Data { stream: Stream::File, bytes: Vec::new() }));
+                self.link.send(pending.id, Message::Data(Data { stream: Stream::File, bytes: Vec::new() }));
                 break;
             }
         }
         loop {
-            if let Message::Answer(answer) = question.next()? {
-                return settle(answer);
+            if let Message::Answer(answer) = pending.next()? {
+                return into_result(answer);
             }
         }
     }
 }
 
-fn settle(answer: Answer) -> Result<Value> {
+fn into_result(answer: Answer) -> Result<Value> {
     match answer {
         Answer::Ok(value) => Ok(value),
         Answer::Problem(problem) => Err(problem.into()),
     }
 }
 
-struct Question<'a> {
+struct PendingAsk<'a> {
     id: RequestId,
     messages: Receiver<Message>,
     link: &'a Link,
 }
 
-impl Question<'_> {
-    fn open<'a>(controller: &'a Controller, ask: Ask) -> Result<Question<'a>> {
+impl PendingAsk<'_> {
+    fn open<'a>(controller: &'a ControllerClient, ask: Ask) -> Result<PendingAsk<'a>> {
         let (id, messages) = controller.link.open_ask();
-        let question = Question { id, messages, link: &controller.link };
-        if controller.link.send(id, Message::Ask(controller.parent, ask)) { Ok(question) } else { Err(lost()) }
+        let pending = PendingAsk { id, messages, link: &controller.link };
+        if controller.link.send(id, Message::Ask(controller.parent, ask)) { Ok(pending) } else { Err(link_lost()) }
     }
 
     fn next(&self) -> Result<Message> {
-        self.messages.recv().map_err(|_| lost())
+        self.messages.recv().map_err(|_| link_lost())
     }
 }
 
-impl Drop for Question<'_> {
+impl Drop for PendingAsk<'_> {
     fn drop(&mut self) {
         self.link.close(self.id);
     }
 }
 
-fn lost() -> Error {
+fn link_lost() -> Error {
     Problem::new(ProblemKind::Failed, "the link to the controller was lost").into()
 }
 
 /// A call's stream to the controller.
-pub struct Outlet {
+pub struct StreamSender {
     id: RequestId,
     link: Arc<Link>,
     credits: Receiver<Message>,
     window: Window,
 }
 
-impl Outlet {
-    pub fn new(id: RequestId, link: Arc<Link>) -> Outlet {
+impl StreamSender {
+    pub fn new(id: RequestId, link: Arc<Link>) -> StreamSender {
         let credits = link.listen(id);
-        Outlet { id, link, credits, window: Window::default() }
+        StreamSender { id, link, credits, window: Window::default() }
     }
 
     /// Waits while the receiver is behind. An error once nobody listens any more.
@@ -133,12 +133,12 @@ impl Outlet {
                 match self.credits.recv() {
                     Ok(Message::Credit(credit)) => self.window.grant(credit),
                     Ok(_) => {}
-                    Err(_) => return Err(lost()),
+                    Err(_) => return Err(link_lost()),
                 }
                 continue;
             }
             if !self.link.send(self.id, Message::Data(Data { stream, bytes: bytes[..count].to_vec() })) {
-                return Err(lost());
+                return Err(link_lost());
             }
             bytes = &bytes[count..];
         }

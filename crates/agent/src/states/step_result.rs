@@ -1,19 +1,19 @@
-//! A state's result as Salt gives it.
+//! [`StepResult`]: a step's result, as Salt shows it.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog::Verdict;
 use rocksalt_modules::machine::{Command, Probe};
 use rocksalt_sls::Chunk;
-use rocksalt_sls::schedule::Outcome;
+use rocksalt_sls::schedule::StepOutcome;
 
-/// What Salt shows instead of what must not be seen.
+/// What Salt shows in place of a secret.
 pub const HIDDEN: &str = "**********";
 
-/// A verdict, with when and how it came about.
+/// A verdict, with its times and its number.
 #[derive(Clone, Default)]
-pub struct Ended {
+pub struct StepResult {
     pub verdict: Verdict,
-    /// It was really called, and not left out because of something else.
+    /// The state was called, not skipped because of a requisite.
     pub ran: bool,
     /// Seconds since 1970.
     pub started: f64,
@@ -21,14 +21,14 @@ pub struct Ended {
     pub duration: f64,
     /// Counts the calls of a run.
     pub number: usize,
-    /// In another thread, because the user wanted it so.
-    pub beside: bool,
+    /// The state says `parallel: True`.
+    pub parallel: bool,
 }
 
-impl Ended {
-    pub fn outcome(&self) -> Outcome {
+impl StepResult {
+    pub fn outcome(&self) -> StepOutcome {
         let skip = self.verdict.further.get("skip_req").is_some_and(Value::truth);
-        Outcome {
+        StepOutcome {
             result: self.verdict.result,
             changed: !self.verdict.changes.is_empty(),
             ran: self.ran,
@@ -36,7 +36,7 @@ impl Ended {
         }
     }
 
-    /// The map that users and scripts see.
+    /// The result in Salt's shape.
     pub fn to_map(&self, chunk: &Chunk, id: &str, clock: &Clock) -> Map {
         let verdict = &self.verdict;
         let mut map = Map::new();
@@ -57,7 +57,7 @@ impl Ended {
         if !self.ran {
             map.insert("__state_ran__", false);
         }
-        if self.beside {
+        if self.parallel {
             map.insert("__parallel__", true);
         }
         map

@@ -1,4 +1,4 @@
-//! The restart of the machine in the middle of a run: asked for, done, and gone on after.
+//! Reboots the machine in the middle of a run, and resumes the run afterwards.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,34 +7,34 @@ use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Host, Probe, StateRequest, StateVerb, System};
 
-/// What the controller must know, if a call left off to have the machine restarted.
-pub fn reboot(host: &Host, result: &Return) -> Option<Map> {
+/// What the controller must know if a call paused for a reboot.
+pub fn announced_reboot(host: &Host, result: &Return) -> Option<Map> {
     let rebooting = result.problem.as_ref().is_some_and(|problem| problem.kind == ProblemKind::Rebooting);
     rebooting.then(|| host.run_notes().reboots().announced()).flatten()
 }
 
-/// Restarts the machine; why it can't is said to whoever wants to go on.
-pub fn restart(host: &Arc<Host>, message: Option<&str>) {
-    *failed() = None;
+/// Reboots the machine. If that fails, the reason is the result of [`resume`].
+pub fn reboot(host: &Arc<Host>, message: Option<&str>) {
+    *reboot_failure() = None;
     if let Err(error) = catalog::restart(&**host, message) {
-        *failed() = Some(error.to_string());
+        *reboot_failure() = Some(error.to_string());
     }
 }
 
-/// Goes on with a run after a restart.
+/// Resumes a run after a reboot.
 pub fn resume(host: &Arc<Host>, kwargs: &Map) -> Return {
-    if let Some(why) = failed().clone() {
+    if let Some(why) = reboot_failure().clone() {
         return Problem::new(ProblemKind::Failed, why).into();
     }
-    let wish = StateRequest { verb: StateVerb::Resume, argument: kwargs.clone().into(), ..StateRequest::default() };
-    match host.states().run(wish) {
+    let request = StateRequest { verb: StateVerb::Resume, argument: kwargs.clone().into(), ..StateRequest::default() };
+    match host.states().run(request) {
         Ok(outcome) => Return { value: outcome.value, retcode: outcome.retcode, problem: None },
         Err(error) => error.problem().into(),
     }
 }
 
-/// Why the machine was not restarted, if it was to be.
-fn failed() -> MutexGuard<'static, Option<String>> {
+/// Why the last reboot failed.
+fn reboot_failure() -> MutexGuard<'static, Option<String>> {
     static FAILED: Mutex<Option<String>> = Mutex::new(None);
     FAILED.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! [`Session`]: one compilation, and what its files share.
+//! [`Compilation`]: one compilation, and what its files share.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,48 +7,48 @@ use std::sync::Arc;
 use rocksalt_core::Map;
 
 use crate::fault::Fault;
-use crate::files::{Files, Spot};
-use crate::render::{Error, Kind, Rendered, Rendering, Stage, default_pipe, render};
-use crate::setting::Setting;
-use crate::template::Engine;
-use crate::tree::{Found, Tree};
+use crate::files::{SourceFiles, Spot};
+use crate::inputs::CompileInputs;
+use crate::render::{Error, PipeData, PipeOutput, RenderContext, RenderErrorKind, default_pipe, render};
+use crate::template::TemplateEngine;
+use crate::tree::{SlsFile, SlsTree};
 
-pub(crate) struct Session<'a> {
-    pub setting: Setting<'a>,
-    pub tree: Rc<Tree>,
-    pub engine: Engine,
-    pub files: RefCell<Files>,
+pub(crate) struct Compilation<'a> {
+    pub inputs: CompileInputs<'a>,
+    pub tree: Rc<SlsTree>,
+    pub engine: TemplateEngine,
+    pub files: RefCell<SourceFiles>,
     pub warnings: RefCell<Vec<Fault>>,
 }
 
 /// A file that was rendered, or that could not be.
-pub(crate) struct Output {
+pub(crate) struct RenderedFile {
     /// For [`crate::files::Spot::new`].
     pub file: u32,
-    pub result: Result<Stage, Error>,
+    pub result: Result<PipeData, Error>,
 }
 
-impl<'a> Session<'a> {
-    pub fn new(setting: Setting<'a>) -> Session<'a> {
-        Session {
-            tree: Rc::new(Tree::new(setting.sources.clone())),
-            engine: Engine::default(),
+impl<'a> Compilation<'a> {
+    pub fn new(inputs: CompileInputs<'a>) -> Compilation<'a> {
+        Compilation {
+            tree: Rc::new(SlsTree::new(inputs.sources.clone())),
+            engine: TemplateEngine::default(),
             files: RefCell::default(),
             warnings: RefCell::default(),
-            setting,
+            inputs,
         }
     }
 
     /// Renders a file of the tree by its shebang or the default pipe.
-    pub fn render(&self, saltenv: &str, sls: &str, found: &Found, context: &Map) -> Output {
+    pub fn render(&self, saltenv: &str, sls: &str, found: &SlsFile, context: &Map) -> RenderedFile {
         let file = self.note(&found.path, found.contents.clone());
-        let rendering = Rendering { session: self, saltenv, sls: Some(sls), path: &found.path, context };
-        let result = render(&found.contents, default_pipe(self.setting.options), true, &rendering);
-        let result = result.map(|Rendered { stage, warning }| {
+        let rendering = RenderContext { compilation: self, saltenv, sls: Some(sls), path: &found.path, context };
+        let result = render(&found.contents, default_pipe(self.inputs.options), true, &rendering);
+        let result = result.map(|PipeOutput { stage, warning }| {
             self.warnings.borrow_mut().extend(warning);
             stage
         });
-        Output { file, result }
+        RenderedFile { file, result }
     }
 
     pub fn note(&self, path: &str, contents: Arc<[u8]>) -> u32 {
@@ -72,8 +72,8 @@ impl<'a> Session<'a> {
     /// A state file that could not be rendered, in Salt's words.
     pub fn sls_fault(&self, file: u32, error: &Error, saltenv: &str, sls: &str) -> Fault {
         let text = match error.kind {
-            Kind::Refused => format!("Rendering SLS '{saltenv}:{sls}' failed: {}", error.text),
-            Kind::Other => format!("Rendering SLS {sls} failed, render error: {}", error.text),
+            RenderErrorKind::Refused => format!("Rendering SLS '{saltenv}:{sls}' failed: {}", error.text),
+            RenderErrorKind::Other => format!("Rendering SLS {sls} failed, render error: {}", error.text),
         };
         self.fault(file, error, text)
     }
