@@ -1,11 +1,9 @@
 //! `http_json` and `http_yaml`: what a web service answers.
 
-use std::io::Read as _;
-use std::sync::Arc;
-use std::time::Duration;
-
 use async_trait::async_trait;
 use rocksalt_core::{Map, Value, json, yaml};
+
+use crate::http_client::{self, HttpClient};
 
 use super::{Error, Pillar, Settings, Target, arguments, id, map};
 
@@ -37,16 +35,8 @@ fn open(config: &Value, settings: &Settings, read: Read) -> Result<Box<dyn Pilla
         headers,
         read,
         limit: settings.limit,
-        agent: agent(settings.timeout),
+        client: HttpClient::new(settings.timeout),
     }))
-}
-
-fn agent(timeout: Duration) -> ureq::Agent {
-    let tls = ureq::tls::TlsConfig::builder()
-        .root_certs(ureq::tls::RootCerts::PlatformVerifier)
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .build();
-    ureq::Agent::config_builder().timeout_global(Some(timeout)).max_redirects(5).tls_config(tls).build().into()
 }
 
 type Read = fn(&str) -> Result<Value, String>;
@@ -58,7 +48,7 @@ struct Http {
     headers: Vec<(String, String)>,
     read: Read,
     limit: usize,
-    agent: ureq::Agent,
+    client: HttpClient,
 }
 
 #[async_trait]
@@ -66,23 +56,10 @@ impl Pillar for Http {
     async fn pillar(&self, target: &Target<'_>) -> Result<Map, Error> {
         id::for_path(target.id)?;
         let url = self.address(target)?;
-        let mut request = self.agent.get(&url);
-        for (name, value) in &self.headers {
-            request = request.header(name, value);
-        }
-        let (limit, shown) = (self.limit, url.clone());
-        let fetch = move || {
-            let failed = |why: String| Error::Fetch { url: shown.clone(), why };
-            let mut answer = request.call().map_err(|error| failed(error.to_string()))?;
-            let mut content = Vec::new();
-            let reader = answer.body_mut().as_reader();
-            reader.take(limit as u64 + 1).read_to_end(&mut content).map_err(|error| failed(error.to_string()))?;
-            match content.len() > limit {
-                true => Err(Error::TooLong { what: shown, limit }),
-                false => Ok(content),
-            }
-        };
-        let content = tokio::task::spawn_blocking(fetch).await.map_err(|_| Error::Aborted)??;
+        let content = self.client.get(&url, &self.headers, self.limit).await.map_err(|error| match error {
+            http_client::Error::TooLong(limit) => Error::TooLong { what: url.clone(), limit },
+            other => Error::Fetch { url: url.clone(), why: other.to_string() },
+        })?;
         let malformed = |why: String| Error::Malformed { what: url.clone(), why };
         let text = String::from_utf8(content).map_err(|_| malformed("it is not UTF-8".into()))?;
         map((self.read)(&text).map_err(malformed)?)

@@ -1,6 +1,6 @@
 //! [`Cipher`]: the old encryption of zip archives, the one that Salt can read too.
 
-use super::inflate::crc_step;
+use super::crc::crc_step;
 
 pub struct Cipher {
     keys: [u32; 3],

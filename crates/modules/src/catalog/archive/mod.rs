@@ -7,6 +7,7 @@
 
 mod cipher;
 mod contents;
+mod crc;
 mod entries;
 mod extracted;
 mod functions;

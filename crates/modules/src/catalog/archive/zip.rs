@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::cipher::Cipher;
 use super::contents::{Contents, Kind, Member};
+use super::crc::Crc;
 use super::entries::{ZipEntry, data, entries};
-use super::inflate::{Crc, Inflater};
+use super::inflate::Inflater;
 use super::place::Archive;
 use crate::machine::{self, Probe, System};
 use crate::{Error, Result};
