@@ -25,7 +25,7 @@ export ROCKSALT_SKIPPED := $(TARGET)/skipped
 .DEFAULT_GOAL := help
 # The order of the steps matters, and cargo uses all cores by itself.
 .NOTPARALLEL:
-.PHONY: help demo test build fuzz bench clean-testbed forget-skipped tools agent check unit hosts e2e api
+.PHONY: help demo test build fuzz bench clean-testbed forget-skipped tools agent whole-agent check unit hosts e2e api
 
 help:
 	@echo 'make demo           three throw-away hosts, and what rocksalt does with them'
@@ -35,8 +35,9 @@ help:
 	@echo 'make fuzz           fuzz targets, ten minutes each (FUZZ_SECONDS=600)'
 	@echo 'make clean-testbed  end all throw-away hosts and delete their base roots'
 
-demo: tools agent
-	$(CARGO) build --locked --package rocksalt --package rocksalt-testkit
+demo:
+	@scripts/install demo
+	@CARGO='$(CARGO)' TARGET='$(TARGET)' scripts/build-demo
 	@TARGET='$(TARGET)' scripts/demo
 
 test: forget-skipped tools agent check unit hosts e2e api
@@ -74,12 +75,14 @@ forget-skipped:
 tools:
 	@scripts/install
 
-agent:
+agent: whole-agent
+	$(BUILD_AGENT) --no-default-features
+	@cmp -s $(BUILT_AGENT) $(SMALL_AGENT) || cp $(BUILT_AGENT) $(SMALL_AGENT)
+
+whole-agent:
 	@mkdir -p $(TARGET)/agents
 	$(BUILD_AGENT)
 	@cmp -s $(BUILT_AGENT) $(AGENT) || cp $(BUILT_AGENT) $(AGENT)
-	$(BUILD_AGENT) --no-default-features
-	@cmp -s $(BUILT_AGENT) $(SMALL_AGENT) || cp $(BUILT_AGENT) $(SMALL_AGENT)
 
 check:
 	@scripts/with fmt $(CARGO) fmt --all --check

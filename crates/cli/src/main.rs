@@ -34,10 +34,6 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
-    // First of all, and without anything else being set up: this is what targets run.
-    if let Some(code) = rocksalt_agent::start(words.get(1..).unwrap_or_default()) {
-        return ExitCode::from(code);
-    }
     rocksalt_core::memory::share_one_heap();
     commands::main(words)
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use rocksalt_connect::agents::Agents;
 use rocksalt_connect::links::LocalLinks;
 use rocksalt_connect::pool::{Limits, Pool};
 use rocksalt_controller::execution::{CancelSignal, How, Job, Outcome, Update};
@@ -43,7 +42,7 @@ impl ThisMachine {
         let id = id.or_else(|| context.config.text("id")).or(given);
         entry.options.insert("id", id.unwrap_or_else(|| context.environment.local_user.hostname.clone()));
         let links = LocalLinks {
-            pool: Arc::new(Pool::new(Agents::default(), &context.environment.local_user, Limits::default())),
+            pool: Arc::new(Pool::new(crate::agents::load(), &context.environment.local_user, Limits::default())),
             prompt: Arc::new(Terminal::default()),
             agent_socket: None,
         };

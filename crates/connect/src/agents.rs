@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
 
 use blake2::Blake2b512;
@@ -28,6 +29,7 @@ pub struct Agent {
     binary: Cow<'static, [u8]>,
     compressed: OnceLock<Vec<u8>>,
     blake2b: OnceLock<String>,
+    in_memory: OnceLock<Option<OwnedFd>>,
 }
 
 impl Agent {
@@ -45,7 +47,8 @@ impl Agent {
             None => (AgentKind::Whole, name.to_owned()),
         };
         let (hash, binary) = (hash.into(), binary.into());
-        Agent { machine, kind, hash, binary, compressed: OnceLock::new(), blake2b: OnceLock::new() }
+        let (compressed, blake2b, in_memory) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Agent { machine, kind, hash, binary, compressed, blake2b, in_memory }
     }
 
     /// The checksum that the target's tool must print.
@@ -59,6 +62,22 @@ impl Agent {
     /// The program itself.
     pub fn binary(&self) -> &[u8] {
         &self.binary
+    }
+
+    /// An unnamed file in memory to start it from on this machine, made at the first use.
+    ///
+    /// It is sealed: nobody can change what runs. `None` where the kernel refuses such files.
+    pub fn in_memory(&self) -> Option<&OwnedFd> {
+        use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+        let file = self.in_memory.get_or_init(|| {
+            let file = memfd_create("rocksalt-agent", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).ok()?;
+            let mut file = std::fs::File::from(file);
+            file.write_all(&self.binary).ok()?;
+            let file = OwnedFd::from(file);
+            fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL).ok()?;
+            Some(file)
+        });
+        file.as_ref()
     }
 
     /// Compressed with gzip, which every system has; compressed once, at the first use.

@@ -1,7 +1,6 @@
 //! Starts the agent through a login, over one command and its pipes (docs/decisions/0005-upload-of-the-agent.md).
 
 mod script;
-pub use script::quote;
 mod script_output;
 mod upload;
 
@@ -100,16 +99,14 @@ async fn attempt(
     tty: bool,
 ) -> Result<RunningAgent, AttemptError> {
     if options.entry.escalate.is_none()
-        && let Some(program) = session.start_own_agent().await?
+        && let Some(machine) = session.machine()
+        && let Some(program) = session.start_directly(agent_for(options, machine, AgentKind::Whole)?).await
     {
         return Ok(RunningAgent { program, first_bytes: Vec::new(), password: None });
     }
     let markers = random_markers();
     let hashes = options.agents.hashes(options.agent_kind);
-    let command = match &session.own_agent() {
-        Some(agent) => script::start_command(agent, options.entry, &markers, tty),
-        None => script::bootstrap_command(options.entry, &markers, &hashes, skip, options.wipe, tty),
-    };
+    let command = script::bootstrap_command(options.entry, &markers, &hashes, skip, options.wipe, tty);
     let Program { mut stdin, stdout, stderr, room } = session.exec(&command, tty).await?;
     let mut reader = ScriptReader::new(stdout, stderr, &markers.mark, prompts(options.entry, &markers));
     let mut next = None;
@@ -133,7 +130,7 @@ async fn attempt(
                 password = send_password(&mut *stdin, options, reader.asked).await?;
             }
             ScriptMessage::Need { machine, gzip, check, directory } => {
-                let agent = agent_for(options, &machine)?;
+                let agent = agent_for(options, &machine, options.agent_kind)?;
                 let upload = Upload { agent, check, compress: gzip && !session.near(), directory: &directory };
                 let _permit = options.uploading.acquire().await;
                 // A target whose disk is full reports it and stops reading, long before all is sent.
@@ -272,8 +269,8 @@ async fn send_password(
     Ok(Some(password))
 }
 
-fn agent_for<'a>(options: &Options<'a>, machine: &str) -> Result<&'a Agent, Failure> {
-    options.agents.get(machine, options.agent_kind).ok_or_else(|| {
+fn agent_for<'a>(options: &Options<'a>, machine: &str, kind: AgentKind) -> Result<&'a Agent, Failure> {
+    options.agents.get(machine, kind).ok_or_else(|| {
         let machines = match options.agents.machines() {
             none if none.is_empty() => "no machine at all".to_owned(),
             machines => format!("{machines} only"),

@@ -43,12 +43,6 @@ pub fn bootstrap_command(
     as_user(&format!("/bin/sh -c {}", quote(&script)), entry.escalate.as_ref(), markers, tty)
 }
 
-/// The command line that starts an agent whose path is known.
-pub fn start_command(agent: &str, entry: &Entry, markers: &Markers, tty: bool) -> String {
-    let script = format!("printf '\\n{} start -\\n'; exec {agent}", markers.mark);
-    as_user(&format!("/bin/sh -c {}", quote(&script)), entry.escalate.as_ref(), markers, tty)
-}
-
 fn as_user(command: &str, escalate: Option<&Escalate>, markers: &Markers, tty: bool) -> String {
     let command = match escalate {
         None => format!("exec {command}"),

@@ -1,6 +1,6 @@
-//! The local transport: the agent is a child process on this machine.
+//! The local transport: the agent is a child process on this machine, started from memory.
 
-use std::path::PathBuf;
+use std::os::fd::AsRawFd;
 use std::process::Stdio;
 
 use async_trait::async_trait;
@@ -10,9 +10,9 @@ use tokio::process::Command;
 
 use super::{LoginContext, LoginSession, Program, Transport, key_from_entry};
 use crate::LocalUser;
-use crate::bootstrap::quote;
+use crate::agents::Agent;
 
-/// Starts the running program as an agent.
+/// Starts agents on this machine, without a login.
 pub struct LocalTransport(pub LocalUser);
 
 #[async_trait]
@@ -22,15 +22,11 @@ impl Transport for LocalTransport {
     }
 
     async fn connect(&self, _: &Entry, _: &LoginContext<'_>) -> Result<Box<dyn LoginSession>, Failure> {
-        let program = std::env::current_exe()
-            .map_err(|error| Failure::new(Stage::Settings, format!("can't find this program's own file: {error}")))?;
-        Ok(Box::new(LocalSession { program }))
+        Ok(Box::new(LocalSession))
     }
 }
 
-struct LocalSession {
-    program: PathBuf,
-}
+struct LocalSession;
 
 /// The largest pipe that an unprivileged user may have by default.
 const PIPE: usize = 1024 * 1024;
@@ -41,12 +37,17 @@ impl LoginSession for LocalSession {
         child(Command::new("/bin/sh").arg("-c").arg(command), "/bin/sh")
     }
 
-    async fn start_own_agent(&self) -> Result<Option<Program>, Failure> {
-        child(Command::new(&self.program).arg("agent"), &self.program.to_string_lossy()).map(Some)
+    fn machine(&self) -> Option<&'static str> {
+        Some(std::env::consts::ARCH)
     }
 
-    fn own_agent(&self) -> Option<String> {
-        Some(format!("{} agent", quote(&self.program.to_string_lossy())))
+    async fn start_directly(&self, agent: &Agent) -> Option<Program> {
+        let program = format!("/proc/self/fd/{}", agent.in_memory()?.as_raw_fd());
+        child(Command::new(program).arg0("rocksalt-agent").arg("agent"), "the agent").ok()
+    }
+
+    fn near(&self) -> bool {
+        true
     }
 
     async fn close(&self) {}

@@ -17,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 use crate::LocalUser;
+use crate::agents::Agent;
 
 /// The names that a roster may use.
 pub const NAMES: [&str; 3] = ["local", "openssh", "ssh"];
@@ -60,14 +61,14 @@ pub trait LoginSession: Send + Sync {
     /// Starts a command line of the login shell, with a terminal if `tty`.
     async fn exec(&self, command: &str, tty: bool) -> Result<Program, Failure>;
 
-    /// The command that starts an agent which the target has in any case; `None` if one must be uploaded.
-    fn own_agent(&self) -> Option<String> {
+    /// The target's architecture, where it is known without asking the target.
+    fn machine(&self) -> Option<&'static str> {
         None
     }
 
-    /// Starts that agent directly, without a shell, where that is possible.
-    async fn start_own_agent(&self) -> Result<Option<Program>, Failure> {
-        Ok(None)
+    /// Starts an agent without the bootstrap script, where that is possible.
+    async fn start_directly(&self, _: &Agent) -> Option<Program> {
+        None
     }
 
     /// True if the network is so fast that compression costs more than it saves.
