@@ -10,6 +10,7 @@ pub mod json;
 pub mod yaml;
 
 pub mod call;
+pub mod description;
 pub mod event;
 pub mod job_id;
 pub mod job_update;

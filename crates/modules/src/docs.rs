@@ -5,8 +5,10 @@
 use std::fmt::Write;
 
 use rocksalt_core::{Map, Value, json};
-use serde_json::Value as Json;
 
+use rocksalt_core::description::Shape;
+
+use crate::catalog::description::Description;
 use crate::catalog::{self, Entry, NAMED, StateEntry};
 
 /// A function's documentation.
@@ -25,6 +27,7 @@ pub struct Argument {
     pub name: &'static str,
     pub text: String,
     pub kind: ArgumentKind,
+    pub shape: Shape,
     /// What it is if left out.
     pub default: Option<Value>,
 }
@@ -105,50 +108,91 @@ fn section(page: &mut String, doc: &Doc) {
 
 /// What one function says.
 pub fn of(entry: &Entry) -> Doc {
-    described(entry.name, entry.aliases, (entry.schema)().to_value(), (entry.arguments)(), entry.rest)
+    described((entry.description)())
 }
 
 /// What one state says.
 pub fn of_state(entry: &StateEntry) -> Doc {
-    // Arguments of states go by name only; none takes what is left over by position.
-    described(entry.name, &[], (entry.schema)().to_value(), (entry.arguments)(), "")
+    described((entry.description)())
 }
 
-fn described(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    schema: Json,
-    fields: &'static [&'static str],
-    rest: &str,
-) -> Doc {
-    let inner = resolved(&schema);
-    let text = schema.get("description").or_else(|| inner.get("description"));
-    let required = inner.get("required").and_then(Json::as_array);
-    let rest = fields.iter().position(|name| *name == rest);
-    let arguments = fields.iter().enumerate().map(|(index, name)| {
-        let property = inner.get("properties").and_then(|properties| properties.get(name));
-        let words = property.and_then(|property| property.get("description")).and_then(Json::as_str);
+fn described(description: Description) -> Doc {
+    let rest = description.arguments.iter().position(|argument| argument.name == description.rest);
+    let arguments = description.arguments.into_iter().enumerate().map(|(index, argument)| {
         let kind = match rest {
-            _ if *name == NAMED => ArgumentKind::Named,
+            _ if argument.name == NAMED => ArgumentKind::Named,
             Some(rest) if rest == index => ArgumentKind::Rest,
             Some(rest) if rest < index => ArgumentKind::NameOnly,
             _ => ArgumentKind::Plain,
         };
-        let needed = required.is_some_and(|names| names.iter().any(|needed| needed == name));
-        let default = property.and_then(|property| property.get("default")).cloned().map(json::from_json);
         Argument {
-            name,
-            text: words.unwrap_or_default().replace('\n', " "),
+            name: argument.name,
+            text: argument.doc.replace('\n', " "),
             kind,
-            default: if needed { None } else { Some(default.unwrap_or_default()) },
+            shape: argument.shape,
+            default: argument.default,
         }
     });
     Doc {
-        name,
-        aliases,
-        text: text.and_then(Json::as_str).unwrap_or_default().to_owned(),
+        name: description.name,
+        aliases: description.aliases,
+        text: description.doc.to_owned(),
         arguments: arguments.collect(),
     }
+}
+
+/// The arguments as a JSON schema.
+pub fn schema(doc: &Doc) -> Value {
+    let mut properties = Map::new();
+    for argument in &doc.arguments {
+        let mut property = Map::from_iter([("description".into(), argument.text.as_str().into())]);
+        property.extend(shape_schema(&argument.shape));
+        if let Some(default) = argument.default.as_ref().filter(|default| !default.is_null()) {
+            property.insert("default", default.clone());
+        }
+        properties.insert(argument.name, property);
+    }
+    let required = doc.arguments.iter().filter(|argument| argument.default.is_none());
+    let required: Vec<Value> = required.map(|argument| argument.name.into()).collect();
+    let mut schema = Map::from_iter([
+        ("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into()),
+        ("title".into(), doc.name.into()),
+        ("description".into(), doc.text.as_str().into()),
+        ("type".into(), "object".into()),
+        ("properties".into(), properties.into()),
+    ]);
+    if !required.is_empty() {
+        schema.insert("required", required);
+    }
+    schema.into()
+}
+
+fn shape_schema(shape: &Shape) -> Map {
+    let (kind, minimum) = match shape {
+        Shape::Any => return Map::new(),
+        Shape::Bool | Shape::Flag => ("boolean", None),
+        Shape::I32 | Shape::I64 => ("integer", None),
+        Shape::U16 | Shape::U32 | Shape::U64 => ("integer", Some(0)),
+        Shape::F64 => ("number", None),
+        Shape::Text => ("string", None),
+        Shape::Map => ("object", None),
+        Shape::List(_) => ("array", None),
+        Shape::Optional(inner) => {
+            let mut schema = shape_schema(inner);
+            if let Some(kind) = schema.get("type").cloned() {
+                schema.insert("type", vec![kind, "null".into()]);
+            }
+            return schema;
+        }
+    };
+    let mut schema = Map::from_iter([("type".into(), kind.into())]);
+    if let Some(minimum) = minimum {
+        schema.insert("minimum", minimum);
+    }
+    if let Shape::List(item) = shape {
+        schema.insert("items", shape_schema(item));
+    }
+    schema
 }
 
 /// The calls that a function's documentation shows, without the program's name.
@@ -182,12 +226,6 @@ impl Argument {
             (_, Some(default)) => format!(" (default {})", json::compact(default)),
         }
     }
-}
-
-/// A function that shares its arguments with others only refers to them.
-fn resolved(schema: &Json) -> &Json {
-    let name = schema.get("$ref").and_then(Json::as_str).and_then(|path| path.strip_prefix("#/$defs/"));
-    name.and_then(|name| schema.get("$defs")?.get(name)).unwrap_or(schema)
 }
 
 /// As on a terminal: examples indented, then the arguments.

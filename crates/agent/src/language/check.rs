@@ -89,7 +89,7 @@ impl CheckReport {
             self.errors.push(low.files.fault(chunk.spot, format!("{name}: the argument '{required}' is missing")));
         }
         let own = states::state_arguments(chunk, entry);
-        let fields = (entry.arguments)();
+        let fields = entry.arguments;
         for key in own.keys().filter_map(Value::as_str) {
             if key != "name" && !fields.contains(&key) && !key.starts_with("__") {
                 let fault = low.files.fault(chunk.spot_of(key), format!("{name} has no argument '{key}'"));

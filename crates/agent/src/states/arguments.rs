@@ -70,7 +70,7 @@ const COMMON: [&str; 58] = [
 
 /// The arguments that go to the state itself, its name among them.
 pub fn state_arguments(chunk: &Chunk, entry: &StateEntry) -> Map {
-    let fields = (entry.arguments)();
+    let fields = entry.arguments;
     let is_own = |key: &Value| match key.as_str() {
         Some(name) => {
             (fields.contains(&name) && name != "umask") || !COMMON.contains(&name) && !is_client_argument(name)
@@ -85,7 +85,7 @@ pub fn state_arguments(chunk: &Chunk, entry: &StateEntry) -> Map {
 
 /// Arguments that the state does not have, and a hint for each with the nearest known spelling.
 pub fn unknown_arguments(own: &Map, entry: &StateEntry) -> (Vec<String>, Vec<String>) {
-    let fields = (entry.arguments)();
+    let fields = entry.arguments;
     if fields.contains(&NAMED) {
         return (Vec::new(), Vec::new());
     }

@@ -59,7 +59,7 @@ impl Runner<'_> {
     /// Lets `check_cmd` decide the result, unless the state handles that argument itself.
     fn checked(&self, chunk: &Chunk, entry: &StateEntry, mut verdict: Verdict) -> Verdict {
         if let Some(commands) = chunk.arguments.get("check_cmd")
-            && !(entry.arguments)().contains(&"check_cmd")
+            && !entry.arguments.contains(&"check_cmd")
         {
             let (result, comment) = checks::run_check_cmd(commands, self.machine);
             verdict.result = Some(result);

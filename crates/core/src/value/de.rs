@@ -38,6 +38,12 @@ impl Error {
         Error::new(format_args!("expected {}, found {}", in_words(expected), unexpected(found)))
     }
 
+    #[cold]
+    #[inline(never)]
+    pub(super) fn missing(field: &str) -> Error {
+        Error::new(format_args!("argument '{field}' is missing"))
+    }
+
     /// The same, with the name of the field whose value it was.
     #[cold]
     #[inline(never)]

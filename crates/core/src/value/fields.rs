@@ -44,7 +44,7 @@ impl Fields {
     #[cold]
     #[inline(never)]
     pub fn explain(&self, error: Error) -> Error {
-        if self.found { error } else { serde::de::Error::custom(format_args!("argument '{}' is missing", self.name())) }
+        if self.found { error } else { Error::missing(self.name()) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! [`Value`]: any data of a state file, an argument, a grain or a result.
 
+mod arguments;
 mod cbor;
 mod de;
 mod fields;
@@ -12,6 +13,7 @@ mod ser;
 
 use std::hash::{Hash, Hasher};
 
+pub use arguments::ArgumentReader;
 pub use cbor::{from_cbor, to_cbor};
 pub use de::{Error as FromValueError, from_value};
 pub use fields::fields_of;

@@ -1,17 +1,13 @@
 //! `defaults`: what a formula takes where the pillar says nothing.
 
 use rocksalt_core::{Map, Value, json, merge, yaml};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{Entry, Function, entry};
 use crate::machine::System;
 use crate::{Error, Result};
 
 pub const FUNCTIONS: &[Entry] = &[entry::<Deepcopy>(), entry::<Get>(), entry::<Merge>(), entry::<Update>()];
-
-fn yes() -> bool {
-    true
-}
 
 /// A value of a formula's `defaults.yaml` or `defaults.json`.
 ///
@@ -20,18 +16,15 @@ fn yes() -> bool {
 /// ```
 ///
 /// The first part of the path is the formula's directory: the example reads `salt://core/defaults.yaml`.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("defaults.get", reads)]
 pub struct Get {
     /// The path; without a colon all of the defaults are meant.
     key: String,
     /// What to give if there is none.
-    #[serde(default)]
     default: Option<Value>,
 }
 
 impl Function for Get {
-    const NAME: &'static str = "defaults.get";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -75,26 +68,25 @@ fn load(machine: &dyn System, formula: &str) -> Result<Value> {
 /// ```
 ///
 /// In a template the first map itself is changed, too, unless `in_place` is false.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("defaults.merge", reads)]
 pub struct Merge {
     /// The map below.
+    #[required]
     dest: Value,
     /// The map over it.
+    #[required]
     src: Value,
     /// Join lists, instead of replacing them.
-    #[serde(default)]
     merge_lists: bool,
     /// Change the first map.
-    #[serde(default = "yes")]
+    #[default(true)]
     in_place: bool,
     /// Take nothing for an empty map.
-    #[serde(default = "yes")]
+    #[default(true)]
     convert_none: bool,
 }
 
 impl Function for Merge {
-    const NAME: &'static str = "defaults.merge";
     type Output = Value;
 
     fn call(self, _: &dyn System) -> Result<Value> {
@@ -123,26 +115,26 @@ fn merged(under: Value, over: Value, merge_lists: bool, convert: bool) -> Result
 /// ```
 ///
 /// In a template the group itself is changed, too, unless `in_place` is false.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("defaults.update", reads)]
 pub struct Update {
     /// The group: a map of maps.
+    #[required]
     dest: Value,
     /// What each of them has unless it says otherwise.
+    #[required]
     defaults: Value,
     /// Join lists, instead of replacing them.
-    #[serde(default = "yes")]
+    #[default(true)]
     merge_lists: bool,
     /// Change the group.
-    #[serde(default = "yes")]
+    #[default(true)]
     in_place: bool,
     /// Take nothing for an empty map.
-    #[serde(default = "yes")]
+    #[default(true)]
     convert_none: bool,
 }
 
 impl Function for Update {
-    const NAME: &'static str = "defaults.update";
     type Output = Value;
 
     fn call(self, _: &dyn System) -> Result<Value> {
@@ -166,15 +158,14 @@ impl Function for Update {
 /// ```text
 /// rocksalt '*' defaults.deepcopy '{a: [1, 2]}'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("defaults.deepcopy", reads)]
 pub struct Deepcopy {
     /// The value.
+    #[required]
     source: Value,
 }
 
 impl Function for Deepcopy {
-    const NAME: &'static str = "defaults.deepcopy";
     type Output = Value;
 
     fn call(self, _: &dyn System) -> Result<Value> {

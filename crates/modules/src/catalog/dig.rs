@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use serde::Deserialize;
+use rocksalt_macros::{arguments, function};
 
 use super::{Entry, Function, entry};
 use crate::machine::{Command, Probe, System};
@@ -11,13 +11,11 @@ use crate::{Error, Result};
 pub const FUNCTIONS: &[Entry] = &[entry::<A>(), entry::<Aaaa>()];
 
 /// A name, and whom to ask.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 pub struct Question {
     /// The name.
     host: String,
     /// The name server to ask; else the target's own.
-    #[serde(default)]
     nameserver: Option<String>,
 }
 
@@ -46,13 +44,10 @@ impl Question {
 /// ```text
 /// rocksalt '*' dig.A www.example.com
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("dig.A", reads)]
 pub struct A(Question);
 
 impl Function for A {
-    const NAME: &'static str = "dig.A";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -65,13 +60,10 @@ impl Function for A {
 /// ```text
 /// rocksalt '*' dig.AAAA www.example.com nameserver=9.9.9.9
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("dig.AAAA", reads)]
 pub struct Aaaa(Question);
 
 impl Function for Aaaa {
-    const NAME: &'static str = "dig.AAAA";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{Entry, Function, entry};
 use crate::grains::look;
@@ -120,16 +120,13 @@ fn capacity(space: &Space) -> String {
 /// ```text
 /// rocksalt '*' disk.usage
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("disk.usage", reads)]
 pub struct Usage {
     /// `a` for those without room too, `l` for local ones only.
-    #[serde(default)]
     args: Value,
 }
 
 impl Function for Usage {
-    const NAME: &'static str = "disk.usage";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -166,16 +163,13 @@ fn map<const N: usize>(pairs: [(&str, Value); N]) -> Map {
 /// ```text
 /// rocksalt '*' disk.inodeusage
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("disk.inodeusage", reads)]
 pub struct Inodeusage {
     /// `a` for those without room too, `l` for local ones only.
-    #[serde(default)]
     args: Value,
 }
 
 impl Function for Inodeusage {
-    const NAME: &'static str = "disk.inodeusage";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -201,16 +195,13 @@ impl Function for Inodeusage {
 /// rocksalt '*' disk.percent
 /// rocksalt '*' disk.percent /var
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("disk.percent", reads)]
 pub struct Percent {
     /// Only the file system that is mounted here.
-    #[serde(default)]
     args: Value,
 }
 
 impl Function for Percent {
-    const NAME: &'static str = "disk.percent";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -243,19 +234,16 @@ fn tool(machine: &dyn Probe, name: &str, of: &str) -> Result<String> {
 /// rocksalt '*' disk.blkid /dev/sda1
 /// rocksalt '*' disk.blkid token='TYPE=ext4'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("disk.blkid", reads)]
 pub struct Blkid {
     /// Only this device.
-    #[serde(default)]
     device: Option<String>,
     /// Only devices with this `NAME=value`.
-    #[serde(default)]
+    #[secret]
     token: Option<String>,
 }
 
 impl Function for Blkid {
-    const NAME: &'static str = "disk.blkid";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -292,18 +280,15 @@ fn parse_blkid(text: &str) -> Map {
 /// ```text
 /// rocksalt '*' disk.dump /dev/sda
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("disk.dump", reads)]
 pub struct Dump {
     /// The device.
     device: String,
     /// Accepted for Salt's sake, which ignores it too for anything but a list of names to keep.
-    #[serde(default)]
     args: Vec<String>,
 }
 
 impl Function for Dump {
-    const NAME: &'static str = "disk.dump";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -344,15 +329,13 @@ impl Function for Dump {
 /// ```text
 /// rocksalt '*' disk.fstype /dev/sda1
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("disk.fstype", reads)]
 pub struct Fstype {
     /// The device.
     device: String,
 }
 
 impl Function for Fstype {
-    const NAME: &'static str = "disk.fstype";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -370,15 +353,13 @@ impl Function for Fstype {
 /// ```text
 /// rocksalt '*' disk.get_fstype_from_path /var/lib
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("disk.get_fstype_from_path", reads)]
 pub struct GetFstypeFromPath {
     /// The path.
     path: String,
 }
 
 impl Function for GetFstypeFromPath {
-    const NAME: &'static str = "disk.get_fstype_from_path";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

@@ -1,7 +1,7 @@
 //! `dnsutil`: help for the zones of a name server.
 
 use rocksalt_core::{Call, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::dig::Question;
 use super::{Entry, Function, call, entry};
@@ -15,13 +15,10 @@ pub const FUNCTIONS: &[Entry] = &[entry::<A>(), entry::<Aaaa>(), entry::<Serial>
 /// ```text
 /// rocksalt '*' dnsutil.A www.example.com
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("dnsutil.A", reads)]
 pub struct A(Question);
 
 impl Function for A {
-    const NAME: &'static str = "dnsutil.A";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -34,13 +31,10 @@ impl Function for A {
 /// ```text
 /// rocksalt '*' dnsutil.AAAA www.example.com
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("dnsutil.AAAA", reads)]
 pub struct Aaaa(Question);
 
 impl Function for Aaaa {
-    const NAME: &'static str = "dnsutil.AAAA";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -53,19 +47,16 @@ impl Function for Aaaa {
 /// ```text
 /// rocksalt '*' dnsutil.serial example.com update=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("dnsutil.serial", reads)]
 pub struct Serial {
     /// The zone.
-    #[serde(default)]
+    #[default]
     zone: String,
     /// Make a new one, and keep it.
-    #[serde(default)]
     update: bool,
 }
 
 impl Function for Serial {
-    const NAME: &'static str = "dnsutil.serial";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

@@ -30,7 +30,7 @@ mod tests {
         assert_eq!(shell(Call::new("cmd.which").arg("x")), None);
         let seven = (0..7).fold(Call::new("cmd.run"), |call, _| call.arg(true));
         assert_eq!(shell(seven), None);
-        let arguments = catalog::find("cmd.run").map(|entry| (entry.arguments)()).unwrap_or_default();
+        let arguments = catalog::find("cmd.run").map(|entry| entry.arguments).unwrap_or_default();
         assert_eq!(arguments[6], "python_shell");
     }
 }

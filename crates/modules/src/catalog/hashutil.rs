@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::{arguments, function};
 
 use super::file::{absolute, text_or_bytes};
 use super::{Entry, Function, entry};
@@ -83,10 +83,10 @@ fn read(machine: &dyn Probe, path: &Path) -> Result<Vec<u8>> {
 }
 
 /// A text.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 pub struct Text {
     /// The text.
+    #[required]
     instr: Value,
 }
 
@@ -94,13 +94,10 @@ macro_rules! of_text {
     ($($(#[$doc:meta])+ $name:ident = $function:literal, $output:ty, $make:expr;)+) => {
         $(
             $(#[$doc])+
-            #[derive(Deserialize)]
-            #[serde(transparent)]
-            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            #[function($function, reads)]
             pub struct $name(Text);
 
             impl Function for $name {
-                const NAME: &'static str = $function;
                 type Output = $output;
 
                 fn call(self, _: &dyn System) -> Result<$output> {
@@ -156,27 +153,22 @@ of_text! {
     Sha512Digest = "hashutil.sha512_digest", String, |text| Ok(digest::of(Kind::Sha512, &bytes(text)));
 }
 
-fn md5() -> String {
-    "md5".into()
-}
-
 /// The checksum of a text.
 ///
 /// ```text
 /// rocksalt '*' hashutil.digest 'get salted' sha256
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("hashutil.digest", reads)]
 pub struct Digest {
     /// The text.
+    #[required]
     instr: Value,
     /// `md5`, `sha256` or `sha512`.
-    #[serde(default = "md5")]
+    #[default("md5")]
     checksum: String,
 }
 
 impl Function for Digest {
-    const NAME: &'static str = "hashutil.digest";
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {
@@ -189,18 +181,16 @@ impl Function for Digest {
 /// ```text
 /// rocksalt '*' hashutil.digest_file /etc/hosts sha256
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("hashutil.digest_file", reads)]
 pub struct DigestFile {
     /// Its path.
     infile: String,
     /// `md5`, `sha256` or `sha512`.
-    #[serde(default = "md5")]
+    #[default("md5")]
     checksum: String,
 }
 
 impl Function for DigestFile {
-    const NAME: &'static str = "hashutil.digest_file";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -214,15 +204,13 @@ impl Function for DigestFile {
 /// ```text
 /// rocksalt '*' hashutil.base64_encodefile /etc/hosts
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("hashutil.base64_encodefile", reads)]
 pub struct EncodeFile {
     /// Its path.
     fname: String,
 }
 
 impl Function for EncodeFile {
-    const NAME: &'static str = "hashutil.base64_encodefile";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -235,17 +223,18 @@ impl Function for EncodeFile {
 /// ```text
 /// rocksalt '*' hashutil.hmac_compute 'get salted' 'shared secret'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("hashutil.hmac_compute", reads)]
 pub struct HmacCompute {
     /// The text.
+    #[required]
     string: Value,
     /// The key.
+    #[required]
+    #[secret]
     shared_secret: Value,
 }
 
 impl Function for HmacCompute {
-    const NAME: &'static str = "hashutil.hmac_compute";
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {
@@ -258,19 +247,21 @@ impl Function for HmacCompute {
 /// ```text
 /// rocksalt '*' hashutil.hmac_signature 'get salted' 'shared secret' challenge_hmac='eBWf9bstXg+NiP5AOwppB5HMvZiYMPzEM9W5YMm/AmQ='
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("hashutil.hmac_signature", reads)]
 pub struct HmacSignature {
     /// The text.
+    #[required]
     string: Value,
     /// The key.
+    #[required]
+    #[secret]
     shared_secret: Value,
     /// What it should be.
+    #[required]
     challenge_hmac: Value,
 }
 
 impl Function for HmacSignature {
-    const NAME: &'static str = "hashutil.hmac_signature";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
@@ -284,19 +275,20 @@ impl Function for HmacSignature {
 /// ```text
 /// rocksalt '*' hashutil.github_signature '{"ref": "x"}' 'shared secret' challenge_hmac='sha1=bc6550fc290acf5b42283fa8deaf55cea0f8c206'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("hashutil.github_signature", reads)]
 pub struct GithubSignature {
     /// The text.
+    #[required]
     string: Value,
     /// The key.
+    #[required]
+    #[secret]
     shared_secret: Value,
     /// The signature, with the name of its kind.
     challenge_hmac: String,
 }
 
 impl Function for GithubSignature {
-    const NAME: &'static str = "hashutil.github_signature";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {

@@ -81,7 +81,7 @@ mod tests {
             let found = changed(&call, &result);
             assert_eq!(found.as_ref().map(|changed| changed.value.to_string()).as_deref(), expected, "{function}");
             assert!(found.is_none() || changes_in_place(function), "{function}");
-            let arguments = catalog::find(function).map(|entry| (entry.arguments)()).unwrap_or_default();
+            let arguments = catalog::find(function).map(|entry| entry.arguments).unwrap_or_default();
             assert!(found.is_none_or(|changed| arguments[changed.position] == changed.name), "{function}");
         }
     }

@@ -4,7 +4,7 @@
 //! that use them work.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::{arguments, function};
 
 use super::{Entry, Function, entry};
 use crate::Result;
@@ -21,11 +21,11 @@ pub const FUNCTIONS: &[Entry] = &[
 ];
 
 /// What all of them take.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 pub struct Message {
     /// The line.
     #[allow(dead_code, reason = "nobody reads it")]
+    #[required]
     message: Value,
 }
 
@@ -33,13 +33,10 @@ macro_rules! levels {
     ($($(#[$doc:meta])+ $name:ident = $function:literal;)+) => {
         $(
             $(#[$doc])+
-            #[derive(Deserialize)]
-            #[serde(transparent)]
-            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            #[function($function, changes)]
             pub struct $name(#[allow(dead_code, reason = "nobody reads it")] Message);
 
             impl Function for $name {
-                const NAME: &'static str = $function;
                 type Output = bool;
 
                 fn call(self, _: &dyn System) -> Result<bool> {

@@ -4,7 +4,7 @@
 //! a minion whose fellows have told nothing; whoever wants to tell something gets a failure.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{Entry, Function, entry};
 use crate::machine::System;
@@ -23,24 +23,21 @@ fn absent<T>() -> Result<T> {
 /// ```text
 /// rocksalt '*' mine.get '*' network.ip_addrs
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mine.get", reads)]
 #[allow(dead_code, reason = "there is nothing to look for yet")]
 pub struct Get {
     /// Whose.
     tgt: String,
     /// The function, or a list of them.
+    #[required]
     fun: Value,
     /// What kind of target it is.
-    #[serde(default)]
     tgt_type: Option<String>,
     /// Leave out what this target told.
-    #[serde(default)]
     exclude_minion: bool,
 }
 
 impl Function for Get {
-    const NAME: &'static str = "mine.get";
     type Output = Map;
 
     fn call(self, _: &dyn System) -> Result<Map> {
@@ -53,8 +50,7 @@ impl Function for Get {
 /// ```text
 /// rocksalt '*' mine.send network.ip_addrs interface=eth0
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mine.send", changes)]
 #[allow(dead_code, reason = "there is nowhere to put it yet")]
 pub struct Send {
     /// The function, or the name it shall have in the mine.
@@ -66,7 +62,6 @@ pub struct Send {
 }
 
 impl Function for Send {
-    const NAME: &'static str = "mine.send";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
@@ -79,20 +74,16 @@ impl Function for Send {
 /// ```text
 /// rocksalt '*' mine.update
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mine.update", changes)]
 #[allow(dead_code, reason = "there is nowhere to put it yet")]
 pub struct Update {
     /// Forget everything else first.
-    #[serde(default)]
     clear: bool,
     /// The functions; else those of the option `mine_functions`.
-    #[serde(default)]
     mine_functions: Value,
 }
 
 impl Function for Update {
-    const NAME: &'static str = "mine.update";
     type Output = ();
 
     fn call(self, machine: &dyn System) -> Result<()> {
@@ -108,8 +99,7 @@ impl Function for Update {
 /// ```text
 /// rocksalt '*' mine.delete network.ip_addrs
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mine.delete", changes)]
 pub struct Delete {
     /// The function.
     #[allow(dead_code, reason = "there is nothing to forget")]
@@ -117,7 +107,6 @@ pub struct Delete {
 }
 
 impl Function for Delete {
-    const NAME: &'static str = "mine.delete";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
@@ -130,12 +119,10 @@ impl Function for Delete {
 /// ```text
 /// rocksalt '*' mine.flush
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mine.flush", changes)]
 pub struct Flush {}
 
 impl Function for Flush {
-    const NAME: &'static str = "mine.flush";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
@@ -148,12 +135,10 @@ impl Function for Flush {
 /// ```text
 /// rocksalt '*' mine.valid
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mine.valid", reads)]
 pub struct Valid {}
 
 impl Function for Valid {
-    const NAME: &'static str = "mine.valid";
     type Output = Map;
 
     fn call(self, _: &dyn System) -> Result<Map> {

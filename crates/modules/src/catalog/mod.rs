@@ -2,10 +2,13 @@
 //!
 //! To add a noun: write `noun.rs` with a `FUNCTIONS` list, and put one line here in each place.
 
+pub mod arguments;
+mod contract;
+#[cfg(feature = "docs")]
+pub mod description;
 mod from_template;
 mod function;
 mod in_place;
-mod state;
 mod tool;
 mod verdict;
 
@@ -69,8 +72,8 @@ mod sql;
 mod ssh;
 mod ssh_auth;
 mod ssh_known_hosts;
+mod state_functions;
 mod stateconf;
-mod states;
 mod status;
 mod sys;
 mod sysctl;
@@ -81,11 +84,12 @@ mod user;
 mod virtualenv;
 mod x509;
 
+pub use arguments::{NAMED, bind};
+pub use contract::{Bound, Decision, Join, State, StateEntry, Step, state};
 pub use from_template::from_template;
-pub use function::{Entry, Function, NAMED, Outcome, bind, entry};
+pub use function::{Entry, Function, Outcome, entry};
 pub use in_place::{Changed, changed, changes_in_place};
 pub use rocksalt_core::touches::{Thing, Touches};
-pub use state::{Bound, Decision, Described, Join, State, StateEntry, Step, state};
 pub use system::restart;
 pub use verdict::{Verdict, change};
 
@@ -162,7 +166,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("shadow", shadow::FUNCTIONS),
     ("slsutil", slsutil::FUNCTIONS),
     ("ssh", ssh::FUNCTIONS),
-    ("state", states::FUNCTIONS),
+    ("state", state_functions::FUNCTIONS),
     ("status", status::FUNCTIONS),
     ("sys", sys::FUNCTIONS),
     ("sysctl", sysctl::FUNCTIONS),
@@ -181,7 +185,7 @@ pub fn is_small(call: &Call) -> bool {
     else {
         return false;
     };
-    let place = (entry.arguments)().iter().position(|name| *name == "template");
+    let place = entry.arguments.iter().position(|name| *name == "template");
     let positional = place.and_then(|place| call.args.get(place));
     [positional, call.kwargs.get("template")].into_iter().flatten().all(Value::is_null)
 }
@@ -344,7 +348,7 @@ mod tests {
         assert!(is_small(&Call::new("test.true_")));
         assert!(is_small(&Call::new("cmd.run").arg("id").kwarg("template", Value::Null)));
         assert!(!is_small(&Call::new("cmd.run").arg("id").kwarg("template", "jinja")));
-        let arguments = find("cmd.run").map(|entry| (entry.arguments)()).unwrap_or_default();
+        let arguments = find("cmd.run").map(|entry| entry.arguments).unwrap_or_default();
         let place = arguments.iter().position(|name| *name == "template").expect("it takes one");
         let nulls = (0..place).fold(Call::new("cmd.run"), |call, _| call.arg(Value::Null));
         assert!(is_small(&nulls));

@@ -2,7 +2,7 @@
 
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{Call, Map, Value, yaml};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{Entry, Function, entry};
 use crate::machine::System;
@@ -12,10 +12,6 @@ pub const FUNCTIONS: &[Entry] = &[entry::<FullData>(), entry::<Publish>(), entry
 
 /// How many seconds are waited for the others unless told.
 pub const PATIENCE: u32 = 5;
-
-pub fn glob_type() -> String {
-    "glob".into()
-}
 
 fn patience() -> u32 {
     PATIENCE
@@ -29,34 +25,29 @@ fn patience() -> u32 {
 /// rocksalt '*' publish.publish 'web*' network.interfaces
 /// rocksalt '*' publish.publish 'os:Debian' test.arg 'arg1,arg2' tgt_type=grain
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("publish.publish", changes)]
 pub struct Publish {
     /// Which targets.
     tgt: String,
     /// The function.
     fun: String,
     /// Its arguments: a list, or a text with commas between them; `name=value` goes by name.
-    #[serde(default)]
     arg: Value,
     /// What kind of target expression it is: `glob`, `list`, `grain`, `compound` …
-    #[serde(default = "glob_type")]
+    #[default("glob")]
     tgt_type: String,
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     returner: Value,
     /// How long to wait, in seconds.
-    #[serde(default = "patience")]
+    #[default(patience())]
     timeout: u32,
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     via_master: Value,
 }
 
 impl Function for Publish {
-    const NAME: &'static str = "publish.publish";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -70,30 +61,26 @@ impl Function for Publish {
 /// ```text
 /// rocksalt '*' publish.full_data 'web*' test.ping
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("publish.full_data", changes)]
 pub struct FullData {
     /// Which targets.
     tgt: String,
     /// The function.
     fun: String,
     /// Its arguments: a list, or a text with commas between them; `name=value` goes by name.
-    #[serde(default)]
     arg: Value,
     /// What kind of target expression it is: `glob`, `list`, `grain`, `compound` …
-    #[serde(default = "glob_type")]
+    #[default("glob")]
     tgt_type: String,
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     returner: Value,
     /// How long to wait, in seconds.
-    #[serde(default = "patience")]
+    #[default(patience())]
     timeout: u32,
 }
 
 impl Function for FullData {
-    const NAME: &'static str = "publish.full_data";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -106,23 +93,19 @@ impl Function for FullData {
 /// ```text
 /// rocksalt '*' publish.runner manage.down
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("publish.runner", changes)]
 pub struct Runner {
     /// The runner.
     fun: String,
     /// Its arguments.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     arg: Value,
     /// How long to wait, in seconds.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     timeout: Value,
 }
 
 impl Function for Runner {
-    const NAME: &'static str = "publish.runner";
     type Output = ();
 
     fn call(self, _: &dyn System) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{Entry, Function, entry};
 use crate::machine::{Probe, System};
@@ -40,63 +40,38 @@ fn seeded(seed: &Value) -> Random {
     }
 }
 
-fn yes() -> bool {
-    true
-}
-
-fn sha512() -> String {
-    "sha512".into()
-}
-
-fn one() -> i64 {
-    1
-}
-
-fn ten() -> i64 {
-    10
-}
-
-fn twenty() -> u64 {
-    20
-}
-
 /// A random text, good enough for a password.
 ///
 /// ```text
 /// rocksalt '*' random.get_str 32
 /// rocksalt '*' random.get_str 16 punctuation=False
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("random.get_str", reads)]
 pub struct GetStr {
     /// How many letters.
-    #[serde(default = "twenty")]
+    #[default(20)]
     length: u64,
     /// Only these letters.
-    #[serde(default)]
     chars: Option<String>,
     /// With small letters.
-    #[serde(default = "yes")]
+    #[default(true)]
     lowercase: bool,
     /// With capital letters.
-    #[serde(default = "yes")]
+    #[default(true)]
     uppercase: bool,
     /// With digits.
-    #[serde(default = "yes")]
+    #[default(true)]
     digits: bool,
     /// With punctuation.
-    #[serde(default = "yes")]
+    #[default(true)]
     punctuation: bool,
     /// With white space.
-    #[serde(default)]
     whitespace: bool,
     /// With everything that can be printed.
-    #[serde(default)]
     printable: bool,
 }
 
 impl Function for GetStr {
-    const NAME: &'static str = "random.get_str";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -147,18 +122,17 @@ fn text(machine: &dyn Probe, letters: &[char], length: u64) -> Result<String> {
 /// ```text
 /// rocksalt '*' random.hash 'I am a string' md5
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("random.hash", reads)]
 pub struct Hash {
     /// The text.
+    #[required]
     value: Value,
     /// md5, sha1, sha224, sha256, sha384 or sha512.
-    #[serde(default = "sha512")]
+    #[default("sha512")]
     algorithm: String,
 }
 
 impl Function for Hash {
-    const NAME: &'static str = "random.hash";
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {
@@ -173,22 +147,19 @@ impl Function for Hash {
 /// ```text
 /// rocksalt '*' random.rand_int 1 10
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("random.rand_int", reads)]
 pub struct RandInt {
     /// The smallest it may be.
-    #[serde(default = "one")]
+    #[default(1)]
     start: i64,
     /// The largest it may be.
-    #[serde(default = "ten")]
+    #[default(10)]
     end: i64,
     /// A text or a number.
-    #[serde(default)]
     seed: Value,
 }
 
 impl Function for RandInt {
-    const NAME: &'static str = "random.rand_int";
     type Output = i64;
 
     fn call(self, machine: &dyn System) -> Result<i64> {
@@ -205,19 +176,16 @@ impl Function for RandInt {
 /// ```text
 /// rocksalt '*' random.seed 60
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("random.seed", reads)]
 pub struct Seed {
     /// The limit.
-    #[serde(default = "ten")]
+    #[default(10)]
     range: i64,
     /// What it is made from; else the target's id.
-    #[serde(default)]
     hash: Value,
 }
 
 impl Function for Seed {
-    const NAME: &'static str = "random.seed";
     type Output = i64;
 
     fn call(self, machine: &dyn System) -> Result<i64> {
@@ -254,20 +222,18 @@ fn chosen(machine: &dyn System, items: &[Value], size: usize, seed: &Value) -> R
 /// rocksalt '*' random.sample '[a, b, c]' 2
 /// rocksalt '*' random.sample '[a, b, c]' 2 seed=web1
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("random.sample", reads)]
 pub struct Sample {
     /// The list.
+    #[required]
     value: Value,
     /// How many.
     size: usize,
     /// A text or a number.
-    #[serde(default)]
     seed: Value,
 }
 
 impl Function for Sample {
-    const NAME: &'static str = "random.sample";
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
@@ -280,22 +246,19 @@ impl Function for Sample {
 /// ```text
 /// rocksalt '*' random.shadow_hash crypt_salt=saltsalt password=secret
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("random.shadow_hash", reads)]
 pub struct ShadowHash {
     /// Up to sixteen letters; else they are random.
-    #[serde(default)]
     crypt_salt: Option<String>,
     /// The password; else it is a random one.
-    #[serde(default)]
+    #[secret]
     password: Option<String>,
     /// `sha512` or `sha256`.
-    #[serde(default = "sha512")]
+    #[default("sha512")]
     algorithm: String,
 }
 
 impl Function for ShadowHash {
-    const NAME: &'static str = "random.shadow_hash";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -325,18 +288,16 @@ impl Function for ShadowHash {
 /// ```text
 /// rocksalt '*' random.shuffle '[a, b, c]' seed=web1
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("random.shuffle", reads)]
 pub struct Shuffle {
     /// The list.
+    #[required]
     value: Value,
     /// A text or a number.
-    #[serde(default)]
     seed: Value,
 }
 
 impl Function for Shuffle {
-    const NAME: &'static str = "random.shuffle";
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
@@ -350,22 +311,16 @@ impl Function for Shuffle {
 /// ```text
 /// rocksalt '*' random.str_encode 'I am a string'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("random.str_encode", reads)]
 pub struct StrEncode {
     /// The text.
     value: String,
     /// Only `base64` is there.
-    #[serde(default = "base64")]
+    #[default("base64")]
     encoder: String,
 }
 
-fn base64() -> String {
-    "base64".into()
-}
-
 impl Function for StrEncode {
-    const NAME: &'static str = "random.str_encode";
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {

@@ -2,7 +2,7 @@
 
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{JobId, Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{Entry, Function, entry, publish};
 use crate::machine::{Running, Stop, System};
@@ -30,32 +30,12 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<KillJob>(),
     entry::<ListExtmods>(),
     entry::<RefreshGrains>(),
-    entry::<RefreshModules>().also(&["saltutil.refresh_beacons", "saltutil.refresh_matchers"]),
-    entry::<RefreshPillar>().also(&["saltutil.pillar_refresh"]),
+    entry::<RefreshModules>(),
+    entry::<RefreshPillar>(),
     entry::<RunningJobs>(),
     entry::<SignalJob>(),
     entry::<SyncAll>(),
-    entry::<Sync>().also(&[
-        "saltutil.sync_beacons",
-        "saltutil.sync_clouds",
-        "saltutil.sync_engines",
-        "saltutil.sync_executors",
-        "saltutil.sync_grains",
-        "saltutil.sync_log_handlers",
-        "saltutil.sync_matchers",
-        "saltutil.sync_output",
-        "saltutil.sync_pillar",
-        "saltutil.sync_proxymodules",
-        "saltutil.sync_renderers",
-        "saltutil.sync_returners",
-        "saltutil.sync_sdb",
-        "saltutil.sync_serializers",
-        "saltutil.sync_states",
-        "saltutil.sync_thorium",
-        "saltutil.sync_tops",
-        "saltutil.sync_utils",
-        "saltutil.sync_wrapper",
-    ]),
+    entry::<Sync>(),
     entry::<TermAllJobs>(),
     entry::<TermJob>(),
 ];
@@ -65,12 +45,10 @@ pub const FUNCTIONS: &[Entry] = &[
 /// ```text
 /// rocksalt '*' saltutil.running
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("saltutil.running", reads, repeatable, about_jobs, small)]
 pub struct RunningJobs {}
 
 impl Function for RunningJobs {
-    const NAME: &'static str = "saltutil.running";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -83,15 +61,13 @@ impl Function for RunningJobs {
 /// ```text
 /// rocksalt '*' saltutil.is_running state.highstate
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("saltutil.is_running", reads, repeatable, about_jobs, small)]
 pub struct IsRunning {
     /// The function's name; may be a shell pattern.
     fun: String,
 }
 
 impl Function for IsRunning {
-    const NAME: &'static str = "saltutil.is_running";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -104,15 +80,13 @@ impl Function for IsRunning {
 /// ```text
 /// rocksalt '*' saltutil.find_job 20260131093000123456
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("saltutil.find_job", reads, repeatable, about_jobs, small)]
 pub struct FindJob {
     /// The job's id.
     jid: String,
 }
 
 impl Function for FindJob {
-    const NAME: &'static str = "saltutil.find_job";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -126,15 +100,13 @@ impl Function for FindJob {
 /// ```text
 /// rocksalt '*' saltutil.term_job 20260131093000123456
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("saltutil.term_job", changes, about_jobs, small)]
 pub struct TermJob {
     /// The job's id.
     jid: String,
 }
 
 impl Function for TermJob {
-    const NAME: &'static str = "saltutil.term_job";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -147,15 +119,13 @@ impl Function for TermJob {
 /// ```text
 /// rocksalt '*' saltutil.kill_job 20260131093000123456
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("saltutil.kill_job", changes, about_jobs, small)]
 pub struct KillJob {
     /// The job's id.
     jid: String,
 }
 
 impl Function for KillJob {
-    const NAME: &'static str = "saltutil.kill_job";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -168,8 +138,7 @@ impl Function for KillJob {
 /// ```text
 /// rocksalt '*' saltutil.signal_job 20260131093000123456 15
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("saltutil.signal_job", changes, about_jobs, small)]
 pub struct SignalJob {
     /// The job's id.
     jid: String,
@@ -178,7 +147,6 @@ pub struct SignalJob {
 }
 
 impl Function for SignalJob {
-    const NAME: &'static str = "saltutil.signal_job";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -199,12 +167,10 @@ impl Function for SignalJob {
 /// ```text
 /// rocksalt '*' saltutil.term_all_jobs
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("saltutil.term_all_jobs", changes, about_jobs, small)]
 pub struct TermAllJobs {}
 
 impl Function for TermAllJobs {
-    const NAME: &'static str = "saltutil.term_all_jobs";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -218,12 +184,10 @@ impl Function for TermAllJobs {
 /// ```text
 /// rocksalt '*' saltutil.kill_all_jobs
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("saltutil.kill_all_jobs", changes, about_jobs, small)]
 pub struct KillAllJobs {}
 
 impl Function for KillAllJobs {
-    const NAME: &'static str = "saltutil.kill_all_jobs";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -237,8 +201,7 @@ impl Function for KillAllJobs {
 /// ```text
 /// rocksalt '*' saltutil.refresh_grains
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("saltutil.refresh_grains", changes)]
 pub struct RefreshGrains {
     /// Taken for Salt's sake.
     #[allow(dead_code, reason = "taken for Salt's sake")]
@@ -246,7 +209,6 @@ pub struct RefreshGrains {
 }
 
 impl Function for RefreshGrains {
-    const NAME: &'static str = "saltutil.refresh_grains";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -260,8 +222,7 @@ impl Function for RefreshGrains {
 /// ```text
 /// rocksalt '*' saltutil.refresh_modules
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("saltutil.refresh_modules", changes, also("saltutil.refresh_beacons", "saltutil.refresh_matchers"))]
 pub struct RefreshModules {
     /// Taken for Salt's sake.
     #[allow(dead_code, reason = "taken for Salt's sake")]
@@ -269,7 +230,6 @@ pub struct RefreshModules {
 }
 
 impl Function for RefreshModules {
-    const NAME: &'static str = "saltutil.refresh_modules";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
@@ -282,25 +242,20 @@ impl Function for RefreshModules {
 /// ```text
 /// rocksalt '*' saltutil.refresh_pillar
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("saltutil.refresh_pillar", changes, also("saltutil.pillar_refresh"))]
 pub struct RefreshPillar {
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     wait: bool,
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     timeout: Value,
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     clean_cache: Value,
 }
 
 impl Function for RefreshPillar {
-    const NAME: &'static str = "saltutil.refresh_pillar";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
@@ -313,12 +268,10 @@ impl Function for RefreshPillar {
 /// ```text
 /// rocksalt '*' saltutil.list_extmods
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("saltutil.list_extmods", reads)]
 pub struct ListExtmods {}
 
 impl Function for ListExtmods {
-    const NAME: &'static str = "saltutil.list_extmods";
     type Output = Map;
 
     fn call(self, _: &dyn System) -> Result<Map> {
@@ -326,41 +279,55 @@ impl Function for ListExtmods {
     }
 }
 
-fn yes() -> bool {
-    true
-}
-
 /// Gives what was synchronised: nothing, since nothing has to be sent to targets.
 ///
 /// ```text
 /// rocksalt '*' saltutil.sync_modules
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function(
+    "saltutil.sync_modules",
+    changes,
+    also(
+        "saltutil.sync_beacons",
+        "saltutil.sync_clouds",
+        "saltutil.sync_engines",
+        "saltutil.sync_executors",
+        "saltutil.sync_grains",
+        "saltutil.sync_log_handlers",
+        "saltutil.sync_matchers",
+        "saltutil.sync_output",
+        "saltutil.sync_pillar",
+        "saltutil.sync_proxymodules",
+        "saltutil.sync_renderers",
+        "saltutil.sync_returners",
+        "saltutil.sync_sdb",
+        "saltutil.sync_serializers",
+        "saltutil.sync_states",
+        "saltutil.sync_thorium",
+        "saltutil.sync_tops",
+        "saltutil.sync_utils",
+        "saltutil.sync_wrapper"
+    )
+)]
 pub struct Sync {
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     saltenv: Value,
     /// Gather the grains anew.
-    #[serde(default = "yes")]
+    #[default(true)]
     refresh: bool,
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     extmod_whitelist: Value,
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     extmod_blacklist: Value,
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     clean_pillar_cache: bool,
 }
 
 impl Function for Sync {
-    const NAME: &'static str = "saltutil.sync_modules";
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
@@ -376,32 +343,26 @@ impl Function for Sync {
 /// ```text
 /// rocksalt '*' saltutil.sync_all
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("saltutil.sync_all", changes)]
 pub struct SyncAll {
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     saltenv: Value,
     /// Gather the grains anew.
-    #[serde(default = "yes")]
+    #[default(true)]
     refresh: bool,
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     extmod_whitelist: Value,
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     extmod_blacklist: Value,
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     clean_pillar_cache: bool,
 }
 
 impl Function for SyncAll {
-    const NAME: &'static str = "saltutil.sync_all";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -417,12 +378,10 @@ impl Function for SyncAll {
 /// ```text
 /// rocksalt '*' saltutil.clear_cache
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("saltutil.clear_cache", changes)]
 pub struct ClearCache {}
 
 impl Function for ClearCache {
-    const NAME: &'static str = "saltutil.clear_cache";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -441,37 +400,30 @@ impl Function for ClearCache {
 /// rocksalt '*' saltutil.cmd 'web*' test.ping
 /// rocksalt '*' saltutil.cmd 'web*' cmd.run '[uptime]' timeout=10
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("saltutil.cmd", changes)]
 pub struct Cmd {
     /// Which targets.
     tgt: String,
     /// The function.
     fun: String,
     /// Its arguments by position.
-    #[serde(default)]
     arg: Value,
     /// How long to wait, in seconds.
-    #[serde(default)]
     timeout: Option<u32>,
     /// What kind of target expression it is.
-    #[serde(default = "publish::glob_type")]
+    #[default("glob")]
     tgt_type: String,
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     ret: Value,
     /// Its arguments by name.
-    #[serde(default)]
     kwarg: Option<Map>,
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     ssh: bool,
 }
 
 impl Function for Cmd {
-    const NAME: &'static str = "saltutil.cmd";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

@@ -3,53 +3,37 @@
 //! There is no schedule yet: nothing is ever in it, and nothing can be put there.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{Entry, Function, entry};
 use crate::machine::System;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[
-    entry::<Add>().also(&[
-        "schedule.delete",
-        "schedule.disable",
-        "schedule.disable_job",
-        "schedule.enable",
-        "schedule.enable_job",
-        "schedule.modify",
-        "schedule.run_job",
-    ]),
-    entry::<List>(),
-];
+pub const FUNCTIONS: &[Entry] = &[entry::<Add>(), entry::<List>()];
 
 /// The jobs of the schedule. Always none, as there is no schedule yet.
 ///
 /// ```text
 /// rocksalt '*' schedule.list return_yaml=False
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("schedule.list", reads)]
 #[allow(dead_code, reason = "there is nothing to choose from yet")]
 pub struct List {
     /// Also hidden ones.
-    #[serde(default)]
     show_all: bool,
     /// Also those that are turned off.
-    #[serde(default = "yes")]
+    #[default(true)]
     show_disabled: bool,
     /// Only those of the `pillar` or the `opts`.
-    #[serde(default)]
     r#where: Option<String>,
     /// As text; else as data.
-    #[serde(default = "yes")]
+    #[default(true)]
     return_yaml: bool,
     /// Those of a target that does not run.
-    #[serde(default)]
     offline: bool,
 }
 
 impl Function for List {
-    const NAME: &'static str = "schedule.list";
     type Output = Value;
 
     fn call(self, _: &dyn System) -> Result<Value> {
@@ -65,27 +49,33 @@ impl Function for List {
 /// ```text
 /// rocksalt '*' schedule.add job1 function=test.ping seconds=3600
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function(
+    "schedule.add",
+    changes,
+    also(
+        "schedule.delete",
+        "schedule.disable",
+        "schedule.disable_job",
+        "schedule.enable",
+        "schedule.enable_job",
+        "schedule.modify",
+        "schedule.run_job"
+    )
+)]
 #[allow(dead_code, reason = "it can't be done yet")]
 pub struct Add {
     /// Its name.
-    #[serde(default)]
+    #[default]
     name: String,
     /// What it does, and when.
     kwargs: Map,
 }
 
 impl Function for Add {
-    const NAME: &'static str = "schedule.add";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
         Err(Error::failed("there is no schedule yet")
             .hint("a cron job on the target does the same: see `cron.set_job`"))
     }
-}
-
-fn yes() -> bool {
-    true
 }

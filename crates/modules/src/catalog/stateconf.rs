@@ -1,7 +1,7 @@
 //! `stateconf`: values that state files share, which do nothing by themselves.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::{Decision, State, StateEntry, Step, Touches, Verdict, state};
 use crate::Result;
@@ -16,8 +16,7 @@ pub const STATES: &[StateEntry] = &[state::<Context>(), state::<Set>()];
 ///   stateconf.set:
 ///     - port: 8080
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("stateconf.set")]
 pub struct Set {
     /// A name.
     #[allow(dead_code, reason = "every state has one")]
@@ -34,8 +33,7 @@ pub struct Set {
 ///   stateconf.context:
 ///     - port: 8080
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("stateconf.context")]
 pub struct Context {
     /// A name.
     #[allow(dead_code, reason = "every state has one")]
@@ -46,7 +44,6 @@ pub struct Context {
 }
 
 impl State for Set {
-    const NAME: &'static str = "stateconf.set";
     type Plan = ();
 
     fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
@@ -63,7 +60,6 @@ impl State for Set {
 }
 
 impl State for Context {
-    const NAME: &'static str = "stateconf.context";
     type Plan = ();
 
     fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {

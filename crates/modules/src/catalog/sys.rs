@@ -1,7 +1,7 @@
 //! `sys`: what functions there are, and how they are called.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{Entry, Function, entry};
 use crate::Result;
@@ -24,16 +24,14 @@ pub const FUNCTIONS: &[Entry] = &[
 /// rocksalt '*' sys.argspec cmd.run
 /// rocksalt '*' sys.argspec 'file.get*'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("sys.argspec", reads, repeatable)]
 pub struct Argspec {
     /// A function, a noun, or a shell pattern; all functions if left out.
-    #[serde(default)]
+    #[default]
     module: String,
 }
 
 impl Function for Argspec {
-    const NAME: &'static str = "sys.argspec";
     type Output = Value;
 
     fn call(self, _: &dyn System) -> Result<Value> {
@@ -50,7 +48,7 @@ impl Function for Argspec {
 /// Without documentation only the names are known.
 #[cfg(not(feature = "docs"))]
 fn names(entry: &Entry) -> Value {
-    let fields = (entry.arguments)();
+    let fields = entry.arguments;
     let has = |name: &str| if fields.contains(&name) { Value::Bool(true) } else { Value::Null };
     let plain: Vec<Value> = fields
         .iter()
@@ -72,15 +70,13 @@ fn names(entry: &Entry) -> Value {
 /// rocksalt '*' sys.doc
 /// rocksalt '*' sys.doc cmd file.find
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("sys.doc", reads, repeatable)]
 pub struct Doc {
     /// Functions, nouns or shell patterns; all functions if left out.
     args: Vec<String>,
 }
 
 impl Function for Doc {
-    const NAME: &'static str = "sys.doc";
     type Output = Map;
 
     #[cfg(feature = "docs")]
@@ -105,15 +101,13 @@ impl Function for Doc {
 /// rocksalt '*' sys.list_functions
 /// rocksalt '*' sys.list_functions file 'sys.list_*'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("sys.list_functions", reads, repeatable)]
 pub struct ListFunctions {
     /// Functions, nouns or shell patterns; all functions if left out.
     args: Vec<String>,
 }
 
 impl Function for ListFunctions {
-    const NAME: &'static str = "sys.list_functions";
     type Output = Vec<&'static str>;
 
     fn call(self, _: &dyn System) -> Result<Vec<&'static str>> {
@@ -132,15 +126,13 @@ impl Function for ListFunctions {
 /// rocksalt '*' sys.list_modules
 /// rocksalt '*' sys.list_modules 's*'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("sys.list_modules", reads, repeatable)]
 pub struct ListModules {
     /// Shell patterns; all nouns if left out.
     args: Vec<String>,
 }
 
 impl Function for ListModules {
-    const NAME: &'static str = "sys.list_modules";
     type Output = Vec<&'static str>;
 
     fn call(self, _: &dyn System) -> Result<Vec<&'static str>> {
@@ -154,15 +146,13 @@ impl Function for ListModules {
 /// ```text
 /// rocksalt '*' sys.list_state_functions file
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("sys.list_state_functions", reads, repeatable)]
 pub struct ListStateFunctions {
     /// States, nouns or shell patterns; all states if left out.
     args: Vec<String>,
 }
 
 impl Function for ListStateFunctions {
-    const NAME: &'static str = "sys.list_state_functions";
     type Output = Vec<&'static str>;
 
     fn call(self, _: &dyn System) -> Result<Vec<&'static str>> {
@@ -180,15 +170,13 @@ impl Function for ListStateFunctions {
 /// ```text
 /// rocksalt '*' sys.list_state_modules
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("sys.list_state_modules", reads, repeatable)]
 pub struct ListStateModules {
     /// Shell patterns; all nouns if left out.
     args: Vec<String>,
 }
 
 impl Function for ListStateModules {
-    const NAME: &'static str = "sys.list_state_modules";
     type Output = Vec<&'static str>;
 
     fn call(self, _: &dyn System) -> Result<Vec<&'static str>> {
@@ -205,15 +193,13 @@ impl Function for ListStateModules {
 /// ```text
 /// rocksalt '*' sys.state_doc file.managed
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("sys.state_doc", reads, repeatable)]
 pub struct StateDoc {
     /// States, nouns or shell patterns; all states if left out.
     args: Vec<String>,
 }
 
 impl Function for StateDoc {
-    const NAME: &'static str = "sys.state_doc";
     type Output = Map;
 
     #[cfg(feature = "docs")]

@@ -25,7 +25,7 @@ fn every_function_and_argument_is_documented() {
 fn examples_are_calls_that_fit() {
     let mut wrong = Vec::new();
     for entry in catalog::all() {
-        let fields = (entry.arguments)();
+        let fields = entry.arguments;
         let rest = fields.iter().position(|name| *name == entry.rest);
         let plain = fields.iter().take(rest.unwrap_or(fields.len())).filter(|name| **name != NAMED).count();
         for example in docs::examples(&docs::of(entry)) {

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use rocksalt_core::pattern::glob::Glob;
-use rocksalt_core::{Value, json, nearest};
+use rocksalt_core::{Value, nearest};
 use rocksalt_modules::catalog;
 use rocksalt_modules::docs::{self, ArgumentKind, Doc};
 use schemars::JsonSchema;
@@ -86,15 +86,13 @@ pub struct FunctionPage {
 
 /// Their documentation never changes, and takes a while to make.
 static FUNCTIONS: LazyLock<Vec<Function>> = LazyLock::new(|| {
-    let mut all: Vec<Function> =
-        catalog::all().map(|entry| function(&docs::of(entry), (entry.schema)().to_value())).collect();
+    let mut all: Vec<Function> = catalog::all().map(|entry| function(&docs::of(entry))).collect();
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all
 });
 
 static STATES: LazyLock<Vec<Function>> = LazyLock::new(|| {
-    let mut all: Vec<Function> =
-        catalog::states().map(|entry| function(&docs::of_state(entry), (entry.schema)().to_value())).collect();
+    let mut all: Vec<Function> = catalog::states().map(|entry| function(&docs::of_state(entry))).collect();
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all
 });
@@ -142,7 +140,7 @@ fn found(all: &[Function], name: &str) -> Result<Reply<Function>, Fault> {
     }
 }
 
-fn function(doc: &Doc, schema: serde_json::Value) -> Function {
+fn function(doc: &Doc) -> Function {
     let argument = |argument: &docs::Argument| Argument {
         name: argument.name.to_owned(),
         text: argument.text.clone(),
@@ -160,6 +158,6 @@ fn function(doc: &Doc, schema: serde_json::Value) -> Function {
         aliases: doc.aliases.iter().map(|alias| (*alias).to_owned()).collect(),
         text: doc.text.clone(),
         arguments: doc.arguments.iter().map(argument).collect(),
-        schema: Some(json::from_json(schema)),
+        schema: Some(docs::schema(doc)),
     }
 }

@@ -1,7 +1,7 @@
 //! The functions on access lists.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::list::{self, Acl, Wanted};
 use crate::catalog::Function;
@@ -14,18 +14,15 @@ use crate::{Error, Result};
 /// rocksalt '*' acl.getfacl /tmp/house/kitchen
 /// rocksalt '*' acl.getfacl /srv recursive=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("acl.getfacl", reads)]
 pub struct Getfacl {
     /// The paths.
     args: Vec<String>,
     /// Those of everything below, too.
-    #[serde(default)]
     recursive: bool,
 }
 
 impl Function for Getfacl {
-    const NAME: &'static str = "acl.getfacl";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -40,8 +37,7 @@ impl Function for Getfacl {
 /// rocksalt '*' acl.modfacl user alice rwx /srv/data
 /// rocksalt '*' acl.modfacl default:group ops rx /srv/data recursive=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("acl.modfacl", changes)]
 pub struct Modfacl {
     /// `user`, `group`, `mask`, `other`; with `default:` before it what new files get.
     acl_type: String,
@@ -52,16 +48,13 @@ pub struct Modfacl {
     /// The paths.
     args: Vec<String>,
     /// Everything below them, too.
-    #[serde(default)]
     recursive: bool,
     /// Taken and ignored: it always fails if it fails.
-    #[serde(default)]
     #[expect(dead_code, reason = "an argument without a meaning here")]
     raise_err: Value,
 }
 
 impl Function for Modfacl {
-    const NAME: &'static str = "acl.modfacl";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -77,8 +70,7 @@ impl Function for Modfacl {
 /// ```text
 /// rocksalt '*' acl.delfacl user alice /srv/data
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("acl.delfacl", changes)]
 pub struct Delfacl {
     /// `user`, `group` …; with `default:` before it what new files get.
     acl_type: String,
@@ -87,12 +79,10 @@ pub struct Delfacl {
     /// The paths.
     args: Vec<String>,
     /// Everything below them, too.
-    #[serde(default)]
     recursive: bool,
 }
 
 impl Function for Delfacl {
-    const NAME: &'static str = "acl.delfacl";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -107,18 +97,15 @@ impl Function for Delfacl {
 /// ```text
 /// rocksalt '*' acl.wipefacls /srv/data recursive=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("acl.wipefacls", changes)]
 pub struct Wipefacls {
     /// The paths.
     args: Vec<String>,
     /// Everything below them, too.
-    #[serde(default)]
     recursive: bool,
 }
 
 impl Function for Wipefacls {
-    const NAME: &'static str = "acl.wipefacls";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -133,12 +120,10 @@ impl Function for Wipefacls {
 /// ```text
 /// rocksalt '*' acl.version
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("acl.version", reads)]
 pub struct Version {}
 
 impl Function for Version {
-    const NAME: &'static str = "acl.version";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::list::{self, Acl, Entry, Wanted};
 use crate::Result;
@@ -21,24 +21,21 @@ use crate::machine::{Kind, Probe, System};
 ///     - acl_name: alice
 ///     - perms: rwx
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("acl.present", strict, required("acl_type"))]
 pub struct Present {
     /// The path.
     name: String,
     /// `user`, `group`, `mask`, `other`; with `default:` before it what new files get.
     acl_type: String,
     /// Whose entry it is; else the owner's.
-    #[serde(default)]
+    #[default]
     acl_name: String,
     /// What may be done: `rwx`.
-    #[serde(default)]
+    #[default]
     perms: String,
     /// Everything below it, too.
-    #[serde(default)]
     recurse: Flag,
     /// Remove all other entries before.
-    #[serde(default)]
     force: Flag,
 }
 
@@ -53,24 +50,20 @@ pub struct Present {
 ///       - bob
 ///     - perms: rx
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("acl.list_present", strict, required("acl_type"))]
 pub struct ListPresent {
     /// The path.
     name: String,
     /// `user` or `group`; with `default:` before it what new files get.
     acl_type: String,
     /// Whose entries they are.
-    #[serde(default)]
     acl_names: Vec<String>,
     /// What may be done: `rwx`.
-    #[serde(default)]
+    #[default]
     perms: String,
     /// Everything below it, too.
-    #[serde(default)]
     recurse: Flag,
     /// Remove all other entries before.
-    #[serde(default)]
     force: Flag,
 }
 
@@ -82,22 +75,19 @@ pub struct ListPresent {
 ///     - acl_type: user
 ///     - acl_name: bob
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("acl.absent", strict, required("acl_type"))]
 pub struct Absent {
     /// The path.
     name: String,
     /// `user`, `group` …; with `default:` before it what new files get.
     acl_type: String,
     /// Whose entry it is.
-    #[serde(default)]
+    #[default]
     acl_name: String,
     /// Taken and ignored, as in Salt.
-    #[serde(default)]
     #[allow(dead_code, reason = "an entry goes as a whole")]
     perms: Option<String>,
     /// Everything below it, too.
-    #[serde(default)]
     recurse: Flag,
 }
 
@@ -111,18 +101,15 @@ pub struct Absent {
 ///       - bob
 ///       - eve
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("acl.list_absent", strict, required("acl_type"))]
 pub struct ListAbsent {
     /// The path.
     name: String,
     /// `user` or `group`; with `default:` before it what new files get.
     acl_type: String,
     /// Whose entries they are.
-    #[serde(default)]
     acl_names: Vec<String>,
     /// Everything below it, too.
-    #[serde(default)]
     recurse: Flag,
 }
 
@@ -288,11 +275,8 @@ impl Plan {
 }
 
 macro_rules! states {
-    ($($state:ident = $name:literal, $required:expr, $names:expr, |$this:ident, $wish:ident, $machine:ident, $test:ident| $plan:expr;)+) => {
+    ($($state:ident: $names:expr, |$this:ident, $wish:ident, $machine:ident, $test:ident| $plan:expr;)+) => {
         $(impl State for $state {
-            const NAME: &'static str = $name;
-            const REQUIRED: &'static [&'static str] = $required;
-            const STRICT: bool = true;
             type Plan = Plan;
 
             fn plan(&self, $machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
@@ -319,13 +303,13 @@ macro_rules! states {
 }
 
 states! {
-    Present = "acl.present", &["acl_type"], |state| std::slice::from_ref(&state.acl_name),
+    Present: |state| std::slice::from_ref(&state.acl_name),
         |state, wish, machine, test| wish.present(machine, test, &state.perms, state.force.0, true);
-    ListPresent = "acl.list_present", &["acl_type"], |state| &state.acl_names,
+    ListPresent: |state| &state.acl_names,
         |state, wish, machine, test| wish.present(machine, test, &state.perms, state.force.0, false);
-    Absent = "acl.absent", &["acl_type"], |state| std::slice::from_ref(&state.acl_name),
+    Absent: |state| std::slice::from_ref(&state.acl_name),
         |_state, wish, machine, test| wish.absent(machine, test);
-    ListAbsent = "acl.list_absent", &["acl_type"], |state| &state.acl_names,
+    ListAbsent: |state| &state.acl_names,
         |_state, wish, machine, test| wish.absent(machine, test);
 }
 

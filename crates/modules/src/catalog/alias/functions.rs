@@ -1,7 +1,7 @@
 //! The functions on mail aliases, which Salt calls `aliases`.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::text;
 use crate::catalog::Function;
@@ -13,12 +13,10 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' aliases.list_aliases
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("aliases.list_aliases", reads)]
 pub struct ListAliases {}
 
 impl Function for ListAliases {
-    const NAME: &'static str = "aliases.list_aliases";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -31,15 +29,13 @@ impl Function for ListAliases {
 /// ```text
 /// rocksalt '*' aliases.get_target postmaster
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("aliases.get_target", reads)]
 pub struct GetTarget {
     /// The alias.
     alias: String,
 }
 
 impl Function for GetTarget {
-    const NAME: &'static str = "aliases.get_target";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -52,17 +48,16 @@ impl Function for GetTarget {
 /// ```text
 /// rocksalt '*' aliases.has_target postmaster ops@example.com
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("aliases.has_target", reads)]
 pub struct HasTarget {
     /// The alias.
     alias: String,
     /// One target, or a list of them.
+    #[required]
     target: Vec<String>,
 }
 
 impl Function for HasTarget {
-    const NAME: &'static str = "aliases.has_target";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -77,17 +72,16 @@ impl Function for HasTarget {
 /// ```text
 /// rocksalt '*' aliases.set_target postmaster ops@example.com
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("aliases.set_target", changes)]
 pub struct SetTarget {
     /// The alias.
     alias: String,
     /// One target, or a list of them.
+    #[required]
     target: Vec<String>,
 }
 
 impl Function for SetTarget {
-    const NAME: &'static str = "aliases.set_target";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -106,15 +100,13 @@ impl Function for SetTarget {
 /// ```text
 /// rocksalt '*' aliases.rm_alias old-list
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("aliases.rm_alias", changes)]
 pub struct RmAlias {
     /// The alias.
     alias: String,
 }
 
 impl Function for RmAlias {
-    const NAME: &'static str = "aliases.rm_alias";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

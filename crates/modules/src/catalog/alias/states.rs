@@ -1,6 +1,6 @@
 //! `alias`'s states.
 
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::text;
 use crate::Result;
@@ -14,12 +14,12 @@ use crate::machine::{Probe, System};
 ///   alias.present:
 ///     - target: ops@example.com
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("alias.present", strict, required("target"))]
 pub struct Present {
     /// The alias.
     name: String,
     /// Where its mail goes: one target, or a list of them.
+    #[required]
     target: Vec<String>,
 }
 
@@ -29,17 +29,13 @@ pub struct Present {
 /// old-list:
 ///   alias.absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("alias.absent", strict)]
 pub struct Absent {
     /// The alias.
     name: String,
 }
 
 impl State for Present {
-    const NAME: &'static str = "alias.present";
-    const REQUIRED: &'static [&'static str] = &["target"];
-    const STRICT: bool = true;
     type Plan = String;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<String>> {
@@ -77,8 +73,6 @@ impl Present {
 }
 
 impl State for Absent {
-    const NAME: &'static str = "alias.absent";
-    const STRICT: bool = true;
     type Plan = String;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<String>> {

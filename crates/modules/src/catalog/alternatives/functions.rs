@@ -1,7 +1,7 @@
 //! `alternatives`'s functions.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::{Function, tool};
 use super::group::{self, Group, current, displayed};
@@ -14,15 +14,13 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' alternatives.show_current editor
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("alternatives.show_current", reads)]
 pub struct ShowCurrent {
     /// The name.
     name: String,
 }
 
 impl Function for ShowCurrent {
-    const NAME: &'static str = "alternatives.show_current";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -35,8 +33,7 @@ impl Function for ShowCurrent {
 /// ```text
 /// rocksalt '*' alternatives.check_installed editor /usr/bin/vim.basic
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("alternatives.check_installed", reads)]
 pub struct CheckInstalled {
     /// The name.
     name: String,
@@ -45,7 +42,6 @@ pub struct CheckInstalled {
 }
 
 impl Function for CheckInstalled {
-    const NAME: &'static str = "alternatives.check_installed";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -58,8 +54,7 @@ impl Function for CheckInstalled {
 /// ```text
 /// rocksalt '*' alternatives.check_exists editor /usr/bin/vim.basic
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("alternatives.check_exists", reads)]
 pub struct CheckExists {
     /// The name.
     name: String,
@@ -68,7 +63,6 @@ pub struct CheckExists {
 }
 
 impl Function for CheckExists {
-    const NAME: &'static str = "alternatives.check_exists";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -81,15 +75,13 @@ impl Function for CheckExists {
 /// ```text
 /// rocksalt '*' alternatives.display editor
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("alternatives.display", reads)]
 pub struct Display {
     /// The name.
     name: String,
 }
 
 impl Function for Display {
-    const NAME: &'static str = "alternatives.display";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -102,15 +94,13 @@ impl Function for Display {
 /// ```text
 /// rocksalt '*' alternatives.show_link editor
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("alternatives.show_link", reads)]
 pub struct ShowLink {
     /// The name.
     name: String,
 }
 
 impl Function for ShowLink {
-    const NAME: &'static str = "alternatives.show_link";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -128,8 +118,7 @@ impl Function for ShowLink {
 /// ```text
 /// rocksalt '*' alternatives.install editor /usr/bin/editor /usr/bin/emacs 50
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("alternatives.install", changes)]
 pub struct Install {
     /// The name.
     name: String,
@@ -142,7 +131,6 @@ pub struct Install {
 }
 
 impl Function for Install {
-    const NAME: &'static str = "alternatives.install";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -157,8 +145,7 @@ impl Function for Install {
 /// ```text
 /// rocksalt '*' alternatives.remove editor /usr/bin/emacs
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("alternatives.remove", changes)]
 pub struct Remove {
     /// The name.
     name: String,
@@ -167,7 +154,6 @@ pub struct Remove {
 }
 
 impl Function for Remove {
-    const NAME: &'static str = "alternatives.remove";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -181,15 +167,13 @@ impl Function for Remove {
 /// ```text
 /// rocksalt '*' alternatives.auto editor
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("alternatives.auto", changes)]
 pub struct Auto {
     /// The name.
     name: String,
 }
 
 impl Function for Auto {
-    const NAME: &'static str = "alternatives.auto";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -203,8 +187,7 @@ impl Function for Auto {
 /// ```text
 /// rocksalt '*' alternatives.set editor /usr/bin/vim.basic
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("alternatives.set", changes)]
 pub struct Set {
     /// The name.
     name: String,
@@ -213,7 +196,6 @@ pub struct Set {
 }
 
 impl Function for Set {
-    const NAME: &'static str = "alternatives.set";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

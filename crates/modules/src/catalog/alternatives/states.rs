@@ -1,7 +1,7 @@
 //! `alternatives`'s states.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::tool::Work;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
@@ -18,8 +18,7 @@ use crate::{Error, Result};
 ///     - path: /usr/local/bin/vim
 ///     - priority: 60
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("alternatives.install", strict, required("link", "path", "priority"))]
 pub struct Install {
     /// The name.
     name: String,
@@ -32,9 +31,6 @@ pub struct Install {
 }
 
 impl State for Install {
-    const NAME: &'static str = "alternatives.install";
-    const REQUIRED: &'static [&'static str] = &["link", "path", "priority"];
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -87,8 +83,7 @@ impl State for Install {
 ///   alternatives.remove:
 ///     - path: /usr/local/bin/vim
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("alternatives.remove", strict, required("path"))]
 pub struct Remove {
     /// The name.
     name: String,
@@ -97,9 +92,6 @@ pub struct Remove {
 }
 
 impl State for Remove {
-    const NAME: &'static str = "alternatives.remove";
-    const REQUIRED: &'static [&'static str] = &["path"];
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -143,16 +135,13 @@ impl State for Remove {
 /// editor:
 ///   alternatives.auto
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("alternatives.auto", strict)]
 pub struct Auto {
     /// The name.
     name: String,
 }
 
 impl State for Auto {
-    const NAME: &'static str = "alternatives.auto";
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -187,8 +176,7 @@ impl State for Auto {
 ///   alternatives.set:
 ///     - path: /usr/bin/vim.basic
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("alternatives.set", strict, required("path"))]
 pub struct Set {
     /// The name.
     name: String,
@@ -197,9 +185,6 @@ pub struct Set {
 }
 
 impl State for Set {
-    const NAME: &'static str = "alternatives.set";
-    const REQUIRED: &'static [&'static str] = &["path"];
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

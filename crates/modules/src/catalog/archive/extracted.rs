@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::cp;
 use super::super::cp::source::Source as Place;
@@ -26,89 +26,65 @@ use crate::text::digest;
 /// ```
 ///
 /// An archive with a member that would end up outside of the directory, or a link that leads there, is refused.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("archive.extracted", required("source"))]
 #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
 pub struct Extracted {
     /// The directory, absolute.
     pub(super) name: String,
     /// `salt://…`, `http(s)://…` or a path; of a list, the first that there is.
-    #[serde(default)]
     source: Value,
     /// The hash that it must have: a hash, `sha256=…`, or the address of a list of hashes.
-    #[serde(default)]
     source_hash: Value,
     /// The name to look for in a list of hashes.
-    #[serde(default)]
     source_hash_name: Option<String>,
     /// Extract again when the archive has changed.
-    #[serde(default)]
     source_hash_update: Flag,
     /// Don't look at single files as long as the archive is the same as last time.
-    #[serde(default)]
     skip_files_list_verify: Flag,
     /// Take what is from elsewhere without a hash.
-    #[serde(default)]
     skip_verify: Flag,
     /// The password of a zip archive.
-    #[serde(default)]
+    #[secret]
     pub(super) password: Option<String>,
     /// Options for tar or unzip.
-    #[serde(default)]
     pub(super) options: Option<String>,
     /// A command that decompresses the archive, where tar can't by itself.
-    #[serde(default)]
     list_options: Option<String>,
     /// Remove what is in the way and of another kind.
-    #[serde(default)]
     force: Flag,
     /// Extract even if all is there.
-    #[serde(default)]
     overwrite: Flag,
     /// Remove what the archive has at its top before it is extracted.
-    #[serde(default)]
     pub(super) clean: Flag,
     /// Remove the directory before the archive is extracted.
-    #[serde(default)]
     pub(super) clean_parent: Flag,
     /// Whom all of it shall belong to.
-    #[serde(default)]
     pub(super) user: Value,
     /// The group that all of it shall belong to.
-    #[serde(default)]
     pub(super) group: Value,
     /// Do nothing if this path is there.
-    #[serde(default)]
     if_missing: Option<String>,
     /// Show only so many files; `True`: 100.
-    #[serde(default)]
     trim_output: Value,
     /// Use the target's `unzip`; needed for `options`.
-    #[serde(default)]
     pub(super) use_cmd_unzip: Option<bool>,
     /// With the permissions that a zip archive has.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     pub(super) extract_perms: Flag,
     /// Refuse an archive that has more than one thing at its top.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     enforce_toplevel: Flag,
     /// Give only this path to `user` and `group`.
-    #[serde(default)]
     pub(super) enforce_ownership_on: Option<String>,
     /// `tar`, `zip` or `rar`; else by the source's name.
-    #[serde(default)]
     archive_format: Option<String>,
     /// As `skip_verify`: only a hash says that a copy is good.
-    #[serde(default)]
     use_etag: Flag,
     /// Keep the copy of an archive from elsewhere.
-    #[serde(default)]
     keep_source: Option<bool>,
     /// As `keep_source`.
-    #[serde(default)]
     keep: Option<bool>,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
 }
 
@@ -143,8 +119,6 @@ impl Plan {
 }
 
 impl State for Extracted {
-    const NAME: &'static str = "archive.extracted";
-    const REQUIRED: &'static [&'static str] = &["source"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

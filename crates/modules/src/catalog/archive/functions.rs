@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::cp;
 use super::super::file::absolute;
@@ -18,29 +18,23 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' archive.tar -cjvf /tmp/site.tar.bz2 /srv/site
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("archive.tar", changes)]
 pub struct Tar {
     /// Options; the last letter of the first must be `f`.
     options: String,
     /// The archive.
     tarfile: String,
     /// What to put into it, or take out of it: a list, or with commas between them; patterns are filled in.
-    #[serde(default)]
     sources: Vec<String>,
     /// The directory to extract into.
-    #[serde(default)]
     dest: Option<String>,
     /// The directory to run in.
-    #[serde(default)]
     cwd: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
 }
 
 impl Function for Tar {
-    const NAME: &'static str = "archive.tar";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -67,21 +61,17 @@ impl Function for Tar {
 /// ```text
 /// rocksalt '*' archive.gzip /var/log/old.log options=--keep
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("archive.gzip", changes)]
 pub struct Gzip {
     /// The file.
     sourcefile: String,
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
     /// Options of gzip.
-    #[serde(default)]
     options: Option<String>,
 }
 
 impl Function for Gzip {
-    const NAME: &'static str = "archive.gzip";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -94,21 +84,17 @@ impl Function for Gzip {
 /// ```text
 /// rocksalt '*' archive.gunzip /var/log/old.log.gz
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("archive.gunzip", changes)]
 pub struct Gunzip {
     /// The file.
     gzipfile: String,
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
     /// Options of gunzip.
-    #[serde(default)]
     options: Option<String>,
 }
 
 impl Function for Gunzip {
-    const NAME: &'static str = "archive.gunzip";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -121,36 +107,27 @@ impl Function for Gunzip {
 /// ```text
 /// rocksalt '*' archive.list salt://tool-1.2.tar.gz verbose=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("archive.list", reads)]
 pub struct List {
     /// `salt://…`, `http(s)://…` or a path on the target.
     name: String,
     /// `tar` or `zip`; else by the name.
-    #[serde(default)]
     archive_format: Option<String>,
     /// A command that decompresses the archive, where tar can't by itself.
-    #[serde(default)]
     options: Option<String>,
     /// Leave out so many leading parts of each path.
-    #[serde(default)]
     strip_components: Option<usize>,
     /// Remove the copy in the cache afterwards.
-    #[serde(default)]
     clean: bool,
     /// Sorted by directories, files and links.
-    #[serde(default)]
     verbose: bool,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
     /// The hash that it must have.
-    #[serde(default)]
     source_hash: Option<String>,
 }
 
 impl Function for List {
-    const NAME: &'static str = "archive.list";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -189,24 +166,19 @@ impl Function for List {
 /// ```text
 /// rocksalt '*' archive.is_encrypted salt://tool.zip
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("archive.is_encrypted", reads)]
 pub struct IsEncrypted {
     /// `salt://…`, `http(s)://…` or a path on the target.
     name: String,
     /// Remove the copy in the cache afterwards.
-    #[serde(default)]
     clean: bool,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
     /// The hash that it must have.
-    #[serde(default)]
     source_hash: Option<String>,
 }
 
 impl Function for IsEncrypted {
-    const NAME: &'static str = "archive.is_encrypted";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -224,29 +196,25 @@ impl Function for IsEncrypted {
 /// ```text
 /// rocksalt '*' archive.unzip /tmp/site.zip /srv/site excludes=README
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("archive.unzip", changes)]
 pub struct Unzip {
     /// The archive.
     zip_file: String,
     /// The directory to extract into.
     dest: String,
     /// Members to leave out: a list, or with commas between them.
-    #[serde(default)]
     excludes: Vec<String>,
     /// Give only so many names; `True`: 100.
-    #[serde(default)]
     trim_output: Value,
     /// The archive's password.
-    #[serde(default)]
+    #[secret]
     password: Option<String>,
     /// With the permissions that the archive has.
-    #[serde(default = "yes")]
+    #[default(true)]
     extract_perms: bool,
 }
 
 impl Function for Unzip {
-    const NAME: &'static str = "archive.unzip";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -265,32 +233,26 @@ impl Function for Unzip {
 /// ```text
 /// rocksalt '*' archive.cmd_unzip /tmp/site.zip /srv/site options=-o
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("archive.cmd_unzip", changes)]
 pub struct CmdUnzip {
     /// The archive.
     zip_file: String,
     /// The directory to extract into.
     dest: String,
     /// Members to leave out: a list, or with commas between them.
-    #[serde(default)]
     excludes: Vec<String>,
     /// Options of unzip.
-    #[serde(default)]
     options: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
     /// Give only so many lines; `True`: 100.
-    #[serde(default)]
     trim_output: Value,
     /// Refused: it would be seen by everybody on the target. `archive.unzip` takes one.
-    #[serde(default)]
+    #[secret]
     password: Option<String>,
 }
 
 impl Function for CmdUnzip {
-    const NAME: &'static str = "archive.cmd_unzip";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -309,23 +271,20 @@ impl Function for CmdUnzip {
 /// ```text
 /// rocksalt '*' archive.zip /tmp/site.zip site cwd=/srv
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("archive.zip", changes)]
 pub struct Zip {
     /// The archive.
     zip_file: String,
     /// What to put into it: a list, or with commas between them; patterns are filled in.
+    #[required]
     sources: Vec<String>,
     /// The directory that relative paths begin in.
-    #[serde(default)]
     cwd: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
 }
 
 impl Function for Zip {
-    const NAME: &'static str = "archive.zip";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -349,23 +308,20 @@ impl Function for Zip {
 /// ```text
 /// rocksalt '*' archive.cmd_zip /tmp/site.zip /srv/site
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("archive.cmd_zip", changes)]
 pub struct CmdZip {
     /// The archive.
     zip_file: String,
     /// What to put into it: a list, or with commas between them; patterns are filled in.
+    #[required]
     sources: Vec<String>,
     /// The directory that relative paths begin in.
-    #[serde(default)]
     cwd: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
 }
 
 impl Function for CmdZip {
-    const NAME: &'static str = "archive.cmd_zip";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -482,8 +438,4 @@ fn trimmed(mut lines: Vec<String>, trim: &Value) -> Vec<String> {
         lines.push(format!("List trimmed after {count} files."));
     }
     lines
-}
-
-fn yes() -> bool {
-    true
 }

@@ -4,7 +4,7 @@ mod queue;
 mod states;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 pub use states::STATES;
 
@@ -26,24 +26,19 @@ fn jobs(jobs: Vec<Job>) -> Map {
 /// rocksalt '*' at.at '12:05am' /sbin/reboot tag=reboot
 /// rocksalt '*' at.at '3:05am +3 days' bin/myscript tag=nightly runas=jim
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("at.at", changes)]
 pub struct At {
     /// When, as at(1) has it.
     timespec: String,
     /// The command.
-    #[serde(default)]
     args: Vec<Value>,
     /// A name by which it is found again.
-    #[serde(default)]
     tag: Option<String>,
     /// As this user.
-    #[serde(default)]
     runas: Option<String>,
 }
 
 impl Function for At {
-    const NAME: &'static str = "at.at";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -67,15 +62,14 @@ impl Function for At {
 /// ```text
 /// rocksalt '*' at.atc 4
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("at.atc", reads)]
 pub struct Atc {
     /// The job's number.
+    #[required]
     jobid: Value,
 }
 
 impl Function for Atc {
-    const NAME: &'static str = "at.atc";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -92,16 +86,13 @@ impl Function for Atc {
 /// rocksalt '*' at.atq
 /// rocksalt '*' at.atq reboot
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("at.atq", reads)]
 pub struct Atq {
     /// Only those with this tag, or this number.
-    #[serde(default)]
     tag: Value,
 }
 
 impl Function for Atq {
-    const NAME: &'static str = "at.atq";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -119,16 +110,13 @@ impl Function for Atq {
 /// rocksalt '*' at.atrm all
 /// rocksalt '*' at.atrm all reboot
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("at.atrm", changes)]
 pub struct Atrm {
     /// Numbers, or `all`, with a tag behind it if those of the tag are meant.
-    #[serde(default)]
     args: Vec<Value>,
 }
 
 impl Function for Atrm {
-    const NAME: &'static str = "at.atrm";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -157,15 +145,13 @@ impl Function for Atrm {
 /// rocksalt '*' at.jobcheck runas=jam day=13
 /// rocksalt '*' at.jobcheck day=13 month=12 year=26 tag=rose
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("at.jobcheck", reads)]
 pub struct Jobcheck {
     /// `hour`, `minute`, `day`, `month`, `year`, `tag`, `runas`; others are ignored.
     kwargs: Map,
 }
 
 impl Function for Jobcheck {
-    const NAME: &'static str = "at.jobcheck";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

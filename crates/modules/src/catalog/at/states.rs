@@ -1,7 +1,7 @@
 //! `at.present`, `at.absent` and `at.watch`.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::{arguments, state};
 
 use super::queue::{self, Filter, Job};
 use crate::Result;
@@ -13,24 +13,19 @@ use crate::machine::{Probe, System};
 pub const STATES: &[StateEntry] = &[state::<Absent>(), state::<Present>(), state::<Watch>()];
 
 /// A command that is to run once, later.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 pub struct Wish {
     /// The command, unless `job` names one.
     name: String,
     /// When, as at(1) has it.
     timespec: String,
     /// A name by which it is found again.
-    #[serde(default)]
     tag: Option<String>,
     /// As this user.
-    #[serde(default)]
     user: Option<String>,
     /// The command.
-    #[serde(default)]
     job: Option<String>,
     /// Only if there is none with this tag.
-    #[serde(default)]
     unique_tag: Flag,
 }
 
@@ -43,9 +38,7 @@ pub struct Wish {
 ///     - tag: hello
 ///     - unique_tag: true
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("at.present", strict, required("timespec"))]
 pub struct Present(Wish);
 
 /// As `at.present`, but only if something that it watches has changed.
@@ -59,9 +52,7 @@ pub struct Present(Wish);
 ///     - watch:
 ///       - file: /etc/app.conf
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("at.watch", strict, watches, required("timespec"))]
 pub struct Watch(Wish);
 
 /// Removes commands that are to run later: all of them, or those that fit all that is said.
@@ -72,17 +63,14 @@ pub struct Watch(Wish);
 ///     - tag: hello
 ///     - year: 26
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("at.absent")]
 pub struct Absent {
     /// Anything.
     #[allow(dead_code, reason = "every state has a name")]
     name: String,
     /// The job of this number, and no other.
-    #[serde(default)]
     jobid: Value,
     /// `tag`, `runas`, `year`, `month`, `day`, `hour`, `minute`.
-    #[serde(default)]
     kwargs: Map,
 }
 
@@ -134,9 +122,6 @@ impl Wish {
 }
 
 impl State for Present {
-    const NAME: &'static str = "at.present";
-    const REQUIRED: &'static [&'static str] = &["timespec"];
-    const STRICT: bool = true;
     type Plan = ();
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
@@ -153,10 +138,6 @@ impl State for Present {
 }
 
 impl State for Watch {
-    const NAME: &'static str = "at.watch";
-    const REQUIRED: &'static [&'static str] = &["timespec"];
-    const STRICT: bool = true;
-    const WATCHES: bool = true;
     type Plan = ();
 
     fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
@@ -177,7 +158,6 @@ impl State for Watch {
 }
 
 impl State for Absent {
-    const NAME: &'static str = "at.absent";
     type Plan = Vec<String>;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Vec<String>>> {

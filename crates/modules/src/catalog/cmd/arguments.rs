@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::arguments;
 
 use super::finished::Finished;
 use crate::machine::{Command, Kind, Probe, System, Template, accounts};
@@ -12,103 +12,74 @@ use crate::text::words;
 use crate::{Error, Result};
 
 /// A command, and how it is to be run.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 #[allow(dead_code, reason = "some are only taken because Salt's users give them")]
 pub struct Arguments {
     /// The command line; a list is run as it is, without a shell.
+    #[required]
     pub cmd: Value,
     /// The directory to run in, absolute. Else it is the user's home.
-    #[serde(default)]
     pub cwd: Option<String>,
     /// What the command reads from its standard input.
-    #[serde(default)]
+    #[secret]
     pub stdin: Option<String>,
     /// Run as this user, with its groups, home and shell variables.
-    #[serde(default)]
     pub runas: Option<String>,
     /// Run with this group as the first one.
-    #[serde(default)]
     pub group: Option<String>,
     /// The shell. Else it is the agent's `SHELL` if that is a POSIX shell, or `/bin/sh`.
-    #[serde(default)]
     pub shell: Option<String>,
     /// Whether a shell reads the command line. Without, it is split into words and nothing is expanded.
-    #[serde(default)]
     pub python_shell: Option<bool>,
     /// Variables for the command: a map, a list of maps, or `NAME=value`.
-    #[serde(default)]
     pub env: Value,
     /// Start with no variables but those of `env`.
-    #[serde(default)]
     pub clean_env: bool,
     /// Render the command line and `cwd` first, with this renderer: `jinja`.
-    #[serde(default)]
     pub template: Option<String>,
     /// Cut white space off the end of the output.
-    #[serde(default = "yes")]
+    #[default(true)]
     pub rstrip: bool,
     /// The umask for the command, in octal.
-    #[serde(default)]
     pub umask: Option<String>,
     /// Output is always read as UTF-8; only that is taken.
-    #[serde(default)]
     pub output_encoding: Option<String>,
     /// The level at which the output is logged; `quiet` for not at all.
-    #[serde(default)]
     pub output_loglevel: Option<String>,
     /// Taken and ignored.
-    #[serde(default)]
     pub log_callback: Value,
     /// Give back no output.
-    #[serde(default)]
     pub hide_output: bool,
     /// End the command and all that it started after so many seconds.
-    #[serde(default)]
     pub timeout: Option<f64>,
     /// Run in the C locale, whatever the machine's own.
-    #[serde(default = "yes")]
+    #[default(true)]
     pub reset_system_locale: bool,
     /// The command's exit code doesn't make the call a failure.
-    #[serde(default)]
     pub ignore_retcode: bool,
     /// Which files `salt://` means.
-    #[serde(default)]
     pub saltenv: Option<String>,
     /// Taken and ignored: output is streamed anyway.
-    #[serde(default)]
     pub use_vt: bool,
     /// Standard error into the output, in the order in which it was written.
-    #[serde(default)]
     pub redirect_stderr: Option<bool>,
     /// Start it and don't wait for it.
-    #[serde(default)]
     pub bg: bool,
     /// Only of use on Windows.
-    #[serde(default)]
+    #[secret]
     pub password: Option<String>,
     /// Only of use on Windows.
-    #[serde(default)]
     pub encoded_cmd: bool,
     /// Fail the call if the command fails.
-    #[serde(default)]
     pub raise_err: bool,
     /// A directory to look for programs in before all others.
-    #[serde(default)]
     pub prepend_path: Option<String>,
     /// Exit codes that count as success besides 0.
-    #[serde(default)]
     pub success_retcodes: Vec<i32>,
     /// Texts whose presence in the output counts as success.
-    #[serde(default)]
     pub success_stdout: Vec<String>,
     /// Texts whose presence in standard error counts as success.
-    #[serde(default)]
     pub success_stderr: Vec<String>,
-}
-
-pub fn yes() -> bool {
-    true
 }
 
 /// What Salt sets, and all that it sets.

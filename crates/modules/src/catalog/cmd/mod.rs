@@ -30,7 +30,7 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<script::ExecCode>(),
     entry::<script::ExecCodeAll>(),
     entry::<search::HasExec>(),
-    entry::<run::Powershell>().also(&["cmd.powershell_all"]),
+    entry::<run::Powershell>(),
     entry::<run::Retcode>(),
     entry::<run::Run>(),
     entry::<run::RunAll>(),

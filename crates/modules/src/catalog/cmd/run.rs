@@ -1,7 +1,7 @@
 //! Running a command line.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::arguments::Arguments;
@@ -17,13 +17,10 @@ use crate::{Error, Result};
 /// ```
 ///
 /// The command's exit code becomes that of the call.
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.run", changes, small)]
 pub struct Run(Arguments);
 
 impl Function for Run {
-    const NAME: &'static str = "cmd.run";
     type Output = Text;
 
     fn call(self, machine: &dyn System) -> Result<Text> {
@@ -41,13 +38,10 @@ impl Function for Run {
 /// ```text
 /// rocksalt '*' cmd.run_all 'ls -l /nowhere'
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.run_all", changes, small)]
 pub struct RunAll(Arguments);
 
 impl Function for RunAll {
-    const NAME: &'static str = "cmd.run_all";
     type Output = All;
 
     fn call(self, machine: &dyn System) -> Result<All> {
@@ -66,13 +60,10 @@ impl Function for RunAll {
 /// ```
 ///
 /// Nobody collects what it prints, and `timeout` means nothing.
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.run_bg", changes, small)]
 pub struct RunBg(Arguments);
 
 impl Function for RunBg {
-    const NAME: &'static str = "cmd.run_bg";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -86,13 +77,10 @@ impl Function for RunBg {
 /// ```text
 /// rocksalt '*' cmd.run_stderr 'ls -l /nowhere'
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.run_stderr", changes, small)]
 pub struct RunStderr(Arguments);
 
 impl Function for RunStderr {
-    const NAME: &'static str = "cmd.run_stderr";
     type Output = Text;
 
     fn call(self, machine: &dyn System) -> Result<Text> {
@@ -110,13 +98,10 @@ impl Function for RunStderr {
 /// ```text
 /// rocksalt '*' cmd.run_stdout 'ls -l'
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.run_stdout", changes, small)]
 pub struct RunStdout(Arguments);
 
 impl Function for RunStdout {
-    const NAME: &'static str = "cmd.run_stdout";
     type Output = Text;
 
     fn call(self, machine: &dyn System) -> Result<Text> {
@@ -134,13 +119,10 @@ impl Function for RunStdout {
 /// ```text
 /// rocksalt '*' cmd.retcode 'file /bin/bash'
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.retcode", changes, small)]
 pub struct Retcode(Arguments);
 
 impl Function for Retcode {
-    const NAME: &'static str = "cmd.retcode";
     type Output = Code;
 
     fn call(self, machine: &dyn System) -> Result<Code> {
@@ -158,13 +140,10 @@ impl Function for Retcode {
 /// ```text
 /// rocksalt '*' cmd.shell 'ls -l | grep foo | wc -l'
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.shell", changes, small)]
 pub struct Shell(Arguments);
 
 impl Function for Shell {
-    const NAME: &'static str = "cmd.shell";
     type Output = Text;
 
     fn call(self, machine: &dyn System) -> Result<Text> {
@@ -182,13 +161,10 @@ impl Function for Shell {
 /// ```text
 /// rocksalt '*' cmd.powershell 'Get-ChildItem'
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.powershell", changes, also("cmd.powershell_all"))]
 pub struct Powershell(#[allow(dead_code, reason = "taken for the sake of the error that follows")] Arguments);
 
 impl Function for Powershell {
-    const NAME: &'static str = "cmd.powershell";
     type Output = ();
 
     fn call(self, _: &dyn System) -> Result<()> {

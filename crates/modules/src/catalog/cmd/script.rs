@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::{arguments, function};
 
 use super::Function;
-use super::arguments::{Arguments, yes};
+use super::arguments::Arguments;
 use super::finished::{All, Code, Text};
 use crate::catalog::cp::source;
 use crate::machine::{System, Template, accounts};
@@ -22,14 +22,10 @@ use crate::{Error, Result};
 ///
 /// The result has the exit code, the process id, the output and standard error. The copy of the
 /// script that ran is removed again.
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.script", changes, no_rest)]
 pub struct Script(ScriptArguments);
 
 impl Function for Script {
-    const NAME: &'static str = "cmd.script";
-    const REST: &'static str = "";
     type Output = All;
 
     fn call(self, machine: &dyn System) -> Result<All> {
@@ -46,14 +42,10 @@ impl Function for Script {
 /// ```text
 /// rocksalt '*' cmd.script_retcode salt://scripts/check.sh
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.script_retcode", changes, no_rest)]
 pub struct ScriptRetcode(ScriptArguments);
 
 impl Function for ScriptRetcode {
-    const NAME: &'static str = "cmd.script_retcode";
-    const REST: &'static str = "";
     type Output = Code;
 
     fn call(self, machine: &dyn System) -> Result<Code> {
@@ -72,14 +64,10 @@ impl Function for ScriptRetcode {
 /// rocksalt '*' cmd.exec_code ruby 'puts "cheese"'
 /// rocksalt '*' cmd.exec_code python3 'import sys; print(sys.argv[1:])' args='[a, b]'
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.exec_code", changes, no_rest)]
 pub struct ExecCode(CodeArguments);
 
 impl Function for ExecCode {
-    const NAME: &'static str = "cmd.exec_code";
-    const REST: &'static str = "";
     type Output = Text;
 
     fn call(self, machine: &dyn System) -> Result<Text> {
@@ -97,14 +85,10 @@ impl Function for ExecCode {
 /// ```text
 /// rocksalt '*' cmd.exec_code_all ruby 'puts "cheese"'
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.exec_code_all", changes, no_rest)]
 pub struct ExecCodeAll(CodeArguments);
 
 impl Function for ExecCodeAll {
-    const NAME: &'static str = "cmd.exec_code_all";
-    const REST: &'static str = "";
     type Output = All;
 
     fn call(self, machine: &dyn System) -> Result<All> {
@@ -117,86 +101,63 @@ impl Function for ExecCodeAll {
 }
 
 /// A script, and how it is to be run.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 #[allow(dead_code, reason = "some are only taken because Salt's users give them")]
 pub struct ScriptArguments {
     /// `salt://…`, `http(s)://…` or a path on the target.
     pub source: String,
     /// What follows the script on its command line: a text for the shell, or a list of words.
-    #[serde(default)]
     args: Value,
     /// The directory to run in, absolute. Else it is the user's home.
-    #[serde(default)]
     cwd: Option<String>,
     /// What the script reads from its standard input.
-    #[serde(default)]
+    #[secret]
     stdin: Option<String>,
     /// Run as this user, with its groups, home and shell variables.
-    #[serde(default)]
     runas: Option<String>,
     /// Run with this group as the first one.
-    #[serde(default)]
     group: Option<String>,
     /// The shell that reads the command line; the script's own first line says what runs the script.
-    #[serde(default)]
     shell: Option<String>,
     /// Whether a shell reads `args`. Without, it is split into words and nothing is expanded.
-    #[serde(default)]
     python_shell: Option<bool>,
     /// Variables for the script: a map, a list of maps, or `NAME=value`.
-    #[serde(default)]
     env: Value,
     /// Render the script first, with this renderer: `jinja`.
-    #[serde(default)]
     template: Option<String>,
     /// Variables for the template.
-    #[serde(default)]
     context: Map,
     /// Variables for the template, where `context` has none.
-    #[serde(default)]
     defaults: Map,
     /// The umask for the script, in octal.
-    #[serde(default)]
     umask: Option<String>,
     /// Output is always read as UTF-8; only that is taken.
-    #[serde(default)]
     output_encoding: Option<String>,
     /// The level at which the output is logged; `quiet` for not at all.
-    #[serde(default)]
     output_loglevel: Option<String>,
     /// Taken and ignored.
-    #[serde(default)]
     log_callback: Value,
     /// Give back no output.
-    #[serde(default)]
     hide_output: bool,
     /// End the script and all that it started after so many seconds.
-    #[serde(default)]
     timeout: Option<f64>,
     /// Run in the C locale, whatever the machine's own.
-    #[serde(default = "yes")]
+    #[default(true)]
     reset_system_locale: bool,
     /// Which files `salt://` means.
-    #[serde(default)]
     pub saltenv: Option<String>,
     /// Taken and ignored: output is streamed anyway.
-    #[serde(default)]
     use_vt: bool,
     /// Start it and don't wait for it.
-    #[serde(default)]
     bg: bool,
     /// Only of use on Windows.
-    #[serde(default)]
+    #[secret]
     password: Option<String>,
     /// Exit codes that count as success besides 0.
-    #[serde(default)]
     success_retcodes: Vec<i32>,
     /// Texts whose presence in the output counts as success.
-    #[serde(default)]
     success_stdout: Vec<String>,
     /// Texts whose presence in standard error counts as success.
-    #[serde(default)]
     success_stderr: Vec<String>,
 }
 
@@ -268,18 +229,15 @@ impl ScriptArguments {
 }
 
 /// A piece of code, and what runs it.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 struct CodeArguments {
     /// The interpreter's name or path.
     lang: String,
     /// The code.
     code: String,
     /// The directory to run in, absolute.
-    #[serde(default)]
     cwd: Option<String>,
     /// Words for the code, as a list or a text.
-    #[serde(default)]
     args: Value,
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use crate::machine::{Kind, Probe, System};
@@ -14,15 +14,13 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' cmd.which cat
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.which", reads, small)]
 pub struct Which {
     /// The program's name, or a path to it.
     cmd: String,
 }
 
 impl Function for Which {
-    const NAME: &'static str = "cmd.which";
     type Output = Option<String>;
 
     fn call(self, machine: &dyn System) -> Result<Option<String>> {
@@ -35,15 +33,14 @@ impl Function for Which {
 /// ```text
 /// rocksalt '*' cmd.which_bin '[pip3, pip, pip-python]'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.which_bin", reads, small)]
 pub struct WhichBin {
     /// The programs' names.
+    #[required]
     cmds: Vec<String>,
 }
 
 impl Function for WhichBin {
-    const NAME: &'static str = "cmd.which_bin";
     type Output = Option<String>;
 
     fn call(self, machine: &dyn System) -> Result<Option<String>> {
@@ -57,15 +54,13 @@ impl Function for WhichBin {
 /// ```text
 /// rocksalt '*' cmd.has_exec cat
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.has_exec", reads, small)]
 pub struct HasExec {
     /// The program's name, or a path to it.
     cmd: String,
 }
 
 impl Function for HasExec {
-    const NAME: &'static str = "cmd.has_exec";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -78,12 +73,10 @@ impl Function for HasExec {
 /// ```text
 /// rocksalt '*' cmd.shells
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.shells", reads)]
 pub struct Shells {}
 
 impl Function for Shells {
-    const NAME: &'static str = "cmd.shells";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -100,18 +93,16 @@ impl Function for Shells {
 /// rocksalt '*' cmd.tty tty0 'This is a test'
 /// rocksalt '*' cmd.tty pts3 'This is a test'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cmd.tty", changes)]
 pub struct Tty {
     /// `ttyN` or `ptsN`.
     device: String,
     /// The text.
-    #[serde(default)]
+    #[default]
     echo: String,
 }
 
 impl Function for Tty {
-    const NAME: &'static str = "cmd.tty";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rocksalt_core::merge::{self, Strategy};
 use rocksalt_core::{Map, Value, option_defaults, yaml};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{Function, colon, empty};
 use crate::machine::{Probe, System};
@@ -64,36 +64,29 @@ impl<'a> Places<'a> {
 /// ```
 ///
 /// Looked at in this order: the target's options, grains, pillar, and the pillar's key `master`.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("config.get", reads, repeatable)]
 pub struct Get {
     /// The name; colons lead into maps and lists.
     key: String,
     /// What to give if there is none.
-    #[serde(default = "empty")]
+    #[default("")]
     default: Value,
     /// What stands between the parts of the name.
-    #[serde(default = "colon")]
+    #[default(colon())]
     delimiter: String,
     /// `recurse` or `overwrite`: put the maps of all sources together.
-    #[serde(default)]
     merge: Option<String>,
     /// Leave out the target's options.
-    #[serde(default)]
     omit_opts: bool,
     /// Leave out the pillar.
-    #[serde(default)]
     omit_pillar: bool,
     /// Leave out the pillar's key `master`.
-    #[serde(default)]
     omit_master: bool,
     /// Leave out the grains.
-    #[serde(default)]
     omit_grains: bool,
 }
 
 impl Function for Get {
-    const NAME: &'static str = "config.get";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -144,36 +137,27 @@ impl Get {
 /// ```
 ///
 /// As `config.get`, but colons mean nothing.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("config.option", reads, repeatable)]
 pub struct OptionOf {
     /// The name.
     value: String,
     /// What to give if there is none: else an empty text, or an empty map for a pattern.
-    #[serde(default)]
     default: Value,
     /// Leave out the target's options.
-    #[serde(default)]
     omit_opts: bool,
     /// Leave out the grains.
-    #[serde(default)]
     omit_grains: bool,
     /// Leave out the pillar.
-    #[serde(default)]
     omit_pillar: bool,
     /// Leave out the pillar's key `master`.
-    #[serde(default)]
     omit_master: bool,
     /// Leave out everything.
-    #[serde(default)]
     omit_all: bool,
     /// The name is a shell pattern, and all options that match are given.
-    #[serde(default)]
     wildcard: bool,
 }
 
 impl Function for OptionOf {
-    const NAME: &'static str = "config.option";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -214,27 +198,22 @@ pub fn option(machine: &dyn Probe, name: &str) -> Result<Option<Value>> {
 /// ```
 ///
 /// Of maps, only the first level is merged; what the target's options say goes first.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("config.merge", reads, repeatable)]
 pub struct Merge {
     /// The name.
     value: String,
     /// What to give if there is none.
-    #[serde(default = "empty")]
+    #[default("")]
     default: Value,
     /// Leave out the target's options.
-    #[serde(default)]
     omit_opts: bool,
     /// Leave out the pillar's key `master`.
-    #[serde(default)]
     omit_master: bool,
     /// Leave out the pillar.
-    #[serde(default)]
     omit_pillar: bool,
 }
 
 impl Function for Merge {
-    const NAME: &'static str = "config.merge";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

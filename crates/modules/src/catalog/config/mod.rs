@@ -5,7 +5,7 @@ mod look;
 pub(super) use look::option;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{Entry, Function, entry};
 use crate::machine::System;
@@ -36,12 +36,10 @@ fn colon() -> String {
 /// ```text
 /// rocksalt '*' config.items
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("config.items", reads, repeatable)]
 pub struct Items {}
 
 impl Function for Items {
-    const NAME: &'static str = "config.items";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -54,15 +52,13 @@ impl Function for Items {
 /// ```text
 /// rocksalt '*' config.dot_vals host
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("config.dot_vals", reads, repeatable)]
 pub struct DotVals {
     /// The word.
     value: String,
 }
 
 impl Function for DotVals {
-    const NAME: &'static str = "config.dot_vals";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -80,15 +76,14 @@ impl Function for DotVals {
 /// ```text
 /// rocksalt '*' config.manage_mode 644
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("config.manage_mode", reads, repeatable)]
 pub struct ManageMode {
     /// The mode.
+    #[required]
     mode: Value,
 }
 
 impl Function for ManageMode {
-    const NAME: &'static str = "config.manage_mode";
     type Output = Value;
 
     fn call(self, _: &dyn System) -> Result<Value> {
@@ -112,15 +107,13 @@ impl Function for ManageMode {
 /// ```text
 /// rocksalt '*' config.valid_fileproto salt://path/to/file
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("config.valid_fileproto", reads, repeatable)]
 pub struct ValidFileproto {
     /// The address.
     uri: String,
 }
 
 impl Function for ValidFileproto {
-    const NAME: &'static str = "config.valid_fileproto";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
@@ -133,16 +126,13 @@ impl Function for ValidFileproto {
 /// ```text
 /// rocksalt '*' config.backup_mode
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("config.backup_mode", reads, repeatable)]
 pub struct BackupMode {
     /// The mode to use, if any.
-    #[serde(default)]
     backup: Option<String>,
 }
 
 impl Function for BackupMode {
-    const NAME: &'static str = "config.backup_mode";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -158,17 +148,14 @@ impl Function for BackupMode {
 /// ```text
 /// rocksalt '*' config.gather_bootstrap_script
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("config.gather_bootstrap_script", reads, repeatable)]
 pub struct GatherBootstrapScript {
     /// Taken and ignored.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     bootstrap: Value,
 }
 
 impl Function for GatherBootstrapScript {
-    const NAME: &'static str = "config.gather_bootstrap_script";
     type Output = ();
 
     fn call(self, _: &dyn System) -> Result<()> {

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rocksalt_core::Value;
 use rocksalt_core::pattern::{Flags, Pattern};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::list;
@@ -21,29 +21,23 @@ use crate::{Error, Result};
 /// ```
 ///
 /// A copy that is still the same as the controller's file is not sent again.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.cache_file", changes)]
 pub struct CacheFile {
     /// `salt://…`, `http(s)://…` or a path on the target.
     path: String,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
     /// The checksum that the file must have: `sha256=…`, or the bare digits.
-    #[serde(default)]
     source_hash: Option<String>,
     /// Taken for Salt's sake; it can't be switched off.
-    #[serde(default)]
     #[allow(dead_code, reason = "certificates are always checked")]
     verify_ssl: Value,
     /// Taken and ignored.
-    #[serde(default)]
     #[allow(dead_code, reason = "only a checksum says that a copy is good")]
     use_etag: Value,
 }
 
 impl Function for CacheFile {
-    const NAME: &'static str = "cp.cache_file";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -57,18 +51,16 @@ impl Function for CacheFile {
 /// ```text
 /// rocksalt '*' cp.cache_files '[salt://one, salt://two]'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.cache_files", changes)]
 pub struct CacheFiles {
     /// The files, as a list or with commas between them.
+    #[required]
     paths: Vec<String>,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
 }
 
 impl Function for CacheFiles {
-    const NAME: &'static str = "cp.cache_files";
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
@@ -87,28 +79,22 @@ impl Function for CacheFiles {
 /// ```text
 /// rocksalt '*' cp.cache_dir salt://path/to/dir include_pat='*.conf'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.cache_dir", changes)]
 pub struct CacheDir {
     /// `salt://…`
     path: String,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
     /// Taken and ignored: the tree knows files only.
-    #[serde(default)]
     #[allow(dead_code, reason = "the controller lists no empty directories")]
     include_empty: bool,
     /// Only files whose path matches: a shell pattern, or `E@` and a regular expression.
-    #[serde(default)]
     include_pat: Option<String>,
     /// No files whose path matches.
-    #[serde(default)]
     exclude_pat: Option<String>,
 }
 
 impl Function for CacheDir {
-    const NAME: &'static str = "cp.cache_dir";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -134,18 +120,15 @@ impl Function for CacheDir {
 /// ```text
 /// rocksalt '*' cp.is_cached salt://path/to/file
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.is_cached", reads)]
 pub struct IsCached {
     /// `salt://…` or `http(s)://…`
     path: String,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
 }
 
 impl Function for IsCached {
-    const NAME: &'static str = "cp.is_cached";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -161,18 +144,15 @@ impl Function for IsCached {
 /// ```text
 /// rocksalt '*' cp.cache_dest salt://path/to/file
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.cache_dest", reads)]
 pub struct CacheDest {
     /// `salt://…` or `http(s)://…`
     url: String,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
 }
 
 impl Function for CacheDest {
-    const NAME: &'static str = "cp.cache_dest";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -186,16 +166,13 @@ impl Function for CacheDest {
 /// ```text
 /// rocksalt '*' cp.list_minion
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.list_minion", reads)]
 pub struct ListMinion {
     /// Only those of this environment.
-    #[serde(default)]
     saltenv: Option<String>,
 }
 
 impl Function for ListMinion {
-    const NAME: &'static str = "cp.list_minion";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::cache::{cached, has_sum};
@@ -23,30 +23,24 @@ use crate::{Error, Result};
 ///
 /// Whoever reads the file sees the old or the new content, never half of it. Without `dest` it
 /// goes into the cache.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.get_file", changes)]
 pub struct GetFile {
     /// `salt://…`
     path: String,
     /// The path on the target, or a directory.
     dest: String,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
     /// Make the directories above it.
-    #[serde(default)]
     makedirs: bool,
     /// A template language in which the two paths are written; `cp.get_template` renders the file itself.
-    #[serde(default)]
     template: Option<String>,
     /// Taken and ignored: the link compresses.
-    #[serde(default)]
     #[allow(dead_code, reason = "the link compresses")]
     gzip: Value,
 }
 
 impl Function for GetFile {
-    const NAME: &'static str = "cp.get_file";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -68,18 +62,15 @@ impl Function for GetFile {
 /// ```text
 /// rocksalt '*' cp.get_file_str salt://path/to/file
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.get_file_str", reads)]
 pub struct GetFileStr {
     /// `salt://…`
     path: String,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
 }
 
 impl Function for GetFileStr {
-    const NAME: &'static str = "cp.get_file_str";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -95,27 +86,22 @@ impl Function for GetFileStr {
 /// ```
 ///
 /// The directory itself is made under `dest`: the example writes `/srv/dest/dir/…`.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.get_dir", changes)]
 pub struct GetDir {
     /// `salt://…`
     path: String,
     /// The directory on the target; it is made where needed.
     dest: String,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
     /// A template language in which the two paths are written; `cp.get_template` renders the file itself.
-    #[serde(default)]
     template: Option<String>,
     /// Taken and ignored: the link compresses.
-    #[serde(default)]
     #[allow(dead_code, reason = "the link compresses")]
     gzip: Value,
 }
 
 impl Function for GetDir {
-    const NAME: &'static str = "cp.get_dir";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -151,22 +137,18 @@ impl Function for GetDir {
 /// ```
 ///
 /// Without `dest` it goes into the cache. The controller fetches `http(s)://` for the target.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.get_url", changes)]
 pub struct GetUrl {
     /// `salt://…`, `http(s)://…` or a path on the target.
     path: String,
     /// The path on the target, or a directory.
-    #[serde(default = "nowhere")]
+    #[default(nowhere())]
     dest: Option<String>,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
     /// Make the directories above it.
-    #[serde(default)]
     makedirs: bool,
     /// The checksum that the file must have: `sha256=…`, or the bare digits.
-    #[serde(default)]
     source_hash: Option<String>,
 }
 
@@ -175,7 +157,6 @@ fn nowhere() -> Option<String> {
 }
 
 impl Function for GetUrl {
-    const NAME: &'static str = "cp.get_url";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::source::{self, Source};
@@ -18,19 +18,16 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' cp.list_master prefix=nginx
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.list_master", reads)]
 pub struct ListMaster {
     /// Which files are meant.
-    #[serde(default)]
     saltenv: Option<String>,
     /// Only those whose path begins so.
-    #[serde(default)]
+    #[default]
     prefix: String,
 }
 
 impl Function for ListMaster {
-    const NAME: &'static str = "cp.list_master";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -45,19 +42,16 @@ impl Function for ListMaster {
 /// ```text
 /// rocksalt '*' cp.list_master_dirs
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.list_master_dirs", reads)]
 pub struct ListMasterDirs {
     /// Which files are meant.
-    #[serde(default)]
     saltenv: Option<String>,
     /// Only those whose path begins so.
-    #[serde(default)]
+    #[default]
     prefix: String,
 }
 
 impl Function for ListMasterDirs {
-    const NAME: &'static str = "cp.list_master_dirs";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -72,19 +66,16 @@ impl Function for ListMasterDirs {
 /// ```text
 /// rocksalt '*' cp.list_master_symlinks
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.list_master_symlinks", reads)]
 pub struct ListMasterSymlinks {
     /// Which files are meant.
-    #[serde(default)]
     saltenv: Option<String>,
     /// Only those whose path begins so.
-    #[serde(default)]
+    #[default]
     prefix: String,
 }
 
 impl Function for ListMasterSymlinks {
-    const NAME: &'static str = "cp.list_master_symlinks";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -105,12 +96,10 @@ impl Function for ListMasterSymlinks {
 /// ```text
 /// rocksalt '*' cp.envs
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.envs", reads)]
 pub struct Envs {}
 
 impl Function for Envs {
-    const NAME: &'static str = "cp.envs";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -125,16 +114,13 @@ impl Function for Envs {
 /// ```text
 /// rocksalt '*' cp.list_states
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.list_states", reads)]
 pub struct ListStates {
     /// Which files are meant.
-    #[serde(default)]
     saltenv: Option<String>,
 }
 
 impl Function for ListStates {
-    const NAME: &'static str = "cp.list_states";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -153,18 +139,15 @@ impl Function for ListStates {
 /// ```text
 /// rocksalt '*' cp.hash_file salt://path/to/file
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.hash_file", reads)]
 pub struct HashFile {
     /// `salt://…` or a path on the target.
     path: String,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
 }
 
 impl Function for HashFile {
-    const NAME: &'static str = "cp.hash_file";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -191,28 +174,21 @@ impl Function for HashFile {
 /// rocksalt '*' cp.stat_file salt://path/to/file
 /// rocksalt '*' cp.stat_file /etc/hosts
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.stat_file", reads)]
 pub struct StatFile {
     /// `salt://…` or a path on the target.
     path: String,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
     /// As a text of octal digits, not as a number that has the kind of file in it.
-    #[serde(default = "yes")]
+    #[default(true)]
     octal: bool,
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// What a regular file's mode has besides its permissions.
 const REGULAR: u32 = 0o100_000;
 
 impl Function for StatFile {
-    const NAME: &'static str = "cp.stat_file";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::frame::Ask;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use crate::catalog::file;
@@ -17,25 +17,20 @@ use crate::{Error, Result};
 /// rocksalt '*' cp.push /etc/fstab
 /// rocksalt '*' cp.push /var/log/big.log upload_path=logs/big.log remove_source=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.push", changes)]
 pub struct Push {
     /// The file's path on the target.
     path: String,
     /// Taken and ignored: links are followed, and the name stays.
-    #[serde(default)]
     #[allow(dead_code, reason = "the controller keeps content only")]
     keep_symlinks: bool,
     /// Keep it under this path instead of its own.
-    #[serde(default)]
     upload_path: Option<String>,
     /// Remove the file from the target once the controller has it.
-    #[serde(default)]
     remove_source: bool,
 }
 
 impl Function for Push {
-    const NAME: &'static str = "cp.push";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -55,21 +50,17 @@ impl Function for Push {
 /// ```text
 /// rocksalt '*' cp.push_dir /etc/modprobe.d/ glob='*.conf'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.push_dir", changes)]
 pub struct PushDir {
     /// The directory's path on the target.
     path: String,
     /// Only files whose name matches this shell pattern.
-    #[serde(default)]
     glob: Option<String>,
     /// Keep them under this path instead of the directory's own.
-    #[serde(default)]
     upload_path: Option<String>,
 }
 
 impl Function for PushDir {
-    const NAME: &'static str = "cp.push_dir";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

@@ -1,7 +1,7 @@
 //! Files that are rendered on their way, and paths that are templates.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::source::{self, Source};
 use super::{Function, fetch};
@@ -13,32 +13,24 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' cp.get_template salt://path/to/template /srv/file port=80
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.get_template", changes)]
 pub struct GetTemplate {
     /// `salt://…`
     path: String,
     /// The path on the target, or a directory.
     dest: String,
     /// The template language.
-    #[serde(default = "jinja")]
+    #[default("jinja")]
     template: String,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
     /// Make the directories above it.
-    #[serde(default)]
     makedirs: bool,
     /// Variables for the template.
     kwargs: Map,
 }
 
-fn jinja() -> String {
-    "jinja".into()
-}
-
 impl Function for GetTemplate {
-    const NAME: &'static str = "cp.get_template";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

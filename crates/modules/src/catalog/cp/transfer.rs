@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rocksalt_core::Value;
+use rocksalt_macros::function;
 use serde::Deserialize;
 
 use super::source::{self, Source};
@@ -16,10 +17,10 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' cp.receive '[{source: "cp://0", name: motd, size: 3, mode: 420}]' /etc/motd
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.receive", changes, small)]
 pub struct Receive {
     /// What is given: a source, a name, a size and a mode each.
+    #[required]
     files: Vec<Given>,
     /// Where they go: a directory, or the file's own path if it is one file. `{id}` is the target's id.
     destination: String,
@@ -27,7 +28,6 @@ pub struct Receive {
 
 /// A file that the caller has.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
 pub struct Given {
     /// By this the caller knows it.
     source: String,
@@ -39,8 +39,16 @@ pub struct Given {
     mode: u32,
 }
 
+#[cfg(feature = "docs")]
+impl crate::catalog::description::Described for Given {
+    const SHAPE: rocksalt_core::description::Shape = rocksalt_core::description::Shape::Map;
+
+    fn shown(&self) -> Value {
+        Value::Null
+    }
+}
+
 impl Function for Receive {
-    const NAME: &'static str = "cp.receive";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -72,15 +80,14 @@ impl Function for Receive {
 /// ```text
 /// rocksalt '*' cp.send /var/log/syslog
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cp.send", changes, small)]
 pub struct Send {
     /// The files' paths on the target.
+    #[required]
     paths: Vec<String>,
 }
 
 impl Function for Send {
-    const NAME: &'static str = "cp.send";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {

@@ -1,7 +1,7 @@
 //! `cron.file`: makes sure that a user's crontab is a file of the tree.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::crontab::{read, write};
 use super::states::touches;
@@ -18,34 +18,29 @@ use crate::machine::{Probe, System, accounts};
 ///     - user: root
 ///     - template: jinja
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("cron.file")]
 pub struct File {
     /// Where it comes from.
+    #[required]
     name: Value,
     /// Its checksum, if it comes from elsewhere than the tree.
-    #[serde(default)]
+    #[default]
     source_hash: String,
     /// The name by which the checksum is found in a list of checksums.
-    #[serde(default)]
     source_hash_name: Option<String>,
     /// Whose crontab it is.
-    #[serde(default = "root")]
+    #[default("root")]
     user: String,
     /// `jinja`, if it is a template.
-    #[serde(default)]
     template: Option<String>,
     /// Variables for the template.
-    #[serde(default)]
     context: Value,
     /// Replace a crontab that there is.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     replace: Flag,
     /// Variables for the template that the others stand over.
-    #[serde(default)]
     defaults: Value,
     /// Taken and ignored: a crontab has no file to keep a copy of.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     backup: Value,
     /// Further arguments are ignored, as in Salt.
@@ -53,12 +48,7 @@ pub struct File {
     kwargs: Map,
 }
 
-fn root() -> String {
-    "root".into()
-}
-
 impl State for File {
-    const NAME: &'static str = "cron.file";
     type Plan = (String, Verdict);
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {

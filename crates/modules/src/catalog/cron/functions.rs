@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::crontab::{read, write};
 use super::tab::{Job, Tab, When};
@@ -18,15 +18,13 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' cron.raw_cron root
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cron.raw_cron", reads)]
 pub struct RawCron {
     /// Whose it is.
     user: String,
 }
 
 impl Function for RawCron {
-    const NAME: &'static str = "cron.raw_cron";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -39,15 +37,13 @@ impl Function for RawCron {
 /// ```text
 /// rocksalt '*' cron.list_tab root
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cron.list_tab", reads, also("cron.ls"))]
 pub struct ListTab {
     /// Whose it is.
     user: String,
 }
 
 impl Function for ListTab {
-    const NAME: &'static str = "cron.list_tab";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -60,21 +56,17 @@ impl Function for ListTab {
 /// ```text
 /// rocksalt '*' cron.get_entry root identifier=backup
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cron.get_entry", reads)]
 pub struct GetEntry {
     /// Whose it is.
     user: String,
     /// Its identifier.
-    #[serde(default)]
     identifier: Option<String>,
     /// Or its command.
-    #[serde(default)]
     cmd: Option<String>,
 }
 
 impl Function for GetEntry {
-    const NAME: &'static str = "cron.get_entry";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -93,36 +85,36 @@ impl Function for GetEntry {
 /// ```text
 /// rocksalt '*' cron.set_job root '*/5' '*' '*' '*' '*' /usr/local/bin/check identifier=check
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cron.set_job", changes)]
 pub struct SetJob {
     /// Whose it is.
     user: String,
     /// The minute, or `random`.
+    #[required]
     minute: Value,
     /// The hour, or `random`.
+    #[required]
     hour: Value,
     /// The day of the month, or `random`.
+    #[required]
     daymonth: Value,
     /// The month, or `random`.
+    #[required]
     month: Value,
     /// The day of the week, or `random`.
+    #[required]
     dayweek: Value,
     /// What is run.
     cmd: String,
     /// Keep it from running.
-    #[serde(default)]
     commented: Flag,
     /// A remark above it.
-    #[serde(default)]
     comment: Option<String>,
     /// What it is known by, whatever its command.
-    #[serde(default)]
     identifier: Option<String>,
 }
 
 impl Function for SetJob {
-    const NAME: &'static str = "cron.set_job";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
@@ -143,8 +135,7 @@ impl Function for SetJob {
 /// ```text
 /// rocksalt '*' cron.set_special root @hourly 'echo foobar'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cron.set_special", changes)]
 pub struct SetSpecial {
     /// Whose it is.
     user: String,
@@ -153,18 +144,14 @@ pub struct SetSpecial {
     /// What is run.
     cmd: String,
     /// Keep it from running.
-    #[serde(default)]
     commented: Flag,
     /// A remark above it.
-    #[serde(default)]
     comment: Option<String>,
     /// What it is known by, whatever its command.
-    #[serde(default)]
     identifier: Option<String>,
 }
 
 impl Function for SetSpecial {
-    const NAME: &'static str = "cron.set_special";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
@@ -184,35 +171,27 @@ impl Function for SetSpecial {
 /// ```text
 /// rocksalt '*' cron.rm_job root /usr/local/bin/check
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cron.rm_job", changes, also("cron.rm"))]
 pub struct RmJob {
     /// Whose it is.
     user: String,
     /// What is run.
     cmd: String,
     /// Only if it is at this minute.
-    #[serde(default)]
     minute: Value,
     /// Only if it is at this hour.
-    #[serde(default)]
     hour: Value,
     /// Only if it is on this day of the month.
-    #[serde(default)]
     daymonth: Value,
     /// Only if it is in this month.
-    #[serde(default)]
     month: Value,
     /// Only if it is on this day of the week.
-    #[serde(default)]
     dayweek: Value,
     /// What it is known by, whatever its command.
-    #[serde(default)]
     identifier: Option<String>,
 }
 
 impl Function for RmJob {
-    const NAME: &'static str = "cron.rm_job";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
@@ -235,23 +214,19 @@ impl Function for RmJob {
 /// ```text
 /// rocksalt '*' cron.rm_special root 'echo foobar' special=@hourly
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cron.rm_special", changes)]
 pub struct RmSpecial {
     /// Whose it is.
     user: String,
     /// What is run.
     cmd: String,
     /// Only if it is at this time.
-    #[serde(default)]
     special: Option<String>,
     /// What it is known by, whatever its command.
-    #[serde(default)]
     identifier: Option<String>,
 }
 
 impl Function for RmSpecial {
-    const NAME: &'static str = "cron.rm_special";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
@@ -270,20 +245,17 @@ impl Function for RmSpecial {
 /// ```text
 /// rocksalt '*' cron.set_env root MAILTO user@example.com
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cron.set_env", changes)]
 pub struct SetEnv {
     /// Whose it is.
     user: String,
     /// The variable's name.
     name: String,
     /// Its value.
-    #[serde(default)]
     value: Option<String>,
 }
 
 impl Function for SetEnv {
-    const NAME: &'static str = "cron.set_env";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
@@ -301,8 +273,7 @@ impl Function for SetEnv {
 /// ```text
 /// rocksalt '*' cron.rm_env root MAILTO
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cron.rm_env", changes)]
 pub struct RmEnv {
     /// Whose it is.
     user: String,
@@ -311,7 +282,6 @@ pub struct RmEnv {
 }
 
 impl Function for RmEnv {
-    const NAME: &'static str = "cron.rm_env";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
@@ -329,8 +299,7 @@ impl Function for RmEnv {
 /// ```text
 /// rocksalt '*' cron.write_cron_file root /tmp/new_cron
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("cron.write_cron_file", changes)]
 pub struct WriteCronFile {
     /// Whose it is.
     user: String,
@@ -339,7 +308,6 @@ pub struct WriteCronFile {
 }
 
 impl Function for WriteCronFile {
-    const NAME: &'static str = "cron.write_cron_file";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

@@ -11,10 +11,10 @@ use super::{Entry, StateEntry, entry, state};
 
 pub const FUNCTIONS: &[Entry] = &[
     entry::<functions::GetEntry>(),
-    entry::<functions::ListTab>().also(&["cron.ls"]),
+    entry::<functions::ListTab>(),
     entry::<functions::RawCron>(),
     entry::<functions::RmEnv>(),
-    entry::<functions::RmJob>().also(&["cron.rm"]),
+    entry::<functions::RmJob>(),
     entry::<functions::RmSpecial>(),
     entry::<functions::SetEnv>(),
     entry::<functions::SetJob>(),

@@ -1,7 +1,7 @@
 //! `cron`'s states on single jobs and variables.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::crontab::{look, write};
 use super::functions::set_variable;
@@ -39,58 +39,40 @@ impl Plan {
 ///     - minute: random
 ///     - hour: 2
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("cron.present", strict)]
 pub struct Present {
     /// What is run.
     name: String,
     /// Whose job it is.
-    #[serde(default = "root")]
+    #[default("root")]
     user: String,
     /// The minute, or `random`.
-    #[serde(default = "any")]
+    #[default("*")]
     minute: Value,
     /// The hour, or `random`.
-    #[serde(default = "any")]
+    #[default("*")]
     hour: Value,
     /// The day of the month, or `random`.
-    #[serde(default = "any")]
+    #[default("*")]
     daymonth: Value,
     /// The month, or `random`.
-    #[serde(default = "any")]
+    #[default("*")]
     month: Value,
     /// The day of the week, or `random`.
-    #[serde(default = "any")]
+    #[default("*")]
     dayweek: Value,
     /// A remark above it.
-    #[serde(default)]
     comment: Option<String>,
     /// Keep it from running.
-    #[serde(default)]
     commented: Flag,
     /// What it is known by, whatever its command; else the command itself.
-    #[serde(default = "no")]
+    #[default(false)]
     identifier: Value,
     /// `@reboot`, `@daily` … instead of times.
-    #[serde(default)]
     special: Option<String>,
 }
 
-fn root() -> String {
-    "root".into()
-}
-
-fn any() -> Value {
-    "*".into()
-}
-
-fn no() -> Value {
-    Value::Bool(false)
-}
-
 impl State for Present {
-    const NAME: &'static str = "cron.present";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
@@ -129,19 +111,17 @@ impl State for Present {
 ///   cron.absent:
 ///     - identifier: backup
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("cron.absent")]
 pub struct Absent {
     /// What is run.
     name: String,
     /// Whose job it is.
-    #[serde(default = "root")]
+    #[default("root")]
     user: String,
     /// What it is known by, whatever its command; else the command itself.
-    #[serde(default = "no")]
+    #[default(false)]
     identifier: Value,
     /// `@reboot`, `@daily` …, for a job that has such a time.
-    #[serde(default)]
     special: Option<String>,
     /// Further arguments are ignored, as in Salt.
     #[allow(dead_code, reason = "taken for Salt's sake")]
@@ -149,7 +129,6 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    const NAME: &'static str = "cron.absent";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
@@ -188,22 +167,18 @@ impl State for Absent {
 ///   cron.env_present:
 ///     - value: ops@example.com
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("cron.env_present", strict)]
 pub struct EnvPresent {
     /// The variable's name.
     name: String,
     /// Its value.
-    #[serde(default)]
     value: Option<String>,
     /// Whose crontab it is.
-    #[serde(default = "root")]
+    #[default("root")]
     user: String,
 }
 
 impl State for EnvPresent {
-    const NAME: &'static str = "cron.env_present";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
@@ -233,19 +208,16 @@ impl State for EnvPresent {
 ///   cron.env_absent:
 ///     - user: alice
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("cron.env_absent", strict)]
 pub struct EnvAbsent {
     /// The variable's name.
     name: String,
     /// Whose crontab it is.
-    #[serde(default = "root")]
+    #[default("root")]
     user: String,
 }
 
 impl State for EnvAbsent {
-    const NAME: &'static str = "cron.env_absent";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

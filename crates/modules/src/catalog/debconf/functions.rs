@@ -1,7 +1,7 @@
 //! `debconf`'s functions.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::cp;
 use super::{Entry, Flag, Function, answers, entry};
@@ -16,16 +16,14 @@ pub const FUNCTIONS: &[Entry] = &[entry::<GetSelections>(), entry::<Set>(), entr
 /// rocksalt '*' debconf.get_selections
 /// rocksalt '*' debconf.get_selections fetchempty=False
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("debconf.get_selections", reads)]
 pub struct GetSelections {
     /// Also those that are empty.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     fetchempty: Flag,
 }
 
 impl Function for GetSelections {
-    const NAME: &'static str = "debconf.get_selections";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -49,15 +47,13 @@ impl Function for GetSelections {
 /// ```text
 /// rocksalt '*' debconf.show tzdata
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("debconf.show", reads)]
 pub struct Show {
     /// The package.
     name: String,
 }
 
 impl Function for Show {
-    const NAME: &'static str = "debconf.show";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -73,8 +69,7 @@ impl Function for Show {
 /// ```text
 /// rocksalt '*' debconf.set tzdata tzdata/Areas select Europe
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("debconf.set", changes)]
 pub struct Set {
     /// The package.
     package: String,
@@ -85,12 +80,11 @@ pub struct Set {
     /// The answer.
     value: String,
     /// Further words of the answer.
+    #[rest]
     extra: Vec<String>,
 }
 
 impl Function for Set {
-    const NAME: &'static str = "debconf.set";
-    const REST: &'static str = "extra";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -105,13 +99,11 @@ impl Function for Set {
 /// ```text
 /// rocksalt '*' debconf.set_file salt://answers
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("debconf.set_file", changes)]
 pub struct SetFile {
     /// `salt://…`, `http(s)://…` or a path on the target.
     path: String,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
     /// Taken and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
@@ -119,7 +111,6 @@ pub struct SetFile {
 }
 
 impl Function for SetFile {
-    const NAME: &'static str = "debconf.set_file";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

@@ -1,7 +1,7 @@
 //! `debconf.set` and `debconf.set_file`: questions are answered before a package asks them.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::cp::{self, source::Source};
 use super::answers::{self, Answer};
@@ -20,13 +20,11 @@ pub const STATES: &[StateEntry] = &[state::<Set>(), state::<SetFile>()];
 ///         tzdata/Areas: {type: select, value: Europe}
 ///         tzdata/Zones/Europe: {type: select, value: Vienna}
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("debconf.set", required("data"))]
 pub struct Set {
     /// The package.
     name: String,
     /// For each question its `type` and `value`.
-    #[serde(default)]
     data: Value,
 }
 
@@ -37,23 +35,19 @@ pub struct Set {
 ///   debconf.set_file:
 ///     - source: salt://answers
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("debconf.set_file", required("source"))]
 pub struct SetFile {
     /// Any text.
     #[allow(dead_code, reason = "every state has one")]
     name: String,
     /// `salt://…`, `http(s)://…` or a path on the target.
-    #[serde(default)]
+    #[default]
     source: String,
     /// How to render it: `jinja`.
-    #[serde(default)]
     template: Option<String>,
     /// Variables for the template.
-    #[serde(default)]
     context: Value,
     /// Variables for the template that `context` may replace.
-    #[serde(default)]
     defaults: Value,
 }
 
@@ -63,8 +57,6 @@ pub struct Plan {
 }
 
 impl State for Set {
-    const NAME: &'static str = "debconf.set";
-    const REQUIRED: &'static [&'static str] = &["data"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -106,8 +98,6 @@ impl State for Set {
 }
 
 impl State for SetFile {
-    const NAME: &'static str = "debconf.set_file";
-    const REQUIRED: &'static [&'static str] = &["source"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

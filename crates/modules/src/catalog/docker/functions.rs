@@ -1,7 +1,7 @@
 //! The functions of `docker`.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::engine::{Engine, sound};
 use super::states::condition;
@@ -39,15 +39,13 @@ pub const FUNCTIONS: &[Entry] = &[
 /// ```text
 /// rocksalt '*' docker.exists web
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.exists", reads)]
 pub struct Exists {
     /// The container's name.
     name: String,
 }
 
 impl Function for Exists {
-    const NAME: &'static str = "docker.exists";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -61,15 +59,13 @@ impl Function for Exists {
 /// ```text
 /// rocksalt '*' docker.inspect_container web
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.inspect_container", reads)]
 pub struct InspectContainer {
     /// Its name.
     name: String,
 }
 
 impl Function for InspectContainer {
-    const NAME: &'static str = "docker.inspect_container";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -83,15 +79,13 @@ impl Function for InspectContainer {
 /// ```text
 /// rocksalt '*' docker.inspect_image nginx:1.25
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.inspect_image", reads)]
 pub struct InspectImage {
     /// Its name.
     name: String,
 }
 
 impl Function for InspectImage {
-    const NAME: &'static str = "docker.inspect_image";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -105,15 +99,13 @@ impl Function for InspectImage {
 /// ```text
 /// rocksalt '*' docker.inspect_network back
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.inspect_network", reads)]
 pub struct InspectNetwork {
     /// Its name.
     name: String,
 }
 
 impl Function for InspectNetwork {
-    const NAME: &'static str = "docker.inspect_network";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -127,15 +119,13 @@ impl Function for InspectNetwork {
 /// ```text
 /// rocksalt '*' docker.inspect_volume back
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.inspect_volume", reads)]
 pub struct InspectVolume {
     /// Its name.
     name: String,
 }
 
 impl Function for InspectVolume {
-    const NAME: &'static str = "docker.inspect_volume";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -149,15 +139,13 @@ impl Function for InspectVolume {
 /// ```text
 /// rocksalt '*' docker.kill web
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.kill", changes)]
 pub struct Kill {
     /// The container's name.
     name: String,
 }
 
 impl Function for Kill {
-    const NAME: &'static str = "docker.kill";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -172,16 +160,13 @@ impl Function for Kill {
 /// rocksalt '*' docker.list_containers
 /// rocksalt '*' docker.list_containers all=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.list_containers", reads)]
 pub struct ListContainers {
     /// Those that do not run, too.
-    #[serde(default)]
     all: Flag,
 }
 
 impl Function for ListContainers {
-    const NAME: &'static str = "docker.list_containers";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -197,12 +182,10 @@ impl Function for ListContainers {
 /// ```text
 /// rocksalt '*' docker.list_tags
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.list_tags", reads)]
 pub struct ListTags {}
 
 impl Function for ListTags {
-    const NAME: &'static str = "docker.list_tags";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -218,18 +201,15 @@ impl Function for ListTags {
 /// rocksalt '*' docker.logs web
 /// rocksalt '*' docker.logs web tail=20
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.logs", reads)]
 pub struct Logs {
     /// The container's name.
     name: String,
     /// Only the last lines.
-    #[serde(default)]
     tail: Option<u64>,
 }
 
 impl Function for Logs {
-    const NAME: &'static str = "docker.logs";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -245,15 +225,13 @@ impl Function for Logs {
 /// ```text
 /// rocksalt '*' docker.pause web
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.pause", changes)]
 pub struct Pause {
     /// The container's name.
     name: String,
 }
 
 impl Function for Pause {
-    const NAME: &'static str = "docker.pause";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -267,15 +245,13 @@ impl Function for Pause {
 /// ```text
 /// rocksalt '*' docker.pull nginx:1.25
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.pull", changes)]
 pub struct Pull {
     /// Its name and tag.
     image: String,
 }
 
 impl Function for Pull {
-    const NAME: &'static str = "docker.pull";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -290,15 +266,13 @@ impl Function for Pull {
 /// ```text
 /// rocksalt '*' docker.restart web
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.restart", changes)]
 pub struct Restart {
     /// The container's name.
     name: String,
 }
 
 impl Function for Restart {
-    const NAME: &'static str = "docker.restart";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -313,18 +287,15 @@ impl Function for Restart {
 /// rocksalt '*' docker.rm web
 /// rocksalt '*' docker.rm web force=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.rm", changes)]
 pub struct Rm {
     /// The container's name.
     name: String,
     /// Even if it runs.
-    #[serde(default)]
     force: Flag,
 }
 
 impl Function for Rm {
-    const NAME: &'static str = "docker.rm";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -342,19 +313,16 @@ impl Function for Rm {
 /// rocksalt '*' docker.rmi nginx:1.24
 /// rocksalt '*' docker.rmi nginx:1.24 force=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.rmi", changes)]
 pub struct Rmi {
     /// Their names.
+    #[rest]
     names: Vec<String>,
     /// Even if containers use them.
-    #[serde(default)]
     force: Flag,
 }
 
 impl Function for Rmi {
-    const NAME: &'static str = "docker.rmi";
-    const REST: &'static str = "names";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -373,8 +341,7 @@ impl Function for Rmi {
 /// ```text
 /// rocksalt '*' docker.run web 'ls -l /'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.run", changes)]
 pub struct Run {
     /// The container's name.
     name: String,
@@ -383,7 +350,6 @@ pub struct Run {
 }
 
 impl Function for Run {
-    const NAME: &'static str = "docker.run";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -401,15 +367,13 @@ impl Function for Run {
 /// ```text
 /// rocksalt '*' docker.start web
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.start", changes)]
 pub struct Start {
     /// The container's name.
     name: String,
 }
 
 impl Function for Start {
-    const NAME: &'static str = "docker.start";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -423,15 +387,13 @@ impl Function for Start {
 /// ```text
 /// rocksalt '*' docker.state web
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.state", reads)]
 pub struct StateOf {
     /// The container's name.
     name: String,
 }
 
 impl Function for StateOf {
-    const NAME: &'static str = "docker.state";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -446,18 +408,15 @@ impl Function for StateOf {
 /// rocksalt '*' docker.stop web
 /// rocksalt '*' docker.stop web timeout=30
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.stop", changes)]
 pub struct Stop {
     /// The container's name.
     name: String,
     /// Seconds that it has to end by itself.
-    #[serde(default)]
     timeout: Option<u64>,
 }
 
 impl Function for Stop {
-    const NAME: &'static str = "docker.stop";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -473,15 +432,13 @@ impl Function for Stop {
 /// ```text
 /// rocksalt '*' docker.unpause web
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.unpause", changes)]
 pub struct Unpause {
     /// The container's name.
     name: String,
 }
 
 impl Function for Unpause {
-    const NAME: &'static str = "docker.unpause";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -495,12 +452,10 @@ impl Function for Unpause {
 /// ```text
 /// rocksalt '*' docker.version
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("docker.version", reads)]
 pub struct Version {}
 
 impl Function for Version {
-    const NAME: &'static str = "docker.version";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

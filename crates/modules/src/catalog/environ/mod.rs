@@ -5,7 +5,7 @@ mod states;
 pub use states::STATES;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{Entry, Function, entry};
 use crate::machine::System;
@@ -14,28 +14,22 @@ use crate::{Error, Result};
 pub const FUNCTIONS: &[Entry] =
     &[entry::<Get>(), entry::<HasValue>(), entry::<Item>(), entry::<Items>(), entry::<SetEnv>(), entry::<SetVal>()];
 
-fn empty() -> Value {
-    "".into()
-}
-
 /// The value of a variable.
 ///
 /// ```text
 /// rocksalt '*' environ.get PATH
 /// rocksalt '*' environ.get EDITOR vi
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("environ.get", reads)]
 pub struct Get {
     /// Its name.
     key: String,
     /// What to give if there is none.
-    #[serde(default = "empty")]
+    #[default("")]
     default: Value,
 }
 
 impl Function for Get {
-    const NAME: &'static str = "environ.get";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -49,18 +43,15 @@ impl Function for Get {
 /// rocksalt '*' environ.has_value PATH
 /// rocksalt '*' environ.has_value EDITOR vi
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("environ.has_value", reads)]
 pub struct HasValue {
     /// Its name.
     key: String,
     /// The value.
-    #[serde(default)]
     value: Option<String>,
 }
 
 impl Function for HasValue {
-    const NAME: &'static str = "environ.has_value";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -73,18 +64,17 @@ impl Function for HasValue {
 /// ```text
 /// rocksalt '*' environ.item '[HOME, PATH]'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("environ.item", reads)]
 pub struct Item {
     /// Their names.
+    #[required]
     keys: Vec<String>,
     /// What to give for those that there aren't.
-    #[serde(default = "empty")]
+    #[default("")]
     default: Value,
 }
 
 impl Function for Item {
-    const NAME: &'static str = "environ.item";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -98,12 +88,10 @@ impl Function for Item {
 /// ```text
 /// rocksalt '*' environ.items
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("environ.items", reads)]
 pub struct Items {}
 
 impl Function for Items {
-    const NAME: &'static str = "environ.items";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -116,28 +104,23 @@ impl Function for Items {
 /// ```text
 /// rocksalt '*' environ.setenv '{EDITOR: vi, PAGER: less}' false_unsets=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("environ.setenv", changes)]
 pub struct SetEnv {
     /// Names and values.
+    #[required]
     environ: Map,
     /// `False` removes a variable; else it makes it empty.
-    #[serde(default)]
     false_unsets: bool,
     /// Remove all others first.
-    #[serde(default)]
     clear_all: bool,
     /// Taken and ignored: nothing else is there to update.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     update_minion: bool,
     /// Only on Windows.
-    #[serde(default)]
     permanent: bool,
 }
 
 impl Function for SetEnv {
-    const NAME: &'static str = "environ.setenv";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -169,23 +152,20 @@ impl Function for SetEnv {
 /// rocksalt '*' environ.setval EDITOR vi
 /// rocksalt '*' environ.setval EDITOR False false_unsets=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("environ.setval", changes)]
 pub struct SetVal {
     /// Its name.
     key: String,
     /// Its value.
+    #[required]
     val: Value,
     /// `False` removes the variable; else it makes it empty.
-    #[serde(default)]
     false_unsets: bool,
     /// Only on Windows.
-    #[serde(default)]
     permanent: bool,
 }
 
 impl Function for SetVal {
-    const NAME: &'static str = "environ.setval";
     type Output = Option<String>;
 
     fn call(self, machine: &dyn System) -> Result<Option<String>> {

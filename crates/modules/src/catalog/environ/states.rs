@@ -1,7 +1,7 @@
 //! `environ.setenv`: variables of the agent are set.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::{Decision, Join, State, StateEntry, Step, Thing, Touches, Verdict, state};
 use super::{new_value, valid};
@@ -21,35 +21,26 @@ pub const STATES: &[StateEntry] = &[state::<SetEnv>()];
 ///     - value: {PAGER: less, LESS: False}
 ///     - false_unsets: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("environ.setenv", strict, required("value"))]
 pub struct SetEnv {
     /// The variable, if `value` is a text.
-    #[serde(default)]
+    #[default]
     name: String,
     /// Its value, or a map of names and values; `False` for none.
-    #[serde(default)]
     value: Value,
     /// `False` removes a variable; else it makes it empty.
-    #[serde(default)]
     false_unsets: Value,
     /// Remove all others.
-    #[serde(default)]
     clear_all: Value,
     /// Taken and ignored: nothing else is there to update.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     update_minion: Value,
     /// Only on Windows.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     permanent: Value,
 }
 
 impl State for SetEnv {
-    const NAME: &'static str = "environ.setenv";
-    const REQUIRED: &'static [&'static str] = &["value"];
-    const STRICT: bool = true;
     const JOIN: Option<&'static Join> = Some(&Join { key, join, part });
     type Plan = Map;
 

@@ -6,7 +6,7 @@ pub use states::STATES;
 
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{Event, Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{Entry, Function, entry};
 use crate::machine::System;
@@ -20,36 +20,29 @@ pub const FUNCTIONS: &[Entry] = &[entry::<Fire>(), entry::<FireMaster>(), entry:
 /// rocksalt '*' event.send myco/mytag foo=Foo bar=Bar
 /// rocksalt '*' event.send myco/mytag '{foo: Foo}' with_grains='[os]'
 /// ```
-#[derive(Default, Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("event.send", changes)]
+#[derive(Default)]
 pub struct Send {
     /// The event's tag.
     tag: String,
     /// What happened, as a map.
-    #[serde(default)]
     data: Option<Map>,
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     preload: Value,
     /// Add the agent's variables: all, or those of a list.
-    #[serde(default)]
     with_env: Value,
     /// Add the target's grains: all, or those of a list.
-    #[serde(default)]
     with_grains: Value,
     /// Add the target's pillar: all, or the keys of a list.
-    #[serde(default)]
     with_pillar: Value,
     /// Add `saltenv` and `pillarenv` of the target's options.
-    #[serde(default)]
     with_env_opts: bool,
     /// What happened, by names.
     kwargs: Map,
 }
 
 impl Function for Send {
-    const NAME: &'static str = "event.send";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -79,17 +72,16 @@ impl Function for Send {
 /// ```text
 /// rocksalt '*' event.fire '{data: my event data}' tag
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("event.fire", changes)]
 pub struct Fire {
     /// What happened: a map, or a text.
+    #[required]
     data: Value,
     /// The event's tag.
     tag: String,
 }
 
 impl Function for Fire {
-    const NAME: &'static str = "event.fire";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -106,21 +98,19 @@ impl Function for Fire {
 /// ```text
 /// rocksalt '*' event.fire_master '{data: my event data}' tag
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("event.fire_master", changes)]
 pub struct FireMaster {
     /// What happened: a map, or a text.
+    #[required]
     data: Value,
     /// The event's tag.
     tag: String,
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     preload: Value,
 }
 
 impl Function for FireMaster {
-    const NAME: &'static str = "event.fire_master";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

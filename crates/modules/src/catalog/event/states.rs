@@ -1,7 +1,7 @@
 //! `event` as a state: a run tells the controller how far it is.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::{Decision, Function, State, StateEntry, Step, Touches, Verdict, state};
 use super::Send;
@@ -14,36 +14,28 @@ pub const STATES: &[StateEntry] = &[state::<FireMaster>(), state::<Sent>(), stat
 macro_rules! telling {
     ($(#[$documentation:meta])* $state:ident, $name:literal) => {
         $(#[$documentation])*
-        #[derive(Deserialize)]
-        #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+        #[state($name, watches)]
         pub struct $state {
             /// The event's tag.
             name: String,
             /// What happened, as a map.
-            #[serde(default)]
             data: Value,
             /// Taken for Salt's sake.
-            #[serde(default)]
             preload: Value,
             /// Add the agent's variables: all, or those of a list.
-            #[serde(default)]
             with_env: Value,
             /// Add the target's grains: all, or those of a list.
-            #[serde(default)]
             with_grains: Value,
             /// Add the target's pillar: all, or the keys of a list.
-            #[serde(default)]
             with_pillar: Value,
             /// Count as a change.
-            #[serde(default = "yes")]
+            #[default(true)]
             show_changed: Value,
             /// What happened, by names.
             kwargs: Map,
         }
 
         impl State for $state {
-            const NAME: &'static str = $name;
-            const WATCHES: bool = true;
             type Plan = Map;
 
             fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Map>> {
@@ -102,24 +94,18 @@ telling! {
 ///     - watch:
 ///       - pkg: apache
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("event.wait", strict, watches)]
 pub struct Wait {
     /// The event's tag.
     name: String,
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     sfun: Value,
     /// What happened, as a map.
-    #[serde(default)]
     data: Value,
 }
 
 impl State for Wait {
-    const NAME: &'static str = "event.wait";
-    const WATCHES: bool = true;
-    const STRICT: bool = true;
     type Plan = Map;
 
     fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Map>> {

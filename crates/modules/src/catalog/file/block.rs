@@ -2,10 +2,10 @@
 
 use rocksalt_core::Value;
 use rocksalt_core::pattern::{Flags, Pattern};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
-use super::content::{self, backup_ending, default_backup};
+use super::content::{self, backup_ending};
 use super::path::{absolute, kind};
 use crate::machine::{Kind, System};
 use crate::text::diff;
@@ -16,61 +16,41 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' file.blockreplace /etc/hosts '#-- start managed zone --' '#-- end managed zone --' '10.0.1.2 www' append_if_not_found=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.blockreplace", changes)]
 pub struct Blockreplace {
     /// The file.
     path: String,
     /// A text in the line before the block.
-    #[serde(default = "start")]
+    #[default("#-- start managed zone --")]
     marker_start: String,
     /// A text in the line after the block.
-    #[serde(default = "end")]
+    #[default("#-- end managed zone --")]
     marker_end: String,
     /// What is to stand between them.
-    #[serde(default)]
+    #[default]
     content: String,
     /// If there are no markers, add them and the content at the end.
-    #[serde(default)]
     append_if_not_found: bool,
     /// If there are no markers, add them and the content at the start.
-    #[serde(default)]
     prepend_if_not_found: bool,
     /// The ending of the old content's copy, or `False` for none.
-    #[serde(default = "default_backup")]
+    #[default(".bak")]
     backup: Value,
     /// Only say what would change.
-    #[serde(default)]
     dry_run: bool,
     /// Give the difference, not only whether there is one.
-    #[serde(default = "yes")]
+    #[default(true)]
     show_changes: bool,
     /// Taken for Salt's sake: the content always ends its own last line.
-    #[serde(default)]
     #[allow(dead_code, reason = "without it the end marker would stand behind the content")]
     append_newline: Value,
     /// If there are no markers, add all before the first line that this regular expression matches.
-    #[serde(default)]
     insert_before_match: Option<String>,
     /// If there are no markers, add all after the first line that this regular expression matches.
-    #[serde(default)]
     insert_after_match: Option<String>,
 }
 
-fn start() -> String {
-    "#-- start managed zone --".into()
-}
-
-fn end() -> String {
-    "#-- end managed zone --".into()
-}
-
-fn yes() -> bool {
-    true
-}
-
 impl Function for Blockreplace {
-    const NAME: &'static str = "file.blockreplace";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

@@ -53,10 +53,6 @@ pub fn backup_ending(backup: &Value) -> Option<String> {
     }
 }
 
-pub fn default_backup() -> Value {
-    ".bak".into()
-}
-
 /// The checksum of a file, however big.
 pub fn sum_of(machine: &dyn Probe, path: &Path, kind: Kind) -> Result<String> {
     const PIECE: usize = 1024 * 1024;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::path::{absolute, followed, is_directory, kind, make_all, walk};
@@ -17,23 +17,19 @@ use crate::{Error, Result};
 /// rocksalt '*' file.copy /path/to/src /path/to/dst
 /// rocksalt '*' file.copy /path/to/src_dir /path/to/dst_dir recurse=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.copy", changes)]
 pub struct Copy {
     /// What to copy.
     src: String,
     /// Where to.
     dst: String,
     /// Copy a directory with all that is in it.
-    #[serde(default)]
     recurse: bool,
     /// Remove what is in the directory's place first, instead of copying into it.
-    #[serde(default)]
     remove_existing: bool,
 }
 
 impl Function for Copy {
-    const NAME: &'static str = "file.copy";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -64,20 +60,17 @@ impl Function for Copy {
 /// ```text
 /// rocksalt '*' file.move /path/to/src /path/to/dst
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.move", changes)]
 pub struct Move {
     /// What to move.
     src: String,
     /// Where to; into it, if it is a directory.
     dst: String,
     /// Fail rather than copy where a plain rename can't do it.
-    #[serde(default)]
     disallow_copy_and_unlink: bool,
 }
 
 impl Function for Move {
-    const NAME: &'static str = "file.move";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -116,8 +109,7 @@ impl Function for Move {
 /// ```text
 /// rocksalt '*' file.rename /path/to/src /path/to/dst
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.rename", changes)]
 pub struct Rename {
     /// The old path.
     src: String,
@@ -126,7 +118,6 @@ pub struct Rename {
 }
 
 impl Function for Rename {
-    const NAME: &'static str = "file.rename";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -144,15 +135,13 @@ impl Function for Rename {
 /// ```text
 /// rocksalt '*' file.remove /tmp/foo
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.remove", changes)]
 pub struct Remove {
     /// The path.
     path: String,
 }
 
 impl Function for Remove {
-    const NAME: &'static str = "file.remove";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -174,24 +163,19 @@ impl Function for Remove {
 /// rocksalt '*' file.rmdir /tmp/foo/
 /// rocksalt '*' file.rmdir /tmp/foo recurse=True older_than=30
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.rmdir", changes)]
 pub struct Rmdir {
     /// The directory.
     path: String,
     /// Remove the empty directories below it first.
-    #[serde(default)]
     recurse: bool,
     /// Say what was removed, and what could not be.
-    #[serde(default)]
     verbose: bool,
     /// Only directories that were changed more than so many days ago.
-    #[serde(default)]
     older_than: Option<f64>,
 }
 
 impl Function for Rmdir {
-    const NAME: &'static str = "file.rmdir";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -239,27 +223,22 @@ impl Function for Rmdir {
 /// ```
 ///
 /// A link that is there already and leads to the same place is fine.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.symlink", changes)]
 pub struct Symlink {
     /// Where the link leads.
     src: String,
     /// The link.
     path: String,
     /// Replace what is there.
-    #[serde(default)]
     force: bool,
     /// Replace what is there in one step.
-    #[serde(default)]
     atomic: bool,
     /// Taken and ignored.
-    #[serde(default)]
     #[allow(dead_code, reason = "the link itself is always meant")]
     follow_symlinks: Value,
 }
 
 impl Function for Symlink {
-    const NAME: &'static str = "file.symlink";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -301,8 +280,7 @@ impl Function for Symlink {
 /// ```text
 /// rocksalt '*' file.link /path/to/file /path/to/link
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.link", changes)]
 pub struct Link {
     /// The file.
     src: String,
@@ -311,7 +289,6 @@ pub struct Link {
 }
 
 impl Function for Link {
-    const NAME: &'static str = "file.link";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

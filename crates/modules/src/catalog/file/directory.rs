@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::owner::{owner, set_owner};
@@ -16,24 +16,19 @@ use crate::machine::System;
 /// ```text
 /// rocksalt '*' file.mkdir /opt/jetty/context user=jetty mode=0750
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.mkdir", changes)]
 pub struct Mkdir {
     /// The directory.
     dir_path: String,
     /// The user it belongs to.
-    #[serde(default)]
     user: Value,
     /// The group it belongs to.
-    #[serde(default)]
     group: Value,
     /// Its mode in octal digits.
-    #[serde(default)]
     mode: Option<String>,
 }
 
 impl Function for Mkdir {
-    const NAME: &'static str = "file.mkdir";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -50,24 +45,19 @@ impl Function for Mkdir {
 /// ```
 ///
 /// End the path with a slash if it is to be made itself.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.makedirs", changes)]
 pub struct Makedirs {
     /// A path in the directory.
     path: String,
     /// The user that new directories belong to.
-    #[serde(default)]
     user: Value,
     /// The group that they belong to.
-    #[serde(default)]
     group: Value,
     /// Their mode in octal digits.
-    #[serde(default)]
     mode: Option<String>,
 }
 
 impl Function for Makedirs {
-    const NAME: &'static str = "file.makedirs";
     type Output = Option<String>;
 
     fn call(self, machine: &dyn System) -> Result<Option<String>> {
@@ -87,19 +77,16 @@ impl Function for Makedirs {
 /// ```text
 /// rocksalt '*' file.makedirs_perms /opt/code mode=0700
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.makedirs_perms", changes)]
 pub struct MakedirsPerms {
     /// The directory.
     name: String,
     /// The user that it and new ones above belong to.
-    #[serde(default)]
     user: Value,
     /// The group that they belong to.
-    #[serde(default)]
     group: Value,
     /// Their mode in octal digits.
-    #[serde(default = "usual")]
+    #[default(usual())]
     mode: Option<String>,
 }
 
@@ -108,7 +95,6 @@ fn usual() -> Option<String> {
 }
 
 impl Function for MakedirsPerms {
-    const NAME: &'static str = "file.makedirs_perms";
     type Output = ();
 
     fn call(self, machine: &dyn System) -> Result<()> {

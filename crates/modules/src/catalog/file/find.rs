@@ -2,7 +2,7 @@
 
 use rocksalt_core::Value;
 use rocksalt_core::sort::sort_by;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::criteria::Criteria;
@@ -20,62 +20,45 @@ use crate::{Error, Result};
 /// rocksalt '*' file.find /var mtime=+30d size=+10m print=path,size,mtime
 /// rocksalt '*' file.find /var/log name='*.[0-9]' mtime=+30d size=+10m delete=f
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.find", reads)]
 pub struct Find {
     /// Where to begin; may be a shell pattern.
     path: String,
     /// `delete` or `print`, as words for `delete=f` and `print=path`.
     args: Vec<String>,
     /// A shell pattern that the name matches.
-    #[serde(default)]
     name: Option<String>,
     /// As `name`, in upper or lower case.
-    #[serde(default)]
     iname: Option<String>,
     /// A regular expression that the name begins with.
-    #[serde(default)]
     regex: Option<String>,
     /// As `regex`, in upper or lower case.
-    #[serde(default)]
     iregex: Option<String>,
     /// Letters of kinds: `f` file, `d` directory, `l` link, `b` and `c` devices, `p` pipe, `s` socket.
-    #[serde(default)]
     r#type: Option<String>,
     /// Names or numbers of users.
-    #[serde(default)]
     owner: Option<Value>,
     /// Names or numbers of groups.
-    #[serde(default)]
     group: Option<Value>,
     /// `10k`, `+10m` for at least, `-1g` for at most.
-    #[serde(default)]
     size: Option<String>,
     /// `2d12h` or `+2d` for changed at least so long ago, `-1w` for at most.
-    #[serde(default)]
     mtime: Option<String>,
     /// A regular expression that matches a line of the file.
-    #[serde(default)]
     grep: Option<String>,
     /// Leave out what is fewer directories deep.
-    #[serde(default)]
     mindepth: Option<u32>,
     /// Go down at most so many directories.
-    #[serde(default)]
     maxdepth: Option<u32>,
     /// What to give: `group`, `md5`, `mode`, `mtime`, `name`, `path`, `size`, `type` and `user`, with commas.
-    #[serde(default)]
     print: Option<String>,
     /// Remove what is found and of these kinds.
-    #[serde(default)]
     delete: Option<String>,
     /// Run this command on each, with `{}` for the path.
-    #[serde(default)]
     exec: Option<String>,
 }
 
 impl Function for Find {
-    const NAME: &'static str = "file.find";
     type Output = Vec<Value>;
 
     fn call(mut self, machine: &dyn System) -> Result<Vec<Value>> {

@@ -2,7 +2,7 @@
 
 use rocksalt_core::Value;
 use rocksalt_core::pattern::{Flags, Pattern};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::content::{self, backup_ending};
@@ -18,49 +18,35 @@ use crate::{Error, Result};
 /// rocksalt '*' file.line /etc/motd 'Welcome' mode=insert location=start
 /// rocksalt '*' file.line /etc/hosts match='old.example.com' mode=delete
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.line", changes)]
 pub struct Line {
     /// The file.
     path: String,
     /// The line.
-    #[serde(default)]
     content: Option<String>,
     /// What the line to replace or delete has in it: a text, or a regular expression. Else it is `content`.
-    #[serde(default)]
     r#match: Option<String>,
     /// `ensure` that it is there, `insert` it, `replace` the first match by it, or `delete` what matches.
-    #[serde(default)]
     mode: Option<String>,
     /// For `insert`: `start` or `end` of the file.
-    #[serde(default)]
     location: Option<String>,
     /// A regular expression for the line that it stands before.
-    #[serde(default)]
     before: Option<String>,
     /// A regular expression for the line that it stands after.
-    #[serde(default)]
     after: Option<String>,
     /// Give the difference, not only whether there is one.
-    #[serde(default = "yes")]
+    #[default(true)]
     show_changes: bool,
     /// The ending of the old content's copy; `True` means `.bak`.
-    #[serde(default)]
     backup: Value,
     /// No file is no error.
-    #[serde(default)]
     quiet: bool,
     /// Indent the line as its neighbour is.
-    #[serde(default = "yes")]
+    #[default(true)]
     indent: bool,
 }
 
-fn yes() -> bool {
-    true
-}
-
 impl Function for Line {
-    const NAME: &'static str = "file.line";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

@@ -1,6 +1,6 @@
 //! Is it there, and what is it?
 
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::path::{canonical, expand, is_directory, kind, look};
@@ -13,15 +13,13 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' file.directory_exists /etc
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.directory_exists", reads)]
 pub struct DirectoryExists {
     /// The path.
     path: String,
 }
 
 impl Function for DirectoryExists {
-    const NAME: &'static str = "file.directory_exists";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -34,15 +32,13 @@ impl Function for DirectoryExists {
 /// ```text
 /// rocksalt '*' file.file_exists /etc/passwd
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.file_exists", reads)]
 pub struct FileExists {
     /// The path.
     path: String,
 }
 
 impl Function for FileExists {
-    const NAME: &'static str = "file.file_exists";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -55,15 +51,13 @@ impl Function for FileExists {
 /// ```text
 /// rocksalt '*' file.path_exists_glob /etc/pam*/pass*
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.path_exists_glob", reads)]
 pub struct PathExistsGlob {
     /// The path.
     path: String,
 }
 
 impl Function for PathExistsGlob {
-    const NAME: &'static str = "file.path_exists_glob";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -77,15 +71,13 @@ impl Function for PathExistsGlob {
 /// ```text
 /// rocksalt '*' file.is_blkdev /dev/sda
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.is_blkdev", reads)]
 pub struct IsBlkdev {
     /// The path.
     name: String,
 }
 
 impl Function for IsBlkdev {
-    const NAME: &'static str = "file.is_blkdev";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -98,15 +90,13 @@ impl Function for IsBlkdev {
 /// ```text
 /// rocksalt '*' file.is_chrdev /dev/tty0
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.is_chrdev", reads)]
 pub struct IsChrdev {
     /// The path.
     name: String,
 }
 
 impl Function for IsChrdev {
-    const NAME: &'static str = "file.is_chrdev";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -119,15 +109,13 @@ impl Function for IsChrdev {
 /// ```text
 /// rocksalt '*' file.is_fifo /run/initctl
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.is_fifo", reads)]
 pub struct IsFifo {
     /// The path.
     name: String,
 }
 
 impl Function for IsFifo {
-    const NAME: &'static str = "file.is_fifo";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -140,15 +128,13 @@ impl Function for IsFifo {
 /// ```text
 /// rocksalt '*' file.is_hardlink /path/to/file
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.is_hardlink", reads)]
 pub struct IsHardlink {
     /// The path.
     path: String,
 }
 
 impl Function for IsHardlink {
-    const NAME: &'static str = "file.is_hardlink";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -162,19 +148,16 @@ impl Function for IsHardlink {
 /// ```text
 /// rocksalt '*' file.is_link /path/to/link
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.is_link", reads)]
 pub struct IsLink {
     /// The path.
     path: String,
     /// Taken and ignored.
-    #[serde(default)]
     #[allow(dead_code, reason = "only Salt's own code gives it")]
     nostat: bool,
 }
 
 impl Function for IsLink {
-    const NAME: &'static str = "file.is_link";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -188,8 +171,7 @@ impl Function for IsLink {
 /// ```text
 /// rocksalt '*' file.access /path/to/file r
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.access", reads)]
 pub struct Access {
     /// The path.
     path: String,
@@ -198,7 +180,6 @@ pub struct Access {
 }
 
 impl Function for Access {
-    const NAME: &'static str = "file.access";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -221,15 +202,13 @@ impl Function for Access {
 /// ```text
 /// rocksalt '*' file.readdir /path/to/dir/
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.readdir", reads)]
 pub struct Readdir {
     /// The directory.
     path: String,
 }
 
 impl Function for Readdir {
-    const NAME: &'static str = "file.readdir";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -247,18 +226,15 @@ impl Function for Readdir {
 /// ```text
 /// rocksalt '*' file.readlink /path/to/link
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.readlink", reads)]
 pub struct Readlink {
     /// The link.
     path: String,
     /// Follow it, and all other links on the way, to an absolute path.
-    #[serde(default)]
     canonicalize: bool,
 }
 
 impl Function for Readlink {
-    const NAME: &'static str = "file.readlink";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::path::normal;
@@ -14,15 +14,13 @@ use crate::machine::System;
 /// ```text
 /// rocksalt '*' file.basename 'test/test.config'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.basename", reads)]
 pub struct Basename {
     /// The path.
     path: String,
 }
 
 impl Function for Basename {
-    const NAME: &'static str = "file.basename";
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {
@@ -35,15 +33,13 @@ impl Function for Basename {
 /// ```text
 /// rocksalt '*' file.dirname 'test/path/filename.config'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.dirname", reads)]
 pub struct Dirname {
     /// The path.
     path: String,
 }
 
 impl Function for Dirname {
-    const NAME: &'static str = "file.dirname";
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {
@@ -59,15 +55,13 @@ impl Function for Dirname {
 /// ```text
 /// rocksalt '*' file.join '/' 'usr' 'local' 'bin'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.join", reads)]
 pub struct Join {
     /// The parts.
     args: Vec<String>,
 }
 
 impl Function for Join {
-    const NAME: &'static str = "file.join";
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {
@@ -81,15 +75,13 @@ impl Function for Join {
 /// ```text
 /// rocksalt '*' file.normpath /a/b/c/..
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.normpath", reads)]
 pub struct Normpath {
     /// The path.
     path: String,
 }
 
 impl Function for Normpath {
-    const NAME: &'static str = "file.normpath";
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {
@@ -102,12 +94,10 @@ impl Function for Normpath {
 /// ```text
 /// rocksalt '*' file.pardir
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.pardir", reads)]
 pub struct Pardir {}
 
 impl Function for Pardir {
-    const NAME: &'static str = "file.pardir";
     type Output = &'static str;
 
     fn call(self, _: &dyn System) -> Result<&'static str> {

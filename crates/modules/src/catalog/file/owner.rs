@@ -1,7 +1,7 @@
 //! Users and groups by name and number, and giving files to them.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::path::{absolute, look, octal, parse_mode};
@@ -14,15 +14,14 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' file.uid_to_user 0
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.uid_to_user", reads)]
 pub struct UidToUser {
     /// The number.
+    #[required]
     uid: Value,
 }
 
 impl Function for UidToUser {
-    const NAME: &'static str = "file.uid_to_user";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -35,15 +34,14 @@ impl Function for UidToUser {
 /// ```text
 /// rocksalt '*' file.gid_to_group 0
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.gid_to_group", reads)]
 pub struct GidToGroup {
     /// The number.
+    #[required]
     gid: Value,
 }
 
 impl Function for GidToGroup {
-    const NAME: &'static str = "file.gid_to_group";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -56,15 +54,14 @@ impl Function for GidToGroup {
 /// ```text
 /// rocksalt '*' file.user_to_uid root
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.user_to_uid", reads)]
 pub struct UserToUid {
     /// The name.
+    #[required]
     user: Value,
 }
 
 impl Function for UserToUid {
-    const NAME: &'static str = "file.user_to_uid";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -77,15 +74,14 @@ impl Function for UserToUid {
 /// ```text
 /// rocksalt '*' file.group_to_gid root
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.group_to_gid", reads)]
 pub struct GroupToGid {
     /// The name.
+    #[required]
     group: Value,
 }
 
 impl Function for GroupToGid {
-    const NAME: &'static str = "file.group_to_gid";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -98,19 +94,19 @@ impl Function for GroupToGid {
 /// ```text
 /// rocksalt '*' file.chown /etc/passwd root root
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.chown", changes)]
 pub struct Chown {
     /// The path.
     path: String,
     /// The user's name or number; empty leaves it.
+    #[required]
     user: Value,
     /// The group's name or number; empty leaves it.
+    #[required]
     group: Value,
 }
 
 impl Function for Chown {
-    const NAME: &'static str = "file.chown";
     type Output = Option<String>;
 
     fn call(self, machine: &dyn System) -> Result<Option<String>> {
@@ -123,19 +119,19 @@ impl Function for Chown {
 /// ```text
 /// rocksalt '*' file.lchown /etc/passwd root root
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.lchown", changes)]
 pub struct Lchown {
     /// The path.
     path: String,
     /// The user's name or number; empty leaves it.
+    #[required]
     user: Value,
     /// The group's name or number; empty leaves it.
+    #[required]
     group: Value,
 }
 
 impl Function for Lchown {
-    const NAME: &'static str = "file.lchown";
     type Output = Option<String>;
 
     fn call(self, machine: &dyn System) -> Result<Option<String>> {
@@ -148,17 +144,16 @@ impl Function for Lchown {
 /// ```text
 /// rocksalt '*' file.chgrp /etc/passwd root
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.chgrp", changes)]
 pub struct Chgrp {
     /// The path.
     path: String,
     /// The group's name or number.
+    #[required]
     group: Value,
 }
 
 impl Function for Chgrp {
-    const NAME: &'static str = "file.chgrp";
     type Output = Option<String>;
 
     fn call(self, machine: &dyn System) -> Result<Option<String>> {
@@ -171,8 +166,7 @@ impl Function for Chgrp {
 /// ```text
 /// rocksalt '*' file.set_mode /etc/passwd 0644
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.set_mode", changes, also("file.chmod"))]
 pub struct SetMode {
     /// The path.
     path: String,
@@ -181,7 +175,6 @@ pub struct SetMode {
 }
 
 impl Function for SetMode {
-    const NAME: &'static str = "file.set_mode";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

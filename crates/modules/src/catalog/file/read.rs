@@ -2,7 +2,7 @@
 
 use rocksalt_core::pattern::{Flags, Pattern};
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::content::{bytes, sum_of, text_or_bytes};
@@ -17,18 +17,15 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' file.read /path/to/file
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.read", reads)]
 pub struct Read {
     /// The file.
     path: String,
     /// As bytes, even if it is text.
-    #[serde(default)]
     binary: bool,
 }
 
 impl Function for Read {
-    const NAME: &'static str = "file.read";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -42,8 +39,7 @@ impl Function for Read {
 /// ```text
 /// rocksalt '*' file.seek_read /path/to/file 4096 0
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.seek_read", reads)]
 pub struct SeekRead {
     /// The file.
     path: String,
@@ -54,7 +50,6 @@ pub struct SeekRead {
 }
 
 impl Function for SeekRead {
-    const NAME: &'static str = "file.seek_read";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -69,8 +64,7 @@ impl Function for SeekRead {
 /// ```text
 /// rocksalt '*' file.contains /etc/crontab 'mymaintenance.sh'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.contains", reads)]
 pub struct Contains {
     /// The file; if there is none, it has no text.
     path: String,
@@ -79,7 +73,6 @@ pub struct Contains {
 }
 
 impl Function for Contains {
-    const NAME: &'static str = "file.contains";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -93,20 +86,18 @@ impl Function for Contains {
 /// ```text
 /// rocksalt '*' file.contains_regex /etc/crontab '^@reboot'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.contains_regex", reads)]
 pub struct ContainsRegex {
     /// The file; if there is none, nothing matches.
     path: String,
     /// The regular expression.
     regex: String,
     /// Letters to cut off the front of each line first.
-    #[serde(default)]
+    #[default]
     lchar: String,
 }
 
 impl Function for ContainsRegex {
-    const NAME: &'static str = "file.contains_regex";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -126,8 +117,7 @@ impl Function for ContainsRegex {
 /// ```text
 /// rocksalt '*' file.contains_glob /etc/foobar '*cheese*'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.contains_glob", reads)]
 pub struct ContainsGlob {
     /// The file; if there is none, nothing matches.
     path: String,
@@ -136,7 +126,6 @@ pub struct ContainsGlob {
 }
 
 impl Function for ContainsGlob {
-    const NAME: &'static str = "file.contains_glob";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -150,30 +139,25 @@ impl Function for ContainsGlob {
 /// ```text
 /// rocksalt '*' file.search /etc/crontab 'mymaintenance.sh'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.search", reads)]
 pub struct Search {
     /// The file.
     path: String,
     /// The regular expression.
     pattern: String,
     /// Names of Python's `re` flags, or their number; `MULTILINE` unless told.
-    #[serde(default = "pattern_flags::standard")]
+    #[default(pattern_flags::standard())]
     flags: Value,
     /// Taken and ignored: the file is always searched as a whole.
-    #[serde(default)]
     #[allow(dead_code, reason = "the file is searched as a whole")]
     bufsize: Value,
     /// No file is no match, and no error.
-    #[serde(default)]
     ignore_if_missing: bool,
     /// Add the flag `MULTILINE`.
-    #[serde(default)]
     multiline: bool,
 }
 
 impl Function for Search {
-    const NAME: &'static str = "file.search";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -195,8 +179,7 @@ impl Function for Search {
 /// ```
 ///
 /// The result is that of `cmd.run_all`.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.grep", reads)]
 pub struct Grep {
     /// The file.
     path: String,
@@ -207,7 +190,6 @@ pub struct Grep {
 }
 
 impl Function for Grep {
-    const NAME: &'static str = "file.grep";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -239,26 +221,19 @@ impl Function for Grep {
 /// ```text
 /// rocksalt '*' file.get_hash /etc/shadow sha512
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.get_hash", reads, also("file.hash"))]
 pub struct GetHash {
     /// The file.
     path: String,
     /// md5, sha1, sha224, sha256, sha384 or sha512.
-    #[serde(default = "sha256")]
+    #[default("sha256")]
     form: String,
     /// Taken and ignored.
-    #[serde(default)]
     #[allow(dead_code, reason = "how it is read is our own affair")]
     chunk_size: Value,
 }
 
-fn sha256() -> String {
-    "sha256".into()
-}
-
 impl Function for GetHash {
-    const NAME: &'static str = "file.get_hash";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -271,18 +246,16 @@ impl Function for GetHash {
 /// ```text
 /// rocksalt '*' file.get_sum /etc/passwd sha512
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.get_sum", reads)]
 pub struct GetSum {
     /// The file.
     path: String,
     /// md5, sha1, sha224, sha256, sha384 or sha512.
-    #[serde(default = "sha256")]
+    #[default("sha256")]
     form: String,
 }
 
 impl Function for GetSum {
-    const NAME: &'static str = "file.get_sum";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -299,8 +272,7 @@ impl Function for GetSum {
 /// ```text
 /// rocksalt '*' file.check_hash /etc/fstab md5:d41d8cd98f00b204e9800998ecf8427e
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.check_hash", reads)]
 pub struct CheckHash {
     /// The file.
     path: String,
@@ -309,7 +281,6 @@ pub struct CheckHash {
 }
 
 impl Function for CheckHash {
-    const NAME: &'static str = "file.check_hash";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -337,30 +308,23 @@ impl Function for CheckHash {
 /// ```text
 /// rocksalt '*' file.get_diff /home/fred/.vimrc /home/users/fred/.vimrc
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.get_diff", reads)]
 pub struct GetDiff {
     /// The file before.
     file1: String,
     /// The file after: a path on the target, or `salt://…`.
     file2: String,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
     /// Put the files' names into the head.
-    #[serde(default = "yes")]
+    #[default(true)]
     show_filenames: bool,
     /// Show the difference, not only that there is one.
-    #[serde(default = "yes")]
+    #[default(true)]
     show_changes: bool,
 }
 
-fn yes() -> bool {
-    true
-}
-
 impl Function for GetDiff {
-    const NAME: &'static str = "file.get_diff";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

@@ -2,19 +2,15 @@
 
 use rocksalt_core::Value;
 use rocksalt_core::pattern::{Flags, Pattern, Template};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
-use super::content::{self, backup_ending, default_backup};
+use super::content::{self, backup_ending};
 use super::path::{absolute, kind};
 use super::pattern_flags;
 use crate::machine::{Kind, System};
 use crate::text::diff;
 use crate::{Error, Result};
-
-fn yes() -> bool {
-    true
-}
 
 /// Replaces what a regular expression matches in a file, and gives the difference.
 ///
@@ -24,8 +20,7 @@ fn yes() -> bool {
 /// ```
 ///
 /// Regular expression and replacement are Python's. If nothing changes, nothing is written.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.replace", changes)]
 pub struct Replace {
     /// The file.
     path: String,
@@ -34,53 +29,42 @@ pub struct Replace {
     /// What to put in its place; may use `\1` and `\g<name>`.
     repl: String,
     /// At most so many matches; 0 for all.
-    #[serde(default)]
+    #[default]
     count: u64,
     /// Names of Python's `re` flags, or their number; `MULTILINE` unless told.
-    #[serde(default = "pattern_flags::standard")]
+    #[default(pattern_flags::standard())]
     flags: Value,
     /// Taken and ignored: the file is always searched as a whole.
-    #[serde(default)]
     #[allow(dead_code, reason = "the file is searched as a whole")]
     bufsize: Value,
     /// If nothing matches, add the content at the end, unless it is there already.
-    #[serde(default)]
     append_if_not_found: bool,
     /// If nothing matches, add the content at the start, unless it is there already.
-    #[serde(default)]
     prepend_if_not_found: bool,
     /// What to add then, in place of `repl`.
-    #[serde(default)]
     not_found_content: Option<String>,
     /// The ending of the old content's copy, or `False` for none.
-    #[serde(default = "default_backup")]
+    #[default(".bak")]
     backup: Value,
     /// Only say what would change.
-    #[serde(default)]
     dry_run: bool,
     /// Only say whether something matches.
-    #[serde(default)]
     search_only: bool,
     /// Give the difference, not only whether there is one.
-    #[serde(default = "yes")]
+    #[default(true)]
     show_changes: bool,
     /// No file is no error.
-    #[serde(default)]
     ignore_if_missing: bool,
     /// Taken and ignored: the new file always takes the old one's place as a whole.
-    #[serde(default)]
     #[allow(dead_code, reason = "nobody may see half a file")]
     preserve_inode: Value,
     /// Take backslashes of the replacement as they stand.
-    #[serde(default)]
     backslash_literal: bool,
     /// Files are UTF-8; only that is taken.
-    #[serde(default)]
     encoding: Option<String>,
 }
 
 impl Function for Replace {
-    const NAME: &'static str = "file.replace";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -147,30 +131,24 @@ impl Replace {
 /// rocksalt '*' file.comment_line /etc/modules '^pcspkr$'
 /// rocksalt '*' file.comment_line /etc/modules '^pcspkr$' cmnt=False
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.comment_line", changes)]
 pub struct CommentLine {
     /// The file.
     path: String,
     /// A regular expression for the lines, as they are without the comment sign.
     regex: String,
     /// The comment sign.
-    #[serde(default = "hash")]
+    #[default("#")]
     char: String,
     /// Comment out; `False` for in.
-    #[serde(default = "yes")]
+    #[default(true)]
     cmnt: bool,
     /// The ending of the old content's copy, or `False` for none.
-    #[serde(default = "default_backup")]
+    #[default(".bak")]
     backup: Value,
 }
 
-fn hash() -> String {
-    "#".into()
-}
-
 impl Function for CommentLine {
-    const NAME: &'static str = "file.comment_line";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -183,23 +161,21 @@ impl Function for CommentLine {
 /// ```text
 /// rocksalt '*' file.comment /etc/modules '^pcspkr$'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.comment", changes)]
 pub struct Comment {
     /// The file.
     path: String,
     /// A regular expression for the lines.
     regex: String,
     /// The comment sign.
-    #[serde(default = "hash")]
+    #[default("#")]
     char: String,
     /// The ending of the old content's copy, or `False` for none.
-    #[serde(default = "default_backup")]
+    #[default(".bak")]
     backup: Value,
 }
 
 impl Function for Comment {
-    const NAME: &'static str = "file.comment";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -212,23 +188,21 @@ impl Function for Comment {
 /// ```text
 /// rocksalt '*' file.uncomment /etc/hosts.deny 'ALL: PARANOID'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.uncomment", changes)]
 pub struct Uncomment {
     /// The file.
     path: String,
     /// A regular expression for the lines, as they are without the comment sign.
     regex: String,
     /// The comment sign.
-    #[serde(default = "hash")]
+    #[default("#")]
     char: String,
     /// The ending of the old content's copy, or `False` for none.
-    #[serde(default = "default_backup")]
+    #[default(".bak")]
     backup: Value,
 }
 
 impl Function for Uncomment {
-    const NAME: &'static str = "file.uncomment";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

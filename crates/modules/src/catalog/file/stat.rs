@@ -1,7 +1,7 @@
 //! Owners, modes, times and sizes.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::content::sum_of;
@@ -9,31 +9,24 @@ use super::path::{canonical, expand, full_mode, look, octal, walk};
 use crate::machine::{Command, Kind, Probe, System, accounts};
 use crate::{Error, Result};
 
-fn yes() -> bool {
-    true
-}
-
 /// All that the system knows of a path.
 ///
 /// ```text
 /// rocksalt '*' file.stats /etc/passwd
 /// rocksalt '*' file.stats /etc/passwd hash_type=sha256
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.stats", reads)]
 pub struct Stats {
     /// The path.
     path: String,
     /// Also give the checksum of this kind.
-    #[serde(default)]
     hash_type: Option<String>,
     /// Look at what a link leads to.
-    #[serde(default = "yes")]
+    #[default(true)]
     follow_symlinks: bool,
 }
 
 impl Function for Stats {
-    const NAME: &'static str = "file.stats";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -80,15 +73,13 @@ impl Function for Stats {
 /// ```text
 /// rocksalt '*' file.lstat /path/to/file
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.lstat", reads)]
 pub struct Lstat {
     /// The path.
     path: String,
 }
 
 impl Function for Lstat {
-    const NAME: &'static str = "file.lstat";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -112,15 +103,13 @@ impl Function for Lstat {
 /// ```text
 /// rocksalt '*' file.statvfs /path/to/file
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.statvfs", reads)]
 pub struct Statvfs {
     /// The path.
     path: String,
 }
 
 impl Function for Statvfs {
-    const NAME: &'static str = "file.statvfs";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -147,15 +136,13 @@ impl Function for Statvfs {
 /// ```text
 /// rocksalt '*' file.get_selinux_context /etc/hosts
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.get_selinux_context", reads)]
 pub struct GetSelinuxContext {
     /// The path.
     path: String,
 }
 
 impl Function for GetSelinuxContext {
-    const NAME: &'static str = "file.get_selinux_context";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -173,15 +160,13 @@ impl Function for GetSelinuxContext {
 /// ```text
 /// rocksalt '*' file.diskusage /path/to/check
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.diskusage", reads)]
 pub struct Diskusage {
     /// A file or directory.
     path: String,
 }
 
 impl Function for Diskusage {
-    const NAME: &'static str = "file.diskusage";
     type Output = u64;
 
     fn call(self, machine: &dyn System) -> Result<u64> {
@@ -203,18 +188,16 @@ impl Function for Diskusage {
 /// ```text
 /// rocksalt '*' file.get_mode /etc/passwd
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.get_mode", reads)]
 pub struct GetMode {
     /// The path.
     path: String,
     /// Look at what a link leads to.
-    #[serde(default = "yes")]
+    #[default(true)]
     follow_symlinks: bool,
 }
 
 impl Function for GetMode {
-    const NAME: &'static str = "file.get_mode";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -228,18 +211,16 @@ impl Function for GetMode {
 /// ```text
 /// rocksalt '*' file.get_uid /etc/passwd
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.get_uid", reads)]
 pub struct GetUid {
     /// The path.
     path: String,
     /// Look at what a link leads to.
-    #[serde(default = "yes")]
+    #[default(true)]
     follow_symlinks: bool,
 }
 
 impl Function for GetUid {
-    const NAME: &'static str = "file.get_uid";
     type Output = u32;
 
     fn call(self, machine: &dyn System) -> Result<u32> {
@@ -253,18 +234,16 @@ impl Function for GetUid {
 /// ```text
 /// rocksalt '*' file.get_user /etc/passwd
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.get_user", reads)]
 pub struct GetUser {
     /// The path.
     path: String,
     /// Look at what a link leads to.
-    #[serde(default = "yes")]
+    #[default(true)]
     follow_symlinks: bool,
 }
 
 impl Function for GetUser {
-    const NAME: &'static str = "file.get_user";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -278,18 +257,16 @@ impl Function for GetUser {
 /// ```text
 /// rocksalt '*' file.get_gid /etc/passwd
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.get_gid", reads)]
 pub struct GetGid {
     /// The path.
     path: String,
     /// Look at what a link leads to.
-    #[serde(default = "yes")]
+    #[default(true)]
     follow_symlinks: bool,
 }
 
 impl Function for GetGid {
-    const NAME: &'static str = "file.get_gid";
     type Output = u32;
 
     fn call(self, machine: &dyn System) -> Result<u32> {
@@ -303,18 +280,16 @@ impl Function for GetGid {
 /// ```text
 /// rocksalt '*' file.get_group /etc/passwd
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.get_group", reads)]
 pub struct GetGroup {
     /// The path.
     path: String,
     /// Look at what a link leads to.
-    #[serde(default = "yes")]
+    #[default(true)]
     follow_symlinks: bool,
 }
 
 impl Function for GetGroup {
-    const NAME: &'static str = "file.get_group";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

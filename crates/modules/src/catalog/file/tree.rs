@@ -1,7 +1,7 @@
 //! A directory with all that is in it, at a glance.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::path::{expand, look, octal};
@@ -16,21 +16,17 @@ use crate::{Error, Result};
 /// ```
 ///
 /// This one is Rocksalt's own; Salt has `file.find` and `file.readdir`.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.tree", reads)]
 pub struct Tree {
     /// The directory.
     path: String,
     /// Go down at most so many directories.
-    #[serde(default)]
     maxdepth: Option<u32>,
     /// Give owner, mode and size of each file.
-    #[serde(default)]
     details: bool,
 }
 
 impl Function for Tree {
-    const NAME: &'static str = "file.tree";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

@@ -1,7 +1,7 @@
 //! Putting content into files.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::content::{bytes, replace, text};
@@ -17,8 +17,7 @@ use crate::{Error, Result};
 /// ```
 ///
 /// Whoever reads the file sees the old or the new content, never half of it.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.write", changes)]
 pub struct Write {
     /// The file.
     path: String,
@@ -27,7 +26,6 @@ pub struct Write {
 }
 
 impl Function for Write {
-    const NAME: &'static str = "file.write";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -44,8 +42,7 @@ impl Function for Write {
 /// ```
 ///
 /// If the last line lacks its end, it gets one first.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.append", changes)]
 pub struct Append {
     /// The file; it must be there.
     path: String,
@@ -54,7 +51,6 @@ pub struct Append {
 }
 
 impl Function for Append {
-    const NAME: &'static str = "file.append";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -76,8 +72,7 @@ impl Function for Append {
 /// ```text
 /// rocksalt '*' file.prepend /etc/motd "With all thine offerings thou shalt offer salt."
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.prepend", changes)]
 pub struct Prepend {
     /// The file; it is made if it isn't there.
     path: String,
@@ -86,7 +81,6 @@ pub struct Prepend {
 }
 
 impl Function for Prepend {
-    const NAME: &'static str = "file.prepend";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -102,21 +96,17 @@ impl Function for Prepend {
 /// ```text
 /// rocksalt '*' file.touch /var/log/emptyfile
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.touch", changes)]
 pub struct Touch {
     /// The file.
     name: String,
     /// The time of access in seconds since 1970; now unless told.
-    #[serde(default)]
     atime: Option<f64>,
     /// The time of change in seconds since 1970; now unless told.
-    #[serde(default)]
     mtime: Option<f64>,
 }
 
 impl Function for Touch {
-    const NAME: &'static str = "file.touch";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -139,8 +129,7 @@ impl Function for Touch {
 /// ```text
 /// rocksalt '*' file.truncate /path/to/file 512
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.truncate", changes)]
 pub struct Truncate {
     /// The file.
     path: String,
@@ -149,7 +138,6 @@ pub struct Truncate {
 }
 
 impl Function for Truncate {
-    const NAME: &'static str = "file.truncate";
     type Output = ();
 
     fn call(self, machine: &dyn System) -> Result<()> {
@@ -165,19 +153,18 @@ impl Function for Truncate {
 /// ```text
 /// rocksalt '*' file.seek_write /path/to/file 'some data' 4096
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("file.seek_write", changes)]
 pub struct SeekWrite {
     /// The file.
     path: String,
     /// What to write.
+    #[required]
     data: Value,
     /// From here on.
     offset: u64,
 }
 
 impl Function for SeekWrite {
-    const NAME: &'static str = "file.seek_write";
     type Output = usize;
 
     fn call(self, machine: &dyn System) -> Result<usize> {

@@ -1,7 +1,7 @@
 //! `firewalld`'s functions.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::file::Flag;
 use super::super::{Function, tool};
@@ -41,12 +41,10 @@ fn act(machine: &dyn System, options: Vec<String>, last: String) -> Result<Strin
 /// ```text
 /// rocksalt '*' firewalld.version
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.version", reads)]
 pub struct Version {}
 
 impl Function for Version {
-    const NAME: &'static str = "firewalld.version";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -59,12 +57,10 @@ impl Function for Version {
 /// ```text
 /// rocksalt '*' firewalld.reload_rules
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.reload_rules", changes)]
 pub struct ReloadRules {}
 
 impl Function for ReloadRules {
-    const NAME: &'static str = "firewalld.reload_rules";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -77,12 +73,10 @@ impl Function for ReloadRules {
 /// ```text
 /// rocksalt '*' firewalld.make_permanent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.make_permanent", changes)]
 pub struct MakePermanent {}
 
 impl Function for MakePermanent {
-    const NAME: &'static str = "firewalld.make_permanent";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -95,12 +89,10 @@ impl Function for MakePermanent {
 /// ```text
 /// rocksalt '*' firewalld.default_zone
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.default_zone", reads)]
 pub struct DefaultZone {}
 
 impl Function for DefaultZone {
-    const NAME: &'static str = "firewalld.default_zone";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -113,15 +105,13 @@ impl Function for DefaultZone {
 /// ```text
 /// rocksalt '*' firewalld.set_default_zone dmz
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.set_default_zone", changes)]
 pub struct SetDefaultZone {
     /// The zone.
     zone: String,
 }
 
 impl Function for SetDefaultZone {
-    const NAME: &'static str = "firewalld.set_default_zone";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -135,16 +125,14 @@ impl Function for SetDefaultZone {
 /// ```text
 /// rocksalt '*' firewalld.get_zones
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.get_zones", reads)]
 pub struct GetZones {
     /// The settings that stay; else those of this moment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     permanent: Flag,
 }
 
 impl Function for GetZones {
-    const NAME: &'static str = "firewalld.get_zones";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -157,16 +145,14 @@ impl Function for GetZones {
 /// ```text
 /// rocksalt '*' firewalld.get_services
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.get_services", reads)]
 pub struct GetServices {
     /// The settings that stay; else those of this moment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     permanent: Flag,
 }
 
 impl Function for GetServices {
-    const NAME: &'static str = "firewalld.get_services";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -179,18 +165,16 @@ impl Function for GetServices {
 /// ```text
 /// rocksalt '*' firewalld.new_zone my_zone
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.new_zone", changes)]
 pub struct NewZone {
     /// The zone.
     zone: String,
     /// Load the new settings.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     restart: Flag,
 }
 
 impl Function for NewZone {
-    const NAME: &'static str = "firewalld.new_zone";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -205,18 +189,16 @@ impl Function for NewZone {
 /// ```text
 /// rocksalt '*' firewalld.delete_zone my_zone
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.delete_zone", changes)]
 pub struct DeleteZone {
     /// The zone.
     zone: String,
     /// Load the new settings.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     restart: Flag,
 }
 
 impl Function for DeleteZone {
-    const NAME: &'static str = "firewalld.delete_zone";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -232,19 +214,16 @@ impl Function for DeleteZone {
 /// rocksalt '*' firewalld.list_all
 /// rocksalt '*' firewalld.list_all my_zone
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.list_all", reads)]
 pub struct ListAll {
     /// The zone; the default one unless told.
-    #[serde(default)]
     zone: Option<String>,
     /// The settings that stay; else those of this moment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     permanent: Flag,
 }
 
 impl Function for ListAll {
-    const NAME: &'static str = "firewalld.list_all";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -257,19 +236,16 @@ impl Function for ListAll {
 /// ```text
 /// rocksalt '*' firewalld.list_services my_zone
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.list_services", reads)]
 pub struct ListServices {
     /// The zone; the default one unless told.
-    #[serde(default)]
     zone: Option<String>,
     /// The settings that stay; else those of this moment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     permanent: Flag,
 }
 
 impl Function for ListServices {
-    const NAME: &'static str = "firewalld.list_services";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -282,21 +258,18 @@ impl Function for ListServices {
 /// ```text
 /// rocksalt '*' firewalld.add_service ssh my_zone
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.add_service", changes)]
 pub struct AddService {
     /// The service.
     service: String,
     /// The zone; the default one unless told.
-    #[serde(default)]
     zone: Option<String>,
     /// The settings that stay; else those of this moment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     permanent: Flag,
 }
 
 impl Function for AddService {
-    const NAME: &'static str = "firewalld.add_service";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -310,21 +283,18 @@ impl Function for AddService {
 /// ```text
 /// rocksalt '*' firewalld.remove_service ssh my_zone
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.remove_service", changes)]
 pub struct RemoveService {
     /// The service.
     service: String,
     /// The zone; the default one unless told.
-    #[serde(default)]
     zone: Option<String>,
     /// The settings that stay; else those of this moment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     permanent: Flag,
 }
 
 impl Function for RemoveService {
-    const NAME: &'static str = "firewalld.remove_service";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -338,18 +308,16 @@ impl Function for RemoveService {
 /// ```text
 /// rocksalt '*' firewalld.list_ports internal
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.list_ports", reads)]
 pub struct ListPorts {
     /// The zone.
     zone: String,
     /// The settings that stay; else those of this moment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     permanent: Flag,
 }
 
 impl Function for ListPorts {
-    const NAME: &'static str = "firewalld.list_ports";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -362,20 +330,18 @@ impl Function for ListPorts {
 /// ```text
 /// rocksalt '*' firewalld.add_port internal 443/tcp
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.add_port", changes)]
 pub struct AddPort {
     /// The zone.
     zone: String,
     /// The port, with its protocol.
     port: String,
     /// The settings that stay; else those of this moment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     permanent: Flag,
 }
 
 impl Function for AddPort {
-    const NAME: &'static str = "firewalld.add_port";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -389,20 +355,18 @@ impl Function for AddPort {
 /// ```text
 /// rocksalt '*' firewalld.remove_port internal 443/tcp
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.remove_port", changes)]
 pub struct RemovePort {
     /// The zone.
     zone: String,
     /// The port, with its protocol.
     port: String,
     /// The settings that stay; else those of this moment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     permanent: Flag,
 }
 
 impl Function for RemovePort {
-    const NAME: &'static str = "firewalld.remove_port";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -416,18 +380,16 @@ impl Function for RemovePort {
 /// ```text
 /// rocksalt '*' firewalld.list_port_fwd public
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.list_port_fwd", reads)]
 pub struct ListPortFwd {
     /// The zone.
     zone: String,
     /// The settings that stay; else those of this moment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     permanent: Flag,
 }
 
 impl Function for ListPortFwd {
-    const NAME: &'static str = "firewalld.list_port_fwd";
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
@@ -441,8 +403,7 @@ impl Function for ListPortFwd {
 /// ```text
 /// rocksalt '*' firewalld.add_port_fwd public 80 443 tcp
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.add_port_fwd", changes)]
 pub struct AddPortFwd {
     /// The zone.
     zone: String,
@@ -451,18 +412,17 @@ pub struct AddPortFwd {
     /// The port it is sent to.
     dest: String,
     /// The protocol.
-    #[serde(default = "tcp")]
+    #[default("tcp")]
     proto: String,
     /// The address it is sent to, if it is another machine.
-    #[serde(default)]
+    #[default]
     dstaddr: String,
     /// The settings that stay; else those of this moment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     permanent: Flag,
 }
 
 impl Function for AddPortFwd {
-    const NAME: &'static str = "firewalld.add_port_fwd";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -477,8 +437,7 @@ impl Function for AddPortFwd {
 /// ```text
 /// rocksalt '*' firewalld.remove_port_fwd public 80 443 tcp
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.remove_port_fwd", changes)]
 pub struct RemovePortFwd {
     /// The zone.
     zone: String,
@@ -487,18 +446,17 @@ pub struct RemovePortFwd {
     /// The port it is sent to.
     dest: String,
     /// The protocol.
-    #[serde(default = "tcp")]
+    #[default("tcp")]
     proto: String,
     /// The address it is sent to, if it is another machine.
-    #[serde(default)]
+    #[default]
     dstaddr: String,
     /// The settings that stay; else those of this moment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     permanent: Flag,
 }
 
 impl Function for RemovePortFwd {
-    const NAME: &'static str = "firewalld.remove_port_fwd";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -508,27 +466,21 @@ impl Function for RemovePortFwd {
     }
 }
 
-fn tcp() -> String {
-    "tcp".to_owned()
-}
-
 /// The rules of a zone in the daemon's own language.
 ///
 /// ```text
 /// rocksalt '*' firewalld.get_rich_rules public
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.get_rich_rules", reads)]
 pub struct GetRichRules {
     /// The zone.
     zone: String,
     /// The settings that stay; else those of this moment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     permanent: Flag,
 }
 
 impl Function for GetRichRules {
-    const NAME: &'static str = "firewalld.get_rich_rules";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -541,20 +493,18 @@ impl Function for GetRichRules {
 /// ```text
 /// rocksalt '*' firewalld.add_rich_rule public 'rule family=ipv4 source address=192.0.2.7 accept'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.add_rich_rule", changes)]
 pub struct AddRichRule {
     /// The zone.
     zone: String,
     /// The rule.
     rule: String,
     /// The settings that stay; else those of this moment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     permanent: Flag,
 }
 
 impl Function for AddRichRule {
-    const NAME: &'static str = "firewalld.add_rich_rule";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -567,20 +517,18 @@ impl Function for AddRichRule {
 /// ```text
 /// rocksalt '*' firewalld.remove_rich_rule public 'rule family=ipv4 source address=192.0.2.7 accept'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("firewalld.remove_rich_rule", changes)]
 pub struct RemoveRichRule {
     /// The zone.
     zone: String,
     /// The rule.
     rule: String,
     /// The settings that stay; else those of this moment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     permanent: Flag,
 }
 
 impl Function for RemoveRichRule {
-    const NAME: &'static str = "firewalld.remove_rich_rule";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

@@ -1,7 +1,7 @@
 //! `firewalld.present`: a zone with what belongs to it.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::tool::Work;
@@ -20,58 +20,41 @@ use crate::{Error, Result};
 ///     - ports: [8080/tcp]
 ///     - prune_services: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("firewalld.present", strict)]
 pub struct Present {
     /// The zone.
     name: String,
     /// Kinds of ICMP that are blocked.
-    #[serde(default)]
     block_icmp: Vec<String>,
     /// Let pass those that are not named.
-    #[serde(default)]
     prune_block_icmp: Flag,
     /// Make it the default zone.
-    #[serde(default)]
     default: Flag,
     /// Hide the addresses behind it, or don't.
-    #[serde(default)]
     masquerade: Value,
     /// Ports that are open: `80/tcp`.
-    #[serde(default)]
     ports: Vec<String>,
     /// Close those that are not named.
-    #[serde(default)]
     prune_ports: Flag,
     /// Ports that are sent elsewhere: `80:8080:tcp`, `22:22:tcp:192.0.2.1`.
-    #[serde(default)]
     port_fwd: Vec<String>,
     /// Stop sending those that are not named.
-    #[serde(default)]
     prune_port_fwd: Flag,
     /// Services that are open.
-    #[serde(default)]
     services: Vec<String>,
     /// Close those that are not named.
-    #[serde(default)]
     prune_services: Flag,
     /// Interfaces that belong to it.
-    #[serde(default)]
     interfaces: Vec<String>,
     /// Take away those that are not named.
-    #[serde(default)]
     prune_interfaces: Flag,
     /// Addresses that belong to it.
-    #[serde(default)]
     sources: Vec<String>,
     /// Take away those that are not named.
-    #[serde(default)]
     prune_sources: Flag,
     /// Rules in the daemon's own language.
-    #[serde(default)]
     rich_rules: Vec<String>,
     /// Take away those that are not given.
-    #[serde(default)]
     prune_rich_rules: Flag,
 }
 
@@ -88,8 +71,6 @@ struct Kind<'a> {
 }
 
 impl State for Present {
-    const NAME: &'static str = "firewalld.present";
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

@@ -1,7 +1,7 @@
 //! `firewalld.service`: what a service's name stands for.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::tool::Work;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, iptables};
@@ -16,22 +16,17 @@ use crate::machine::{Probe, System};
 ///   firewalld.service:
 ///     - ports: [8080/tcp, 8443/tcp]
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("firewalld.service", strict)]
 pub struct Service {
     /// The service.
     name: String,
     /// Its ports: `80/tcp`.
-    #[serde(default)]
     ports: Vec<String>,
     /// Its protocols.
-    #[serde(default)]
     protocols: Vec<String>,
 }
 
 impl State for Service {
-    const NAME: &'static str = "firewalld.service";
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

@@ -1,7 +1,7 @@
 //! `gem`'s functions.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{Function, Wish, listed, sound, sources, tool};
 use crate::Result;
@@ -12,36 +12,28 @@ use crate::machine::System;
 /// ```text
 /// rocksalt '*' gem.install rake version=13.0.6
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("gem.install", changes)]
 pub struct Install {
     /// The gems, or files with gems: a list, or with commas between them.
+    #[required]
     gems: Value,
     /// The gem program.
-    #[serde(default)]
     gem_bin: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
     /// The version.
-    #[serde(default)]
     version: Option<String>,
     /// With documentation.
-    #[serde(default)]
     rdoc: bool,
     /// Also early versions.
-    #[serde(default)]
     pre_releases: bool,
     /// The proxy.
-    #[serde(default)]
     proxy: Option<String>,
     /// Where to get them from.
-    #[serde(default)]
     source: Option<String>,
 }
 
 impl Function for Install {
-    const NAME: &'static str = "gem.install";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -64,21 +56,18 @@ impl Function for Install {
 /// ```text
 /// rocksalt '*' gem.uninstall rake
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("gem.uninstall", changes)]
 pub struct Uninstall {
     /// The gems: a list, or with commas between them.
+    #[required]
     gems: Value,
     /// The gem program.
-    #[serde(default)]
     gem_bin: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
 }
 
 impl Function for Uninstall {
-    const NAME: &'static str = "gem.uninstall";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -97,22 +86,18 @@ impl Function for Uninstall {
 /// ```text
 /// rocksalt '*' gem.list ra
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("gem.list", reads)]
 pub struct List {
     /// Only those whose names begin so.
-    #[serde(default)]
+    #[default]
     prefix: String,
     /// The gem program.
-    #[serde(default)]
     gem_bin: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
 }
 
 impl Function for List {
-    const NAME: &'static str = "gem.list";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -127,21 +112,17 @@ impl Function for List {
 /// ```text
 /// rocksalt '*' gem.sources_add https://gems.example.com/
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("gem.sources_add", changes)]
 pub struct SourcesAdd {
     /// The address.
     source_uri: String,
     /// The gem program.
-    #[serde(default)]
     gem_bin: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
 }
 
 impl Function for SourcesAdd {
-    const NAME: &'static str = "gem.sources_add";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -155,21 +136,17 @@ impl Function for SourcesAdd {
 /// ```text
 /// rocksalt '*' gem.sources_remove https://gems.example.com/
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("gem.sources_remove", changes)]
 pub struct SourcesRemove {
     /// The address.
     source_uri: String,
     /// The gem program.
-    #[serde(default)]
     gem_bin: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
 }
 
 impl Function for SourcesRemove {
-    const NAME: &'static str = "gem.sources_remove";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -183,19 +160,15 @@ impl Function for SourcesRemove {
 /// ```text
 /// rocksalt '*' gem.sources_list
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("gem.sources_list", reads)]
 pub struct SourcesList {
     /// The gem program.
-    #[serde(default)]
     gem_bin: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
 }
 
 impl Function for SourcesList {
-    const NAME: &'static str = "gem.sources_list";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {

@@ -1,7 +1,7 @@
 //! `gem`'s states.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
@@ -23,44 +23,32 @@ pub struct Plan {
 ///   gem.installed:
 ///     - version: 13.0.6
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("gem.installed", strict)]
 #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
 pub struct Installed {
     /// The gem.
     name: String,
     /// Refused: name the gem program with `gem_bin`.
-    #[serde(default)]
     ruby: Option<String>,
     /// The gem program.
-    #[serde(default)]
     gem_bin: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     user: Option<String>,
     /// The version, or `>= 1.0`.
-    #[serde(default)]
     version: Option<String>,
     /// With documentation.
-    #[serde(default)]
     rdoc: Flag,
     /// As `rdoc`.
-    #[serde(default)]
     ri: Flag,
     /// Also early versions.
-    #[serde(default)]
     pre_releases: Flag,
     /// The proxy.
-    #[serde(default)]
     proxy: Option<String>,
     /// Where to get it from.
-    #[serde(default)]
     source: Option<String>,
 }
 
 impl State for Installed {
-    const NAME: &'static str = "gem.installed";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -109,22 +97,17 @@ impl State for Installed {
 /// rake:
 ///   gem.removed: []
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("gem.removed", strict)]
 pub struct Removed {
     /// The gem.
     name: String,
     /// The gem program.
-    #[serde(default)]
     gem_bin: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     user: Option<String>,
 }
 
 impl State for Removed {
-    const NAME: &'static str = "gem.removed";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -154,22 +137,17 @@ impl State for Removed {
 /// https://gems.example.com/:
 ///   gem.sources_add: []
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("gem.sources_add", strict)]
 pub struct SourcesAdd {
     /// The address.
     name: String,
     /// The gem program.
-    #[serde(default)]
     gem_bin: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     user: Option<String>,
 }
 
 impl State for SourcesAdd {
-    const NAME: &'static str = "gem.sources_add";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -198,22 +176,17 @@ impl State for SourcesAdd {
 /// https://gems.example.com/:
 ///   gem.sources_remove: []
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("gem.sources_remove", strict)]
 pub struct SourcesRemove {
     /// The address.
     name: String,
     /// The gem program.
-    #[serde(default)]
     gem_bin: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     user: Option<String>,
 }
 
 impl State for SourcesRemove {
-    const NAME: &'static str = "gem.sources_remove";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

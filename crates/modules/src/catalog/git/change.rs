@@ -3,7 +3,7 @@
 use rocksalt_core::Value;
 
 use super::inspect::forgiven;
-use super::options::{function, line, options};
+use super::options::{git_function, line, options};
 use super::sound;
 use crate::Error;
 
@@ -25,13 +25,13 @@ pub fn init_words(bare: bool, template: Option<&str>, separate: Option<&str>, sh
     words
 }
 
-function! {
+git_function! {
     /// Adds files to what will be committed.
     ///
     /// ```text
     /// rocksalt '*' git.add /srv/app README
     /// ```
-    Add = "git.add", options, String;
+    Add = "git.add" changes, options, String;
     {
         /// The file or directory.
         filename: String,
@@ -42,24 +42,21 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// Writes the files of a commit into an archive.
     ///
     /// ```text
     /// rocksalt '*' git.archive /srv/app /tmp/app.tar.gz rev=v1.0
     /// ```
-    Archive = "git.archive", options, bool;
+    Archive = "git.archive" changes, options, bool;
     {
         /// The archive.
         output: String,
         /// The branch, tag or commit.
-        #[serde(default)]
         rev: Option<String>,
         /// What stands before each path in it; else the directory's name.
-        #[serde(default)]
         prefix: Option<String>,
         /// `tar`, `tar.gz` or `zip`; else by the archive's name.
-        #[serde(default)]
         format: Option<String>,
     }
     |self, machine, git| {
@@ -80,16 +77,15 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// Makes, changes or removes a branch, by the options.
     ///
     /// ```text
     /// rocksalt '*' git.branch /srv/app dev opts='-d'
     /// ```
-    Branch = "git.branch", options, bool;
+    Branch = "git.branch" changes, options, bool;
     {
         /// The branch.
-        #[serde(default)]
         name: Option<String>,
     }
     |self, machine, git| {
@@ -99,19 +95,17 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// Checks out a branch, tag or commit.
     ///
     /// ```text
     /// rocksalt '*' git.checkout /srv/app main
     /// ```
-    Checkout = "git.checkout", options, String;
+    Checkout = "git.checkout" changes, options, String;
     {
         /// The branch, tag or commit.
-        #[serde(default)]
         rev: Option<String>,
         /// Throw changes away.
-        #[serde(default)]
         force: bool,
     }
     |self, machine, git| {
@@ -125,18 +119,17 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// Commits what was added.
     ///
     /// ```text
     /// rocksalt '*' git.commit /srv/app 'a better page'
     /// ```
-    Commit = "git.commit", options, String;
+    Commit = "git.commit" changes, options, String;
     {
         /// What it is about.
         message: String,
         /// Only this file.
-        #[serde(default)]
         filename: Option<String>,
     }
     |self, machine, git| {
@@ -147,16 +140,15 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// Throws changes away that are in no commit.
     ///
     /// ```text
     /// rocksalt '*' git.discard_local_changes /srv/app path=README
     /// ```
-    DiscardLocalChanges = "git.discard_local_changes", plain, String;
+    DiscardLocalChanges = "git.discard_local_changes" changes, plain, String;
     {
         /// Only below this path.
-        #[serde(default)]
         path: Option<String>,
     }
     |self, machine, git| {
@@ -165,25 +157,21 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// Makes a repository.
     ///
     /// ```text
     /// rocksalt '*' git.init /srv/git/app.git bare=True
     /// ```
-    Init = "git.init", options, String;
+    Init = "git.init" changes, options, String;
     {
         /// Without a working tree.
-        #[serde(default)]
         bare: bool,
         /// A directory whose files it begins with.
-        #[serde(default)]
         template: Option<String>,
         /// Where it keeps its own files.
-        #[serde(default)]
         separate_git_dir: Option<String>,
         /// Who may use it besides: `group`, `all`, or permissions in octal.
-        #[serde(default)]
         shared: Value,
     }
     |self, machine, git| {
@@ -195,16 +183,15 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// Merges a commit into the branch that is checked out.
     ///
     /// ```text
     /// rocksalt '*' git.merge /srv/app rev=origin/main opts='--ff-only'
     /// ```
-    Merge = "git.merge", options, String;
+    Merge = "git.merge" changes, options, String;
     {
         /// The branch, tag or commit; else what the branch follows.
-        #[serde(default)]
         rev: Option<String>,
     }
     |self, machine, git| {
@@ -213,16 +200,15 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// Puts the commits of a branch behind another commit.
     ///
     /// ```text
     /// rocksalt '*' git.rebase /srv/app rev=origin/main
     /// ```
-    Rebase = "git.rebase", options, String;
+    Rebase = "git.rebase" changes, options, String;
     {
         /// The branch, tag or commit.
-        #[serde(default)]
         rev: Option<String>,
     }
     |self, machine, git| {
@@ -234,26 +220,26 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// Puts a branch back, by the options.
     ///
     /// ```text
     /// rocksalt '*' git.reset /srv/app opts='--hard origin/main'
     /// ```
-    Reset = "git.reset", options, String;
+    Reset = "git.reset" changes, options, String;
     {}
     |self, machine, git| {
         forgiven(git.output(&line(&self.git_opts, &["reset"], &self.opts, &[])?), self.ignore_retcode)
     }
 }
 
-function! {
+git_function! {
     /// Removes files, also from what will be committed.
     ///
     /// ```text
     /// rocksalt '*' git.rm /srv/app README
     /// ```
-    Rm = "git.rm", options, String;
+    Rm = "git.rm" changes, options, String;
     {
         /// The file or directory.
         filename: String,
@@ -264,16 +250,15 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// Puts changes aside that are in no commit, and back again.
     ///
     /// ```text
     /// rocksalt '*' git.stash /srv/app pop
     /// ```
-    Stash = "git.stash", options, String;
+    Stash = "git.stash" changes, options, String;
     {
         /// `save`, `pop`, `list`, `drop` …
-        #[serde(default)]
         action: Option<String>,
     }
     |self, machine, git| {
@@ -282,21 +267,20 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// Makes a tag, or removes it with `opts='-d'`.
     ///
     /// ```text
     /// rocksalt '*' git.tag /srv/app v1.0 message='the first one'
     /// ```
-    Tag = "git.tag", options, String;
+    Tag = "git.tag" changes, options, String;
     {
         /// The tag.
         name: String,
         /// The branch or commit.
-        #[serde(default, rename = "ref")]
+        #[rename("ref")]
         reference: Option<String>,
         /// What it is about.
-        #[serde(default)]
         message: Option<String>,
     }
     |self, machine, git| {

@@ -1,7 +1,7 @@
 //! `git.cloned`: a repository that is cloned once.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::{Decision, State, Step, Touches, Verdict, change};
 use super::access::Access;
@@ -18,35 +18,28 @@ use crate::machine::{Probe, System};
 ///     - target: /srv/site
 ///     - branch: main
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("git.cloned", strict, required("target"))]
 pub struct Cloned {
     /// The address of the remote repository.
     name: String,
     /// The directory, absolute.
-    #[serde(default)]
     target: Option<String>,
     /// The branch to check out; else it is the remote repository's own.
-    #[serde(default)]
     branch: Option<String>,
     /// The user to run git as.
-    #[serde(default)]
     user: Option<String>,
     /// Only of use on Windows.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[secret]
     password: Option<String>,
     /// The private key for ssh, or several: paths, or `salt://…`.
-    #[serde(default)]
     identity: Value,
     /// The user's name for https.
-    #[serde(default)]
     https_user: Option<String>,
     /// The password for https.
-    #[serde(default)]
+    #[secret]
     https_pass: Option<String>,
     /// Taken and ignored: output is read as UTF-8.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     output_encoding: Option<String>,
 }
@@ -57,9 +50,6 @@ pub enum Plan {
 }
 
 impl State for Cloned {
-    const NAME: &'static str = "git.cloned";
-    const REQUIRED: &'static [&'static str] = &["target"];
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

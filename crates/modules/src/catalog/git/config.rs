@@ -1,7 +1,7 @@
 //! Functions for the settings of repositories and users.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::Function;
 use super::run::{Fault, Git};
@@ -111,27 +111,21 @@ fn refused(doing: &str, key: &str, code: i32, said: &[u8]) -> Error {
 /// ```text
 /// rocksalt '*' git.config_get user.email cwd=/srv/site
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("git.config_get", reads)]
 pub struct ConfigGet {
     /// The setting.
     key: String,
     /// The repository; needed unless `global` is set.
-    #[serde(default)]
     cwd: Option<String>,
     /// The user to run git as.
-    #[serde(default)]
     user: Option<String>,
     /// For all repositories of the user.
-    #[serde(default)]
     global: bool,
     /// Give all values as a list.
-    #[serde(default)]
     all: bool,
 }
 
 impl Function for ConfigGet {
-    const NAME: &'static str = "git.config_get";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -149,27 +143,21 @@ impl Function for ConfigGet {
 /// ```text
 /// rocksalt '*' git.config_get_regexp 'remote\..*' cwd=/srv/site
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("git.config_get_regexp", reads)]
 pub struct ConfigGetRegexp {
     /// What names must match.
     key: String,
     /// What values must match.
-    #[serde(default)]
     value_regex: Option<String>,
     /// The repository; needed unless `global` is set.
-    #[serde(default)]
     cwd: Option<String>,
     /// The user to run git as.
-    #[serde(default)]
     user: Option<String>,
     /// For all repositories of the user.
-    #[serde(default)]
     global: bool,
 }
 
 impl Function for ConfigGetRegexp {
-    const NAME: &'static str = "git.config_get_regexp";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -183,33 +171,25 @@ impl Function for ConfigGetRegexp {
 /// ```text
 /// rocksalt '*' git.config_set user.email me@example.com cwd=/srv/site
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("git.config_set", changes)]
 pub struct ConfigSet {
     /// The setting.
     key: String,
     /// Its value.
-    #[serde(default)]
     value: Option<String>,
     /// Its values, as a list or with commas between them.
-    #[serde(default)]
     multivar: Value,
     /// The repository; needed unless `global` is set.
-    #[serde(default)]
     cwd: Option<String>,
     /// The user to run git as.
-    #[serde(default)]
     user: Option<String>,
     /// For all repositories of the user.
-    #[serde(default)]
     global: bool,
     /// Keep the values that it has.
-    #[serde(default)]
     add: bool,
 }
 
 impl Function for ConfigSet {
-    const NAME: &'static str = "git.config_set";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -232,30 +212,23 @@ impl Function for ConfigSet {
 /// ```text
 /// rocksalt '*' git.config_unset http.proxy cwd=/srv/site
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("git.config_unset", changes)]
 pub struct ConfigUnset {
     /// The setting.
     key: String,
     /// Only values that match.
-    #[serde(default)]
     value_regex: Option<String>,
     /// The repository; needed unless `global` is set.
-    #[serde(default)]
     cwd: Option<String>,
     /// The user to run git as.
-    #[serde(default)]
     user: Option<String>,
     /// For all repositories of the user.
-    #[serde(default)]
     global: bool,
     /// All values, if it has several.
-    #[serde(default)]
     all: bool,
 }
 
 impl Function for ConfigUnset {
-    const NAME: &'static str = "git.config_unset";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

@@ -1,7 +1,7 @@
 //! `git.detached`: a repository that has one commit checked out and no branch.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Touches, Verdict, change};
@@ -19,59 +19,44 @@ use crate::machine::{Probe, System};
 ///     - target: /srv/site
 ///     - rev: v2.1
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("git.detached", strict, required("rev", "target"))]
 pub struct Detached {
     /// The address of the remote repository.
     name: String,
     /// The branch, tag or commit.
-    #[serde(default)]
     rev: Option<String>,
     /// The directory, absolute.
-    #[serde(default)]
     target: Option<String>,
     /// The name of the remote repository.
-    #[serde(default = "origin")]
+    #[default("origin")]
     remote: String,
     /// The user to run git as.
-    #[serde(default)]
     user: Option<String>,
     /// Only of use on Windows.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[secret]
     password: Option<String>,
     /// Empty a directory that is no repository, and clone into it.
-    #[serde(default)]
     force_clone: Flag,
     /// Throw changes away that are in the way.
-    #[serde(default)]
     force_checkout: Flag,
     /// Fetch what is new; else only what is here can be checked out.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     fetch_remote: Flag,
     /// Throw changes away before anything is checked out.
-    #[serde(default)]
     hard_reset: Flag,
     /// Update submodules too.
-    #[serde(default)]
     submodules: Flag,
     /// The private key for ssh, or several: paths, or `salt://…`.
-    #[serde(default)]
     identity: Value,
     /// The user's name for https.
-    #[serde(default)]
     https_user: Option<String>,
     /// The password for https.
-    #[serde(default)]
+    #[secret]
     https_pass: Option<String>,
     /// Taken and ignored: output is read as UTF-8.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     output_encoding: Option<String>,
-}
-
-fn origin() -> String {
-    "origin".into()
 }
 
 pub struct Plan {
@@ -90,9 +75,6 @@ pub struct Plan {
 }
 
 impl State for Detached {
-    const NAME: &'static str = "git.detached";
-    const REQUIRED: &'static [&'static str] = &["rev", "target"];
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

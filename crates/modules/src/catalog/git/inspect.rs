@@ -1,9 +1,9 @@
 //! Functions that look at a repository.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
-use super::options::{function, line};
+use super::options::{git_function, line};
 use super::run::Fault;
 use super::{Function, look, read, sound};
 use crate::machine::System;
@@ -17,27 +17,26 @@ pub fn forgiven(done: Result<String, Fault>, ignore: bool) -> Result<String> {
     }
 }
 
-function! {
+git_function! {
     /// The branch that is checked out; `HEAD` if it is none.
     ///
     /// ```text
     /// rocksalt '*' git.current_branch /srv/app
     /// ```
-    CurrentBranch = "git.current_branch", plain, String;
+    CurrentBranch = "git.current_branch" reads, plain, String;
     {}
     |self, machine, git| { forgiven(git.output(&["rev-parse", "--abbrev-ref", "HEAD"]), self.ignore_retcode) }
 }
 
-function! {
+git_function! {
     /// The tag that a commit has, or the nearest one before it; the commit itself if there is none.
     ///
     /// ```text
     /// rocksalt '*' git.describe /srv/app rev=main
     /// ```
-    Describe = "git.describe", plain, String;
+    Describe = "git.describe" reads, plain, String;
     {
         /// The branch, tag or commit.
-        #[serde(default)]
         rev: Option<String>,
     }
     |self, machine, git| {
@@ -46,16 +45,15 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// The local branches, or those of remote repositories.
     ///
     /// ```text
     /// rocksalt '*' git.list_branches /srv/app remote=True
     /// ```
-    ListBranches = "git.list_branches", plain, Vec<String>;
+    ListBranches = "git.list_branches" reads, plain, Vec<String>;
     {
         /// Those of remote repositories.
-        #[serde(default)]
         remote: bool,
     }
     |self, machine, git| {
@@ -65,13 +63,13 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// The tags.
     ///
     /// ```text
     /// rocksalt '*' git.list_tags /srv/app
     /// ```
-    ListTags = "git.list_tags", plain, Vec<String>;
+    ListTags = "git.list_tags" reads, plain, Vec<String>;
     {}
     |self, machine, git| {
         let words = ["for-each-ref", "--format", "%(refname:short)", "refs/tags/"];
@@ -79,19 +77,17 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// The commit that a branch, tag or short commit stands for.
     ///
     /// ```text
     /// rocksalt '*' git.revision /srv/app main short=True
     /// ```
-    Revision = "git.revision", plain, String;
+    Revision = "git.revision" reads, plain, String;
     {
         /// The branch, tag or commit.
-        #[serde(default)]
         rev: Option<String>,
         /// Its first digits only.
-        #[serde(default)]
         short: bool,
     }
     |self, machine, git| {
@@ -102,16 +98,15 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// What `git rev-parse` says, with any options.
     ///
     /// ```text
     /// rocksalt '*' git.rev_parse /srv/app rev=HEAD opts='--verify'
     /// ```
-    RevParse = "git.rev_parse", options, String;
+    RevParse = "git.rev_parse" reads, options, String;
     {
         /// The branch, tag or commit.
-        #[serde(default)]
         rev: Option<String>,
     }
     |self, machine, git| {
@@ -121,32 +116,31 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// The files that differ from the last commit, by what happened to them.
     ///
     /// ```text
     /// rocksalt '*' git.status /srv/app
     /// ```
-    Status = "git.status", plain, Map;
+    Status = "git.status" reads, plain, Map;
     {}
     |self, machine, git| {
         Ok(read::status(&forgiven(git.output(&["status", "-z", "--porcelain"]), self.ignore_retcode)?))
     }
 }
 
-function! {
+git_function! {
     /// The ref that another one stands for; sets it if there is a value.
     ///
     /// ```text
     /// rocksalt '*' git.symbolic_ref /srv/app HEAD
     /// ```
-    SymbolicRef = "git.symbolic_ref", options, String;
+    SymbolicRef = "git.symbolic_ref" changes, options, String;
     {
         /// The ref.
-        #[serde(rename = "ref")]
+        #[rename("ref")]
         reference: String,
         /// What it shall stand for.
-        #[serde(default)]
         value: Option<String>,
     }
     |self, machine, git| {
@@ -157,28 +151,23 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// What differs between two commits, or between a commit and the working tree.
     ///
     /// ```text
     /// rocksalt '*' git.diff /srv/app HEAD~1 HEAD paths=README
     /// ```
-    Diff = "git.diff", options, String;
+    Diff = "git.diff" reads, options, String;
     {
         /// The first commit.
-        #[serde(default)]
         item1: Option<String>,
         /// The second one.
-        #[serde(default)]
         item2: Option<String>,
         /// Compare two paths that are in no repository.
-        #[serde(default)]
         no_index: bool,
         /// Compare with what would be committed.
-        #[serde(default)]
         cached: bool,
         /// Only these paths: a list, or with commas between them.
-        #[serde(default)]
         paths: Vec<String>,
     }
     |self, machine, git| {
@@ -208,31 +197,25 @@ function! {
     }
 }
 
-function! {
+git_function! {
     /// The commit that two commits have in common, or whether the first leads to the second.
     ///
     /// ```text
     /// rocksalt '*' git.merge_base /srv/app '[main, dev]' is_ancestor=True
     /// ```
-    MergeBase = "git.merge_base", options, Value;
+    MergeBase = "git.merge_base" reads, options, Value;
     {
         /// The commits: a list, or with commas between them.
-        #[serde(default)]
         refs: Vec<String>,
         /// The best common commit of all of them.
-        #[serde(default)]
         octopus: bool,
         /// Only tell whether the first leads to the second.
-        #[serde(default)]
         is_ancestor: bool,
         /// Only those that none of the others leads to.
-        #[serde(default)]
         independent: bool,
         /// Where a branch was made from this one.
-        #[serde(default)]
         fork_point: Option<String>,
         /// All of them, not only the best one.
-        #[serde(default)]
         all: bool,
     }
     |self, machine, git| {
@@ -271,18 +254,15 @@ function! {
 /// ```text
 /// rocksalt '*' git.is_worktree /srv/app
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("git.is_worktree", reads)]
 pub struct IsWorktree {
     /// The directory.
     cwd: String,
     /// The user to run git as.
-    #[serde(default)]
     user: Option<String>,
 }
 
 impl Function for IsWorktree {
-    const NAME: &'static str = "git.is_worktree";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -296,16 +276,13 @@ impl Function for IsWorktree {
 /// ```text
 /// rocksalt '*' git.version
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("git.version", reads)]
 pub struct Version {
     /// As a list of numbers.
-    #[serde(default)]
     versioninfo: bool,
 }
 
 impl Function for Version {
-    const NAME: &'static str = "git.version";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

@@ -32,10 +32,9 @@ pub fn line(git_opts: &Value, command: &[&str], opts: &Value, rest: &[&str]) -> 
 ///
 /// `plain`: whom to run as; `options`: options too; `remote`: keys and passwords too. The body gets
 /// the machine and git, and its errors are git's.
-macro_rules! function {
+macro_rules! git_function {
     (@body $name:ident, $full:literal, $out:ty, $self:ident, $machine:ident, $git:ident, $body:block, $made:expr) => {
         impl $crate::catalog::Function for $name {
-            const NAME: &'static str = $full;
             type Output = $out;
 
             fn call($self, $machine: &dyn $crate::machine::System) -> $crate::Result<$out> {
@@ -47,118 +46,99 @@ macro_rules! function {
     };
     (
         $(#[$doc:meta])*
-        $name:ident = $full:literal, plain, $out:ty;
+        $name:ident = $full:literal $nature:ident, plain, $out:ty;
         { $( $(#[$about:meta])* $field:ident : $type:ty, )* }
         |$self:ident, $machine:ident, $git:ident| $body:block
     ) => {
         $(#[$doc])*
-        #[derive(serde::Deserialize)]
-        #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+        #[rocksalt_macros::function($full, $nature)]
         #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
         pub struct $name {
             /// The repository.
             cwd: String,
             $( $(#[$about])* $field: $type, )*
             /// The user to run git as.
-            #[serde(default)]
             user: Option<String>,
             /// Only of use on Windows.
-            #[serde(default)]
+            #[secret]
             password: rocksalt_core::Value,
             /// Give nothing instead of a failure.
-            #[serde(default)]
             ignore_retcode: bool,
             /// Taken and ignored: output is read as UTF-8.
-            #[serde(default)]
             output_encoding: rocksalt_core::Value,
         }
-        function!(@body $name, $full, $out, $self, $machine, $git, $body, {
+        git_function!(@body $name, $full, $out, $self, $machine, $git, $body, {
             let cwd = super::sound::directory($machine, &$self.cwd, $self.user.as_deref());
             super::run::Git::looking($machine, cwd, $self.user.as_deref())
         });
     };
     (
         $(#[$doc:meta])*
-        $name:ident = $full:literal, options, $out:ty;
+        $name:ident = $full:literal $nature:ident, options, $out:ty;
         { $( $(#[$about:meta])* $field:ident : $type:ty, )* }
         |$self:ident, $machine:ident, $git:ident| $body:block
     ) => {
         $(#[$doc])*
-        #[derive(serde::Deserialize)]
-        #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+        #[rocksalt_macros::function($full, $nature)]
         #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
         pub struct $name {
             /// The repository.
             cwd: String,
             $( $(#[$about])* $field: $type, )*
             /// Options of the command.
-            #[serde(default)]
             opts: rocksalt_core::Value,
             /// Options of git itself.
-            #[serde(default)]
             git_opts: rocksalt_core::Value,
             /// The user to run git as.
-            #[serde(default)]
             user: Option<String>,
             /// Only of use on Windows.
-            #[serde(default)]
+            #[secret]
             password: rocksalt_core::Value,
             /// Give nothing instead of a failure.
-            #[serde(default)]
             ignore_retcode: bool,
             /// Taken and ignored: output is read as UTF-8.
-            #[serde(default)]
             output_encoding: rocksalt_core::Value,
         }
-        function!(@body $name, $full, $out, $self, $machine, $git, $body, {
+        git_function!(@body $name, $full, $out, $self, $machine, $git, $body, {
             let cwd = super::sound::directory($machine, &$self.cwd, $self.user.as_deref());
             super::run::Git::acting($machine, cwd, $self.user.as_deref())
         });
     };
     (
         $(#[$doc:meta])*
-        $name:ident = $full:literal, remote($url:ident), $out:ty;
+        $name:ident = $full:literal $nature:ident, remote($url:ident), $out:ty;
         { $( $(#[$about:meta])* $field:ident : $type:ty, )* }
         |$self:ident, $machine:ident, $git:ident| $body:block
     ) => {
         $(#[$doc])*
-        #[derive(serde::Deserialize)]
-        #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+        #[rocksalt_macros::function($full, $nature)]
         #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
         pub struct $name {
             $( $(#[$about])* $field: $type, )*
             /// Options of the command.
-            #[serde(default)]
             opts: rocksalt_core::Value,
             /// Options of git itself.
-            #[serde(default)]
             git_opts: rocksalt_core::Value,
             /// The user to run git as.
-            #[serde(default)]
             user: Option<String>,
             /// Only of use on Windows.
-            #[serde(default)]
+            #[secret]
             password: rocksalt_core::Value,
             /// The private key for ssh, or several: paths, or `salt://…`.
-            #[serde(default)]
             identity: rocksalt_core::Value,
             /// The user's name for https.
-            #[serde(default)]
             https_user: Option<String>,
             /// The password for https. It is in no argument and no message.
-            #[serde(default)]
+            #[secret]
             https_pass: Option<String>,
             /// Give nothing instead of a failure.
-            #[serde(default)]
             ignore_retcode: bool,
             /// Which files `salt://` means.
-            #[serde(default)]
             saltenv: Option<String>,
             /// Taken and ignored: output is read as UTF-8.
-            #[serde(default)]
             output_encoding: rocksalt_core::Value,
         }
-        function!(@body $name, $full, $out, $self, $machine, $git, $body, {
+        git_function!(@body $name, $full, $out, $self, $machine, $git, $body, {
             let login = ($self.https_user.as_deref(), $self.https_pass.as_deref());
             let saltenv = $self.saltenv.as_deref().unwrap_or("base");
             let cwd = match $self.cwd.as_deref() {
@@ -173,4 +153,4 @@ macro_rules! function {
     };
 }
 
-pub(super) use function;
+pub(super) use git_function;

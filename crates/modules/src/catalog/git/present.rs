@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
@@ -20,42 +20,33 @@ use crate::machine::{Probe, System};
 ///   git.present:
 ///     - shared: group
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("git.present", strict)]
 pub struct Present {
     /// The directory, absolute.
     name: String,
     /// Remove a directory that is no repository.
-    #[serde(default)]
     force: Flag,
     /// Without a working tree.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     bare: Flag,
     /// A directory whose files a new repository begins with.
-    #[serde(default)]
     template: Option<String>,
     /// Where a new repository keeps its own files.
-    #[serde(default)]
     separate_git_dir: Option<String>,
     /// Who may use it besides: `group`, `all`, or permissions in octal.
-    #[serde(default)]
     shared: Value,
     /// The user to run git as.
-    #[serde(default)]
     user: Option<String>,
     /// Only of use on Windows.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[secret]
     password: Option<String>,
     /// Taken and ignored: output is read as UTF-8.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     output_encoding: Option<String>,
 }
 
 impl State for Present {
-    const NAME: &'static str = "git.present";
-    const STRICT: bool = true;
     /// Whether what is there must go first.
     type Plan = bool;
 

@@ -1,30 +1,30 @@
 //! Functions that speak with remote repositories.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::access::{Access, redacted};
 use super::inspect::forgiven;
-use super::options::{function, line};
+use super::options::{git_function, line};
 use super::run::Git;
 use super::{Function, read, sound};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-function! {
+git_function! {
     /// Clones a repository.
     ///
     /// ```text
     /// rocksalt '*' git.clone /srv/app https://git.example.com/app.git
     /// ```
-    Clone = "git.clone", remote(address), bool;
+    Clone = "git.clone" changes, remote(address), bool;
     {
         /// The directory.
+        #[required]
         cwd: Option<String>,
         /// The address of the remote repository.
         url: String,
         /// The name of a directory in `cwd`, where that is meant.
-        #[serde(default)]
         name: Option<String>,
     }
     |self, machine, git| {
@@ -47,24 +47,22 @@ impl Clone {
     }
 }
 
-function! {
+git_function! {
     /// Fetches what is new in a remote repository, and tells what that was.
     ///
     /// ```text
     /// rocksalt '*' git.fetch /srv/app origin
     /// ```
-    Fetch = "git.fetch", remote(address), Map;
+    Fetch = "git.fetch" changes, remote(address), Map;
     {
         /// The repository.
+        #[required]
         cwd: Option<String>,
         /// The name of the remote repository.
-        #[serde(default)]
         remote: Option<String>,
         /// Also what doesn't follow from what is there.
-        #[serde(default)]
         force: bool,
         /// Pairs of names: a list, or with commas between them.
-        #[serde(default)]
         refspecs: Vec<String>,
     }
     |self, machine, git| {
@@ -86,22 +84,20 @@ impl Fetch {
     }
 }
 
-function! {
+git_function! {
     /// The refs of a remote repository, with their commits.
     ///
     /// ```text
     /// rocksalt '*' git.ls_remote /srv/app origin main
     /// ```
-    LsRemote = "git.ls_remote", remote(address), Map;
+    LsRemote = "git.ls_remote" reads, remote(address), Map;
     {
         /// The repository that `remote` is a name in.
-        #[serde(default)]
         cwd: Option<String>,
         /// The name of the remote repository, or its address.
-        #[serde(default)]
         remote: Option<String>,
         /// Only refs that match.
-        #[serde(default, rename = "ref")]
+        #[rename("ref")]
         reference: Option<String>,
     }
     |self, machine, git| {
@@ -119,15 +115,16 @@ impl LsRemote {
     }
 }
 
-function! {
+git_function! {
     /// Fetches and merges.
     ///
     /// ```text
     /// rocksalt '*' git.pull /srv/app opts='--rebase origin main'
     /// ```
-    Pull = "git.pull", remote(address), String;
+    Pull = "git.pull" changes, remote(address), String;
     {
         /// The repository.
+        #[required]
         cwd: Option<String>,
     }
     |self, machine, git| {
@@ -141,20 +138,21 @@ impl Pull {
     }
 }
 
-function! {
+git_function! {
     /// Sends commits to a remote repository.
     ///
     /// ```text
     /// rocksalt '*' git.push /srv/app origin main
     /// ```
-    Push = "git.push", remote(address), String;
+    Push = "git.push" changes, remote(address), String;
     {
         /// The repository.
+        #[required]
         cwd: Option<String>,
         /// The name of the remote repository, or its address.
         remote: String,
         /// The branch, tag or pair of names.
-        #[serde(rename = "ref")]
+        #[rename("ref")]
         reference: String,
     }
     |self, machine, git| {
@@ -170,15 +168,16 @@ impl Push {
     }
 }
 
-function! {
+git_function! {
     /// Works on submodules.
     ///
     /// ```text
     /// rocksalt '*' git.submodule /srv/app update opts='--init --recursive'
     /// ```
-    Submodule = "git.submodule", remote(address), String;
+    Submodule = "git.submodule" changes, remote(address), String;
     {
         /// The repository.
+        #[required]
         cwd: Option<String>,
         /// `update`, `init`, `add`, `status` …
         command: String,
@@ -201,42 +200,32 @@ impl Submodule {
 /// ```text
 /// rocksalt '*' git.remote_refs https://git.example.com/app.git heads=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("git.remote_refs", reads)]
 pub struct RemoteRefs {
     /// The address.
     url: String,
     /// Only branches.
-    #[serde(default)]
     heads: bool,
     /// Only tags.
-    #[serde(default)]
     tags: bool,
     /// The user to run git as.
-    #[serde(default)]
     user: Option<String>,
     /// The private key for ssh, or several: paths, or `salt://…`.
-    #[serde(default)]
     identity: Value,
     /// The user's name for https.
-    #[serde(default)]
     https_user: Option<String>,
     /// The password for https. It is in no argument and no message.
-    #[serde(default)]
+    #[secret]
     https_pass: Option<String>,
     /// Give nothing instead of a failure.
-    #[serde(default)]
     ignore_retcode: bool,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
     /// Only refs that match.
-    #[serde(default)]
     filter: Option<String>,
 }
 
 impl Function for RemoteRefs {
-    const NAME: &'static str = "git.remote_refs";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -260,21 +249,18 @@ impl Function for RemoteRefs {
 /// ```text
 /// rocksalt '*' git.remotes /srv/app
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("git.remotes", reads)]
 pub struct Remotes {
     /// The repository.
     cwd: String,
     /// The user to run git as.
-    #[serde(default)]
     user: Option<String>,
     /// Show no passwords that addresses carry.
-    #[serde(default = "yes")]
+    #[default(true)]
     redact_auth: bool,
 }
 
 impl Function for Remotes {
-    const NAME: &'static str = "git.remotes";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -287,24 +273,20 @@ impl Function for Remotes {
 /// ```text
 /// rocksalt '*' git.remote_get /srv/app remote=origin
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("git.remote_get", reads)]
 pub struct RemoteGet {
     /// The repository.
     cwd: String,
     /// The name of the remote repository.
-    #[serde(default)]
     remote: Option<String>,
     /// The user to run git as.
-    #[serde(default)]
     user: Option<String>,
     /// Show no passwords that addresses carry.
-    #[serde(default = "yes")]
+    #[default(true)]
     redact_auth: bool,
 }
 
 impl Function for RemoteGet {
-    const NAME: &'static str = "git.remote_get";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -318,26 +300,21 @@ impl Function for RemoteGet {
 /// ```text
 /// rocksalt '*' git.remote_set /srv/app https://git.example.com/app.git remote=upstream
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("git.remote_set", changes)]
 pub struct RemoteSet {
     /// The repository.
     cwd: String,
     /// The address. A password in it is stored with it; better give it where it is used.
     url: String,
     /// The name of the remote repository.
-    #[serde(default)]
     remote: Option<String>,
     /// The user to run git as.
-    #[serde(default)]
     user: Option<String>,
     /// Another address to push to.
-    #[serde(default)]
     push_url: Option<String>,
 }
 
 impl Function for RemoteSet {
-    const NAME: &'static str = "git.remote_set";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -352,10 +329,6 @@ impl Function for RemoteSet {
         }
         get(machine, &self.cwd, remote, user, true)
     }
-}
-
-fn yes() -> bool {
-    true
 }
 
 fn get(machine: &dyn Probe, cwd: &str, remote: &str, user: Option<&str>, redact: bool) -> Result<Value> {

@@ -1,7 +1,7 @@
 //! `git.config_set` and `git.config_unset`: settings of a repository or a user.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, change};
@@ -17,39 +17,30 @@ use crate::machine::{Probe, System};
 ///     - value: me@example.com
 ///     - global: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("git.config_set", strict)]
 pub struct ConfigSet {
     /// The name of the setting.
     name: String,
     /// Its value.
-    #[serde(default)]
     value: Option<String>,
     /// Its values, in this order.
-    #[serde(default)]
     multivar: Value,
     /// The repository; needed unless `global` is set.
-    #[serde(default)]
     repo: Option<String>,
     /// The user to run git as.
-    #[serde(default)]
     user: Option<String>,
     /// Only of use on Windows.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[secret]
     password: Option<String>,
     /// Taken and ignored: output is read as UTF-8.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     output_encoding: Option<String>,
     /// For all repositories of the user.
-    #[serde(default)]
     global: Flag,
 }
 
 impl State for ConfigSet {
-    const NAME: &'static str = "git.config_set";
-    const STRICT: bool = true;
     type Plan = (Value, Vec<String>);
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<(Value, Vec<String>)>> {
@@ -125,39 +116,30 @@ impl ConfigSet {
 ///   git.config_unset:
 ///     - repo: /srv/site
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("git.config_unset", strict)]
 pub struct ConfigUnset {
     /// The name of the setting, or a regular expression for all of it.
     name: String,
     /// Only values that match.
-    #[serde(default)]
     value_regex: Option<String>,
     /// The repository; needed unless `global` is set.
-    #[serde(default)]
     repo: Option<String>,
     /// The user to run git as.
-    #[serde(default)]
     user: Option<String>,
     /// Only of use on Windows.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[secret]
     password: Option<String>,
     /// Taken and ignored: output is read as UTF-8.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     output_encoding: Option<String>,
     /// For all repositories of the user.
-    #[serde(default)]
     global: Flag,
     /// Also settings that have several values.
-    #[serde(default)]
     all: Flag,
 }
 
 impl State for ConfigUnset {
-    const NAME: &'static str = "git.config_unset";
-    const STRICT: bool = true;
     type Plan = Map;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Map>> {

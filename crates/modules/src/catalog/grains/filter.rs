@@ -1,7 +1,7 @@
 //! `grains.filter_by`: the table look-up that formulas are made of.
 
 use rocksalt_core::{Map, Value, merge};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::lookup;
 use crate::catalog::Function;
@@ -15,35 +15,24 @@ use crate::{Error, Result};
 /// rocksalt '*' grains.filter_by '{Debian: apache2, RedHat: httpd}'
 /// rocksalt '*' grains.filter_by '{web*: {port: 80}, default: {port: 8080}}' id
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("grains.filter_by", reads)]
 pub struct FilterBy {
     /// The table; its keys may be patterns such as `Debian-1?`.
+    #[required]
     lookup_dict: Map,
     /// The grain whose value is looked for. Of a list, the first item that fits counts.
-    #[serde(default = "os_family")]
+    #[default("os_family")]
     grain: String,
     /// A map that is merged over the entry.
-    #[serde(default)]
     merge: Value,
     /// The key of the entry that is taken if none fits.
-    #[serde(default = "default_key")]
+    #[default("default")]
     default: Value,
     /// The key of an entry that the found one is merged over.
-    #[serde(default)]
     base: Value,
 }
 
-fn os_family() -> String {
-    "os_family".into()
-}
-
-pub fn default_key() -> Value {
-    "default".into()
-}
-
 impl Function for FilterBy {
-    const NAME: &'static str = "grains.filter_by";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

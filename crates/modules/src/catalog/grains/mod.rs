@@ -5,7 +5,7 @@ mod states;
 mod write;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{Entry, Function, StateEntry, entry, state};
 use crate::Result;
@@ -17,11 +17,11 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<write::Delval>(),
     entry::<Equals>(),
     entry::<filter::FilterBy>(),
-    entry::<Get>().also(&["grains.fetch"]),
+    entry::<Get>(),
     entry::<HasValue>(),
     entry::<Item>(),
     entry::<Items>(),
-    entry::<Ls>().also(&["grains.keys"]),
+    entry::<Ls>(),
     entry::<write::Remove>(),
     entry::<write::Set>(),
     entry::<write::Setval>(),
@@ -55,16 +55,13 @@ fn empty() -> Value {
 /// ```text
 /// rocksalt '*' grains.items
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("grains.items", reads, repeatable)]
 pub struct Items {
     /// Replace names and serial numbers by placeholders, to show the result to others.
-    #[serde(default)]
     sanitize: bool,
 }
 
 impl Function for Items {
-    const NAME: &'static str = "grains.items";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -99,8 +96,7 @@ fn sanitize(grains: &mut Map) {
 /// rocksalt '*' grains.item os osrelease
 /// rocksalt '*' grains.item ip_interfaces:eth0 default=none
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("grains.item", reads, repeatable)]
 pub struct Item {
     /// Names, or paths such as `ip_interfaces:eth0`.
     args: Vec<String>,
@@ -109,7 +105,6 @@ pub struct Item {
 }
 
 impl Function for Item {
-    const NAME: &'static str = "grains.item";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -133,25 +128,22 @@ impl Function for Item {
 /// rocksalt '*' grains.get os_family
 /// rocksalt '*' grains.get ip_interfaces:eth0 default='[]'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("grains.get", reads, repeatable, also("grains.fetch"))]
 pub struct Get {
     /// The name, or a path into it.
     key: String,
     /// The answer if there is no such grain.
-    #[serde(default = "empty")]
+    #[default("")]
     default: Value,
     /// What separates the parts of a path.
-    #[serde(default = "colon")]
+    #[default(":")]
     delimiter: String,
     /// Accepted for Salt's sake: maps always keep their order.
-    #[serde(default)]
     #[expect(dead_code, reason = "an argument without a meaning here")]
     ordered: Value,
 }
 
 impl Function for Get {
-    const NAME: &'static str = "grains.get";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -164,15 +156,13 @@ impl Function for Get {
 /// ```text
 /// rocksalt '*' grains.has_value virtual_subtype
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("grains.has_value", reads, repeatable)]
 pub struct HasValue {
     /// The name, or a path into it.
     key: String,
 }
 
 impl Function for HasValue {
-    const NAME: &'static str = "grains.has_value";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -185,17 +175,16 @@ impl Function for HasValue {
 /// ```text
 /// rocksalt '*' grains.equals systemd:version 252
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("grains.equals", reads, repeatable)]
 pub struct Equals {
     /// The name, or a path into it.
     key: String,
     /// What it should be.
+    #[required]
     value: Value,
 }
 
 impl Function for Equals {
-    const NAME: &'static str = "grains.equals";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -209,12 +198,10 @@ impl Function for Equals {
 /// ```text
 /// rocksalt '*' grains.ls
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("grains.ls", reads, repeatable, also("grains.keys"))]
 pub struct Ls {}
 
 impl Function for Ls {
-    const NAME: &'static str = "grains.ls";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -260,25 +247,5 @@ mod tests {
             let answer = catalog::call(Call { args, ..Call::new(function) }, &machine);
             assert_eq!(answer.value.to_string(), expected, "{function}");
         }
-    }
-
-    /// Of the functions that look at a machine: each says what it does, by example, and what its arguments are.
-    #[cfg(feature = "docs")]
-    #[test]
-    fn every_function_is_documented() {
-        let nouns = ["disk.", "grains.", "network.", "ps.", "status.", "system."];
-        let ours = catalog::all().filter(|entry| nouns.iter().any(|noun| entry.name.starts_with(noun)));
-        let mut count = 0;
-        for entry in ours {
-            let schema = (entry.schema)();
-            let text = schema.get("description").and_then(|text| text.as_str()).unwrap_or_default();
-            assert!(text.contains(&format!(" {}", entry.name)), "{} has no example", entry.name);
-            let properties = schema.get("properties").and_then(|properties| properties.as_object());
-            for (name, property) in properties.into_iter().flatten() {
-                assert!(property.get("description").is_some(), "{} {name} is not described", entry.name);
-            }
-            count += 1;
-        }
-        assert!(count > 100, "only {count} functions were found");
     }
 }

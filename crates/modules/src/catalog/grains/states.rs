@@ -1,7 +1,7 @@
 //! `grains`'s states: what shall be written down about a target.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::write::{self, Set};
 use super::{colon, lookup};
@@ -16,19 +16,16 @@ use crate::machine::{Probe, System};
 /// role:
 ///   grains.exists
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("grains.exists", strict)]
 pub struct Exists {
     /// The name, or a path such as `a:b`.
     name: String,
     /// What separates the parts of a path.
-    #[serde(default = "colon")]
+    #[default(colon())]
     delimiter: String,
 }
 
 impl State for Exists {
-    const NAME: &'static str = "grains.exists";
-    const STRICT: bool = true;
     type Plan = ();
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
@@ -54,25 +51,21 @@ impl State for Exists {
 ///   grains.present:
 ///     - value: edam
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("grains.present", strict, required("value"))]
 pub struct Present {
     /// The name, or a path such as `a:b`.
     name: String,
     /// Its value.
+    #[required]
     value: Value,
     /// What separates the parts of a path.
-    #[serde(default = "colon")]
+    #[default(colon())]
     delimiter: String,
     /// Overwrite lists and maps too.
-    #[serde(default)]
     force: Flag,
 }
 
 impl State for Present {
-    const NAME: &'static str = "grains.present";
-    const REQUIRED: &'static [&'static str] = &["value"];
-    const STRICT: bool = true;
     type Plan = Verdict;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Verdict>> {
@@ -109,25 +102,20 @@ impl State for Present {
 ///   grains.absent:
 ///     - destructive: true
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("grains.absent", strict)]
 pub struct Absent {
     /// The name, or a path such as `a:b`.
     name: String,
     /// Remove the key, too.
-    #[serde(default)]
     destructive: Flag,
     /// What separates the parts of a path.
-    #[serde(default = "colon")]
+    #[default(colon())]
     delimiter: String,
     /// Also if it is a list or a map.
-    #[serde(default)]
     force: Flag,
 }
 
 impl State for Absent {
-    const NAME: &'static str = "grains.absent";
-    const STRICT: bool = true;
     type Plan = Verdict;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Verdict>> {
@@ -177,25 +165,21 @@ impl State for Absent {
 ///   grains.append:
 ///     - value: web
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("grains.append", strict, required("value"))]
 pub struct Append {
     /// The list's name, or a path to it.
     name: String,
     /// What it has.
+    #[required]
     value: Value,
     /// Make a list of what is no list yet.
-    #[serde(default)]
     convert: Flag,
     /// What separates the parts of a path.
-    #[serde(default = "colon")]
+    #[default(colon())]
     delimiter: String,
 }
 
 impl State for Append {
-    const NAME: &'static str = "grains.append";
-    const REQUIRED: &'static [&'static str] = &["value"];
-    const STRICT: bool = true;
     type Plan = (Vec<Value>, Verdict);
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {
@@ -241,22 +225,19 @@ impl State for Append {
 ///       - web
 ///       - dev
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("grains.list_present", strict, required("value"))]
 pub struct ListPresent {
     /// The list's name, or a path to it.
     name: String,
     /// A value, or a list of them.
+    #[required]
     value: Value,
     /// What separates the parts of a path.
-    #[serde(default = "colon")]
+    #[default(colon())]
     delimiter: String,
 }
 
 impl State for ListPresent {
-    const NAME: &'static str = "grains.list_present";
-    const REQUIRED: &'static [&'static str] = &["value"];
-    const STRICT: bool = true;
     type Plan = (Vec<Value>, Verdict);
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {
@@ -308,22 +289,19 @@ impl State for ListPresent {
 ///   grains.list_absent:
 ///     - value: dev
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("grains.list_absent", strict, required("value"))]
 pub struct ListAbsent {
     /// The list's name, or a path to it.
     name: String,
     /// A value, or a list of them.
+    #[required]
     value: Value,
     /// What separates the parts of a path.
-    #[serde(default = "colon")]
+    #[default(colon())]
     delimiter: String,
 }
 
 impl State for ListAbsent {
-    const NAME: &'static str = "grains.list_absent";
-    const REQUIRED: &'static [&'static str] = &["value"];
-    const STRICT: bool = true;
     type Plan = (Vec<Value>, Verdict);
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {

@@ -1,9 +1,10 @@
 //! The functions that write grains down, in the target's grains file.
 
 use rocksalt_core::{Map, Value};
-use serde::{Deserialize, Serialize};
+use rocksalt_macros::function;
+use serde::Serialize;
 
-use super::{colon, empty, lookup};
+use super::{colon, lookup};
 use crate::Result;
 use crate::catalog::Function;
 use crate::grains::own;
@@ -27,24 +28,21 @@ fn write(machine: &dyn System, grains: &Map, destructive: bool) -> Result<()> {
 /// rocksalt '*' grains.setval role web
 /// rocksalt '*' grains.setval deployment '{tier: production}'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("grains.setval", changes)]
 pub struct Setval {
     /// The grain's name.
     key: String,
     /// Its value.
+    #[required]
     val: Value,
     /// Remove the key if the value is null.
-    #[serde(default)]
     destructive: bool,
     /// Accepted for Salt's sake: the next call has fresh pillar anyway.
-    #[serde(default)]
     #[expect(dead_code, reason = "an argument without a meaning here")]
     refresh_pillar: Value,
 }
 
 impl Function for Setval {
-    const NAME: &'static str = "grains.setval";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -59,22 +57,19 @@ impl Function for Setval {
 /// ```text
 /// rocksalt '*' grains.setvals '{role: web, rack: 4}'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("grains.setvals", changes)]
 pub struct Setvals {
     /// Names and values.
+    #[required]
     grains: Map,
     /// Remove the keys whose value is null.
-    #[serde(default)]
     destructive: bool,
     /// Accepted for Salt's sake: the next call has fresh pillar anyway.
-    #[serde(default)]
     #[expect(dead_code, reason = "an argument without a meaning here")]
     refresh_pillar: Value,
 }
 
 impl Function for Setvals {
-    const NAME: &'static str = "grains.setvals";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -109,23 +104,21 @@ pub fn whole<'a>(machine: &dyn Probe, mut key: &'a str, mut value: Value, delimi
 /// rocksalt '*' grains.append roles web
 /// rocksalt '*' grains.append deployment:teams ops
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("grains.append", changes)]
 pub struct Append {
     /// The list's name, or a path to it.
     key: String,
     /// What to add; the items of a list are added one by one.
+    #[required]
     val: Value,
     /// Make a list of what is no list yet.
-    #[serde(default)]
     convert: bool,
     /// What separates the parts of a path.
-    #[serde(default = "colon")]
+    #[default(colon())]
     delimiter: String,
 }
 
 impl Function for Append {
-    const NAME: &'static str = "grains.append";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -153,20 +146,19 @@ impl Function for Append {
 /// ```text
 /// rocksalt '*' grains.remove roles web
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("grains.remove", changes)]
 pub struct Remove {
     /// The list's name, or a path to it.
     key: String,
     /// What to remove.
+    #[required]
     val: Value,
     /// What separates the parts of a path.
-    #[serde(default = "colon")]
+    #[default(colon())]
     delimiter: String,
 }
 
 impl Function for Remove {
-    const NAME: &'static str = "grains.remove";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -200,27 +192,23 @@ impl Change {
 /// ```text
 /// rocksalt '*' grains.set apps:shop:port 2209
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("grains.set", changes)]
 pub struct Set {
     /// The name, or a path.
     key: String,
     /// Its new value.
-    #[serde(default = "empty")]
+    #[default("")]
     val: Value,
     /// Overwrite lists and maps too.
-    #[serde(default)]
     force: bool,
     /// Remove the key if the value is null.
-    #[serde(default)]
     destructive: bool,
     /// What separates the parts of a path.
-    #[serde(default = "colon")]
+    #[default(colon())]
     delimiter: String,
 }
 
 impl Function for Set {
-    const NAME: &'static str = "grains.set";
     type Output = Change;
 
     fn call(self, machine: &dyn System) -> Result<Change> {
@@ -308,21 +296,17 @@ fn set_below(whole: &mut Value, key: &str, value: Value, force: bool, destructiv
 /// ```text
 /// rocksalt '*' grains.delval role destructive=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("grains.delval", changes)]
 pub struct Delval {
     /// The name, or a path.
     key: String,
     /// Remove the key too.
-    #[serde(default)]
     destructive: bool,
     /// Also if it is a list or a map.
-    #[serde(default)]
     force: bool,
 }
 
 impl Function for Delval {
-    const NAME: &'static str = "grains.delval";
     type Output = Change;
 
     fn call(self, machine: &dyn System) -> Result<Change> {
@@ -336,18 +320,15 @@ impl Function for Delval {
 /// ```text
 /// rocksalt '*' grains.delkey role
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("grains.delkey", changes)]
 pub struct Delkey {
     /// The name, or a path.
     key: String,
     /// Also if it is a list or a map.
-    #[serde(default)]
     force: bool,
 }
 
 impl Function for Delkey {
-    const NAME: &'static str = "grains.delkey";
     type Output = Change;
 
     fn call(self, machine: &dyn System) -> Result<Change> {

@@ -1,7 +1,7 @@
 //! `group.absent`: makes sure that there is no such group.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::work;
 use crate::Result;
@@ -16,19 +16,15 @@ use crate::machine::{Probe, System};
 /// deploy:
 ///   group.absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("group.absent", strict)]
 pub struct Absent {
     /// The name.
     name: String,
     /// Not supported: libuser's tools.
-    #[serde(default)]
     local: Value,
 }
 
 impl State for Absent {
-    const NAME: &'static str = "group.absent";
-    const STRICT: bool = true;
     type Plan = ();
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {

@@ -1,7 +1,7 @@
 //! The functions on groups.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::work;
 use crate::catalog::Function;
@@ -15,15 +15,13 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' group.info www-data
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("group.info", reads)]
 pub struct Info {
     /// The name.
     name: String,
 }
 
 impl Function for Info {
-    const NAME: &'static str = "group.info";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -36,17 +34,14 @@ impl Function for Info {
 /// ```text
 /// rocksalt '*' group.getent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("group.getent", reads)]
 pub struct Getent {
     /// Accepted for Salt's sake: it always looks.
-    #[serde(default)]
     #[expect(dead_code, reason = "an argument without a meaning here")]
     refresh: Value,
 }
 
 impl Function for Getent {
-    const NAME: &'static str = "group.getent";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -59,27 +54,21 @@ impl Function for Getent {
 /// ```text
 /// rocksalt '*' group.add deploy 3456
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("group.add", changes)]
 pub struct Add {
     /// The name.
     name: String,
     /// Its number.
-    #[serde(default)]
     gid: Option<u32>,
     /// Take a number of those for the system's own groups.
-    #[serde(default)]
     system: Flag,
     /// Not supported: the system that runs is what is changed.
-    #[serde(default)]
     root: Value,
     /// Whether another group may have the number.
-    #[serde(default)]
     non_unique: Flag,
 }
 
 impl Function for Add {
-    const NAME: &'static str = "group.add";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -94,15 +83,13 @@ impl Function for Add {
 /// ```text
 /// rocksalt '*' group.delete deploy
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("group.delete", changes)]
 pub struct Delete {
     /// The name.
     name: String,
 }
 
 impl Function for Delete {
-    const NAME: &'static str = "group.delete";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -116,23 +103,19 @@ impl Function for Delete {
 /// ```text
 /// rocksalt '*' group.chgid deploy 4376
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("group.chgid", changes)]
 pub struct Chgid {
     /// The name.
     name: String,
     /// The new number.
     gid: u32,
     /// Not supported: the system that runs is what is changed.
-    #[serde(default)]
     root: Value,
     /// Whether another group may have the number.
-    #[serde(default)]
     non_unique: Flag,
 }
 
 impl Function for Chgid {
-    const NAME: &'static str = "group.chgid";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -150,8 +133,7 @@ impl Function for Chgid {
 /// ```text
 /// rocksalt '*' group.adduser deploy alice
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("group.adduser", changes)]
 pub struct Adduser {
     /// The group's name.
     name: String,
@@ -160,7 +142,6 @@ pub struct Adduser {
 }
 
 impl Function for Adduser {
-    const NAME: &'static str = "group.adduser";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -175,8 +156,7 @@ impl Function for Adduser {
 /// ```text
 /// rocksalt '*' group.deluser deploy alice
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("group.deluser", changes)]
 pub struct Deluser {
     /// The group's name.
     name: String,
@@ -185,7 +165,6 @@ pub struct Deluser {
 }
 
 impl Function for Deluser {
-    const NAME: &'static str = "group.deluser";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -203,17 +182,16 @@ impl Function for Deluser {
 /// ```text
 /// rocksalt '*' group.members deploy 'alice,bob'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("group.members", changes)]
 pub struct Members {
     /// The group's name.
     name: String,
     /// The users' names, as a list or with commas between them.
+    #[required]
     members_list: Vec<String>,
 }
 
 impl Function for Members {
-    const NAME: &'static str = "group.members";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

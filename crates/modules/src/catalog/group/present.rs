@@ -1,7 +1,7 @@
 //! `group.present`: makes sure that there is a group, with its number and members.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::work;
 use crate::Result;
@@ -22,31 +22,23 @@ use crate::machine::{Probe, System};
 ///     - addusers:
 ///       - alice
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("group.present", strict)]
 pub struct Present {
     /// The name.
     name: String,
     /// Its number; else the next free one.
-    #[serde(default)]
     gid: Value,
     /// Take a number of those for the system's own groups.
-    #[serde(default)]
     system: Flag,
     /// Users that are in it, besides others.
-    #[serde(default)]
     addusers: Option<Vec<String>>,
     /// Users that are not in it.
-    #[serde(default)]
     delusers: Option<Vec<String>>,
     /// The users that are in it, and no others.
-    #[serde(default)]
     members: Option<Vec<String>>,
     /// Whether another group may have the number.
-    #[serde(default)]
     non_unique: Flag,
     /// Not supported: libuser's tools.
-    #[serde(default)]
     local: Value,
 }
 
@@ -67,8 +59,6 @@ pub struct Difference {
 }
 
 impl State for Present {
-    const NAME: &'static str = "group.present";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

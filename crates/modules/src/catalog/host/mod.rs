@@ -3,7 +3,7 @@
 mod lines;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use self::lines::Hosts;
 use super::file::{Flag, Plan};
@@ -20,26 +20,19 @@ pub const STATES: &[StateEntry] = &[state::<Absent>(), state::<Only>(), state::<
 ///   host.present:
 ///     - ip: 192.168.0.42
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("host.present", strict, required("ip"))]
 pub struct Present {
     /// The name.
     name: String,
     /// The address, or a list of them.
-    #[serde(default)]
     ip: Vec<String>,
     /// What stands behind it.
-    #[serde(default)]
     comment: Option<String>,
     /// Take the name away from other addresses.
-    #[serde(default)]
     clean: Flag,
 }
 
 impl State for Present {
-    const NAME: &'static str = "host.present";
-    const REQUIRED: &'static [&'static str] = &["ip"];
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -133,20 +126,15 @@ impl State for Present {
 ///   host.absent:
 ///     - ip: 192.168.0.42
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("host.absent", strict, required("ip"))]
 pub struct Absent {
     /// The name.
     name: String,
     /// The address, or a list of them.
-    #[serde(default)]
     ip: Vec<String>,
 }
 
 impl State for Absent {
-    const NAME: &'static str = "host.absent";
-    const REQUIRED: &'static [&'static str] = &["ip"];
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -193,20 +181,15 @@ impl State for Absent {
 ///       - foo.bar
 ///       - foo
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("host.only", strict, required("hostnames"))]
 pub struct Only {
     /// The address.
     name: String,
     /// Its names.
-    #[serde(default)]
     hostnames: Vec<String>,
 }
 
 impl State for Only {
-    const NAME: &'static str = "host.only";
-    const REQUIRED: &'static [&'static str] = &["hostnames"];
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

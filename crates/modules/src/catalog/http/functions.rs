@@ -1,45 +1,40 @@
 //! `http`'s functions.
 
 use rocksalt_core::{Map, Value};
+use rocksalt_macros::function;
 
 use super::Function;
 use super::answer::{Answer, Show};
-use super::request::{Request, with_request};
+use super::request::{Request, RequestArguments};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-with_request! {
-    /// Asks a web server, and gives its answer.
-    ///
-    /// ```text
-    /// rocksalt '*' http.query http://localhost/health status=True
-    /// ```
-    Query {
-        /// The address.
-        url: String,
-        /// Give the code too.
-        #[serde(default)]
-        status: bool,
-        /// Give the headers too.
-        #[serde(default)]
-        headers: bool,
-        /// Give the text once more as `text`.
-        #[serde(default)]
-        text: bool,
-        /// A file for the text.
-        #[serde(default)]
-        text_out: Option<String>,
-        /// Ask nothing.
-        #[serde(default)]
-        test: bool,
-        /// With `test`: ask this address instead.
-        #[serde(default)]
-        test_url: Option<String>,
-    }
+/// Asks a web server, and gives its answer.
+///
+/// ```text
+/// rocksalt '*' http.query http://localhost/health status=True
+/// ```
+#[function("http.query", changes)]
+pub struct Query {
+    /// The address.
+    url: String,
+    /// Give the code too.
+    status: bool,
+    /// Give the headers too.
+    headers: bool,
+    /// Give the text once more as `text`.
+    text: bool,
+    /// A file for the text.
+    text_out: Option<String>,
+    /// Ask nothing.
+    test: bool,
+    /// With `test`: ask this address instead.
+    test_url: Option<String>,
+    #[flatten]
+    request: RequestArguments,
 }
 
 impl Function for Query {
-    const NAME: &'static str = "http.query";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -48,7 +43,7 @@ impl Function for Query {
             (true, Some(url)) => url.clone(),
             (false, _) => self.url.clone(),
         };
-        let request = self.request(machine, &url)?;
+        let request = self.request.request(machine, &url)?;
         let answer = request.send(machine)?;
         if let Some(path) = self.text_out.as_ref().filter(|_| answer.error.is_none()) {
             let path = super::super::file::absolute(machine, path)?;
@@ -64,39 +59,34 @@ impl Function for Query {
     }
 }
 
-with_request! {
-    /// Asks a web server until it answers well, and gives that answer, or the last one.
-    ///
-    /// ```text
-    /// rocksalt '*' http.wait_for_successful_query http://localhost/health wait_for=60
-    /// ```
-    WaitForSuccessfulQuery {
-        /// The address.
-        url: String,
-        /// For so many seconds at most.
-        #[serde(default)]
-        wait_for: Option<f64>,
-        /// Seconds between two questions; 1 unless told.
-        #[serde(default)]
-        request_interval: Option<f64>,
-        /// Give the code too.
-        #[serde(default)]
-        status: bool,
-        /// Give the headers too.
-        #[serde(default)]
-        headers: bool,
-        /// Give the text once more as `text`.
-        #[serde(default)]
-        text: bool,
-    }
+/// Asks a web server until it answers well, and gives that answer, or the last one.
+///
+/// ```text
+/// rocksalt '*' http.wait_for_successful_query http://localhost/health wait_for=60
+/// ```
+#[function("http.wait_for_successful_query", changes)]
+pub struct WaitForSuccessfulQuery {
+    /// The address.
+    url: String,
+    /// For so many seconds at most.
+    wait_for: Option<f64>,
+    /// Seconds between two questions; 1 unless told.
+    request_interval: Option<f64>,
+    /// Give the code too.
+    status: bool,
+    /// Give the headers too.
+    headers: bool,
+    /// Give the text once more as `text`.
+    text: bool,
+    #[flatten]
+    request: RequestArguments,
 }
 
 impl Function for WaitForSuccessfulQuery {
-    const NAME: &'static str = "http.wait_for_successful_query";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let request = self.request(machine, &self.url)?;
+        let request = self.request.request(machine, &self.url)?;
         let answer = wait(machine, &request, self.wait_for, self.request_interval, &|answer| answer.error.is_none())?;
         let show =
             Show { status: self.status, headers: self.headers, text: self.text, decode: request.decode.as_deref() };

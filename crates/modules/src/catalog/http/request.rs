@@ -1,126 +1,95 @@
 //! [`Request`]: what is asked, and how curl or wget is told.
 
 use rocksalt_core::{Map, Value};
+use rocksalt_macros::arguments;
 
+use super::super::file::Flag;
 use super::answer::Answer;
 use crate::machine::{Command, Output, Probe, Template};
+use crate::text::words;
 use crate::{Error, Result};
 
-/// A struct with its own arguments first, then all that a request can have, and a way to make a [`Request`] of it.
-macro_rules! with_request {
-    ($(#[$doc:meta])* $name:ident { $( $(#[$about:meta])* $field:ident : $type:ty, )* }) => {
-        $(#[$doc])*
-        #[derive(serde::Deserialize)]
-        #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-        #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
-        pub struct $name {
-            $( $(#[$about])* $field: $type, )*
-            /// `GET`, `POST`, `PUT` …
-            #[serde(default)]
-            method: Option<String>,
-            /// What stands behind the `?`: names and values.
-            #[serde(default)]
-            params: rocksalt_core::Value,
-            /// What is sent: a text, or names and values.
-            #[serde(default)]
-            data: rocksalt_core::Value,
-            /// A file of the target whose content is sent.
-            #[serde(default)]
-            data_file: Option<String>,
-            /// Headers: names and values.
-            #[serde(default)]
-            header_dict: rocksalt_core::Value,
-            /// Headers: `Name: value` each.
-            #[serde(default)]
-            header_list: Vec<String>,
-            /// A file of the target with headers, one a line.
-            #[serde(default)]
-            header_file: Option<String>,
-            /// The user's name.
-            #[serde(default)]
-            username: Option<String>,
-            /// The password. It is in no argument and no message.
-            #[serde(default)]
-            password: Option<String>,
-            /// Render `data_file` first.
-            #[serde(default)]
-            data_render: $crate::catalog::file::Flag,
-            /// With this renderer.
-            #[serde(default)]
-            data_renderer: Option<String>,
-            /// Render `header_file` first.
-            #[serde(default)]
-            header_render: $crate::catalog::file::Flag,
-            /// With this renderer.
-            #[serde(default)]
-            header_renderer: Option<String>,
-            /// Variables for templates.
-            #[serde(default)]
-            template_dict: rocksalt_core::Value,
-            /// Certificates to trust: a file of the target.
-            #[serde(default)]
-            ca_bundle: Option<String>,
-            /// Whether the server's certificate must be right.
-            #[serde(default)]
-            verify_ssl: Option<bool>,
-            /// The target's own certificate: a file, or a list of certificate and key.
-            #[serde(default)]
-            cert: rocksalt_core::Value,
-            /// What to call ourselves.
-            #[serde(default)]
-            agent: Option<String>,
-            /// Seconds until it is given up.
-            #[serde(default)]
-            timeout: Option<f64>,
-            /// Whether a code of 400 and more is an error.
-            #[serde(default = "super::request::yes")]
-            raise_error: bool,
-            /// Read the answer as data.
-            #[serde(default)]
-            decode: $crate::catalog::file::Flag,
-            /// As what: `json`, `yaml`, `plain`; else as it says.
-            #[serde(default)]
-            decode_type: Option<String>,
-            /// Taken and ignored.
-            #[serde(default)]
-            backend: rocksalt_core::Value,
-        }
-
-        impl $name {
-            fn request(&self, machine: &dyn $crate::machine::Probe, url: &str) -> $crate::Result<super::request::Request> {
-                let mut request = super::request::Request::new(url)?;
-                request.method = self.method.clone().unwrap_or_else(|| "GET".into()).to_uppercase();
-                request.params(&self.params);
-                request.data(&self.data);
-                if let Some(path) = &self.data_file {
-                    let renderer = self.data_render.0.then(|| self.data_renderer.as_deref().unwrap_or("jinja"));
-                    request.body = Some(super::request::content(machine, path, renderer, &self.template_dict)?);
-                }
-                request.headers(&self.header_dict, &self.header_list);
-                if let Some(path) = &self.header_file {
-                    let renderer = self.header_render.0.then(|| self.header_renderer.as_deref().unwrap_or("jinja"));
-                    let lines = super::request::content(machine, path, renderer, &self.template_dict)?;
-                    let lines: Vec<String> = String::from_utf8_lossy(&lines).lines().map(str::to_owned).collect();
-                    request.headers(&rocksalt_core::Value::Null, &lines);
-                }
-                request.login = self.username.clone().zip(self.password.clone());
-                request.ca_bundle = self.ca_bundle.clone();
-                request.verify = self.verify_ssl.unwrap_or(true);
-                request.cert = $crate::text::words::listed(&self.cert);
-                request.agent = self.agent.clone();
-                request.timeout = self.timeout;
-                request.raise = self.raise_error;
-                request.decode = self.decode.0.then(|| self.decode_type.clone().unwrap_or_else(|| "auto".into()));
-                Ok(request)
-            }
-        }
-    };
+/// What all requests can be told.
+#[arguments]
+#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+pub struct RequestArguments {
+    /// `GET`, `POST`, `PUT` …
+    method: Option<String>,
+    /// What stands behind the `?`: names and values.
+    params: Value,
+    /// What is sent: a text, or names and values.
+    data: Value,
+    /// A file of the target whose content is sent.
+    data_file: Option<String>,
+    /// Headers: names and values.
+    header_dict: Value,
+    /// Headers: `Name: value` each.
+    header_list: Vec<String>,
+    /// A file of the target with headers, one a line.
+    header_file: Option<String>,
+    /// The user's name.
+    username: Option<String>,
+    /// The password. It is in no argument and no message.
+    #[secret]
+    password: Option<String>,
+    /// Render `data_file` first.
+    data_render: Flag,
+    /// With this renderer.
+    data_renderer: Option<String>,
+    /// Render `header_file` first.
+    header_render: Flag,
+    /// With this renderer.
+    header_renderer: Option<String>,
+    /// Variables for templates.
+    template_dict: Value,
+    /// Certificates to trust: a file of the target.
+    ca_bundle: Option<String>,
+    /// Whether the server's certificate must be right.
+    verify_ssl: Option<bool>,
+    /// The target's own certificate: a file, or a list of certificate and key.
+    cert: Value,
+    /// What to call ourselves.
+    agent: Option<String>,
+    /// Seconds until it is given up.
+    timeout: Option<f64>,
+    /// Whether a code of 400 and more is an error.
+    #[default(true)]
+    raise_error: bool,
+    /// Read the answer as data.
+    decode: Flag,
+    /// As what: `json`, `yaml`, `plain`; else as it says.
+    decode_type: Option<String>,
+    /// Taken and ignored.
+    backend: Value,
 }
 
-pub(super) use with_request;
-
-pub fn yes() -> bool {
-    true
+impl RequestArguments {
+    pub fn request(&self, machine: &dyn Probe, url: &str) -> Result<Request> {
+        let mut request = Request::new(url)?;
+        request.method = self.method.clone().unwrap_or_else(|| "GET".into()).to_uppercase();
+        request.params(&self.params);
+        request.data(&self.data);
+        if let Some(path) = &self.data_file {
+            let renderer = self.data_render.0.then(|| self.data_renderer.as_deref().unwrap_or("jinja"));
+            request.body = Some(content(machine, path, renderer, &self.template_dict)?);
+        }
+        request.headers(&self.header_dict, &self.header_list);
+        if let Some(path) = &self.header_file {
+            let renderer = self.header_render.0.then(|| self.header_renderer.as_deref().unwrap_or("jinja"));
+            let lines = content(machine, path, renderer, &self.template_dict)?;
+            let lines: Vec<String> = String::from_utf8_lossy(&lines).lines().map(str::to_owned).collect();
+            request.headers(&Value::Null, &lines);
+        }
+        request.login = self.username.clone().zip(self.password.clone());
+        request.ca_bundle = self.ca_bundle.clone();
+        request.verify = self.verify_ssl.unwrap_or(true);
+        request.cert = words::listed(&self.cert);
+        request.agent = self.agent.clone();
+        request.timeout = self.timeout;
+        request.raise = self.raise_error;
+        request.decode = self.decode.0.then(|| self.decode_type.clone().unwrap_or_else(|| "auto".into()));
+        Ok(request)
+    }
 }
 
 /// A request.

@@ -2,54 +2,49 @@
 
 use rocksalt_core::Value;
 use rocksalt_core::pattern::{Flags, Pattern};
+use rocksalt_macros::state;
 
 use super::super::{Decision, State, Step, Touches, Verdict};
 use super::answer::{Answer, Show};
 use super::functions::wait;
-use super::request::{Request, with_request};
+use super::request::{Request, RequestArguments};
 use crate::Result;
 use crate::machine::{Probe, System};
 
-with_request! {
-    /// Asks a web server, and succeeds if its answer is right.
-    ///
-    /// ```yaml
-    /// http://localhost/health:
-    ///   http.query:
-    ///     - status: 200
-    ///     - wait_for: 60
-    /// ```
-    ///
-    /// A dry run asks nothing unless `test_url` names what to ask then.
-    Query {
-        /// The address.
-        name: String,
-        /// What must be in the answer.
-        #[serde(default, rename = "match")]
-        wanted: Value,
-        /// `string`, or `pcre` for a regular expression.
-        #[serde(default)]
-        match_type: Option<String>,
-        /// The code that the answer must have.
-        #[serde(default)]
-        status: Value,
-        /// `string`, `list` for one of several, or `pcre` for a regular expression.
-        #[serde(default)]
-        status_type: Option<String>,
-        /// Ask again for so many seconds, until there is a good answer.
-        #[serde(default)]
-        wait_for: Option<f64>,
-        /// Seconds between two questions; 1 unless told.
-        #[serde(default)]
-        request_interval: Option<f64>,
-        /// What a dry run asks.
-        #[serde(default)]
-        test_url: Option<String>,
-    }
+/// Asks a web server, and succeeds if its answer is right.
+///
+/// ```yaml
+/// http://localhost/health:
+///   http.query:
+///     - status: 200
+///     - wait_for: 60
+/// ```
+///
+/// A dry run asks nothing unless `test_url` names what to ask then.
+#[state("http.query")]
+pub struct Query {
+    /// The address.
+    name: String,
+    /// What must be in the answer.
+    #[rename("match")]
+    wanted: Value,
+    /// `string`, or `pcre` for a regular expression.
+    match_type: Option<String>,
+    /// The code that the answer must have.
+    status: Value,
+    /// `string`, `list` for one of several, or `pcre` for a regular expression.
+    status_type: Option<String>,
+    /// Ask again for so many seconds, until there is a good answer.
+    wait_for: Option<f64>,
+    /// Seconds between two questions; 1 unless told.
+    request_interval: Option<f64>,
+    /// What a dry run asks.
+    test_url: Option<String>,
+    #[flatten]
+    request: RequestArguments,
 }
 
 impl State for Query {
-    const NAME: &'static str = "http.query";
     type Plan = ();
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<()>> {
@@ -57,9 +52,9 @@ impl State for Query {
         if let Some(text) = wish.fault() {
             return Ok(Decision::Settled(Verdict::bad(text)));
         }
-        self.request(machine, &self.name)?;
+        self.request.request(machine, &self.name)?;
         let answer = match &self.test_url {
-            Some(url) if step.test => self.request(machine, url)?.send(machine)?,
+            Some(url) if step.test => self.request.request(machine, url)?.send(machine)?,
             _ => Answer { error: Some(String::new()), ..Answer::default() },
         };
         let (_, mut comment) = wish.judge(&answer)?;
@@ -72,7 +67,7 @@ impl State for Query {
 
     fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let wish = Wish::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
-        let request = self.request(machine, &self.name)?;
+        let request = self.request.request(machine, &self.name)?;
         let answer = match self.wait_for {
             Some(seconds) => {
                 wait(machine, &request, Some(seconds), self.request_interval, &|answer| answer.error.is_none())?
@@ -87,45 +82,40 @@ impl State for Query {
     }
 }
 
-with_request! {
-    /// Asks a web server until its answer is right.
-    ///
-    /// ```yaml
-    /// http://localhost/health:
-    ///   http.wait_for_successful_query:
-    ///     - status: 200
-    ///     - wait_for: 60
-    ///     - request_interval: 2
-    /// ```
-    WaitForSuccessfulQuery {
-        /// The address.
-        name: String,
-        /// For so many seconds at most.
-        #[serde(default)]
-        wait_for: Option<f64>,
-        /// Seconds between two questions; 1 unless told.
-        #[serde(default)]
-        request_interval: Option<f64>,
-        /// What must be in the answer.
-        #[serde(default, rename = "match")]
-        wanted: Value,
-        /// `string`, or `pcre` for a regular expression.
-        #[serde(default)]
-        match_type: Option<String>,
-        /// The code that the answer must have.
-        #[serde(default)]
-        status: Value,
-        /// `string`, `list` for one of several, or `pcre` for a regular expression.
-        #[serde(default)]
-        status_type: Option<String>,
-        /// What a dry run asks.
-        #[serde(default)]
-        test_url: Option<String>,
-    }
+/// Asks a web server until its answer is right.
+///
+/// ```yaml
+/// http://localhost/health:
+///   http.wait_for_successful_query:
+///     - status: 200
+///     - wait_for: 60
+///     - request_interval: 2
+/// ```
+#[state("http.wait_for_successful_query")]
+pub struct WaitForSuccessfulQuery {
+    /// The address.
+    name: String,
+    /// For so many seconds at most.
+    wait_for: Option<f64>,
+    /// Seconds between two questions; 1 unless told.
+    request_interval: Option<f64>,
+    /// What must be in the answer.
+    #[rename("match")]
+    wanted: Value,
+    /// `string`, or `pcre` for a regular expression.
+    match_type: Option<String>,
+    /// The code that the answer must have.
+    status: Value,
+    /// `string`, `list` for one of several, or `pcre` for a regular expression.
+    status_type: Option<String>,
+    /// What a dry run asks.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    test_url: Option<String>,
+    #[flatten]
+    request: RequestArguments,
 }
 
 impl State for WaitForSuccessfulQuery {
-    const NAME: &'static str = "http.wait_for_successful_query";
     type Plan = ();
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
@@ -133,14 +123,14 @@ impl State for WaitForSuccessfulQuery {
         if let Some(text) = wish.fault() {
             return Ok(Decision::Settled(Verdict::bad(text)));
         }
-        self.request(machine, &self.name)?;
+        self.request.request(machine, &self.name)?;
         let (_, comment) = wish.judge(&Answer { error: Some(String::new()), ..Answer::default() })?;
         Ok(Decision::Change((), Verdict::would(comment + " (TEST MODE)")))
     }
 
     fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let wish = Wish::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
-        let request = self.request(machine, &self.name)?;
+        let request = self.request.request(machine, &self.name)?;
         let good = |answer: &Answer| wish.judge(answer).is_ok_and(|(good, _)| good);
         let answer = wait(machine, &request, self.wait_for, self.request_interval, &good)?;
         verdict(&wish, &request, &answer)

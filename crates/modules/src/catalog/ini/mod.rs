@@ -5,7 +5,7 @@ mod text;
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use self::text::{Ini, Section};
 use super::file::{Action, Flag, Plan};
@@ -27,36 +27,25 @@ pub const STATES: &[StateEntry] =
 ///         section1:
 ///           testkey1: testval121
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("ini.options_present", strict)]
 pub struct OptionsPresent {
     /// The file's path.
     name: String,
     /// Options and their values, below the names of their sections.
-    #[serde(default)]
     sections: Map,
     /// What stands between option and value.
-    #[serde(default = "equals")]
+    #[default("=")]
     separator: String,
     /// Remove all others.
-    #[serde(default)]
     strict: Flag,
     /// Taken for Salt's sake: files are UTF-8.
-    #[serde(default)]
     #[allow(dead_code, reason = "files are UTF-8")]
     encoding: Option<String>,
     /// No space around the separator.
-    #[serde(default)]
     no_spaces: Flag,
 }
 
-fn equals() -> String {
-    "=".into()
-}
-
 impl State for OptionsPresent {
-    const NAME: &'static str = "ini.options_present";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -149,26 +138,21 @@ impl OptionsPresent {
 ///         test:
 ///           - testkey
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("ini.options_absent", strict)]
 pub struct OptionsAbsent {
     /// The file's path.
     name: String,
     /// Lists of options, below the names of their sections.
-    #[serde(default)]
     sections: Map,
     /// What stands between option and value.
-    #[serde(default = "equals")]
+    #[default("=")]
     separator: String,
     /// Taken for Salt's sake: files are UTF-8.
-    #[serde(default)]
     #[allow(dead_code, reason = "files are UTF-8")]
     encoding: Option<String>,
 }
 
 impl State for OptionsAbsent {
-    const NAME: &'static str = "ini.options_absent";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -221,26 +205,21 @@ impl State for OptionsAbsent {
 ///       - section_one
 ///       - section_two
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("ini.sections_present", strict)]
 pub struct SectionsPresent {
     /// The file's path.
     name: String,
     /// Their names.
-    #[serde(default)]
     sections: Vec<String>,
     /// What stands between option and value.
-    #[serde(default = "equals")]
+    #[default("=")]
     separator: String,
     /// Taken for Salt's sake: files are UTF-8.
-    #[serde(default)]
     #[allow(dead_code, reason = "files are UTF-8")]
     encoding: Option<String>,
 }
 
 impl State for SectionsPresent {
-    const NAME: &'static str = "ini.sections_present";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -276,26 +255,21 @@ impl State for SectionsPresent {
 ///     - sections:
 ///       - test
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("ini.sections_absent", strict)]
 pub struct SectionsAbsent {
     /// The file's path.
     name: String,
     /// Their names.
-    #[serde(default)]
     sections: Vec<String>,
     /// What stands between option and value.
-    #[serde(default = "equals")]
+    #[default("=")]
     separator: String,
     /// Taken for Salt's sake: files are UTF-8.
-    #[serde(default)]
     #[allow(dead_code, reason = "files are UTF-8")]
     encoding: Option<String>,
 }
 
 impl State for SectionsAbsent {
-    const NAME: &'static str = "ini.sections_absent";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

@@ -1,12 +1,12 @@
 //! `iptables`' states for whole chains.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::tool::Work;
 use super::super::{Decision, State, Step, Touches, Verdict};
 use super::rules::{Saving, known_family, plain_words, save_path, saving};
-use super::{filter, ipv4, program, tables};
+use super::{program, tables};
 use crate::Result;
 use crate::machine::{Probe, System};
 
@@ -17,22 +17,19 @@ use crate::machine::{Probe, System};
 ///   iptables.chain_present:
 ///     - table: filter
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("iptables.chain_present", strict, aggregates)]
 pub struct ChainPresent {
     /// The chain.
     name: String,
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl State for ChainPresent {
-    const NAME: &'static str = "iptables.chain_present";
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -66,22 +63,19 @@ impl State for ChainPresent {
 /// LOGGING:
 ///   iptables.chain_absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("iptables.chain_absent", strict, aggregates)]
 pub struct ChainAbsent {
     /// The chain.
     name: String,
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl State for ChainAbsent {
-    const NAME: &'static str = "iptables.chain_absent";
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -118,29 +112,25 @@ impl State for ChainAbsent {
 ///     - chain: INPUT
 ///     - policy: DROP
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("iptables.set_policy", aggregates, required("chain", "policy"))]
 pub struct SetPolicy {
     /// What to call it in other places.
     name: String,
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
     /// The chain.
     chain: String,
     /// `ACCEPT` or `DROP`.
     policy: String,
     /// Save the rules afterwards: yes, or a file.
-    #[serde(default)]
     save: Value,
 }
 
 impl State for SetPolicy {
-    const NAME: &'static str = "iptables.set_policy";
-    const REQUIRED: &'static [&'static str] = &["chain", "policy"];
     type Plan = (Work, Option<Saving>);
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<(Work, Option<Saving>)>> {
@@ -190,24 +180,22 @@ impl State for SetPolicy {
 ///   iptables.flush:
 ///     - chain: INPUT
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("iptables.flush", aggregates)]
 pub struct Flush {
     /// What to call it in other places.
     name: String,
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
     /// The chain; all of the table unless told.
-    #[serde(default)]
+    #[default]
     chain: String,
 }
 
 impl State for Flush {
-    const NAME: &'static str = "iptables.flush";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

@@ -1,12 +1,12 @@
 //! `iptables`' functions that change something.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::{Function, tool};
 use super::rule::Rule;
 use super::rules::{self, known_family, plain_words};
-use super::{filter, ipv4, program, saved};
+use super::{program, saved};
 use crate::machine::System;
 use crate::{Error, Result};
 
@@ -23,23 +23,21 @@ fn act(machine: &dyn System, family: &str, words: &[&str]) -> Result<()> {
 /// ```text
 /// rocksalt '*' iptables.set_policy filter INPUT ACCEPT
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("iptables.set_policy", changes)]
 pub struct SetPolicy {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// `ACCEPT` or `DROP`.
     policy: String,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for SetPolicy {
-    const NAME: &'static str = "iptables.set_policy";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
@@ -53,19 +51,16 @@ impl Function for SetPolicy {
 /// ```text
 /// rocksalt '*' iptables.save /etc/sysconfig/iptables
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("iptables.save", changes)]
 pub struct Save {
     /// The file, if it is not the system's own.
-    #[serde(default)]
     filename: Option<String>,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for Save {
-    const NAME: &'static str = "iptables.save";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -79,21 +74,19 @@ impl Function for Save {
 /// ```text
 /// rocksalt '*' iptables.new_chain filter LOGGING
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("iptables.new_chain", changes)]
 pub struct NewChain {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for NewChain {
-    const NAME: &'static str = "iptables.new_chain";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -107,21 +100,19 @@ impl Function for NewChain {
 /// ```text
 /// rocksalt '*' iptables.delete_chain filter LOGGING
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("iptables.delete_chain", changes)]
 pub struct DeleteChain {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for DeleteChain {
-    const NAME: &'static str = "iptables.delete_chain";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -135,23 +126,21 @@ impl Function for DeleteChain {
 /// ```text
 /// rocksalt '*' iptables.append filter INPUT rule='-m state --state RELATED,ESTABLISHED -j ACCEPT'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("iptables.append", changes)]
 pub struct Append {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// The rule, as for the program.
     rule: String,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for Append {
-    const NAME: &'static str = "iptables.append";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -172,11 +161,10 @@ impl Function for Append {
 /// ```text
 /// rocksalt '*' iptables.insert filter INPUT position=3 rule='-m state --state RELATED,ESTABLISHED -j ACCEPT'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("iptables.insert", changes)]
 pub struct Insert {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
@@ -185,12 +173,11 @@ pub struct Insert {
     /// The rule, as for the program.
     rule: String,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for Insert {
-    const NAME: &'static str = "iptables.insert";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -217,26 +204,22 @@ impl Function for Insert {
 /// rocksalt '*' iptables.delete filter INPUT position=3
 /// rocksalt '*' iptables.delete filter INPUT rule='-m state --state RELATED,ESTABLISHED -j ACCEPT'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("iptables.delete", changes)]
 pub struct Delete {
     /// The table.
     table: String,
     /// The chain.
     chain: String,
     /// The place.
-    #[serde(default)]
     position: Option<u32>,
     /// The rule, as for the program.
-    #[serde(default)]
     rule: Option<String>,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for Delete {
-    const NAME: &'static str = "iptables.delete";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
@@ -257,22 +240,20 @@ impl Function for Delete {
 /// ```text
 /// rocksalt '*' iptables.flush filter INPUT
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("iptables.flush", changes)]
 pub struct Flush {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain; all of them unless told.
-    #[serde(default)]
+    #[default]
     chain: String,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for Flush {
-    const NAME: &'static str = "iptables.flush";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {

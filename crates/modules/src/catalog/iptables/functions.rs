@@ -1,12 +1,12 @@
 //! `iptables`' functions that only look.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::{Function, tool};
 use super::rule::Rule;
 use super::rules::{self, plain_words};
-use super::{filter, ipv4, program, saved, tables};
+use super::{program, saved, tables};
 use crate::grains::look;
 use crate::machine::System;
 use crate::{Error, Result};
@@ -17,16 +17,14 @@ use crate::{Error, Result};
 /// rocksalt '*' iptables.version
 /// rocksalt '*' iptables.version family=ipv6
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("iptables.version", reads)]
 pub struct Version {
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for Version {
-    const NAME: &'static str = "iptables.version";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -41,34 +39,27 @@ impl Function for Version {
 /// rocksalt '*' iptables.build_rule match=state connstate=RELATED,ESTABLISHED jump=ACCEPT
 /// rocksalt '*' iptables.build_rule filter INPUT command=I position=3 full=True proto=tcp dport=22 jump=ACCEPT
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("iptables.build_rule", reads)]
 pub struct BuildRule {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
-    #[serde(default)]
     chain: Option<String>,
     /// What to do with it: `A`, `I`, `D`.
-    #[serde(default)]
     command: Option<String>,
     /// The place in the chain.
-    #[serde(default)]
     position: Value,
     /// The whole command, not only the rule.
-    #[serde(default)]
     full: Value,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
     /// The rule.
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl Function for BuildRule {
-    const NAME: &'static str = "iptables.build_rule";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -92,16 +83,14 @@ impl Function for BuildRule {
 /// ```text
 /// rocksalt '*' iptables.get_rules
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("iptables.get_rules", reads)]
 pub struct GetRules {
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for GetRules {
-    const NAME: &'static str = "iptables.get_rules";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -114,19 +103,16 @@ impl Function for GetRules {
 /// ```text
 /// rocksalt '*' iptables.get_saved_rules
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("iptables.get_saved_rules", reads)]
 pub struct GetSavedRules {
     /// The file, if it is not the system's own.
-    #[serde(default)]
     conf_file: Option<String>,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for GetSavedRules {
-    const NAME: &'static str = "iptables.get_saved_rules";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -144,21 +130,19 @@ fn saved_text(machine: &dyn System, given: Option<&str>, family: &str) -> Result
 /// ```text
 /// rocksalt '*' iptables.get_policy filter INPUT
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("iptables.get_policy", reads)]
 pub struct GetPolicy {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for GetPolicy {
-    const NAME: &'static str = "iptables.get_policy";
     type Output = Option<String>;
 
     fn call(self, machine: &dyn System) -> Result<Option<String>> {
@@ -172,24 +156,21 @@ impl Function for GetPolicy {
 /// ```text
 /// rocksalt '*' iptables.get_saved_policy filter INPUT
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("iptables.get_saved_policy", reads)]
 pub struct GetSavedPolicy {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// The file, if it is not the system's own.
-    #[serde(default)]
     conf_file: Option<String>,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for GetSavedPolicy {
-    const NAME: &'static str = "iptables.get_saved_policy";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -204,23 +185,21 @@ impl Function for GetSavedPolicy {
 /// ```text
 /// rocksalt '*' iptables.check filter INPUT rule='-m state --state RELATED,ESTABLISHED -j ACCEPT'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("iptables.check", reads)]
 pub struct Check {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// The rule, as for the program.
     rule: String,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for Check {
-    const NAME: &'static str = "iptables.check";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -235,21 +214,19 @@ impl Function for Check {
 /// ```text
 /// rocksalt '*' iptables.check_chain filter INPUT
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("iptables.check_chain", reads)]
 pub struct CheckChain {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for CheckChain {
-    const NAME: &'static str = "iptables.check_chain";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

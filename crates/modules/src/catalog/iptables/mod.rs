@@ -47,14 +47,6 @@ fn program(machine: &dyn Probe, family: &str) -> Result<String> {
     super::tool::find(machine, if family == "ipv6" { "ip6tables" } else { "iptables" })
 }
 
-fn filter() -> String {
-    "filter".to_owned()
-}
-
-fn ipv4() -> String {
-    "ipv4".to_owned()
-}
-
 /// The kernel's packet filter, which every tool for firewalls changes: connections that stood before may not get through
 /// any more.
 pub(super) fn touches() -> Touches {

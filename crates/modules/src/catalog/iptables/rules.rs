@@ -1,12 +1,12 @@
 //! `iptables.append`, `insert` and `delete`: single rules.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::tool::{self, Work};
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::rule::Rule;
-use super::{filter, ipv4, program, saved, tables};
+use super::{program, saved, tables};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -26,19 +26,17 @@ use crate::{Error, Result};
 ///     - proto: tcp
 ///     - save: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("iptables.append", aggregates, required("chain"))]
 pub struct Append {
     /// What to call the rule in other places.
     name: String,
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
     /// `chain`, `save` (yes, or a file), and the rule.
-    #[serde(default)]
     kwargs: Map,
 }
 
@@ -53,19 +51,17 @@ pub struct Append {
 ///     - proto: tcp
 ///     - dport: 22
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("iptables.insert", aggregates, required("chain", "position"))]
 pub struct Insert {
     /// What to call the rule in other places.
     name: String,
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
     /// `chain`, `position` (negative ones count from the end), `save`, and the rule.
-    #[serde(default)]
     kwargs: Map,
 }
 
@@ -79,19 +75,17 @@ pub struct Insert {
 ///     - proto: tcp
 ///     - dport: 23
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("iptables.delete", aggregates, required("chain"))]
 pub struct Delete {
     /// What to call the rule in other places.
     name: String,
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// `ipv4` or `ipv6`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
     /// `chain`, `position` (instead of a rule: whatever stands there), `save`, and the rule.
-    #[serde(default)]
     kwargs: Map,
 }
 
@@ -211,8 +205,6 @@ impl Saving {
 }
 
 impl State for Append {
-    const NAME: &'static str = "iptables.append";
-    const REQUIRED: &'static [&'static str] = &["chain"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -241,8 +233,6 @@ impl State for Append {
 }
 
 impl State for Insert {
-    const NAME: &'static str = "iptables.insert";
-    const REQUIRED: &'static [&'static str] = &["chain", "position"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -278,8 +268,6 @@ impl State for Insert {
 }
 
 impl State for Delete {
-    const NAME: &'static str = "iptables.delete";
-    const REQUIRED: &'static [&'static str] = &["chain"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

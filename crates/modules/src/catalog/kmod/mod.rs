@@ -5,7 +5,7 @@ mod lasting;
 mod states;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 pub use states::STATES;
 
@@ -29,12 +29,10 @@ pub const FUNCTIONS: &[Entry] = &[
 /// ```text
 /// rocksalt '*' kmod.available
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("kmod.available", reads)]
 pub struct Available {}
 
 impl Function for Available {
-    const NAME: &'static str = "kmod.available";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -50,15 +48,13 @@ impl Function for Available {
 /// ```text
 /// rocksalt '*' kmod.check_available kvm
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("kmod.check_available", reads)]
 pub struct CheckAvailable {
     /// The module.
     r#mod: String,
 }
 
 impl Function for CheckAvailable {
-    const NAME: &'static str = "kmod.check_available";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -72,15 +68,13 @@ impl Function for CheckAvailable {
 /// ```text
 /// rocksalt '*' kmod.is_loaded kvm
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("kmod.is_loaded", reads)]
 pub struct IsLoaded {
     /// The module.
     r#mod: String,
 }
 
 impl Function for IsLoaded {
-    const NAME: &'static str = "kmod.is_loaded";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -94,18 +88,15 @@ impl Function for IsLoaded {
 /// rocksalt '*' kmod.load kvm
 /// rocksalt '*' kmod.load 'bonding mode=4' persist=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("kmod.load", changes)]
 pub struct Load {
     /// The module, and its parameters behind it if it has any.
     r#mod: String,
     /// At each start of the system too.
-    #[serde(default)]
     persist: Flag,
 }
 
 impl Function for Load {
-    const NAME: &'static str = "kmod.load";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -118,12 +109,10 @@ impl Function for Load {
 /// ```text
 /// rocksalt '*' kmod.lsmod
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("kmod.lsmod", reads)]
 pub struct Lsmod {}
 
 impl Function for Lsmod {
-    const NAME: &'static str = "kmod.lsmod";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -144,16 +133,13 @@ impl Function for Lsmod {
 /// ```text
 /// rocksalt '*' kmod.mod_list
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("kmod.mod_list", reads)]
 pub struct ModList {
     /// Those that are loaded at each start of the system, instead.
-    #[serde(default)]
     only_persist: Flag,
 }
 
 impl Function for ModList {
-    const NAME: &'static str = "kmod.mod_list";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -168,21 +154,18 @@ impl Function for ModList {
 /// ```text
 /// rocksalt '*' kmod.remove kvm
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("kmod.remove", changes)]
 pub struct Remove {
     /// The module.
     r#mod: String,
     /// At each start of the system too.
-    #[serde(default)]
     persist: Flag,
     /// With `persist`: leave its line there as a comment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     comment: Flag,
 }
 
 impl Function for Remove {
-    const NAME: &'static str = "kmod.remove";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {

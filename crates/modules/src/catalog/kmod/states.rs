@@ -1,7 +1,7 @@
 //! `kmod.present` and `kmod.absent`.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::{kernel, lasting};
 use crate::Result;
@@ -18,16 +18,13 @@ pub const STATES: &[StateEntry] = &[state::<Absent>(), state::<Present>()];
 ///   kmod.present:
 ///     - persist: true
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("kmod.present", strict)]
 pub struct Present {
     /// The module, unless `mods` names some.
     name: String,
     /// At each start of the system too.
-    #[serde(default)]
     persist: Flag,
     /// Several modules.
-    #[serde(default)]
     mods: Vec<String>,
 }
 
@@ -38,19 +35,16 @@ pub struct Present {
 ///   kmod.absent:
 ///     - persist: true
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("kmod.absent", strict)]
 pub struct Absent {
     /// The module, unless `mods` names some.
     name: String,
     /// At each start of the system too.
-    #[serde(default)]
     persist: Flag,
     /// With `persist`: leave its line in the file as a comment.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     comment: Flag,
     /// Several modules.
-    #[serde(default)]
     mods: Vec<String>,
 }
 
@@ -119,8 +113,6 @@ pub struct Loading {
 }
 
 impl State for Present {
-    const NAME: &'static str = "kmod.present";
-    const STRICT: bool = true;
     type Plan = Loading;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Loading>> {
@@ -186,8 +178,6 @@ impl State for Present {
 }
 
 impl State for Absent {
-    const NAME: &'static str = "kmod.absent";
-    const STRICT: bool = true;
     type Plan = Vec<String>;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Vec<String>>> {

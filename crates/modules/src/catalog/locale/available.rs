@@ -1,7 +1,7 @@
 //! The locales that there are, and how another one is made.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::Function;
 use super::super::file::Flag;
@@ -147,12 +147,10 @@ fn listed(text: &str, line: &str) -> String {
 /// ```text
 /// rocksalt '*' locale.list_avail
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("locale.list_avail", reads)]
 pub struct ListAvail {}
 
 impl Function for ListAvail {
-    const NAME: &'static str = "locale.list_avail";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -165,15 +163,13 @@ impl Function for ListAvail {
 /// ```text
 /// rocksalt '*' locale.avail en_US.UTF-8
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("locale.avail", reads)]
 pub struct Avail {
     /// The locale.
     locale: String,
 }
 
 impl Function for Avail {
-    const NAME: &'static str = "locale.avail";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -187,19 +183,16 @@ impl Function for Avail {
 /// rocksalt '*' locale.gen_locale en_US.UTF-8
 /// rocksalt '*' locale.gen_locale 'en_IE.UTF-8 UTF-8'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("locale.gen_locale", changes)]
 pub struct GenLocale {
     /// The locale; Debian's list has a character set behind it, which is found by itself.
     locale: String,
     /// Taken for Salt's sake: an error always has all that the program said.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     verbose: Flag,
 }
 
 impl Function for GenLocale {
-    const NAME: &'static str = "locale.gen_locale";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

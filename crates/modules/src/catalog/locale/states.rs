@@ -1,6 +1,6 @@
 //! `locale`'s states.
 
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::tool::Work;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
@@ -14,16 +14,13 @@ use crate::machine::{self, Probe};
 /// en_US.UTF-8:
 ///   locale.present
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("locale.present", strict)]
 pub struct Present {
     /// The locale.
     name: String,
 }
 
 impl State for Present {
-    const NAME: &'static str = "locale.present";
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
@@ -67,16 +64,13 @@ impl State for Present {
 /// en_US.UTF-8:
 ///   locale.system
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("locale.system", strict)]
 pub struct System {
     /// The locale.
     name: String,
 }
 
 impl State for System {
-    const NAME: &'static str = "locale.system";
-    const STRICT: bool = true;
     type Plan = ();
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {

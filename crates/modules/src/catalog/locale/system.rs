@@ -1,7 +1,7 @@
 //! The locale that programs of the system start with.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::{Function, tool};
 use crate::grains::look;
@@ -88,12 +88,10 @@ fn place(machine: &dyn Probe) -> (&'static str, &'static str) {
 /// ```text
 /// rocksalt '*' locale.get_locale
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("locale.get_locale", reads)]
 pub struct GetLocale {}
 
 impl Function for GetLocale {
-    const NAME: &'static str = "locale.get_locale";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -106,15 +104,13 @@ impl Function for GetLocale {
 /// ```text
 /// rocksalt '*' locale.set_locale en_US.UTF-8
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("locale.set_locale", changes)]
 pub struct SetLocale {
     /// The locale.
     locale: String,
 }
 
 impl Function for SetLocale {
-    const NAME: &'static str = "locale.set_locale";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

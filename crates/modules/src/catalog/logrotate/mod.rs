@@ -5,7 +5,7 @@ mod conf;
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::{function, state};
 
 use self::conf::{Conf, number};
 use super::file::{Action, Plan, followed};
@@ -17,25 +17,19 @@ pub const FUNCTIONS: &[Entry] = &[entry::<Get>(), entry::<SetFunction>(), entry:
 
 pub const STATES: &[StateEntry] = &[state::<Set>()];
 
-fn default_conf() -> String {
-    "/etc/logrotate.conf".into()
-}
-
 /// All settings, with those of files that are included.
 ///
 /// ```text
 /// rocksalt '*' logrotate.show_conf
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("logrotate.show_conf", reads)]
 pub struct ShowConf {
     /// The file.
-    #[serde(default = "default_conf")]
+    #[default("/etc/logrotate.conf")]
     conf_file: String,
 }
 
 impl Function for ShowConf {
-    const NAME: &'static str = "logrotate.show_conf";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -49,21 +43,18 @@ impl Function for ShowConf {
 /// rocksalt '*' logrotate.get rotate
 /// rocksalt '*' logrotate.get /var/log/wtmp rotate
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("logrotate.get", reads)]
 pub struct Get {
     /// The setting, or the log.
     key: String,
     /// The log's setting.
-    #[serde(default)]
     value: Option<String>,
     /// The file.
-    #[serde(default = "default_conf")]
+    #[default("/etc/logrotate.conf")]
     conf_file: String,
 }
 
 impl Function for Get {
-    const NAME: &'static str = "logrotate.get";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -77,24 +68,21 @@ impl Function for Get {
 /// rocksalt '*' logrotate.set rotate 2
 /// rocksalt '*' logrotate.set /var/log/wtmp rotate 2
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "docs", schemars(rename = "SetFunction"))]
+#[function("logrotate.set", changes)]
 pub struct SetFunction {
     /// The setting, or the log.
     key: String,
     /// The setting's value, or the log's setting.
+    #[required]
     value: Value,
     /// The value of the log's setting; true for a word without one, false to remove it.
-    #[serde(default)]
     setting: Value,
     /// The file.
-    #[serde(default = "default_conf")]
+    #[default("/etc/logrotate.conf")]
     conf_file: String,
 }
 
 impl Function for SetFunction {
-    const NAME: &'static str = "logrotate.set";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -118,8 +106,7 @@ impl Function for SetFunction {
 ///     - value: rotate
 ///     - setting: 4
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("logrotate.set", strict, required("key", "value"))]
 pub struct Set {
     /// Whatever it shall be called.
     #[allow(dead_code, reason = "it means nothing")]
@@ -127,19 +114,16 @@ pub struct Set {
     /// The setting, or the log.
     key: String,
     /// The setting's value, or the log's setting.
+    #[required]
     value: Value,
     /// The value of the log's setting; true for a word without one, false to remove it.
-    #[serde(default)]
     setting: Value,
     /// The file.
-    #[serde(default = "default_conf")]
+    #[default("/etc/logrotate.conf")]
     conf_file: String,
 }
 
 impl State for Set {
-    const NAME: &'static str = "logrotate.set";
-    const REQUIRED: &'static [&'static str] = &["key", "value"];
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -1,7 +1,7 @@
 //! `lvm`'s functions.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::file::Flag;
 use super::super::{Function, tool};
@@ -21,12 +21,10 @@ fn said(key: &str, text: String) -> Map {
 /// ```text
 /// rocksalt '*' lvm.version
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("lvm.version", reads)]
 pub struct Version {}
 
 impl Function for Version {
-    const NAME: &'static str = "lvm.version";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -40,12 +38,10 @@ impl Function for Version {
 /// ```text
 /// rocksalt '*' lvm.fullversion
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("lvm.fullversion", reads)]
 pub struct Fullversion {}
 
 impl Function for Fullversion {
-    const NAME: &'static str = "lvm.fullversion";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -64,23 +60,19 @@ fn versions(text: &str) -> Map {
 /// rocksalt '*' lvm.pvdisplay
 /// rocksalt '*' lvm.pvdisplay /dev/sdb
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("lvm.pvdisplay", reads)]
 pub struct Pvdisplay {
     /// One device only.
-    #[serde(default)]
+    #[default]
     pvname: String,
     /// By the device that it really is.
-    #[serde(default)]
     real: Flag,
     /// Taken for Salt's sake: what isn't there is no error.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     quiet: Flag,
 }
 
 impl Function for Pvdisplay {
-    const NAME: &'static str = "lvm.pvdisplay";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -94,20 +86,17 @@ impl Function for Pvdisplay {
 /// rocksalt '*' lvm.vgdisplay
 /// rocksalt '*' lvm.vgdisplay data
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("lvm.vgdisplay", reads)]
 pub struct Vgdisplay {
     /// One group only.
-    #[serde(default)]
+    #[default]
     vgname: String,
     /// Taken for Salt's sake: what isn't there is no error.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     quiet: Flag,
 }
 
 impl Function for Vgdisplay {
-    const NAME: &'static str = "lvm.vgdisplay";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -121,20 +110,17 @@ impl Function for Vgdisplay {
 /// rocksalt '*' lvm.lvdisplay
 /// rocksalt '*' lvm.lvdisplay /dev/data/www
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("lvm.lvdisplay", reads)]
 pub struct Lvdisplay {
     /// One volume only.
-    #[serde(default)]
+    #[default]
     lvname: String,
     /// Taken for Salt's sake: what isn't there is no error.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     quiet: Flag,
 }
 
 impl Function for Lvdisplay {
-    const NAME: &'static str = "lvm.lvdisplay";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -148,24 +134,22 @@ impl Function for Lvdisplay {
 /// rocksalt '*' lvm.pvcreate /dev/sdb1,/dev/sdb2
 /// rocksalt '*' lvm.pvcreate /dev/sdb1 dataalignment=7s
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("lvm.pvcreate", changes)]
 pub struct Pvcreate {
     /// The devices, as a list or with commas.
+    #[required]
     devices: Value,
     /// Pass over devices that are right already; else it is an error.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     r#override: Flag,
     /// Answer all questions with yes.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     force: Flag,
     /// Further options of the tool.
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl Function for Pvcreate {
-    const NAME: &'static str = "lvm.pvcreate";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -182,21 +166,20 @@ impl Function for Pvcreate {
 /// ```text
 /// rocksalt '*' lvm.pvremove /dev/sdb1,/dev/sdb2
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("lvm.pvremove", changes)]
 pub struct Pvremove {
     /// The devices, as a list or with commas.
+    #[required]
     devices: Value,
     /// Pass over devices that are right already; else it is an error.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     r#override: Flag,
     /// Answer all questions with yes.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     force: Flag,
 }
 
 impl Function for Pvremove {
-    const NAME: &'static str = "lvm.pvremove";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -213,21 +196,20 @@ impl Function for Pvremove {
 /// ```text
 /// rocksalt '*' lvm.pvresize /dev/sdb1,/dev/sdb2
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("lvm.pvresize", changes)]
 pub struct Pvresize {
     /// The devices, as a list or with commas.
+    #[required]
     devices: Value,
     /// Pass over devices that are right already; else it is an error.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     r#override: Flag,
     /// Answer all questions with yes.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     force: Flag,
 }
 
 impl Function for Pvresize {
-    const NAME: &'static str = "lvm.pvresize";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -265,23 +247,20 @@ fn remaining(machine: &dyn System, devices: &Value, pass: Flag, present: bool) -
 /// rocksalt '*' lvm.vgcreate data /dev/sdb1,/dev/sdb2
 /// rocksalt '*' lvm.vgcreate data /dev/sdb1 physicalextentsize=16M
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("lvm.vgcreate", changes)]
 pub struct Vgcreate {
     /// The group.
     vgname: String,
     /// The devices, as a list or with commas.
+    #[required]
     devices: Value,
     /// Answer all questions with yes.
-    #[serde(default)]
     force: Flag,
     /// Further options of the tool.
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl Function for Vgcreate {
-    const NAME: &'static str = "lvm.vgcreate";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -298,20 +277,18 @@ impl Function for Vgcreate {
 /// ```text
 /// rocksalt '*' lvm.vgextend data /dev/sdb1,/dev/sdb2
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("lvm.vgextend", changes)]
 pub struct Vgextend {
     /// The group.
     vgname: String,
     /// The devices, as a list or with commas.
+    #[required]
     devices: Value,
     /// Answer all questions with yes.
-    #[serde(default)]
     force: Flag,
 }
 
 impl Function for Vgextend {
-    const NAME: &'static str = "lvm.vgextend";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -325,18 +302,16 @@ impl Function for Vgextend {
 /// ```text
 /// rocksalt '*' lvm.vgremove data
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("lvm.vgremove", changes)]
 pub struct Vgremove {
     /// The group.
     vgname: String,
     /// Answer all questions with yes.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     force: Flag,
 }
 
 impl Function for Vgremove {
-    const NAME: &'static str = "lvm.vgremove";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -352,41 +327,31 @@ impl Function for Vgremove {
 /// rocksalt '*' lvm.lvcreate www data extents=100%FREE
 /// rocksalt '*' lvm.lvcreate nightly data snapshot=www size=3G
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("lvm.lvcreate", changes)]
 pub struct Lvcreate {
     /// The volume.
     lvname: String,
     /// The group.
     vgname: String,
     /// Its size, with a unit.
-    #[serde(default)]
     size: Value,
     /// Its size in extents, or as a share.
-    #[serde(default)]
     extents: Value,
     /// The volume that it is a snapshot of.
-    #[serde(default)]
     snapshot: Option<String>,
     /// The device that it lies on.
-    #[serde(default)]
     pv: Option<String>,
     /// It takes its space from a pool, when it needs it.
-    #[serde(default)]
     thinvolume: Flag,
     /// It is such a pool.
-    #[serde(default)]
     thinpool: Flag,
     /// Answer all questions with yes.
-    #[serde(default)]
     force: Flag,
     /// Further options of the tool.
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl Function for Lvcreate {
-    const NAME: &'static str = "lvm.lvcreate";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -414,20 +379,18 @@ impl Function for Lvcreate {
 /// ```text
 /// rocksalt '*' lvm.lvremove www data
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("lvm.lvremove", changes)]
 pub struct Lvremove {
     /// The volume.
     lvname: String,
     /// The group.
     vgname: String,
     /// Answer all questions with yes.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     force: Flag,
 }
 
 impl Function for Lvremove {
-    const NAME: &'static str = "lvm.lvremove";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -442,27 +405,21 @@ impl Function for Lvremove {
 /// rocksalt '*' lvm.lvresize +12M /dev/data/www
 /// rocksalt '*' lvm.lvresize lvpath=/dev/data/www extents=+100%FREE
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("lvm.lvresize", changes)]
 pub struct Lvresize {
     /// The size, with a unit.
-    #[serde(default)]
     size: Value,
     /// The volume's path.
     lvpath: String,
     /// The size in extents, or as a share.
-    #[serde(default)]
     extents: Value,
     /// Answer all questions with yes.
-    #[serde(default)]
     force: Flag,
     /// The file system in it gets the new size too.
-    #[serde(default)]
     resizefs: Flag,
 }
 
 impl Function for Lvresize {
-    const NAME: &'static str = "lvm.lvresize";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -482,27 +439,21 @@ impl Function for Lvresize {
 /// rocksalt '*' lvm.lvextend +12M /dev/data/www
 /// rocksalt '*' lvm.lvextend lvpath=/dev/data/www extents=+100%FREE
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("lvm.lvextend", changes)]
 pub struct Lvextend {
     /// The size, with a unit.
-    #[serde(default)]
     size: Value,
     /// The volume's path.
     lvpath: String,
     /// The size in extents, or as a share.
-    #[serde(default)]
     extents: Value,
     /// Answer all questions with yes.
-    #[serde(default)]
     force: Flag,
     /// The file system in it gets the new size too.
-    #[serde(default)]
     resizefs: Flag,
 }
 
 impl Function for Lvextend {
-    const NAME: &'static str = "lvm.lvextend";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::file::canonical;
 use super::super::tool::Work;
@@ -19,21 +19,17 @@ use crate::machine::{Probe, System};
 ///   lvm.vg_present:
 ///     - devices: [/dev/sdb, /dev/sdc]
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("lvm.vg_present")]
 pub struct VgPresent {
     /// The group.
     name: String,
     /// Its devices, as a list or with commas.
-    #[serde(default)]
     devices: Value,
     /// Further options of `vgcreate`: `physicalextentsize`, `maxlogicalvolumes` …
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl State for VgPresent {
-    const NAME: &'static str = "lvm.vg_present";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -102,16 +98,13 @@ impl State for VgPresent {
 /// data:
 ///   lvm.vg_absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("lvm.vg_absent", strict)]
 pub struct VgAbsent {
     /// The group.
     name: String,
 }
 
 impl State for VgAbsent {
-    const NAME: &'static str = "lvm.vg_absent";
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

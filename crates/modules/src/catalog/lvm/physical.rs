@@ -1,7 +1,7 @@
 //! `lvm.pv_present` and `pv_absent`.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::tool::Work;
 use super::super::{Decision, State, Step, Touches, Verdict};
@@ -16,18 +16,15 @@ use crate::machine::{Probe, System};
 /// /dev/sdb:
 ///   lvm.pv_present
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("lvm.pv_present")]
 pub struct PvPresent {
     /// The device.
     name: String,
     /// Further options of `pvcreate`: `dataalignment`, `metadatasize` …
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl State for PvPresent {
-    const NAME: &'static str = "lvm.pv_present";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
@@ -59,16 +56,13 @@ impl State for PvPresent {
 /// /dev/sdb:
 ///   lvm.pv_absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("lvm.pv_absent", strict)]
 pub struct PvAbsent {
     /// The device.
     name: String,
 }
 
 impl State for PvAbsent {
-    const NAME: &'static str = "lvm.pv_absent";
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

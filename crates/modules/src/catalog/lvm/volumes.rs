@@ -1,7 +1,7 @@
 //! `lvm.lv_present` and `lv_absent`.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::tool::Work;
@@ -20,45 +20,34 @@ use crate::{Error, Result};
 ///     - size: 10G
 ///     - resizefs: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("lvm.lv_present", required("vgname"))]
 pub struct LvPresent {
     /// The volume; with `snapshot`, the one that is shown.
     name: String,
     /// Its group; for a thin volume, `group/pool`.
     vgname: String,
     /// The size: `10G`, `512m`; megabytes without a unit.
-    #[serde(default)]
     size: Value,
     /// The size in extents, or as a share: `100%FREE`. A share is not looked at again.
-    #[serde(default)]
     extents: Value,
     /// The name of a snapshot of it.
-    #[serde(default)]
     snapshot: Option<String>,
     /// The device that it lies on.
-    #[serde(default)]
+    #[default]
     pv: String,
     /// It takes its space from a pool, when it needs it.
-    #[serde(default)]
     thinvolume: Flag,
     /// It is such a pool.
-    #[serde(default)]
     thinpool: Flag,
     /// It may be made smaller.
-    #[serde(default)]
     force: Flag,
     /// The file system in it gets the new size too.
-    #[serde(default)]
     resizefs: Flag,
     /// Further options of `lvcreate`: `stripes`, `mirrors`, `type` …
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl State for LvPresent {
-    const NAME: &'static str = "lvm.lv_present";
-    const REQUIRED: &'static [&'static str] = &["vgname"];
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -181,8 +170,7 @@ fn sectors(size: &str) -> Result<u64> {
 ///   lvm.lv_absent:
 ///     - vgname: data
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("lvm.lv_absent", strict, required("vgname"))]
 pub struct LvAbsent {
     /// The volume.
     name: String,
@@ -191,9 +179,6 @@ pub struct LvAbsent {
 }
 
 impl State for LvAbsent {
-    const NAME: &'static str = "lvm.lv_absent";
-    const REQUIRED: &'static [&'static str] = &["vgname"];
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

@@ -2,7 +2,7 @@
 
 use rocksalt_core::target::{DELIMITER, Kind};
 use rocksalt_core::{Map, Value, merge};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::target::matches;
@@ -11,10 +11,6 @@ use crate::{Error, Result};
 
 fn compound() -> String {
     Kind::Compound.name().into()
-}
-
-fn default_key() -> Value {
-    "default".into()
 }
 
 /// The kind of target that a table's keys are; Salt's own name for lists is `list_` here.
@@ -27,30 +23,26 @@ fn kind(name: &str) -> Result<Kind> {
 /// ```text
 /// rocksalt '*' match.filter_by '{web*: app, db*: sql}' tgt_type=glob
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("match.filter_by", reads, repeatable)]
 pub struct FilterBy {
     /// The table; its keys are target expressions.
+    #[required]
     lookup: Map,
     /// What kind of target they are.
-    #[serde(default = "compound")]
+    #[default(compound())]
     tgt_type: String,
     /// The id that is matched; else this target's.
-    #[serde(default)]
     minion_id: Option<String>,
     /// A map that is merged over the entry.
-    #[serde(default)]
     merge: Value,
     /// Join lists when merging, instead of replacing them.
-    #[serde(default)]
     merge_lists: bool,
     /// The key of the entry that is taken if none fits.
-    #[serde(default = "default_key")]
+    #[default("default")]
     default: Value,
 }
 
 impl Function for FilterBy {
-    const NAME: &'static str = "match.filter_by";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -82,21 +74,19 @@ fn merged(entry: Value, over: Value, merge_lists: bool) -> Result<Value> {
 /// ```text
 /// rocksalt '*' match.search_by '{web: [node1, "web*"], db: [node2]}'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("match.search_by", reads, repeatable)]
 pub struct SearchBy {
     /// The table: lists of target expressions.
+    #[required]
     lookup: Map,
     /// What kind of target they are.
-    #[serde(default = "compound")]
+    #[default(compound())]
     tgt_type: String,
     /// The id that is matched; else this target's.
-    #[serde(default)]
     minion_id: Option<String>,
 }
 
 impl Function for SearchBy {
-    const NAME: &'static str = "match.search_by";
     type Output = Option<Vec<Value>>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Vec<Value>>> {
@@ -119,27 +109,22 @@ impl Function for SearchBy {
 /// ```text
 /// rocksalt '*' match.ifelse 'web*' app 'db*' sql none
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("match.ifelse", reads, repeatable)]
 pub struct Ifelse {
     /// A condition is a target expression, or true or false.
     args: Vec<Value>,
     /// What kind of target they are.
-    #[serde(default = "compound")]
+    #[default(compound())]
     tgt_type: String,
     /// The id that is matched; else this target's.
-    #[serde(default)]
     minion_id: Option<String>,
     /// A map that is merged over the value.
-    #[serde(default)]
     merge: Value,
     /// Join lists when merging, instead of replacing them.
-    #[serde(default)]
     merge_lists: bool,
 }
 
 impl Function for Ifelse {
-    const NAME: &'static str = "match.ifelse";
     type Output = Value;
 
     fn call(mut self, machine: &dyn System) -> Result<Value> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, Subject};
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::{arguments, function};
 
 use super::Function;
 use crate::Result;
@@ -46,13 +46,12 @@ impl Subject for This {
 }
 
 /// A target and maybe an id.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 pub struct ById {
     /// The target expression.
+    #[required]
     tgt: Value,
     /// The id that is matched; else this target's.
-    #[serde(default)]
     minion_id: Option<String>,
 }
 
@@ -68,13 +67,12 @@ impl ById {
 }
 
 /// A target of the form `key:value`.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 pub struct ByData {
     /// The key, a delimiter and the value.
     tgt: String,
     /// What stands between the parts.
-    #[serde(default = "colon")]
+    #[default(colon())]
     delimiter: String,
 }
 
@@ -92,13 +90,10 @@ macro_rules! targets {
     ($($(#[$doc:meta])+ $name:ident($arguments:ident) = $function:literal, $kind:expr;)+) => {
         $(
             $(#[$doc])+
-            #[derive(Deserialize)]
-            #[serde(transparent)]
-            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            #[function($function, reads, repeatable)]
             pub struct $name($arguments);
 
             impl Function for $name {
-                const NAME: &'static str = $function;
                 type Output = bool;
 
                 fn call(self, machine: &dyn System) -> Result<bool> {

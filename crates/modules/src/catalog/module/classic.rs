@@ -24,7 +24,7 @@ pub fn apply(function: &str, given: &Map, machine: &dyn System) -> Verdict {
     let Some(entry) = catalog::find(function) else {
         return Verdict::bad(format!("Module function {function} is not available"));
     };
-    let names = (entry.arguments)();
+    let names = entry.arguments;
     let mut call = Call::new(function);
     let mut taken = vec!["returner".to_owned()];
     for name in names.iter().copied().filter(|name| *name != entry.rest && *name != NAMED) {

@@ -4,7 +4,7 @@ mod classic;
 mod modern;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::{Decision, State, StateEntry, Step, Verdict, state};
 use crate::Result;
@@ -33,11 +33,9 @@ pub const STATES: &[StateEntry] = &[state::<Run>(), state::<Wait>(), state::<Wat
 /// ```
 ///
 /// A function that answers `False`, or a map with `result: False` or a `retcode` that is not 0, has failed.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("module.run", watches)]
 pub struct Run {
     /// Functions with their arguments, or one function's arguments.
-    #[serde(default)]
     kwargs: Map,
 }
 
@@ -51,11 +49,9 @@ pub struct Run {
 ///     - watch:
 ///       - file: /etc/motd
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("module.wait", watches)]
 pub struct Wait {
     /// Functions with their arguments, or one function's arguments.
-    #[serde(default)]
     kwargs: Map,
 }
 
@@ -69,17 +65,13 @@ pub struct Wait {
 ///     - watch:
 ///       - file: /etc/motd
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("module.watch", watches)]
 pub struct Watch {
     /// Functions with their arguments, or one function's arguments.
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl State for Run {
-    const NAME: &'static str = "module.run";
-    const WATCHES: bool = true;
     type Plan = ();
 
     fn plan(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Decision<()>> {
@@ -92,8 +84,6 @@ impl State for Run {
 }
 
 impl State for Wait {
-    const NAME: &'static str = "module.wait";
-    const WATCHES: bool = true;
     type Plan = ();
 
     fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
@@ -110,8 +100,6 @@ impl State for Wait {
 }
 
 impl State for Watch {
-    const NAME: &'static str = "module.watch";
-    const WATCHES: bool = true;
     type Plan = ();
 
     fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {

@@ -1,14 +1,14 @@
 //! `mount.fstab_present` and `fstab_absent`: entries, whatever is mounted.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::tool::{self, Deed, Work};
 use super::super::{Decision, State, Step, Touches, Verdict};
 use super::fstab::{Change, Line, MatchOn, Table};
 use super::work::Wish;
-use super::{defaults, fstab_path, listed, touches, trimmed};
+use super::{fstab_path, listed, touches, trimmed};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -20,8 +20,7 @@ use crate::{Error, Result};
 ///     - fs_file: /mnt/sdb
 ///     - fs_vfstype: ext4
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("mount.fstab_present", strict, required("fs_file", "fs_vfstype"))]
 pub struct FstabPresent {
     /// The device, in any form that an entry may have.
     name: String,
@@ -30,39 +29,32 @@ pub struct FstabPresent {
     /// The type of the file system.
     fs_vfstype: String,
     /// Options, as a list or with commas.
-    #[serde(default = "defaults")]
+    #[default("defaults")]
     fs_mntops: Value,
     /// The fifth field.
-    #[serde(default)]
+    #[default]
     fs_freq: i64,
     /// The sixth field: in which turn it is checked.
-    #[serde(default)]
+    #[default]
     fs_passno: i64,
     /// How the entry names the device: `device`, `label`, `uuid`, `partlabel`, `partuuid`; as given unless told.
-    #[serde(default)]
     mount_by: Option<String>,
     /// The file with the entries.
-    #[serde(default = "fstab_path")]
+    #[default(fstab_path())]
     config: String,
     /// Mount it, if the entry is new.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     mount: Flag,
     /// Which fields tell that an entry is the one: `auto`, or a name or list.
-    #[serde(default)]
     match_on: Value,
     /// Leave an entry that is there as it is.
-    #[serde(default)]
     not_change: Flag,
     /// Taken for Salt's sake: it means something on AIX only.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     fs_mount: Value,
 }
 
 impl State for FstabPresent {
-    const NAME: &'static str = "mount.fstab_present";
-    const REQUIRED: &'static [&'static str] = &["fs_file", "fs_vfstype"];
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
@@ -129,25 +121,20 @@ impl State for FstabPresent {
 ///   mount.fstab_absent:
 ///     - fs_file: /mnt/sdb
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("mount.fstab_absent", strict, required("fs_file"))]
 pub struct FstabAbsent {
     /// The device, in any form that an entry may have.
     name: String,
     /// Where.
     fs_file: String,
     /// How the entry names the device: `device`, `label`, `uuid`, `partlabel`, `partuuid`; as given unless told.
-    #[serde(default)]
     mount_by: Option<String>,
     /// The file with the entries.
-    #[serde(default = "fstab_path")]
+    #[default(fstab_path())]
     config: String,
 }
 
 impl State for FstabAbsent {
-    const NAME: &'static str = "mount.fstab_absent";
-    const REQUIRED: &'static [&'static str] = &["fs_file"];
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

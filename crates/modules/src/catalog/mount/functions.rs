@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::file::{Flag, canonical};
 use super::super::{Function, tool};
 use super::fstab::{Change, Line, MatchOn, Table};
-use super::{active, defaults, fstab_path, listed, trimmed};
+use super::{active, fstab_path, listed, trimmed};
 use crate::Result;
 use crate::grains::look;
 use crate::machine::{Probe, System};
@@ -19,16 +19,13 @@ use crate::machine::{Probe, System};
 /// rocksalt '*' mount.active
 /// rocksalt '*' mount.active extended=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mount.active", reads)]
 pub struct Active {
     /// With numbers, the part that is shown, and the file system's own options apart.
-    #[serde(default)]
     extended: Flag,
 }
 
 impl Function for Active {
-    const NAME: &'static str = "mount.active";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -42,16 +39,14 @@ impl Function for Active {
 /// ```text
 /// rocksalt '*' mount.fstab
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mount.fstab", reads)]
 pub struct Fstab {
     /// The file.
-    #[serde(default = "fstab_path")]
+    #[default(fstab_path())]
     config: String,
 }
 
 impl Function for Fstab {
-    const NAME: &'static str = "mount.fstab";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -67,8 +62,7 @@ impl Function for Fstab {
 /// ```text
 /// rocksalt '*' mount.set_fstab /mnt/foo /dev/sdz1 ext4
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mount.set_fstab", changes)]
 pub struct SetFstab {
     /// Where.
     name: String,
@@ -77,30 +71,26 @@ pub struct SetFstab {
     /// The type of the file system.
     fstype: String,
     /// Options, as a list or with commas.
-    #[serde(default = "defaults")]
+    #[default("defaults")]
     opts: Value,
     /// The fifth field.
-    #[serde(default)]
+    #[default]
     dump: i64,
     /// The sixth field: in which turn it is checked.
-    #[serde(default)]
+    #[default]
     pass_num: i64,
     /// The file.
-    #[serde(default = "fstab_path")]
+    #[default(fstab_path())]
     config: String,
     /// Only say what would be done.
-    #[serde(default)]
     test: Flag,
     /// Which fields tell that an entry is the one: `auto`, or a name or list.
-    #[serde(default)]
     match_on: Value,
     /// Leave an entry that is there as it is.
-    #[serde(default)]
     not_change: Flag,
 }
 
 impl Function for SetFstab {
-    const NAME: &'static str = "mount.set_fstab";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
@@ -126,21 +116,18 @@ impl Function for SetFstab {
 /// ```text
 /// rocksalt '*' mount.rm_fstab /mnt/foo /dev/sdg
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mount.rm_fstab", changes)]
 pub struct RmFstab {
     /// Where.
     name: String,
     /// The device.
-    #[serde(default)]
     device: Option<String>,
     /// The file.
-    #[serde(default = "fstab_path")]
+    #[default(fstab_path())]
     config: String,
 }
 
 impl Function for RmFstab {
-    const NAME: &'static str = "mount.rm_fstab";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -156,15 +143,13 @@ impl Function for RmFstab {
 /// ```text
 /// rocksalt '*' mount.is_mounted /mnt/share
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mount.is_mounted", reads)]
 pub struct IsMounted {
     /// Where.
     name: String,
 }
 
 impl Function for IsMounted {
-    const NAME: &'static str = "mount.is_mounted";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -177,15 +162,13 @@ impl Function for IsMounted {
 /// ```text
 /// rocksalt '*' mount.is_fuse_exec sshfs
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mount.is_fuse_exec", reads)]
 pub struct IsFuseExec {
     /// The program.
     cmd: String,
 }
 
 impl Function for IsFuseExec {
-    const NAME: &'static str = "mount.is_fuse_exec";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -199,15 +182,13 @@ impl Function for IsFuseExec {
 /// ```text
 /// rocksalt '*' mount.get_mount_from_path /opt/some/nested/path
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mount.get_mount_from_path", reads)]
 pub struct GetMountFromPath {
     /// The path.
     path: String,
 }
 
 impl Function for GetMountFromPath {
-    const NAME: &'static str = "mount.get_mount_from_path";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -220,15 +201,13 @@ impl Function for GetMountFromPath {
 /// ```text
 /// rocksalt '*' mount.get_device_from_path /
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mount.get_device_from_path", reads)]
 pub struct GetDeviceFromPath {
     /// The path.
     path: String,
 }
 
 impl Function for GetDeviceFromPath {
-    const NAME: &'static str = "mount.get_device_from_path";
     type Output = Option<String>;
 
     fn call(self, machine: &dyn System) -> Result<Option<String>> {

@@ -45,10 +45,6 @@ fn fstab_path() -> String {
     FSTAB.to_owned()
 }
 
-fn defaults() -> Value {
-    "defaults".into()
-}
-
 /// Options as a list, or as a text with commas.
 fn listed(options: &Value) -> Vec<String> {
     match options {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rocksalt_core::pattern::{Flags, Pattern};
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::file::{Flag, canonical};
 use super::super::{Decision, State, Step, Touches, Verdict, tool};
@@ -12,7 +12,7 @@ use super::active::{self, Device, Mount};
 use super::fstab::{Change, Line, MatchOn, Table};
 use super::options::{self, Extra};
 use super::work::{self, Wish};
-use super::{defaults, fstab_path, listed, touches, trimmed};
+use super::{fstab_path, listed, touches, trimmed};
 use crate::Result;
 use crate::grains::look;
 use crate::machine::{Probe, System};
@@ -28,8 +28,7 @@ use crate::machine::{Probe, System};
 ///     - opts:
 ///       - noatime
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("mount.mounted", watches, required("device", "fstype"))]
 pub struct Mounted {
     /// Where.
     name: String,
@@ -38,53 +37,43 @@ pub struct Mounted {
     /// The type of the file system.
     fstype: String,
     /// Make the directory if it isn't there.
-    #[serde(default)]
     mkmnt: Flag,
     /// Options, as a list or with commas.
-    #[serde(default = "defaults")]
+    #[default("defaults")]
     opts: Value,
     /// The fifth field of the entry.
-    #[serde(default)]
+    #[default]
     dump: i64,
     /// The sixth field of the entry: in which turn it is checked.
-    #[serde(default)]
+    #[default]
     pass_num: i64,
     /// The file with the entries.
-    #[serde(default = "fstab_path")]
+    #[default(fstab_path())]
     config: String,
     /// Write an entry.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     persist: Flag,
     /// Mount it at once.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     mount: Flag,
     /// Who mounts it.
-    #[serde(default)]
     user: Option<String>,
     /// Which fields of an entry tell that it is the one: `auto`, or a name or list of `device`, `name`, `fstype`,
     /// `opts`.
-    #[serde(default)]
     match_on: Value,
     /// Patterns for devices that are as good as the one that is named.
-    #[serde(default)]
     device_name_regex: Value,
     /// More options that the kernel does not show.
-    #[serde(default)]
     extra_mount_invisible_options: Value,
     /// More options with a value that the kernel does not show.
-    #[serde(default)]
     extra_mount_invisible_keys: Value,
     /// For a type of file system, the options that don't matter.
-    #[serde(default)]
     extra_mount_ignore_fs_keys: Value,
     /// Options that the kernel shows otherwise.
-    #[serde(default)]
     extra_mount_translate_options: Value,
     /// Options that are never a reason to mount anew.
-    #[serde(default)]
     hidden_opts: Value,
     /// Taken for Salt's sake: the options of what a bind mount shows are not written to its entry here.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     bind_mount_copy_active_opts: Value,
 }
@@ -120,9 +109,6 @@ struct Finding {
 }
 
 impl State for Mounted {
-    const NAME: &'static str = "mount.mounted";
-    const REQUIRED: &'static [&'static str] = &["device", "fstype"];
-    const WATCHES: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::{function, state};
 
 use super::super::file::{Flag, canonical};
 use super::super::{Decision, Function, State, Step, Thing, Touches, Verdict, tool};
@@ -19,16 +19,15 @@ use crate::{Error, Result};
 /// /swapfile:
 ///   mount.swap
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("mount.swap", strict)]
 pub struct Swap {
     /// The device or file.
     name: String,
     /// Write an entry.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     persist: Flag,
     /// The file with the entries.
-    #[serde(default = "fstab_path")]
+    #[default(fstab_path())]
     config: String,
 }
 
@@ -40,8 +39,6 @@ pub struct Plan {
 }
 
 impl State for Swap {
-    const NAME: &'static str = "mount.swap";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -134,12 +131,10 @@ fn swaps(machine: &dyn Probe) -> Map {
 /// ```text
 /// rocksalt '*' mount.swaps
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mount.swaps", reads)]
 pub struct Swaps {}
 
 impl Function for Swaps {
-    const NAME: &'static str = "mount.swaps";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -152,18 +147,15 @@ impl Function for Swaps {
 /// ```text
 /// rocksalt '*' mount.swapon /swapfile
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mount.swapon", changes)]
 pub struct Swapon {
     /// The device or file.
     name: String,
     /// Those with the highest one are used first.
-    #[serde(default)]
     priority: Option<i64>,
 }
 
 impl Function for Swapon {
-    const NAME: &'static str = "mount.swapon";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -189,15 +181,13 @@ impl Function for Swapon {
 /// ```text
 /// rocksalt '*' mount.swapoff /swapfile
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mount.swapoff", changes)]
 pub struct Swapoff {
     /// The device or file.
     name: String,
 }
 
 impl Function for Swapoff {
-    const NAME: &'static str = "mount.swapoff";
     type Output = Option<bool>;
 
     fn call(self, machine: &dyn System) -> Result<Option<bool>> {

@@ -1,6 +1,6 @@
 //! `mount.unmounted`: nothing is mounted at a place.
 
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::tool::{Deed, Work};
@@ -18,27 +18,22 @@ use crate::machine::{Probe, System};
 ///   mount.unmounted:
 ///     - persist: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("mount.unmounted")]
 pub struct Unmounted {
     /// Where.
     name: String,
     /// Only if this device is mounted there.
-    #[serde(default)]
     device: Option<String>,
     /// The file with the entries.
-    #[serde(default = "fstab_path")]
+    #[default(fstab_path())]
     config: String,
     /// Remove the entry too.
-    #[serde(default)]
     persist: Flag,
     /// Who unmounts it.
-    #[serde(default)]
     user: Option<String>,
 }
 
 impl State for Unmounted {
-    const NAME: &'static str = "mount.unmounted";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

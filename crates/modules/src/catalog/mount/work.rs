@@ -1,11 +1,11 @@
 //! Mounting and unmounting through the target's own `mount` and `umount`.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::file::Flag;
 use super::super::{Function, tool};
-use super::{active, defaults, listed, trimmed};
+use super::{active, listed, trimmed};
 use crate::grains::look;
 use crate::machine::{Command, System};
 use crate::{Error, Result};
@@ -66,30 +66,25 @@ pub fn run(machine: &dyn System, command: &Command) -> Result<()> {
 /// ```text
 /// rocksalt '*' mount.mount /mnt/foo /dev/sdz1 True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mount.mount", changes)]
 pub struct Mount {
     /// Where.
     name: String,
     /// The device; without one, as `/etc/fstab` has it.
-    #[serde(default)]
     device: Value,
     /// Make the directory if it isn't there.
-    #[serde(default)]
     mkmnt: Flag,
     /// The type of the file system.
-    #[serde(default)]
+    #[default]
     fstype: String,
     /// Options, as a list or with commas.
-    #[serde(default = "defaults")]
+    #[default("defaults")]
     opts: Value,
     /// Who mounts it.
-    #[serde(default)]
     user: Option<String>,
 }
 
 impl Function for Mount {
-    const NAME: &'static str = "mount.mount";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -113,29 +108,25 @@ impl Function for Mount {
 /// ```text
 /// rocksalt '*' mount.remount /mnt/foo /dev/sdz1 fstype=ext4 opts=ro
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mount.remount", changes)]
 pub struct Remount {
     /// Where.
     name: String,
     /// The device.
     device: String,
     /// Make the directory if it isn't there.
-    #[serde(default)]
     mkmnt: Flag,
     /// The type of the file system.
-    #[serde(default)]
+    #[default]
     fstype: String,
     /// Options, as a list or with commas.
-    #[serde(default = "defaults")]
+    #[default("defaults")]
     opts: Value,
     /// Who mounts it.
-    #[serde(default)]
     user: Option<String>,
 }
 
 impl Function for Remount {
-    const NAME: &'static str = "mount.remount";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -155,24 +146,19 @@ impl Function for Remount {
 /// ```text
 /// rocksalt '*' mount.umount /mnt/foo
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mount.umount", changes)]
 pub struct Umount {
     /// Where.
     name: String,
     /// The device, if it is to be unmounted by its own name.
-    #[serde(default)]
     device: Option<String>,
     /// Who does it.
-    #[serde(default)]
     user: Option<String>,
     /// Now for new users of it, and for good when nobody uses it any more.
-    #[serde(default)]
     lazy: Flag,
 }
 
 impl Function for Umount {
-    const NAME: &'static str = "mount.umount";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::arithmetic::{Network, is_private};
 use crate::Result;
@@ -16,12 +16,10 @@ use crate::machine::{Probe, System};
 /// ```text
 /// rocksalt '*' network.interfaces
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.interfaces", reads)]
 pub struct Interfaces {}
 
 impl Function for Interfaces {
-    const NAME: &'static str = "network.interfaces";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -80,15 +78,13 @@ fn find(machine: &dyn Probe, name: &str) -> std::result::Result<Interface, Value
 /// ```text
 /// rocksalt '*' network.hw_addr eth0
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.hw_addr", reads, also("network.hwaddr"))]
 pub struct HwAddr {
     /// The interface's name.
     iface: String,
 }
 
 impl Function for HwAddr {
-    const NAME: &'static str = "network.hw_addr";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -101,15 +97,13 @@ impl Function for HwAddr {
 /// ```text
 /// rocksalt '*' network.interface eth0
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.interface", reads)]
 pub struct OneInterface {
     /// The interface's name.
     iface: String,
 }
 
 impl Function for OneInterface {
-    const NAME: &'static str = "network.interface";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -123,15 +117,13 @@ impl Function for OneInterface {
 /// ```text
 /// rocksalt '*' network.interface_ip eth0
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.interface_ip", reads)]
 pub struct InterfaceIp {
     /// The interface's name.
     iface: String,
 }
 
 impl Function for InterfaceIp {
-    const NAME: &'static str = "network.interface_ip";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -145,15 +137,13 @@ impl Function for InterfaceIp {
 /// ```text
 /// rocksalt '*' network.ifacestartswith 10.
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.ifacestartswith", reads)]
 pub struct IfaceStartsWith {
     /// The address's beginning.
     cidr: String,
 }
 
 impl Function for IfaceStartsWith {
-    const NAME: &'static str = "network.ifacestartswith";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -187,25 +177,19 @@ fn texts(found: Vec<(IpAddr, u8)>, cidr: Option<&str>) -> Result<Vec<String>> {
 /// rocksalt '*' network.ip_addrs
 /// rocksalt '*' network.ip_addrs cidr=10.0.0.0/8
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.ip_addrs", reads, also("network.ipaddrs"))]
 pub struct IpAddrs {
     /// Only this interface's.
-    #[serde(default)]
     interface: Option<String>,
     /// Also 127.0.0.1.
-    #[serde(default)]
     include_loopback: bool,
     /// Only those in this network.
-    #[serde(default)]
     cidr: Option<String>,
     /// Only `public` or only `private` ones.
-    #[serde(default)]
     r#type: Option<String>,
 }
 
 impl Function for IpAddrs {
-    const NAME: &'static str = "network.ip_addrs";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -225,22 +209,17 @@ impl Function for IpAddrs {
 /// ```text
 /// rocksalt '*' network.ip_addrs6
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.ip_addrs6", reads, also("network.ipaddrs6"))]
 pub struct IpAddrs6 {
     /// Only this interface's.
-    #[serde(default)]
     interface: Option<String>,
     /// Also ::1.
-    #[serde(default)]
     include_loopback: bool,
     /// Only those in this network.
-    #[serde(default)]
     cidr: Option<String>,
 }
 
 impl Function for IpAddrs6 {
-    const NAME: &'static str = "network.ip_addrs6";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -254,15 +233,13 @@ impl Function for IpAddrs6 {
 /// ```text
 /// rocksalt '*' network.in_subnet 10.0.0.0/16
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.in_subnet", reads)]
 pub struct InSubnet {
     /// The network.
     cidr: String,
 }
 
 impl Function for InSubnet {
-    const NAME: &'static str = "network.in_subnet";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -283,16 +260,13 @@ fn networks(found: Vec<(IpAddr, u8)>) -> Vec<Network> {
 /// ```text
 /// rocksalt '*' network.subnets
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.subnets", reads)]
 pub struct Subnets {
     /// Only this interface's.
-    #[serde(default)]
     interfaces: Option<String>,
 }
 
 impl Function for Subnets {
-    const NAME: &'static str = "network.subnets";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -306,12 +280,10 @@ impl Function for Subnets {
 /// ```text
 /// rocksalt '*' network.subnets6
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.subnets6", reads)]
 pub struct Subnets6 {}
 
 impl Function for Subnets6 {
-    const NAME: &'static str = "network.subnets6";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -353,22 +325,17 @@ fn network_list(found: Vec<(IpAddr, u8)>, verbose: bool) -> Value {
 /// ```text
 /// rocksalt '*' network.ip_networks verbose=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.ip_networks", reads)]
 pub struct IpNetworks {
     /// Only this interface's.
-    #[serde(default)]
     interface: Option<String>,
     /// Also 127.0.0.0/8.
-    #[serde(default)]
     include_loopback: bool,
     /// Say masks and sizes too.
-    #[serde(default)]
     verbose: bool,
 }
 
 impl Function for IpNetworks {
-    const NAME: &'static str = "network.ip_networks";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -382,22 +349,17 @@ impl Function for IpNetworks {
 /// ```text
 /// rocksalt '*' network.ip_networks6
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.ip_networks6", reads)]
 pub struct IpNetworks6 {
     /// Only this interface's.
-    #[serde(default)]
     interface: Option<String>,
     /// Also ::1/128.
-    #[serde(default)]
     include_loopback: bool,
     /// Say masks and sizes too.
-    #[serde(default)]
     verbose: bool,
 }
 
 impl Function for IpNetworks6 {
-    const NAME: &'static str = "network.ip_networks6";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use crate::catalog::Function;
 use crate::grains::interfaces::{netmask, network};
@@ -116,18 +116,15 @@ pub(super) fn is_private(ip: IpAddr) -> bool {
 /// rocksalt '*' network.calc_net 172.17.0.5 255.255.255.240
 /// rocksalt '*' network.calc_net 2a02:f6e:a000:80:84d8:8332:7866:4e07/64
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.calc_net", reads)]
 pub struct CalcNet {
     /// The address, with or without its prefix.
     ip_addr: String,
     /// The mask, if the address has no prefix.
-    #[serde(default)]
     netmask: Option<String>,
 }
 
 impl Function for CalcNet {
-    const NAME: &'static str = "network.calc_net";
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {
@@ -144,15 +141,13 @@ impl Function for CalcNet {
 /// ```text
 /// rocksalt '*' network.convert_cidr 172.31.0.0/16
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.convert_cidr", reads)]
 pub struct ConvertCidr {
     /// The network.
     cidr: String,
 }
 
 impl Function for ConvertCidr {
-    const NAME: &'static str = "network.convert_cidr";
     type Output = Map;
 
     fn call(self, _: &dyn System) -> Result<Map> {
@@ -167,8 +162,7 @@ impl Function for ConvertCidr {
 /// ```text
 /// rocksalt '*' network.ip_in_subnet 172.17.0.4 172.16.0.0/12
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.ip_in_subnet", reads)]
 pub struct IpInSubnet {
     /// The address.
     ip_addr: String,
@@ -177,7 +171,6 @@ pub struct IpInSubnet {
 }
 
 impl Function for IpInSubnet {
-    const NAME: &'static str = "network.ip_in_subnet";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
@@ -190,15 +183,13 @@ impl Function for IpInSubnet {
 /// ```text
 /// rocksalt '*' network.iphexval 10.0.0.1
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.iphexval", reads)]
 pub struct Iphexval {
     /// The address.
     ip: String,
 }
 
 impl Function for Iphexval {
-    const NAME: &'static str = "network.iphexval";
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {
@@ -213,15 +204,13 @@ impl Function for Iphexval {
 /// ```text
 /// rocksalt '*' network.is_loopback 127.0.0.1
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.is_loopback", reads)]
 pub struct IsLoopback {
     /// The address.
     ip_addr: String,
 }
 
 impl Function for IsLoopback {
-    const NAME: &'static str = "network.is_loopback";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
@@ -234,15 +223,13 @@ impl Function for IsLoopback {
 /// ```text
 /// rocksalt '*' network.is_private 10.0.0.3
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.is_private", reads)]
 pub struct IsPrivate {
     /// The address.
     ip_addr: String,
 }
 
 impl Function for IsPrivate {
-    const NAME: &'static str = "network.is_private";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
@@ -255,15 +242,13 @@ impl Function for IsPrivate {
 /// ```text
 /// rocksalt '*' network.reverse_ip 172.17.0.4
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.reverse_ip", reads)]
 pub struct ReverseIp {
     /// The address.
     ip_addr: String,
 }
 
 impl Function for ReverseIp {
-    const NAME: &'static str = "network.reverse_ip";
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {

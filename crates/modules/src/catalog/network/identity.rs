@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use crate::catalog::Function;
 use crate::grains::{hosts, look};
@@ -21,12 +21,10 @@ fn hostname(machine: &dyn Probe) -> String {
 /// ```text
 /// rocksalt '*' network.get_hostname
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.get_hostname", reads)]
 pub struct GetHostname {}
 
 impl Function for GetHostname {
-    const NAME: &'static str = "network.get_hostname";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -39,12 +37,10 @@ impl Function for GetHostname {
 /// ```text
 /// rocksalt '*' network.get_fqdn
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.get_fqdn", reads)]
 pub struct GetFqdn {}
 
 impl Function for GetFqdn {
-    const NAME: &'static str = "network.get_fqdn";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -58,12 +54,10 @@ impl Function for GetFqdn {
 /// ```text
 /// rocksalt '*' network.fqdns
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.fqdns", reads)]
 pub struct Fqdns {}
 
 impl Function for Fqdns {
-    const NAME: &'static str = "network.fqdns";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -77,15 +71,13 @@ impl Function for Fqdns {
 /// ```text
 /// rocksalt '*' network.mod_hostname web01.example.com
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.mod_hostname", changes)]
 pub struct ModHostname {
     /// The new name.
     hostname: String,
 }
 
 impl Function for ModHostname {
-    const NAME: &'static str = "network.mod_hostname";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 
 use rocksalt_core::{Map, Value};
-use serde::{Deserialize, Serialize};
+use rocksalt_macros::function;
+use serde::Serialize;
 
 use crate::catalog::Function;
 use crate::grains::{hosts, look};
@@ -36,21 +37,17 @@ fn run(machine: &dyn Probe, program: &str, of: &str, words: &[&str]) -> Result<O
 /// rocksalt '*' network.ping example.com
 /// rocksalt '*' network.ping example.com timeout=3 return_boolean=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.ping", reads)]
 pub struct Ping {
     /// Name or address.
     host: String,
     /// How many seconds to wait for each answer.
-    #[serde(default)]
     timeout: Value,
     /// Only say whether it answered.
-    #[serde(default)]
     return_boolean: bool,
 }
 
 impl Function for Ping {
-    const NAME: &'static str = "network.ping";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -78,15 +75,13 @@ impl Function for Ping {
 /// ```text
 /// rocksalt '*' network.dig example.com
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.dig", reads)]
 pub struct Dig {
     /// Name or address.
     host: String,
 }
 
 impl Function for Dig {
-    const NAME: &'static str = "network.dig";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -100,15 +95,13 @@ impl Function for Dig {
 /// ```text
 /// rocksalt '*' network.dns_check example.com
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.dns_check", reads)]
 pub struct DnsCheck {
     /// The name.
     host: String,
 }
 
 impl Function for DnsCheck {
-    const NAME: &'static str = "network.dns_check";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -138,20 +131,17 @@ pub struct Reached {
 /// rocksalt '*' network.connect example.com 443
 /// rocksalt '*' network.connect 192.0.2.53 port=53 proto=udp timeout=3
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.connect", reads)]
 pub struct Connect {
     /// Name or address.
     host: String,
     /// The port.
-    #[serde(default)]
     port: Option<u32>,
     /// `proto` (tcp or udp), `timeout` in seconds (5), `family` (ipv4 or ipv6).
     kwargs: Map,
 }
 
 impl Function for Connect {
-    const NAME: &'static str = "network.connect";
     type Output = Reached;
 
     fn call(self, machine: &dyn System) -> Result<Reached> {
@@ -208,29 +198,19 @@ fn datagram(ip: IpAddr, port: u16, timeout: Duration) -> std::io::Result<()> {
 /// ```text
 /// rocksalt 'gateway' network.wol 08:00:27:13:69:77
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.wol", changes)]
 pub struct Wol {
     /// The sleeping machine's hardware address.
     mac: String,
     /// Where to send the packet.
-    #[serde(default = "everybody")]
+    #[default("255.255.255.255")]
     bcast: String,
     /// To which port.
-    #[serde(default = "discard")]
+    #[default(9)]
     destport: u32,
 }
 
-fn everybody() -> String {
-    "255.255.255.255".into()
-}
-
-fn discard() -> u32 {
-    9
-}
-
 impl Function for Wol {
-    const NAME: &'static str = "network.wol";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::identity::{set_hostname, sound_hostname};
 use crate::catalog::{Decision, State, Step, Touches, Verdict, tool};
@@ -33,33 +33,25 @@ const FRESH: &str = "# Configuration for networking init script being run during
 ///     - apply_hostname: True
 ///     - require_reboot: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("network.system")]
 pub struct System {
     /// What to call it in other places.
     #[allow(dead_code, reason = "a step has a name")]
     name: String,
     /// Configure the interfaces at boot.
-    #[serde(default)]
     enabled: Value,
     /// The host name; with dots, what is behind the first is the domain.
-    #[serde(default)]
     hostname: Option<String>,
     /// The domains that short names are searched in.
-    #[serde(default)]
     search: Option<String>,
     /// Let the running machine have the name too.
-    #[serde(default)]
     apply_hostname: Value,
     /// Don't restart the network now.
-    #[serde(default)]
     require_reboot: Value,
     /// What was not given stays in any case.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     retain_settings: Value,
     /// Settings that other systems have.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }
@@ -114,7 +106,6 @@ impl Settings {
 }
 
 impl State for System {
-    const NAME: &'static str = "network.system";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use crate::Result;
 use crate::catalog::Function;
@@ -96,12 +96,10 @@ fn programs(machine: &dyn Probe) -> BTreeMap<String, String> {
 /// ```text
 /// rocksalt '*' network.netstat
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.netstat", reads)]
 pub struct Netstat {}
 
 impl Function for Netstat {
-    const NAME: &'static str = "network.netstat";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -138,12 +136,10 @@ fn text((ip, port): (IpAddr, u16)) -> String {
 /// ```text
 /// rocksalt '*' network.active_tcp
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.active_tcp", reads)]
 pub struct ActiveTcp {}
 
 impl Function for ActiveTcp {
-    const NAME: &'static str = "network.active_tcp";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

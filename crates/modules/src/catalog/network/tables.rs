@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::arithmetic::{Network, address};
 use crate::catalog::Function;
@@ -45,16 +45,13 @@ fn shown(route: &Route) -> Map {
 /// rocksalt '*' network.routes
 /// rocksalt '*' network.routes inet6
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.routes", reads)]
 pub struct Routes {
     /// `inet` or `inet6`; both if it is left out.
-    #[serde(default)]
     family: Option<String>,
 }
 
 impl Function for Routes {
-    const NAME: &'static str = "network.routes";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -67,16 +64,13 @@ impl Function for Routes {
 /// ```text
 /// rocksalt '*' network.default_route
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.default_route", reads)]
 pub struct DefaultRoute {
     /// `inet` or `inet6`; both if it is left out.
-    #[serde(default)]
     family: Option<String>,
 }
 
 impl Function for DefaultRoute {
-    const NAME: &'static str = "network.default_route";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -91,15 +85,13 @@ impl Function for DefaultRoute {
 /// ```text
 /// rocksalt '*' network.get_route 10.10.10.10
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.get_route", reads)]
 pub struct GetRoute {
     /// The address.
     ip: String,
 }
 
 impl Function for GetRoute {
-    const NAME: &'static str = "network.get_route";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -142,12 +134,10 @@ fn neighbours(machine: &dyn Probe) -> Map {
 /// ```text
 /// rocksalt '*' network.arp
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.arp", reads)]
 pub struct Arp {}
 
 impl Function for Arp {
-    const NAME: &'static str = "network.arp";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -160,12 +150,10 @@ impl Function for Arp {
 /// ```text
 /// rocksalt '*' network.ip_neighs
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.ip_neighs", reads, also("network.ipneighs"))]
 pub struct IpNeighs {}
 
 impl Function for IpNeighs {
-    const NAME: &'static str = "network.ip_neighs";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -178,12 +166,10 @@ impl Function for IpNeighs {
 /// ```text
 /// rocksalt '*' network.ip_neighs6
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("network.ip_neighs6", reads, also("network.ipneighs6"))]
 pub struct IpNeighs6 {}
 
 impl Function for IpNeighs6 {
-    const NAME: &'static str = "network.ip_neighs6";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

@@ -1,13 +1,13 @@
 //! `nftables`' states for tables and chains.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::tool::Work;
 use super::super::{Decision, State, Step, Touches, Verdict, iptables};
 use super::rules::{Plan, touches};
-use super::{family, filter, ipv4, plain, ruleset};
+use super::{family, plain, ruleset};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -18,18 +18,16 @@ use crate::{Error, Result};
 ///   nftables.table_present:
 ///     - family: inet
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("nftables.table_present")]
 pub struct TablePresent {
     /// The table.
     name: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl State for TablePresent {
-    const NAME: &'static str = "nftables.table_present";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -62,18 +60,16 @@ impl State for TablePresent {
 ///   nftables.table_absent:
 ///     - family: inet
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("nftables.table_absent")]
 pub struct TableAbsent {
     /// The table.
     name: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl State for TableAbsent {
-    const NAME: &'static str = "nftables.table_absent";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -110,25 +106,21 @@ impl State for TableAbsent {
 ///     - hook: input
 ///     - priority: 0
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("nftables.chain_present", strict)]
 pub struct ChainPresent {
     /// The chain.
     name: String,
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// What a base chain does: `filter`, `nat` or `route`.
-    #[serde(default)]
     table_type: Option<String>,
     /// Where packets enter it: `input`, `prerouting` …
-    #[serde(default)]
     hook: Option<String>,
     /// Its turn among the chains of the hook.
-    #[serde(default)]
     priority: Value,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
@@ -147,8 +139,6 @@ pub fn base(kind: Option<&str>, hook: Option<&str>, priority: &Value) -> Result<
 }
 
 impl State for ChainPresent {
-    const NAME: &'static str = "nftables.chain_present";
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
@@ -190,22 +180,19 @@ impl State for ChainPresent {
 ///   nftables.chain_absent:
 ///     - table: filter
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("nftables.chain_absent", strict)]
 pub struct ChainAbsent {
     /// The chain.
     name: String,
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl State for ChainAbsent {
-    const NAME: &'static str = "nftables.chain_absent";
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -240,27 +227,24 @@ impl State for ChainAbsent {
 ///     - table: filter
 ///     - chain: input
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("nftables.flush")]
 pub struct Flush {
     /// What to call it in other places.
     name: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
     /// A table or chain that isn't there is all right.
-    #[serde(default)]
     ignore_absence: Flag,
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain; all of the table unless told.
-    #[serde(default)]
+    #[default]
     chain: String,
 }
 
 impl State for Flush {
-    const NAME: &'static str = "nftables.flush";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -318,32 +302,27 @@ impl State for Flush {
 ///     - chain: input
 ///     - policy: drop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("nftables.set_policy", required("chain", "policy"))]
 pub struct SetPolicy {
     /// What to call it in other places.
     name: String,
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
     /// The chain.
     chain: String,
     /// `accept` or `drop`.
     policy: String,
     /// Save all rules afterwards.
-    #[serde(default)]
     save: Value,
     /// The file to save to.
-    #[serde(default)]
     save_filename: Option<String>,
 }
 
 impl State for SetPolicy {
-    const NAME: &'static str = "nftables.set_policy";
-    const REQUIRED: &'static [&'static str] = &["chain", "policy"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -1,11 +1,11 @@
 //! `nftables`' functions for tables, chains and all rules.
 
 use rocksalt_core::{Map, Value, json};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::{Function, tool};
 use super::rules::act;
-use super::{chains, family, filter, ipv4, plain, ruleset};
+use super::{chains, family, plain, ruleset};
 use crate::grains::look;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -33,12 +33,10 @@ pub fn needed(machine: &dyn Probe, of: &str, table: &str, chain: &str) -> Result
 /// ```text
 /// rocksalt '*' nftables.version
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.version", reads)]
 pub struct Version {}
 
 impl Function for Version {
-    const NAME: &'static str = "nftables.version";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -52,16 +50,14 @@ impl Function for Version {
 /// ```text
 /// rocksalt '*' nftables.list_tables family=ipv6
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.list_tables", reads)]
 pub struct ListTables {
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for ListTables {
-    const NAME: &'static str = "nftables.list_tables";
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
@@ -76,16 +72,14 @@ impl Function for ListTables {
 /// rocksalt '*' nftables.get_rules
 /// rocksalt '*' nftables.get_rules family=ipv6
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.get_rules", reads)]
 pub struct GetRules {
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for GetRules {
-    const NAME: &'static str = "nftables.get_rules";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -105,16 +99,14 @@ impl Function for GetRules {
 /// ```text
 /// rocksalt '*' nftables.get_rules_json
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.get_rules_json", reads)]
 pub struct GetRulesJson {
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for GetRulesJson {
-    const NAME: &'static str = "nftables.get_rules_json";
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
@@ -139,16 +131,13 @@ fn objects(text: &str) -> Result<Vec<Value>> {
 /// ```text
 /// rocksalt '*' nftables.get_saved_rules
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.get_saved_rules", reads)]
 pub struct GetSavedRules {
     /// The file, if it is not the usual one.
-    #[serde(default)]
     conf_file: Option<String>,
 }
 
 impl Function for GetSavedRules {
-    const NAME: &'static str = "nftables.get_saved_rules";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -166,19 +155,16 @@ impl Function for GetSavedRules {
 /// ```text
 /// rocksalt '*' nftables.save /etc/nftables
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.save", changes)]
 pub struct Save {
     /// The file, if it is not the usual one.
-    #[serde(default)]
     filename: Option<String>,
     /// Taken for Salt's sake: all families are saved.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for Save {
-    const NAME: &'static str = "nftables.save";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -193,18 +179,16 @@ impl Function for Save {
 /// ```text
 /// rocksalt '*' nftables.check_table nat
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.check_table", reads)]
 pub struct CheckTable {
     /// The table.
     table: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for CheckTable {
-    const NAME: &'static str = "nftables.check_table";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -217,18 +201,16 @@ impl Function for CheckTable {
 /// ```text
 /// rocksalt '*' nftables.new_table filter
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.new_table", changes)]
 pub struct NewTable {
     /// The table.
     table: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for NewTable {
-    const NAME: &'static str = "nftables.new_table";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -248,18 +230,16 @@ impl Function for NewTable {
 /// ```text
 /// rocksalt '*' nftables.delete_table filter
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.delete_table", changes)]
 pub struct DeleteTable {
     /// The table.
     table: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for DeleteTable {
-    const NAME: &'static str = "nftables.delete_table";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -279,21 +259,19 @@ impl Function for DeleteTable {
 /// ```text
 /// rocksalt '*' nftables.check_chain filter input
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.check_chain", reads)]
 pub struct CheckChain {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for CheckChain {
-    const NAME: &'static str = "nftables.check_chain";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -310,30 +288,25 @@ impl Function for CheckChain {
 /// rocksalt '*' nftables.new_chain filter input table_type=filter hook=input priority=0
 /// rocksalt '*' nftables.new_chain filter mine
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.new_chain", changes)]
 pub struct NewChain {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// What a base chain does: `filter`, `nat` or `route`.
-    #[serde(default)]
     table_type: Option<String>,
     /// Where packets enter it: `input`, `prerouting` …
-    #[serde(default)]
     hook: Option<String>,
     /// Its turn among the chains of the hook.
-    #[serde(default)]
     priority: Value,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for NewChain {
-    const NAME: &'static str = "nftables.new_chain";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -354,21 +327,19 @@ impl Function for NewChain {
 /// ```text
 /// rocksalt '*' nftables.delete_chain filter mine
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.delete_chain", changes)]
 pub struct DeleteChain {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for DeleteChain {
-    const NAME: &'static str = "nftables.delete_chain";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -384,22 +355,20 @@ impl Function for DeleteChain {
 /// ```text
 /// rocksalt '*' nftables.flush filter input
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.flush", changes)]
 pub struct Flush {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain; all of them unless told.
-    #[serde(default)]
+    #[default]
     chain: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for Flush {
-    const NAME: &'static str = "nftables.flush";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -420,21 +389,19 @@ impl Function for Flush {
 /// ```text
 /// rocksalt '*' nftables.get_policy filter input
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.get_policy", reads)]
 pub struct GetPolicy {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for GetPolicy {
-    const NAME: &'static str = "nftables.get_policy";
     type Output = Option<String>;
 
     fn call(self, machine: &dyn System) -> Result<Option<String>> {
@@ -448,23 +415,21 @@ impl Function for GetPolicy {
 /// ```text
 /// rocksalt '*' nftables.set_policy filter input drop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.set_policy", changes)]
 pub struct SetPolicy {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// `accept` or `drop`.
     policy: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for SetPolicy {
-    const NAME: &'static str = "nftables.set_policy";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

@@ -46,14 +46,6 @@ pub const STATES: &[StateEntry] = &[
     state::<chains::TablePresent>(),
 ];
 
-fn filter() -> String {
-    "filter".to_owned()
-}
-
-fn ipv4() -> String {
-    "ipv4".to_owned()
-}
-
 /// A family's name for `nft`.
 fn family(name: &str) -> Result<&'static str> {
     Ok(match name {

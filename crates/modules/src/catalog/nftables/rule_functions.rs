@@ -1,12 +1,12 @@
 //! `nftables`' functions for single rules.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::Function;
 use super::functions::{answer, needed};
 use super::rules::act;
-use super::{family, filter, ipv4, rule, ruleset};
+use super::{family, rule, ruleset};
 use crate::Result;
 use crate::machine::System;
 
@@ -16,34 +16,26 @@ use crate::machine::System;
 /// rocksalt '*' nftables.build_rule connstate=established,related jump=accept
 /// rocksalt '*' nftables.build_rule filter input command=insert position=3 full=True proto=tcp dport=22 jump=accept
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.build_rule", reads)]
 pub struct BuildRule {
     /// The table.
-    #[serde(default)]
     table: Option<String>,
     /// The chain.
-    #[serde(default)]
     chain: Option<String>,
     /// What to do with it: `add` or `insert`.
-    #[serde(default)]
     command: Option<String>,
     /// The handle of the rule that it comes before.
-    #[serde(default)]
     position: Value,
     /// The whole command, not only the rule.
-    #[serde(default)]
     full: Value,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
     /// The rule.
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl Function for BuildRule {
-    const NAME: &'static str = "nftables.build_rule";
     type Output = Map;
 
     fn call(self, _: &dyn System) -> Result<Map> {
@@ -71,23 +63,21 @@ impl Function for BuildRule {
 /// ```text
 /// rocksalt '*' nftables.check filter input rule='tcp dport 22 counter accept'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.check", reads)]
 pub struct Check {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// The rule, as for the program.
     rule: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for Check {
-    const NAME: &'static str = "nftables.check";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -104,23 +94,21 @@ impl Function for Check {
 /// ```text
 /// rocksalt '*' nftables.get_rule_handle filter input rule='tcp dport 22 accept'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.get_rule_handle", reads)]
 pub struct GetRuleHandle {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// The rule, as for the program.
     rule: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for GetRuleHandle {
-    const NAME: &'static str = "nftables.get_rule_handle";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -139,23 +127,21 @@ impl Function for GetRuleHandle {
 /// ```text
 /// rocksalt '*' nftables.append filter input rule='tcp dport 22 accept'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.append", changes)]
 pub struct Append {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// The rule, as for the program.
     rule: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for Append {
-    const NAME: &'static str = "nftables.append";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -170,26 +156,23 @@ impl Function for Append {
 /// rocksalt '*' nftables.insert filter input rule='tcp dport 22 accept'
 /// rocksalt '*' nftables.insert filter input position=3 rule='tcp dport 22 accept'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.insert", changes)]
 pub struct Insert {
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// The handle of the rule that it comes before.
-    #[serde(default)]
     position: Option<u64>,
     /// The rule, as for the program.
     rule: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for Insert {
-    const NAME: &'static str = "nftables.insert";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -222,26 +205,22 @@ fn put(machine: &dyn System, verb: &str, place: &[&str], rule: &str, of: &str) -
 /// rocksalt '*' nftables.delete filter input rule='tcp dport 22 accept'
 /// rocksalt '*' nftables.delete filter input position=3
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("nftables.delete", changes)]
 pub struct Delete {
     /// The table.
     table: String,
     /// The chain.
     chain: String,
     /// The handle.
-    #[serde(default)]
     position: Option<u64>,
     /// The rule, as for the program.
-    #[serde(default)]
     rule: Option<String>,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
 }
 
 impl Function for Delete {
-    const NAME: &'static str = "nftables.delete";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

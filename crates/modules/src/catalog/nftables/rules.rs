@@ -1,11 +1,11 @@
 //! `nftables.append`, `insert` and `delete`: single rules.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::tool::{self, Work};
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, iptables};
-use super::{family, filter, ipv4, plain, rule, ruleset};
+use super::{family, plain, rule, ruleset};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -22,24 +22,21 @@ use crate::{Error, Result};
 ///     - proto: tcp
 ///     - save: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("nftables.append", required("chain"))]
 pub struct Append {
     /// What to call the rule in other places.
     name: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// Save all rules afterwards.
-    #[serde(default)]
     save: Value,
     /// The rule: `jump`, `proto`, `dport`, `sports`, `source`, `connstate`, `if`, `of`, `counter` …
-    #[serde(default)]
     kwargs: Map,
 }
 
@@ -54,27 +51,23 @@ pub struct Append {
 ///     - dport: 22
 ///     - proto: tcp
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("nftables.insert", required("chain"))]
 pub struct Insert {
     /// What to call the rule in other places.
     name: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// The handle of the rule that it comes before.
-    #[serde(default)]
     position: Option<u64>,
     /// Save all rules afterwards.
-    #[serde(default)]
     save: Value,
     /// The rule: `jump`, `proto`, `dport`, `sports`, `source`, `connstate`, `if`, `of`, `counter` …
-    #[serde(default)]
     kwargs: Map,
 }
 
@@ -89,27 +82,23 @@ pub struct Insert {
 ///     - dport: 23
 ///     - proto: tcp
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("nftables.delete", required("chain"))]
 pub struct Delete {
     /// What to call the rule in other places.
     name: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
-    #[serde(default = "ipv4")]
+    #[default("ipv4")]
     family: String,
     /// The table.
-    #[serde(default = "filter")]
+    #[default("filter")]
     table: String,
     /// The chain.
     chain: String,
     /// The handle of the rule, if the rule itself is not given.
-    #[serde(default)]
     position: Option<u64>,
     /// Save all rules afterwards.
-    #[serde(default)]
     save: Value,
     /// The rule: `jump`, `proto`, `dport`, `sports`, `source`, `connstate`, `if`, `of`, `counter` …
-    #[serde(default)]
     kwargs: Map,
 }
 
@@ -139,8 +128,6 @@ impl Plan {
 }
 
 impl State for Append {
-    const NAME: &'static str = "nftables.append";
-    const REQUIRED: &'static [&'static str] = &["chain"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -169,8 +156,6 @@ impl State for Append {
 }
 
 impl State for Insert {
-    const NAME: &'static str = "nftables.insert";
-    const REQUIRED: &'static [&'static str] = &["chain"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -205,8 +190,6 @@ impl State for Insert {
 }
 
 impl State for Delete {
-    const NAME: &'static str = "nftables.delete";
-    const REQUIRED: &'static [&'static str] = &["chain"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

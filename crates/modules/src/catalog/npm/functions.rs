@@ -1,7 +1,7 @@
 //! `npm`'s functions.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{Function, listed, sound, tool, words};
 use crate::machine::System;
@@ -12,34 +12,25 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' npm.install coffee-script dir=/srv/app
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("npm.install", changes)]
 pub struct Install {
     /// The package; without one, what the directory's `package.json` asks for.
-    #[serde(default)]
     pkg: Option<String>,
     /// Several packages.
-    #[serde(default)]
     pkgs: Value,
     /// The directory; else for the whole machine.
-    #[serde(default)]
     dir: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
     /// Where to get them from.
-    #[serde(default)]
     registry: Option<String>,
     /// Variables for npm.
-    #[serde(default)]
     env: Value,
     /// Run no scripts of packages.
-    #[serde(default)]
     ignore_scripts: bool,
 }
 
 impl Function for Install {
-    const NAME: &'static str = "npm.install";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -63,24 +54,19 @@ impl Function for Install {
 /// ```text
 /// rocksalt '*' npm.uninstall coffee-script dir=/srv/app
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("npm.uninstall", changes)]
 pub struct Uninstall {
     /// The package.
     pkg: String,
     /// The directory; else for the whole machine.
-    #[serde(default)]
     dir: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
     /// Variables for npm.
-    #[serde(default)]
     env: Value,
 }
 
 impl Function for Uninstall {
-    const NAME: &'static str = "npm.uninstall";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -96,25 +82,19 @@ impl Function for Uninstall {
 /// ```text
 /// rocksalt '*' npm.list dir=/srv/app
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("npm.list", reads)]
 pub struct List {
     /// Only this one.
-    #[serde(default)]
     pkg: Option<String>,
     /// The directory; else for the whole machine.
-    #[serde(default)]
     dir: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
     /// Variables for npm.
-    #[serde(default)]
     env: Value,
 }
 
 impl Function for List {
-    const NAME: &'static str = "npm.list";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -130,19 +110,15 @@ impl Function for List {
 /// ```text
 /// rocksalt '*' npm.cache_clean force=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("npm.cache_clean", changes)]
 pub struct CacheClean {
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
     /// Newer npms only do it so.
-    #[serde(default)]
     force: bool,
 }
 
 impl Function for CacheClean {
-    const NAME: &'static str = "npm.cache_clean";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -160,16 +136,13 @@ impl Function for CacheClean {
 /// ```text
 /// rocksalt '*' npm.cache_list
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("npm.cache_list", reads)]
 pub struct CacheList {
     /// The user to run as.
-    #[serde(default)]
     runas: Option<String>,
 }
 
 impl Function for CacheList {
-    const NAME: &'static str = "npm.cache_list";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

@@ -1,7 +1,7 @@
 //! `npm`'s states.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::tool::Tool;
@@ -25,34 +25,25 @@ pub struct Plan {
 ///   npm.installed:
 ///     - dir: /srv/app
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("npm.installed", strict)]
 pub struct Installed {
     /// The package, with a version behind an `@`.
     name: String,
     /// Several packages.
-    #[serde(default)]
     pkgs: Value,
     /// The directory; else for the whole machine.
-    #[serde(default)]
     dir: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     user: Option<String>,
     /// Install again what is there.
-    #[serde(default)]
     force_reinstall: Flag,
     /// Where to get them from.
-    #[serde(default)]
     registry: Option<String>,
     /// Variables for npm.
-    #[serde(default)]
     env: Value,
 }
 
 impl State for Installed {
-    const NAME: &'static str = "npm.installed";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -123,22 +114,17 @@ impl Installed {
 ///   npm.removed:
 ///     - dir: /srv/app
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("npm.removed", strict)]
 pub struct Removed {
     /// The package.
     name: String,
     /// The directory; else for the whole machine.
-    #[serde(default)]
     dir: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     user: Option<String>,
 }
 
 impl State for Removed {
-    const NAME: &'static str = "npm.removed";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -177,23 +163,18 @@ impl State for Removed {
 ///   npm.bootstrap:
 ///     - user: app
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("npm.bootstrap", strict)]
 #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
 pub struct Bootstrap {
     /// The directory.
     name: String,
     /// The user to run as.
-    #[serde(default)]
     user: Option<String>,
     /// Taken and ignored.
-    #[serde(default)]
     silent: Value,
 }
 
 impl State for Bootstrap {
-    const NAME: &'static str = "npm.bootstrap";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -229,23 +210,18 @@ impl State for Bootstrap {
 ///   npm.cache_cleaned:
 ///     - force: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("npm.cache_cleaned", strict)]
 #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
 pub struct CacheCleaned {
     /// Any name.
     name: String,
     /// The user to run as.
-    #[serde(default)]
     user: Option<String>,
     /// Newer npms only do it so.
-    #[serde(default)]
     force: Flag,
 }
 
 impl State for CacheCleaned {
-    const NAME: &'static str = "npm.cache_cleaned";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

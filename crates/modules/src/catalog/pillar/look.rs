@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value, merge};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{Function, colon, empty, pillar};
 use crate::catalog::grains::filter;
@@ -20,32 +20,27 @@ use crate::{Error, Result};
 ///
 /// Colons lead into maps; a number is a place in a list. A value that is there but empty is given
 /// as it is: the default is only for what isn't there.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pillar.get", reads, repeatable, also("pillar.fetch"))]
 pub struct Get {
     /// The path.
+    #[required]
     key: Value,
     /// What to give if there is none; else it is an empty text, or a failure if the option
     /// `pillar_raise_on_missing` is set.
-    #[serde(default = "unset")]
+    #[default(unset())]
     default: Value,
     /// Put the pillar's value over the default: maps at every depth, and what a list doesn't have is appended.
-    #[serde(default)]
     merge: bool,
     /// Whether lists inside of merged maps are joined; else the option `pillar_merge_lists` says so.
-    #[serde(default)]
     merge_nested_lists: Option<bool>,
     /// What stands between the parts of the path.
-    #[serde(default = "colon")]
+    #[default(colon())]
     delimiter: String,
     /// Compile the pillar for this environment first.
-    #[serde(default)]
     pillarenv: Option<String>,
     /// Compile the pillar for states of this environment first.
-    #[serde(default)]
     saltenv: Option<String>,
     /// Taken and ignored: values are given as they are.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     unmask: Value,
 }
@@ -58,7 +53,6 @@ fn unset() -> Value {
 }
 
 impl Function for Get {
-    const NAME: &'static str = "pillar.get";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -115,31 +109,24 @@ fn missing(key: &Value) -> Error {
 /// rocksalt '*' pillar.item foo bar:baz
 /// rocksalt '*' pillar.item foo/bar delimiter=/
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pillar.item", reads, repeatable)]
 pub struct Item {
     /// Paths into the pillar.
     args: Vec<String>,
     /// What to give for unknown ones.
-    #[serde(default)]
     default: Value,
     /// What stands between the parts of a path.
-    #[serde(default)]
     delimiter: Option<String>,
     /// Compile the pillar for this environment first.
-    #[serde(default)]
     pillarenv: Option<String>,
     /// Compile the pillar for states of this environment first.
-    #[serde(default)]
     saltenv: Option<String>,
     /// Taken and ignored: values are given as they are.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     unmask: Value,
 }
 
 impl Function for Item {
-    const NAME: &'static str = "pillar.item";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -165,20 +152,16 @@ pub fn items(pillar: &Map, paths: Vec<String>, delimiter: &str, default: &Value)
 /// rocksalt '*' pillar.raw
 /// rocksalt '*' pillar.raw key=roles
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pillar.raw", reads, repeatable)]
 pub struct Raw {
     /// The key; colons mean nothing here. An unknown one is an empty map.
-    #[serde(default)]
     key: Value,
     /// Taken and ignored: values are given as they are.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     unmask: Value,
 }
 
 impl Function for Raw {
-    const NAME: &'static str = "pillar.raw";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -195,22 +178,20 @@ impl Function for Raw {
 /// ```text
 /// rocksalt '*' pillar.keys web:sites
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pillar.keys", reads, repeatable)]
 pub struct Keys {
     /// The path.
+    #[required]
     key: Value,
     /// What stands between the parts of the path.
-    #[serde(default = "colon")]
+    #[default(colon())]
     delimiter: String,
     /// Taken and ignored: values are given as they are.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     unmask: Value,
 }
 
 impl Function for Keys {
-    const NAME: &'static str = "pillar.keys";
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
@@ -228,18 +209,15 @@ impl Function for Keys {
 /// ```text
 /// rocksalt '*' pillar.file_exists foo/bar.sls
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pillar.file_exists", reads, repeatable)]
 pub struct FileExists {
     /// The file, below one of the directories.
     path: String,
     /// Only look in directories of this environment.
-    #[serde(default)]
     saltenv: Option<String>,
 }
 
 impl Function for FileExists {
-    const NAME: &'static str = "pillar.file_exists";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -264,26 +242,24 @@ impl Function for FileExists {
 /// ```text
 /// rocksalt '*' pillar.filter_by '{web: {port: 80}, db: {port: 5432}}' role
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pillar.filter_by", reads, repeatable)]
 pub struct FilterBy {
     /// The table; its keys may be patterns such as `web*`.
+    #[required]
     lookup_dict: Map,
     /// The path of the value that is looked for. Of a list, the first item that fits counts.
+    #[secret]
     pillar: String,
     /// A map that is merged over the entry.
-    #[serde(default)]
     merge: Value,
     /// The key of the entry that is taken if none fits.
-    #[serde(default = "filter::default_key")]
+    #[default("default")]
     default: Value,
     /// The key of an entry that the found one is merged over.
-    #[serde(default)]
     base: Value,
 }
 
 impl Function for FilterBy {
-    const NAME: &'static str = "pillar.filter_by";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

@@ -15,9 +15,9 @@ use crate::{Error, Result};
 pub const FUNCTIONS: &[Entry] = &[
     entry::<look::FileExists>(),
     entry::<look::FilterBy>(),
-    entry::<look::Get>().also(&["pillar.fetch"]),
+    entry::<look::Get>(),
     entry::<look::Item>(),
-    entry::<whole::Items>().also(&["pillar.data"]),
+    entry::<whole::Items>(),
     entry::<look::Keys>(),
     entry::<whole::Ls>(),
     entry::<whole::Obfuscate>(),

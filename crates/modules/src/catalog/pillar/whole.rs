@@ -3,32 +3,27 @@
 use std::sync::Arc;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::{arguments, function};
 
 use super::{Function, empty, look, pillar};
 use crate::machine::System;
 use crate::{Error, Result};
 
 /// What the functions that show all of it take.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 pub struct Arguments {
     /// Only these paths; everything without any.
     args: Vec<String>,
     /// Values that are put over the pillar, and are seen by it while it is compiled.
-    #[serde(default)]
+    #[secret]
     pillar: Option<Map>,
     /// Values that are encrypted can't be given.
-    #[serde(default)]
     pillar_enc: Option<String>,
     /// Compile the pillar for this environment.
-    #[serde(default)]
     pillarenv: Option<String>,
     /// Compile the pillar for states of this environment.
-    #[serde(default)]
     saltenv: Option<String>,
     /// Taken and ignored: values are given as they are.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     unmask: Value,
 }
@@ -55,13 +50,10 @@ impl Arguments {
 /// rocksalt '*' pillar.items
 /// rocksalt '*' pillar.items pillarenv=dev
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-#[serde(transparent)]
+#[function("pillar.items", reads, repeatable, also("pillar.data"))]
 pub struct Items(Arguments);
 
 impl Function for Items {
-    const NAME: &'static str = "pillar.items";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -74,13 +66,10 @@ impl Function for Items {
 /// ```text
 /// rocksalt '*' pillar.ls
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-#[serde(transparent)]
+#[function("pillar.ls", reads, repeatable)]
 pub struct Ls(Arguments);
 
 impl Function for Ls {
-    const NAME: &'static str = "pillar.ls";
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
@@ -93,13 +82,10 @@ impl Function for Ls {
 /// ```text
 /// rocksalt '*' pillar.obfuscate
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-#[serde(transparent)]
+#[function("pillar.obfuscate", reads, repeatable)]
 pub struct Obfuscate(Arguments);
 
 impl Function for Obfuscate {
-    const NAME: &'static str = "pillar.obfuscate";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

@@ -1,39 +1,37 @@
 //! `pip`'s functions.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::tool::{Tool, ended};
 use super::Function;
-use super::options::{looking, with_options};
+use super::options::{PipArguments, looking};
 use super::requirement::{self, normal};
 use super::{find, installed, removed};
 use crate::machine::System;
 use crate::text::words;
 use crate::{Error, Result};
 
-with_options! {
-    /// Installs Python packages.
-    ///
-    /// ```text
-    /// rocksalt '*' pip.install 'gunicorn>=20' bin_env=/srv/app/venv
-    /// ```
-    Install {
-        /// The packages: a list, or with commas between them. A comma within a version is written as `;`.
-        #[serde(default)]
-        pkgs: Value,
-        /// Which files `salt://` means.
-        #[serde(default)]
-        saltenv: Option<String>,
-    }
+/// Installs Python packages.
+///
+/// ```text
+/// rocksalt '*' pip.install 'gunicorn>=20' bin_env=/srv/app/venv
+/// ```
+#[function("pip.install", changes)]
+pub struct Install {
+    /// The packages: a list, or with commas between them. A comma within a version is written as `;`.
+    pkgs: Value,
+    /// Which files `salt://` means.
+    saltenv: Option<String>,
+    #[flatten]
+    pip: PipArguments,
 }
 
 impl Function for Install {
-    const NAME: &'static str = "pip.install";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let options = self.options()?;
+        let options = self.pip.options()?;
         let packages: Vec<String> = words::listed(&self.pkgs).iter().map(|package| package.replace(';', ",")).collect();
         for package in &packages {
             requirement::read(package).map_err(Error::arguments)?;
@@ -59,27 +57,22 @@ impl Function for Install {
 /// ```text
 /// rocksalt '*' pip.uninstall gunicorn bin_env=/srv/app/venv
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pip.uninstall", changes)]
 pub struct Uninstall {
     /// The packages: a list, or with commas between them.
+    #[required]
     pkgs: Value,
     /// The virtual environment, its python, or a pip; else the target's own.
-    #[serde(default)]
     bin_env: Option<String>,
     /// The user to run pip as.
-    #[serde(default)]
     user: Option<String>,
     /// The directory to run in.
-    #[serde(default)]
     cwd: Option<String>,
     /// Further options as they are.
-    #[serde(default)]
     extra_args: Vec<Value>,
 }
 
 impl Function for Uninstall {
-    const NAME: &'static str = "pip.uninstall";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -97,25 +90,20 @@ impl Function for Uninstall {
 
 /// A function that only needs to know which pip is meant.
 macro_rules! asking {
-    ($(#[$doc:meta])* $name:ident = $full:literal, $out:ty, { $( $(#[$about:meta])* $field:ident : $type:ty, )* } |$self:ident, $machine:ident, $tool:ident| $body:block) => {
+    ($(#[$doc:meta])* $name:ident = $full:literal $nature:ident, $out:ty, { $( $(#[$about:meta])* $field:ident : $type:ty, )* } |$self:ident, $machine:ident, $tool:ident| $body:block) => {
         $(#[$doc])*
-        #[derive(Deserialize)]
-        #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+        #[function($full, $nature)]
         pub struct $name {
             $( $(#[$about])* $field: $type, )*
             /// The virtual environment, its python, or a pip; else the target's own.
-            #[serde(default)]
             bin_env: Option<String>,
             /// The user to run pip as.
-            #[serde(default)]
             user: Option<String>,
             /// The directory to run in.
-            #[serde(default)]
             cwd: Option<String>,
         }
 
         impl Function for $name {
-            const NAME: &'static str = $full;
             type Output = $out;
 
             fn call($self, $machine: &dyn System) -> Result<$out> {
@@ -132,9 +120,8 @@ asking! {
     /// ```text
     /// rocksalt '*' pip.list bin_env=/srv/app/venv
     /// ```
-    List = "pip.list", Map, {
+    List = "pip.list" reads, Map, {
         /// Only those whose names begin so.
-        #[serde(default)]
         prefix: Option<String>,
     }
     |self, machine, tool| {
@@ -151,7 +138,7 @@ asking! {
     /// ```text
     /// rocksalt '*' pip.freeze bin_env=/srv/app/venv
     /// ```
-    Freeze = "pip.freeze", Vec<String>, {}
+    Freeze = "pip.freeze" reads, Vec<String>, {}
     |self, machine, tool| { freeze(machine, &tool) }
 }
 
@@ -165,7 +152,7 @@ asking! {
     /// ```text
     /// rocksalt '*' pip.version
     /// ```
-    Version = "pip.version", String, {}
+    Version = "pip.version" reads, String, {}
     |self, machine, tool| {
         let text = looking(&tool).text(machine, &["--version"])?;
         Ok(text.split_whitespace().nth(1).unwrap_or_default().to_owned())
@@ -178,7 +165,7 @@ asking! {
     /// ```text
     /// rocksalt '*' pip.is_installed gunicorn
     /// ```
-    IsInstalled = "pip.is_installed", bool, {
+    IsInstalled = "pip.is_installed" reads, bool, {
         /// The package.
         pkgname: String,
     }
@@ -191,7 +178,7 @@ asking! {
     /// ```text
     /// rocksalt '*' pip.list_upgrades bin_env=/srv/app/venv
     /// ```
-    ListUpgrades = "pip.list_upgrades", Map, {}
+    ListUpgrades = "pip.list_upgrades" reads, Map, {}
     |self, machine, tool| {
         let one = |[name, _, latest, kind]: [String; 4]| (name.into(), format!("{latest} [{kind}]").into());
         Ok(find::outdated(machine, &tool)?.into_iter().map(one).collect())
@@ -204,7 +191,7 @@ asking! {
     /// ```text
     /// rocksalt '*' pip.upgrade bin_env=/srv/app/venv
     /// ```
-    Upgrade = "pip.upgrade", Map, {}
+    Upgrade = "pip.upgrade" changes, Map, {}
     |self, machine, tool| {
         let names: Vec<String> = find::outdated(machine, &tool)?.into_iter().map(|[name, ..]| name).collect();
         let options = removed::options(&self.bin_env, &self.user, &self.cwd);
@@ -222,15 +209,13 @@ asking! {
 /// ```text
 /// rocksalt '*' pip.normalize Zope.Interface
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pip.normalize", reads)]
 pub struct Normalize {
     /// The package.
     name: String,
 }
 
 impl Function for Normalize {
-    const NAME: &'static str = "pip.normalize";
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {

@@ -1,34 +1,34 @@
 //! `pip.installed`: Python packages that are there.
 
 use rocksalt_core::{Map, Value};
+use rocksalt_macros::state;
 
 use super::super::tool::Tool;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, cp};
 use super::find;
-use super::options::{Options, said, with_options};
+use super::options::{Options, PipArguments, said};
 use super::requirement::{self, Requirement};
 use super::version::fulfills;
 use crate::machine::{Output, Probe, System, accounts};
 use crate::{Error, Result};
 
-with_options! {
-    /// Makes sure that Python packages are installed.
-    ///
-    /// ```yaml
-    /// gunicorn >= 20, < 22:
-    ///   pip.installed:
-    ///     - bin_env: /srv/app/venv
-    /// ```
-    Installed {
-        /// The package, with the versions that are right.
-        name: String,
-        /// Several packages.
-        #[serde(default)]
-        pkgs: Value,
-        /// As `bin_env`.
-        #[serde(default)]
-        pip_bin: Option<String>,
-    }
+/// Makes sure that Python packages are installed.
+///
+/// ```yaml
+/// gunicorn >= 20, < 22:
+///   pip.installed:
+///     - bin_env: /srv/app/venv
+/// ```
+#[state("pip.installed")]
+pub struct Installed {
+    /// The package, with the versions that are right.
+    name: String,
+    /// Several packages.
+    pkgs: Value,
+    /// As `bin_env`.
+    pip_bin: Option<String>,
+    #[flatten]
+    pip: PipArguments,
 }
 
 /// What is to be installed.
@@ -42,7 +42,6 @@ pub struct Plan {
 }
 
 impl State for Installed {
-    const NAME: &'static str = "pip.installed";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
@@ -92,15 +91,15 @@ impl State for Installed {
 
     fn touches(&self) -> Touches {
         // Packages of Python bring programs and more; where to, only pip knows, unless it is an environment.
-        let place = self.bin_env.as_deref().or(self.pip_bin.as_deref()).or(self.target.as_deref());
+        let place = self.pip.bin_env.as_deref().or(self.pip_bin.as_deref()).or(self.pip.target.as_deref());
         let Some(place) = place.filter(|place| !place.contains("/bin/")) else { return Touches::everything() };
-        let requirements = crate::text::words::listed(&self.requirements);
-        let links = crate::text::words::listed(&self.find_links);
-        let paths = requirements.into_iter().chain(links).chain(crate::text::words::listed(&self.editable));
+        let requirements = crate::text::words::listed(&self.pip.requirements);
+        let links = crate::text::words::listed(&self.pip.find_links);
+        let paths = requirements.into_iter().chain(links).chain(crate::text::words::listed(&self.pip.editable));
         let touches = Touches::nothing().writes(Thing::Path(place.to_owned())).reads(Thing::Network);
         let touches =
             paths.filter(|path| path.starts_with('/')).fold(touches, |all, path| all.reads(Thing::Path(path)));
-        match &self.user {
+        match &self.pip.user {
             Some(user) => touches.reads(Thing::User(user.clone())).writes(Thing::Path(format!("/home/{user}/.cache"))),
             None => touches.writes(Thing::Path("/root".into())),
         }
@@ -110,11 +109,11 @@ impl State for Installed {
 impl Installed {
     /// What is there is installed once more.
     fn again(&self) -> bool {
-        self.force_reinstall.0 || self.ignore_installed.0
+        self.pip.force_reinstall.0 || self.pip.ignore_installed.0
     }
 
     fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Result<Decision<Plan>, String>> {
-        let mut options = self.options()?;
+        let mut options = self.pip.options()?;
         options.bin_env = options.bin_env.or_else(|| self.pip_bin.clone());
         let packages = match &self.pkgs {
             Value::List(packages) if !packages.is_empty() => packages.iter().map(written).collect(),
@@ -133,7 +132,7 @@ impl Installed {
             }
             details.extend(read.into_iter().flatten());
         }
-        if let Some(user) = self.user.as_deref().filter(|user| accounts::user(machine, user).is_none()) {
+        if let Some(user) = self.pip.user.as_deref().filter(|user| accounts::user(machine, user).is_none()) {
             return Ok(Err(format!("User {user} does not exist")));
         }
         let tool = match options.tool(machine) {
@@ -159,7 +158,7 @@ impl Installed {
             }
         }
         if plan.targets.is_empty() {
-            let and = if self.upgrade.0 { " and up-to-date" } else { "" };
+            let and = if self.pip.upgrade.0 { " and up-to-date" } else { "" };
             let last = format!("All specified packages are already installed{and}");
             return Ok(Ok(Decision::Settled(Verdict::good(lines(&plan.already, &last)))));
         }
@@ -178,7 +177,7 @@ impl Installed {
         if !wish.wishes.is_empty() && !fulfills(version, &wish.wishes) {
             return false;
         }
-        if !self.upgrade {
+        if !self.pip.upgrade {
             return true;
         }
         // Whether there is a newer one, only pip and its index know.

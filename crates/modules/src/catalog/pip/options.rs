@@ -1,192 +1,153 @@
 //! [`Options`]: what `pip install` can be told, from the arguments that states and functions share.
 
 use rocksalt_core::Value;
+use rocksalt_macros::arguments;
 
-use super::super::tool::Tool;
+use super::super::file::Flag;
+use super::super::tool::{self, Tool};
 use crate::machine::Probe;
+use crate::text::words;
 use crate::{Error, Result};
 
-/// A struct with its own arguments first, then all that pip can be told, and a way to make [`Options`] of it.
-macro_rules! with_options {
-    ($(#[$doc:meta])* $name:ident { $( $(#[$about:meta])* $field:ident : $type:ty, )* }) => {
-        $(#[$doc])*
-        #[derive(serde::Deserialize)]
-        #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
-        #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
-        pub struct $name {
-            $( $(#[$about])* $field: $type, )*
-            /// A requirements file, or several: paths, or `salt://…`.
-            #[serde(default)]
-            requirements: rocksalt_core::Value,
-            /// The virtual environment, its python, or a pip; else the target's own.
-            #[serde(default)]
-            bin_env: Option<String>,
-            /// Refused: no pip of today has it.
-            #[serde(default)]
-            use_wheel: rocksalt_core::Value,
-            /// Refused: no pip of today has it.
-            #[serde(default)]
-            no_use_wheel: rocksalt_core::Value,
-            /// A file for pip's log.
-            #[serde(default)]
-            log: Option<String>,
-            /// The proxy: `user:password@host:port`.
-            #[serde(default)]
-            proxy: Option<String>,
-            /// Seconds until a connection is given up.
-            #[serde(default)]
-            timeout: Option<u64>,
-            /// A project, or several, to install in editable mode: paths or addresses.
-            #[serde(default)]
-            editable: rocksalt_core::Value,
-            /// Where to look for archives besides: paths or addresses.
-            #[serde(default)]
-            find_links: rocksalt_core::Value,
-            /// The index. A password in it is in no argument and no message.
-            #[serde(default)]
-            index_url: Option<String>,
-            /// Another index.
-            #[serde(default)]
-            extra_index_url: Option<String>,
-            /// Don't look in any index.
-            #[serde(default)]
-            no_index: $crate::catalog::file::Flag,
-            /// Refused: no pip of today has it.
-            #[serde(default)]
-            mirrors: rocksalt_core::Value,
-            /// Refused: no pip of today has it.
-            #[serde(default)]
-            build: rocksalt_core::Value,
-            /// The directory to install into.
-            #[serde(default)]
-            target: Option<String>,
-            /// Refused: no pip of today has it.
-            #[serde(default)]
-            download: rocksalt_core::Value,
-            /// As `cache_dir`.
-            #[serde(default)]
-            download_cache: Option<String>,
-            /// The directory for checkouts of editable projects.
-            #[serde(default)]
-            source: Option<String>,
-            /// The newest version, also of what is there.
-            #[serde(default)]
-            upgrade: $crate::catalog::file::Flag,
-            /// Install again what is there.
-            #[serde(default)]
-            force_reinstall: $crate::catalog::file::Flag,
-            /// Install as if nothing were there.
-            #[serde(default)]
-            ignore_installed: $crate::catalog::file::Flag,
-            /// What to do with a path that is there: `s`, `i`, `w` or `b`.
-            #[serde(default)]
-            exists_action: Option<String>,
-            /// Nothing that the packages need.
-            #[serde(default)]
-            no_deps: $crate::catalog::file::Flag,
-            /// Refused: no pip of today has it.
-            #[serde(default)]
-            no_install: rocksalt_core::Value,
-            /// Refused: no pip of today has it.
-            #[serde(default)]
-            no_download: rocksalt_core::Value,
-            /// Refused: no pip of today has it.
-            #[serde(default)]
-            install_options: rocksalt_core::Value,
-            /// Options for the projects' `setup.py`.
-            #[serde(default)]
-            global_options: rocksalt_core::Value,
-            /// The user to run pip as.
-            #[serde(default)]
-            user: Option<String>,
-            /// The directory to run in.
-            #[serde(default)]
-            cwd: Option<String>,
-            /// Also early versions.
-            #[serde(default)]
-            pre_releases: $crate::catalog::file::Flag,
-            /// A file with certificates.
-            #[serde(default)]
-            cert: Option<String>,
-            /// Variables for pip.
-            #[serde(default)]
-            env_vars: rocksalt_core::Value,
-            /// Taken and ignored.
-            #[serde(default)]
-            use_vt: rocksalt_core::Value,
-            /// A host that is trusted without a certificate.
-            #[serde(default)]
-            trusted_host: Option<String>,
-            /// Keep nothing for later.
-            #[serde(default)]
-            no_cache_dir: $crate::catalog::file::Flag,
-            /// The directory for what is kept for later.
-            #[serde(default)]
-            cache_dir: Option<String>,
-            /// Packages to build from their sources: names, or `:all:`.
-            #[serde(default)]
-            no_binary: rocksalt_core::Value,
-            /// Further options as they are: words, or maps of an option and its value.
-            #[serde(default)]
-            extra_args: Vec<rocksalt_core::Value>,
-        }
-
-        impl $name {
-            fn options(&self) -> $crate::Result<super::options::Options> {
-                let ancient = [
-                    ("use_wheel", &self.use_wheel), ("no_use_wheel", &self.no_use_wheel), ("mirrors", &self.mirrors),
-                    ("build", &self.build), ("download", &self.download), ("no_install", &self.no_install),
-                    ("no_download", &self.no_download), ("install_options", &self.install_options),
-                ];
-                if let Some((name, _)) = ancient.iter().find(|(_, value)| value.truth()) {
-                    return Err($crate::Error::arguments(format!("{name}: no pip of today has such an option"))
-                        .hint("leave it out, or give what you need with extra_args"));
-                }
-                let mut options = super::options::Options::default();
-                options.secret("PIP_INDEX_URL", self.index_url.as_deref())?;
-                options.secret("PIP_EXTRA_INDEX_URL", self.extra_index_url.as_deref())?;
-                options.secret("PIP_PROXY", self.proxy.as_deref())?;
-                options.value("--log", self.log.as_deref());
-                options.value("--timeout", self.timeout.map(|seconds| seconds.to_string()).as_deref());
-                for link in $crate::text::words::listed(&self.find_links) {
-                    options.value("--find-links", Some(&link));
-                }
-                if self.no_index.0 && (self.index_url.is_some() || self.extra_index_url.is_some()) {
-                    let text = "'no_index' and ('index_url' or 'extra_index_url') are mutually exclusive.";
-                    return Err($crate::Error::arguments(text));
-                }
-                options.flag("--no-index", self.no_index.0);
-                options.value("--target", self.target.as_deref());
-                options.value("--cache-dir", self.download_cache.as_deref().or(self.cache_dir.as_deref()));
-                options.value("--src", self.source.as_deref());
-                options.flag("--upgrade", self.upgrade.0);
-                options.flag("--force-reinstall", self.force_reinstall.0);
-                options.flag("--ignore-installed", self.ignore_installed.0);
-                options.value("--exists-action", self.exists_action.as_deref());
-                options.flag("--no-deps", self.no_deps.0);
-                options.flag("--no-cache-dir", self.no_cache_dir.0);
-                options.flag("--pre", self.pre_releases.0);
-                options.value("--cert", self.cert.as_deref());
-                for option in $crate::text::words::listed(&self.global_options) {
-                    options.value("--global-option", Some(&option));
-                }
-                options.value("--trusted-host", self.trusted_host.as_deref());
-                let no_binary = $crate::text::words::listed(&self.no_binary).join(",");
-                options.value("--no-binary", Some(&no_binary).filter(|names| !names.is_empty()).map(String::as_str));
-                options.further(&self.extra_args)?;
-                options.editable = $crate::text::words::listed(&self.editable);
-                options.requirements = $crate::text::words::listed(&self.requirements);
-                options.bin_env = self.bin_env.clone();
-                options.user = self.user.clone();
-                options.cwd = self.cwd.clone();
-                options.env.extend($crate::catalog::tool::variables(&self.env_vars)?);
-                Ok(options)
-            }
-        }
-    };
+/// What pip can be told.
+#[arguments]
+#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+pub struct PipArguments {
+    /// A requirements file, or several: paths, or `salt://…`.
+    pub requirements: Value,
+    /// The virtual environment, its python, or a pip; else the target's own.
+    pub bin_env: Option<String>,
+    /// Refused: no pip of today has it.
+    pub use_wheel: Value,
+    /// Refused: no pip of today has it.
+    pub no_use_wheel: Value,
+    /// A file for pip's log.
+    pub log: Option<String>,
+    /// The proxy: `user:password@host:port`.
+    pub proxy: Option<String>,
+    /// Seconds until a connection is given up.
+    pub timeout: Option<u64>,
+    /// A project, or several, to install in editable mode: paths or addresses.
+    pub editable: Value,
+    /// Where to look for archives besides: paths or addresses.
+    pub find_links: Value,
+    /// The index. A password in it is in no argument and no message.
+    pub index_url: Option<String>,
+    /// Another index.
+    pub extra_index_url: Option<String>,
+    /// Don't look in any index.
+    pub no_index: Flag,
+    /// Refused: no pip of today has it.
+    pub mirrors: Value,
+    /// Refused: no pip of today has it.
+    pub build: Value,
+    /// The directory to install into.
+    pub target: Option<String>,
+    /// Refused: no pip of today has it.
+    pub download: Value,
+    /// As `cache_dir`.
+    pub download_cache: Option<String>,
+    /// The directory for checkouts of editable projects.
+    pub source: Option<String>,
+    /// The newest version, also of what is there.
+    pub upgrade: Flag,
+    /// Install again what is there.
+    pub force_reinstall: Flag,
+    /// Install as if nothing were there.
+    pub ignore_installed: Flag,
+    /// What to do with a path that is there: `s`, `i`, `w` or `b`.
+    pub exists_action: Option<String>,
+    /// Nothing that the packages need.
+    pub no_deps: Flag,
+    /// Refused: no pip of today has it.
+    pub no_install: Value,
+    /// Refused: no pip of today has it.
+    pub no_download: Value,
+    /// Refused: no pip of today has it.
+    pub install_options: Value,
+    /// Options for the projects' `setup.py`.
+    pub global_options: Value,
+    /// The user to run pip as.
+    pub user: Option<String>,
+    /// The directory to run in.
+    pub cwd: Option<String>,
+    /// Also early versions.
+    pub pre_releases: Flag,
+    /// A file with certificates.
+    pub cert: Option<String>,
+    /// Variables for pip.
+    pub env_vars: Value,
+    /// Taken and ignored.
+    pub use_vt: Value,
+    /// A host that is trusted without a certificate.
+    pub trusted_host: Option<String>,
+    /// Keep nothing for later.
+    pub no_cache_dir: Flag,
+    /// The directory for what is kept for later.
+    pub cache_dir: Option<String>,
+    /// Packages to build from their sources: names, or `:all:`.
+    pub no_binary: Value,
+    /// Further options as they are: words, or maps of an option and its value.
+    pub extra_args: Vec<Value>,
 }
 
-pub(super) use with_options;
+impl PipArguments {
+    pub fn options(&self) -> Result<Options> {
+        let ancient = [
+            ("use_wheel", &self.use_wheel),
+            ("no_use_wheel", &self.no_use_wheel),
+            ("mirrors", &self.mirrors),
+            ("build", &self.build),
+            ("download", &self.download),
+            ("no_install", &self.no_install),
+            ("no_download", &self.no_download),
+            ("install_options", &self.install_options),
+        ];
+        if let Some((name, _)) = ancient.iter().find(|(_, value)| value.truth()) {
+            return Err(Error::arguments(format!("{name}: no pip of today has such an option"))
+                .hint("leave it out, or give what you need with extra_args"));
+        }
+        let mut options = Options::default();
+        options.secret("PIP_INDEX_URL", self.index_url.as_deref())?;
+        options.secret("PIP_EXTRA_INDEX_URL", self.extra_index_url.as_deref())?;
+        options.secret("PIP_PROXY", self.proxy.as_deref())?;
+        options.value("--log", self.log.as_deref());
+        options.value("--timeout", self.timeout.map(|seconds| seconds.to_string()).as_deref());
+        for link in words::listed(&self.find_links) {
+            options.value("--find-links", Some(&link));
+        }
+        if self.no_index.0 && (self.index_url.is_some() || self.extra_index_url.is_some()) {
+            let text = "'no_index' and ('index_url' or 'extra_index_url') are mutually exclusive.";
+            return Err(Error::arguments(text));
+        }
+        options.flag("--no-index", self.no_index.0);
+        options.value("--target", self.target.as_deref());
+        options.value("--cache-dir", self.download_cache.as_deref().or(self.cache_dir.as_deref()));
+        options.value("--src", self.source.as_deref());
+        options.flag("--upgrade", self.upgrade.0);
+        options.flag("--force-reinstall", self.force_reinstall.0);
+        options.flag("--ignore-installed", self.ignore_installed.0);
+        options.value("--exists-action", self.exists_action.as_deref());
+        options.flag("--no-deps", self.no_deps.0);
+        options.flag("--no-cache-dir", self.no_cache_dir.0);
+        options.flag("--pre", self.pre_releases.0);
+        options.value("--cert", self.cert.as_deref());
+        for option in words::listed(&self.global_options) {
+            options.value("--global-option", Some(&option));
+        }
+        options.value("--trusted-host", self.trusted_host.as_deref());
+        let no_binary = words::listed(&self.no_binary).join(",");
+        options.value("--no-binary", Some(&no_binary).filter(|names| !names.is_empty()).map(String::as_str));
+        options.further(&self.extra_args)?;
+        options.editable = words::listed(&self.editable);
+        options.requirements = words::listed(&self.requirements);
+        options.bin_env = self.bin_env.clone();
+        options.user = self.user.clone();
+        options.cwd = self.cwd.clone();
+        options.env.extend(tool::variables(&self.env_vars)?);
+        Ok(options)
+    }
+}
 
 /// What pip is told besides the packages.
 #[derive(Clone, Default)]

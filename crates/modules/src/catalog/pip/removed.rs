@@ -1,7 +1,7 @@
 //! `pip.removed` and `pip.uptodate`.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::change;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
@@ -18,44 +18,32 @@ use crate::machine::{Probe, System};
 ///   pip.removed:
 ///     - bin_env: /srv/app/venv
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("pip.removed", strict)]
 #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
 pub struct Removed {
     /// The package.
     name: String,
     /// Taken and ignored.
-    #[serde(default)]
     requirements: Value,
     /// The virtual environment, its python, or a pip; else the target's own.
-    #[serde(default)]
     bin_env: Option<String>,
     /// A file for pip's log.
-    #[serde(default)]
     log: Option<String>,
     /// The proxy.
-    #[serde(default)]
     proxy: Option<String>,
     /// Seconds until a connection is given up.
-    #[serde(default)]
     timeout: Option<u64>,
     /// The user to run pip as.
-    #[serde(default)]
     user: Option<String>,
     /// The directory to run in.
-    #[serde(default)]
     cwd: Option<String>,
     /// Taken and ignored.
-    #[serde(default)]
     use_vt: Value,
     /// Further options as they are.
-    #[serde(default)]
     extra_args: Vec<Value>,
 }
 
 impl State for Removed {
-    const NAME: &'static str = "pip.removed";
-    const STRICT: bool = true;
     type Plan = Options;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Options>> {
@@ -101,29 +89,22 @@ impl State for Removed {
 ///   pip.uptodate:
 ///     - bin_env: /srv/app/venv
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("pip.uptodate", strict)]
 #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
 pub struct Uptodate {
     /// Any name.
     name: String,
     /// The virtual environment, its python, or a pip; else the target's own.
-    #[serde(default)]
     bin_env: Option<String>,
     /// The user to run pip as.
-    #[serde(default)]
     user: Option<String>,
     /// The directory to run in.
-    #[serde(default)]
     cwd: Option<String>,
     /// Taken and ignored.
-    #[serde(default)]
     use_vt: Value,
 }
 
 impl State for Uptodate {
-    const NAME: &'static str = "pip.uptodate";
-    const STRICT: bool = true;
     type Plan = (Options, Vec<String>);
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {

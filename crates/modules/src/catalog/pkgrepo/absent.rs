@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::apt::Sources;
 use super::work::Work;
@@ -17,13 +17,11 @@ use crate::machine::{Probe, System};
 /// deb https://packages.example.com/debian stable main:
 ///   pkgrepo.absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("pkgrepo.absent")]
 pub struct Absent {
     /// For apt the line of a sources list, else the repository's id.
     name: String,
     /// The key that goes with it (apt): the file that has it and no other is removed.
-    #[serde(default)]
     keyid: Value,
     /// Taken and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
@@ -36,7 +34,6 @@ pub struct Plan {
 }
 
 impl State for Absent {
-    const NAME: &'static str = "pkgrepo.absent";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

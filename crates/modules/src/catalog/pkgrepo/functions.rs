@@ -1,7 +1,7 @@
 //! `pkg.list_repos`, `pkg.get_repo`, `pkg.mod_repo`, `pkg.del_repo`.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::{Step, find_state};
 use super::apt::Sources;
@@ -14,8 +14,7 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' pkg.list_repos
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.list_repos", reads)]
 pub struct ListRepos {
     /// Taken and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
@@ -23,7 +22,6 @@ pub struct ListRepos {
 }
 
 impl Function for ListRepos {
-    const NAME: &'static str = "pkg.list_repos";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -58,8 +56,7 @@ impl Function for ListRepos {
 /// rocksalt '*' pkg.get_repo 'deb http://deb.example.com/debian bookworm main'
 /// rocksalt '*' pkg.get_repo baseos
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.get_repo", reads)]
 pub struct GetRepo {
     /// For apt the line of a sources list, else the repository's id.
     repo: String,
@@ -69,7 +66,6 @@ pub struct GetRepo {
 }
 
 impl Function for GetRepo {
-    const NAME: &'static str = "pkg.get_repo";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -93,8 +89,7 @@ fn get(machine: &dyn Probe, repo: &str) -> Result<Map> {
 /// ```text
 /// rocksalt '*' pkg.mod_repo 'deb [trusted=yes] file:/srv/repo ./' file=/etc/apt/sources.list.d/own.list
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.mod_repo", changes)]
 pub struct ModRepo {
     /// For apt the line of a sources list, else the repository's id.
     repo: String,
@@ -103,7 +98,6 @@ pub struct ModRepo {
 }
 
 impl Function for ModRepo {
-    const NAME: &'static str = "pkg.mod_repo";
     type Output = Map;
 
     fn call(mut self, machine: &dyn System) -> Result<Map> {
@@ -121,8 +115,7 @@ impl Function for ModRepo {
 /// ```text
 /// rocksalt '*' pkg.del_repo 'deb [trusted=yes] file:/srv/repo ./'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.del_repo", changes)]
 pub struct DelRepo {
     /// For apt the line of a sources list, else the repository's id.
     repo: String,
@@ -132,7 +125,6 @@ pub struct DelRepo {
 }
 
 impl Function for DelRepo {
-    const NAME: &'static str = "pkg.del_repo";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

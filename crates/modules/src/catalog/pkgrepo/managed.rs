@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::apt::{Sources, Wish};
 use super::work::{From, Key, Work};
@@ -27,76 +27,55 @@ use crate::{Error, Result};
 /// ```
 ///
 /// The second form is for dnf, yum and zypper. Keys are taken out of their armour where needed, without gpg.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("pkgrepo.managed")]
 pub struct Managed {
     /// For apt the line of a sources list, else the repository's id.
     name: String,
     /// Only for Ubuntu: `owner/name`; its key must be named too.
-    #[serde(default)]
     ppa: Value,
     /// Refused: give the repository's address instead.
-    #[serde(default)]
     copr: Value,
     /// Without `signed-by` a key goes where it counts for every repository; not with `False`.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     aptkey: Flag,
     /// What people call it (dnf, zypper).
-    #[serde(default)]
     humanname: Value,
     /// Use it; so it is unless told.
-    #[serde(default)]
     enabled: Value,
     /// Do not use it.
-    #[serde(default)]
     disabled: Value,
     /// The file that it stands in; if it ends with `.sources`, in the new form.
-    #[serde(default)]
     file: Option<String>,
     /// Empty that file first, so that nothing else is in it.
-    #[serde(default)]
     clean_file: Flag,
     /// Components, with commas, instead of the line's (apt).
-    #[serde(default)]
     comps: Value,
     /// Architectures, with commas (apt).
-    #[serde(default)]
     architectures: Value,
     /// The suite, instead of the line's (apt).
-    #[serde(default)]
     dist: Option<String>,
     /// The file with its key (apt), if the line does not say it.
-    #[serde(default)]
     signedby: Option<String>,
     /// Take packages that nobody has signed (apt).
-    #[serde(default)]
     trusted: Value,
     /// Where to fetch its key: `http(s)://…`, `salt://…` or a path.
-    #[serde(default)]
     key_url: Option<String>,
     /// Its key, as text.
-    #[serde(default)]
     key_text: Option<String>,
     /// Its key on a key server, or a list of them.
-    #[serde(default)]
     keyid: Value,
     /// The key server.
-    #[serde(default)]
     keyserver: Option<String>,
     /// A key may come by bare HTTP.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     allow_insecure_key: Flag,
     /// A remark, or several.
-    #[serde(default)]
     comments: Value,
     /// Fetch the lists of what there is, if something was changed (apt).
-    #[serde(default)]
     refresh: Value,
     /// As `refresh`.
-    #[serde(default)]
     refresh_db: Value,
     /// Not there: sources are not gathered in one file.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     consolidate: Value,
     /// Further options of the repository (dnf, zypper): `baseurl`, `mirrorlist`, `gpgcheck`, `gpgkey` …
@@ -109,7 +88,6 @@ pub struct Plan {
 }
 
 impl State for Managed {
-    const NAME: &'static str = "pkgrepo.managed";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

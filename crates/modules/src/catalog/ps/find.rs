@@ -2,8 +2,8 @@
 
 use rocksalt_core::pattern::{Flags, Pattern as Regex};
 use rocksalt_core::{Map, Value};
+use rocksalt_macros::function;
 use rustix::process::{Pid, Signal, kill_process};
-use serde::Deserialize;
 
 use super::process::{self, Owners, Process};
 use crate::catalog::Function;
@@ -16,12 +16,10 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' ps.get_pid_list
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.get_pid_list", reads)]
 pub struct GetPidList {}
 
 impl Function for GetPidList {
-    const NAME: &'static str = "ps.get_pid_list";
     type Output = Vec<u32>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<u32>> {
@@ -63,24 +61,19 @@ impl Pattern {
 /// rocksalt '*' ps.pgrep sshd
 /// rocksalt '*' ps.pgrep 'java.*tomcat' full=True pattern_is_regex=True user=tomcat
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.pgrep", reads)]
 pub struct Pgrep {
     /// What the name must contain.
     pattern: String,
     /// Only this user's.
-    #[serde(default)]
     user: Option<String>,
     /// Look at whole command lines.
-    #[serde(default)]
     full: bool,
     /// The pattern is a regular expression.
-    #[serde(default)]
     pattern_is_regex: bool,
 }
 
 impl Function for Pgrep {
-    const NAME: &'static str = "ps.pgrep";
     type Output = Option<Vec<u32>>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Vec<u32>>> {
@@ -99,10 +92,6 @@ fn signal_number(number: u32) -> Result<Signal> {
     signal.ok_or_else(|| Error::arguments(format!("{number} is no signal")).hint("15 is TERM, 9 KILL, 1 HUP"))
 }
 
-fn term() -> u32 {
-    15
-}
-
 fn kill(pid: u32, signal: Signal) -> bool {
     let target = i32::try_from(pid).ok().and_then(Pid::from_raw);
     target.is_some_and(|target| kill_process(target, signal).is_ok())
@@ -113,18 +102,16 @@ fn kill(pid: u32, signal: Signal) -> bool {
 /// ```text
 /// rocksalt '*' ps.kill_pid 2000 signal=9
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.kill_pid", changes)]
 pub struct KillPid {
     /// The process.
     pid: u32,
     /// The signal's number.
-    #[serde(default = "term")]
+    #[default(15)]
     signal: u32,
 }
 
 impl Function for KillPid {
-    const NAME: &'static str = "ps.kill_pid";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
@@ -137,24 +124,20 @@ impl Function for KillPid {
 /// ```text
 /// rocksalt '*' ps.pkill httpd signal=1
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.pkill", changes)]
 pub struct Pkill {
     /// What the name must contain.
     pattern: String,
     /// Only this user's.
-    #[serde(default)]
     user: Option<String>,
     /// The signal's number.
-    #[serde(default = "term")]
+    #[default(15)]
     signal: u32,
     /// Look at whole command lines.
-    #[serde(default)]
     full: bool,
 }
 
 impl Function for Pkill {
-    const NAME: &'static str = "ps.pkill";
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
@@ -174,15 +157,13 @@ impl Function for Pkill {
 /// ```text
 /// rocksalt '*' ps.status zombie
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.status", reads)]
 pub struct Status {
     /// The state.
     status: String,
 }
 
 impl Function for Status {
-    const NAME: &'static str = "ps.status";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -198,15 +179,13 @@ impl Function for Status {
 /// ```text
 /// rocksalt '*' ps.psaux nginx
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.psaux", reads)]
 pub struct Psaux {
     /// The text.
     name: String,
 }
 
 impl Function for Psaux {
-    const NAME: &'static str = "ps.psaux";
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rocksalt_core::sort::sort_by;
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::process::{self, Owners, Process, numbers, page, ticks};
 use crate::catalog::Function;
@@ -18,13 +18,11 @@ use crate::{Error, Result};
 /// rocksalt '*' ps.proc_info 1
 /// rocksalt '*' ps.proc_info 1 attrs='[name, status, memory_info]'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.proc_info", reads)]
 pub struct ProcInfo {
     /// The process.
     pid: u32,
     /// Only these.
-    #[serde(default)]
     attrs: Vec<String>,
 }
 
@@ -66,7 +64,6 @@ const ATTRIBUTES: &[(&str, Attribute)] = &[
 ];
 
 impl Function for ProcInfo {
-    const NAME: &'static str = "ps.proc_info";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -173,27 +170,17 @@ fn threads(machine: &dyn Probe, process: &Process) -> Value {
 /// ```text
 /// rocksalt '*' ps.top num_processes=3 interval=1
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.top", reads)]
 pub struct Top {
     /// How many.
-    #[serde(default = "five")]
+    #[default(5)]
     num_processes: u32,
     /// How long to watch, in seconds.
-    #[serde(default = "three")]
+    #[default(3.0)]
     interval: f64,
 }
 
-fn five() -> u32 {
-    5
-}
-
-fn three() -> f64 {
-    3.0
-}
-
 impl Function for Top {
-    const NAME: &'static str = "ps.top";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {

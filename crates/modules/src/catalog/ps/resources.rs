@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::process::{boot_time, ticks};
 use super::users;
@@ -38,16 +38,13 @@ pub(super) fn memory_total(machine: &dyn Probe) -> u64 {
 /// rocksalt '*' ps.boot_time
 /// rocksalt '*' ps.boot_time time_format='%Y-%m-%d'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.boot_time", reads)]
 pub struct BootTime {
     /// How to write it, in the words of `date`; seconds since 1970 if it is left out.
-    #[serde(default)]
     time_format: Option<String>,
 }
 
 impl Function for BootTime {
-    const NAME: &'static str = "ps.boot_time";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -78,16 +75,13 @@ fn processors(machine: &dyn Probe) -> Vec<[f64; 10]> {
 /// ```text
 /// rocksalt '*' ps.cpu_times per_cpu=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.cpu_times", reads)]
 pub struct CpuTimes {
     /// Each processor for itself.
-    #[serde(default)]
     per_cpu: bool,
 }
 
 impl Function for CpuTimes {
-    const NAME: &'static str = "ps.cpu_times";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -102,28 +96,21 @@ impl Function for CpuTimes {
     }
 }
 
-fn tenth() -> f64 {
-    0.1
-}
-
 /// How busy the processors are, in percent.
 ///
 /// ```text
 /// rocksalt '*' ps.cpu_percent interval=1
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.cpu_percent", reads)]
 pub struct CpuPercent {
     /// How long to watch, in seconds.
-    #[serde(default = "tenth")]
+    #[default(0.1)]
     interval: f64,
     /// Each processor for itself.
-    #[serde(default)]
     per_cpu: bool,
 }
 
 impl Function for CpuPercent {
-    const NAME: &'static str = "ps.cpu_percent";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -151,16 +138,13 @@ fn busy(before: &[f64; 10], after: &[f64; 10]) -> Value {
 /// rocksalt '*' ps.disk_io_counters
 /// rocksalt '*' ps.disk_io_counters sda
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.disk_io_counters", reads)]
 pub struct DiskIoCounters {
     /// The disk or partition.
-    #[serde(default)]
     device: Option<String>,
 }
 
 impl Function for DiskIoCounters {
-    const NAME: &'static str = "ps.disk_io_counters";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -225,16 +209,13 @@ fn partition(mount: &Mount) -> Map {
 /// ```text
 /// rocksalt '*' ps.disk_partitions
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.disk_partitions", reads)]
 pub struct DiskPartitions {
     /// Also file systems that are on no device.
-    #[serde(default)]
     all: bool,
 }
 
 impl Function for DiskPartitions {
-    const NAME: &'static str = "ps.disk_partitions";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -258,15 +239,13 @@ fn usage(path: &str) -> Result<Map> {
 /// ```text
 /// rocksalt '*' ps.disk_usage /home
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.disk_usage", reads)]
 pub struct DiskUsage {
     /// Any path on it.
     path: String,
 }
 
 impl Function for DiskUsage {
-    const NAME: &'static str = "ps.disk_usage";
     type Output = Map;
 
     fn call(self, _: &dyn System) -> Result<Map> {
@@ -279,16 +258,13 @@ impl Function for DiskUsage {
 /// ```text
 /// rocksalt '*' ps.disk_partition_usage
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.disk_partition_usage", reads)]
 pub struct DiskPartitionUsage {
     /// Also file systems that are on no device.
-    #[serde(default)]
     all: bool,
 }
 
 impl Function for DiskPartitionUsage {
-    const NAME: &'static str = "ps.disk_partition_usage";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -306,12 +282,10 @@ impl Function for DiskPartitionUsage {
 /// ```text
 /// rocksalt '*' ps.get_users
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.get_users", reads)]
 pub struct GetUsers {}
 
 impl Function for GetUsers {
-    const NAME: &'static str = "ps.get_users";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -332,16 +306,13 @@ impl Function for GetUsers {
 /// ```text
 /// rocksalt '*' ps.network_io_counters eth0
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.network_io_counters", reads)]
 pub struct NetworkIoCounters {
     /// The interface.
-    #[serde(default)]
     interface: Option<String>,
 }
 
 impl Function for NetworkIoCounters {
-    const NAME: &'static str = "ps.network_io_counters";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -378,12 +349,10 @@ impl Function for NetworkIoCounters {
 /// ```text
 /// rocksalt '*' ps.num_cpus
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.num_cpus", reads)]
 pub struct NumCpus {}
 
 impl Function for NumCpus {
-    const NAME: &'static str = "ps.num_cpus";
     type Output = usize;
 
     fn call(self, machine: &dyn System) -> Result<usize> {
@@ -396,12 +365,10 @@ impl Function for NumCpus {
 /// ```text
 /// rocksalt '*' ps.swap_memory
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.swap_memory", reads)]
 pub struct SwapMemory {}
 
 impl Function for SwapMemory {
-    const NAME: &'static str = "ps.swap_memory";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -429,12 +396,10 @@ impl Function for SwapMemory {
 /// ```text
 /// rocksalt '*' ps.total_physical_memory
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.total_physical_memory", reads)]
 pub struct TotalPhysicalMemory {}
 
 impl Function for TotalPhysicalMemory {
-    const NAME: &'static str = "ps.total_physical_memory";
     type Output = u64;
 
     fn call(self, machine: &dyn System) -> Result<u64> {
@@ -447,12 +412,10 @@ impl Function for TotalPhysicalMemory {
 /// ```text
 /// rocksalt '*' ps.virtual_memory
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ps.virtual_memory", reads)]
 pub struct VirtualMemory {}
 
 impl Function for VirtualMemory {
-    const NAME: &'static str = "ps.virtual_memory";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

@@ -1,7 +1,7 @@
 //! The switches of the policy.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::{function, state};
 
 use super::super::file::Flag;
 use super::super::tool::Work;
@@ -61,19 +61,15 @@ fn command(machine: &dyn Probe, pairs: &[(String, &str)], persist: bool) -> Resu
 ///     - value: True
 ///     - persist: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("selinux.boolean", strict, aggregates)]
 pub struct Boolean {
     /// The switch, unless `booleans` names some.
     name: String,
     /// On or off.
-    #[serde(default)]
     value: Value,
     /// Several switches: a list of names for `value`, or a map of names and values.
-    #[serde(default)]
     booleans: Value,
     /// After the next boot too.
-    #[serde(default)]
     persist: Flag,
 }
 
@@ -99,8 +95,6 @@ impl Boolean {
 }
 
 impl State for Boolean {
-    const NAME: &'static str = "selinux.boolean";
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -163,12 +157,10 @@ impl State for Boolean {
 /// ```text
 /// rocksalt '*' selinux.list_sebool
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("selinux.list_sebool", reads)]
 pub struct ListSebool {}
 
 impl Function for ListSebool {
-    const NAME: &'static str = "selinux.list_sebool";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -181,15 +173,13 @@ impl Function for ListSebool {
 /// ```text
 /// rocksalt '*' selinux.getsebool virt_use_usb
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("selinux.getsebool", reads)]
 pub struct Getsebool {
     /// The switch.
     boolean: String,
 }
 
 impl Function for Getsebool {
-    const NAME: &'static str = "selinux.getsebool";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -202,20 +192,18 @@ impl Function for Getsebool {
 /// ```text
 /// rocksalt '*' selinux.setsebool virt_use_usb off
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("selinux.setsebool", changes)]
 pub struct Setsebool {
     /// The switch.
     boolean: String,
     /// On or off.
+    #[required]
     value: Value,
     /// After the next boot too.
-    #[serde(default)]
     persist: Flag,
 }
 
 impl Function for Setsebool {
-    const NAME: &'static str = "selinux.setsebool";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -229,18 +217,16 @@ impl Function for Setsebool {
 /// ```text
 /// rocksalt '*' selinux.setsebools '{virt_use_usb: on, squid_use_tproxy: off}'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("selinux.setsebools", changes)]
 pub struct Setsebools {
     /// Names and values.
+    #[required]
     pairs: Map,
     /// After the next boot too.
-    #[serde(default)]
     persist: Flag,
 }
 
 impl Function for Setsebools {
-    const NAME: &'static str = "selinux.setsebools";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

@@ -1,7 +1,7 @@
 //! The rules by which files are labelled, and whether files have the labels that the rules give them.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::file::Flag;
 use super::super::{Function, tool};
@@ -25,10 +25,6 @@ pub fn file_type(letter: &str) -> Result<&'static str> {
             )));
         }
     })
-}
-
-pub fn all_files() -> String {
-    "a".to_owned()
 }
 
 /// Which rule is meant, and what it gives.
@@ -139,27 +135,22 @@ pub fn changes(differing: &[(String, String, String)]) -> Map {
 /// ```text
 /// rocksalt '*' selinux.fcontext_get_policy '/srv/www(/.*)?'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("selinux.fcontext_get_policy", reads)]
 pub struct GetPolicy {
     /// The files, as a pattern.
     name: String,
     /// The kind of file: `a` for all, `f`, `d`, `c`, `b`, `s`, `l` or `p`.
-    #[serde(default = "all_files")]
+    #[default("a")]
     filetype: String,
     /// The type.
-    #[serde(default)]
     sel_type: Option<String>,
     /// The user.
-    #[serde(default)]
     sel_user: Option<String>,
     /// The level.
-    #[serde(default)]
     sel_level: Option<String>,
 }
 
 impl Function for GetPolicy {
-    const NAME: &'static str = "selinux.fcontext_get_policy";
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
@@ -179,27 +170,22 @@ impl Function for GetPolicy {
 /// ```text
 /// rocksalt '*' selinux.fcontext_add_policy '/srv/www(/.*)?' sel_type=httpd_sys_content_t
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("selinux.fcontext_add_policy", changes)]
 pub struct AddPolicy {
     /// The files, as a pattern.
     name: String,
     /// The kind of file: `a` for all, `f`, `d`, `c`, `b`, `s`, `l` or `p`.
-    #[serde(default = "all_files")]
+    #[default("a")]
     filetype: String,
     /// The type.
-    #[serde(default)]
     sel_type: Option<String>,
     /// The user.
-    #[serde(default)]
     sel_user: Option<String>,
     /// The level.
-    #[serde(default)]
     sel_level: Option<String>,
 }
 
 impl Function for AddPolicy {
-    const NAME: &'static str = "selinux.fcontext_add_policy";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -221,27 +207,22 @@ impl Function for AddPolicy {
 /// ```text
 /// rocksalt '*' selinux.fcontext_delete_policy '/srv/www(/.*)?' sel_type=httpd_sys_content_t
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("selinux.fcontext_delete_policy", changes)]
 pub struct DeletePolicy {
     /// The files, as a pattern.
     name: String,
     /// The kind of file: `a` for all, `f`, `d`, `c`, `b`, `s`, `l` or `p`.
-    #[serde(default = "all_files")]
+    #[default("a")]
     filetype: String,
     /// The type.
-    #[serde(default)]
     sel_type: Option<String>,
     /// The user.
-    #[serde(default)]
     sel_user: Option<String>,
     /// The level.
-    #[serde(default)]
     sel_level: Option<String>,
 }
 
 impl Function for DeletePolicy {
-    const NAME: &'static str = "selinux.fcontext_delete_policy";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -262,18 +243,15 @@ impl Function for DeletePolicy {
 /// ```text
 /// rocksalt '*' selinux.fcontext_policy_is_applied /srv/www recursive=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("selinux.fcontext_policy_is_applied", reads)]
 pub struct PolicyIsApplied {
     /// The path.
     name: String,
     /// All that is below it too.
-    #[serde(default)]
     recursive: Flag,
 }
 
 impl Function for PolicyIsApplied {
-    const NAME: &'static str = "selinux.fcontext_policy_is_applied";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -287,18 +265,15 @@ impl Function for PolicyIsApplied {
 /// ```text
 /// rocksalt '*' selinux.fcontext_apply_policy /srv/www recursive=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("selinux.fcontext_apply_policy", changes)]
 pub struct ApplyPolicy {
     /// The path.
     name: String,
     /// All that is below it too.
-    #[serde(default)]
     recursive: Flag,
 }
 
 impl Function for ApplyPolicy {
-    const NAME: &'static str = "selinux.fcontext_apply_policy";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

@@ -1,12 +1,12 @@
 //! `selinux.fcontext_policy_present`, `_absent` and `_applied`.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::tool::Work;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
-use super::fcontext::{Wish, all_files, changes, differing, file_type, restorecon};
+use super::fcontext::{Wish, changes, differing, file_type, restorecon};
 use crate::Result;
 use crate::machine::{Probe, System};
 
@@ -17,28 +17,22 @@ use crate::machine::{Probe, System};
 ///   selinux.fcontext_policy_present:
 ///     - sel_type: httpd_sys_content_t
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("selinux.fcontext_policy_present", strict, aggregates, required("sel_type"))]
 pub struct Present {
     /// The files, as a pattern.
     name: String,
     /// The type.
     sel_type: String,
     /// The kind of file: `a` for all, `f`, `d`, `c`, `b`, `s`, `l` or `p`.
-    #[serde(default = "all_files")]
+    #[default("a")]
     filetype: String,
     /// The user.
-    #[serde(default)]
     sel_user: Option<String>,
     /// The level.
-    #[serde(default)]
     sel_level: Option<String>,
 }
 
 impl State for Present {
-    const NAME: &'static str = "selinux.fcontext_policy_present";
-    const REQUIRED: &'static [&'static str] = &["sel_type"];
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -83,28 +77,22 @@ impl State for Present {
 /// /srv/www(/.*)?:
 ///   selinux.fcontext_policy_absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("selinux.fcontext_policy_absent", strict, aggregates)]
 pub struct Absent {
     /// The files, as a pattern.
     name: String,
     /// The kind of file: `a` for all, `f`, `d`, `c`, `b`, `s`, `l` or `p`.
-    #[serde(default = "all_files")]
+    #[default("a")]
     filetype: String,
     /// The type.
-    #[serde(default)]
     sel_type: Option<String>,
     /// The user.
-    #[serde(default)]
     sel_user: Option<String>,
     /// The level.
-    #[serde(default)]
     sel_level: Option<String>,
 }
 
 impl State for Absent {
-    const NAME: &'static str = "selinux.fcontext_policy_absent";
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -146,19 +134,15 @@ impl State for Absent {
 ///   selinux.fcontext_policy_applied:
 ///     - recursive: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("selinux.fcontext_policy_applied", strict, aggregates)]
 pub struct Applied {
     /// The path.
     name: String,
     /// All that is below it too.
-    #[serde(default)]
     recursive: Flag,
 }
 
 impl State for Applied {
-    const NAME: &'static str = "selinux.fcontext_policy_applied";
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

@@ -1,6 +1,6 @@
 //! Whether SELinux enforces its rules, only tells of what would break them, or is off.
 
-use serde::Deserialize;
+use rocksalt_macros::{function, state};
 
 use super::super::{Decision, Function, State, Step, Thing, Touches, Verdict, tool};
 use crate::grains::look;
@@ -65,16 +65,13 @@ fn set(machine: &dyn System, mode: &str) -> Result<()> {
 /// enforcing:
 ///   selinux.mode
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("selinux.mode", strict, aggregates)]
 pub struct Mode {
     /// `Enforcing`, `Permissive` or `Disabled`; the last counts from the next boot.
     name: String,
 }
 
 impl State for Mode {
-    const NAME: &'static str = "selinux.mode";
-    const STRICT: bool = true;
     type Plan = &'static str;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<&'static str>> {
@@ -120,12 +117,10 @@ impl State for Mode {
 /// ```text
 /// rocksalt '*' selinux.getenforce
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("selinux.getenforce", reads)]
 pub struct Getenforce {}
 
 impl Function for Getenforce {
-    const NAME: &'static str = "selinux.getenforce";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
@@ -138,12 +133,10 @@ impl Function for Getenforce {
 /// ```text
 /// rocksalt '*' selinux.getconfig
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("selinux.getconfig", reads)]
 pub struct Getconfig {}
 
 impl Function for Getconfig {
-    const NAME: &'static str = "selinux.getconfig";
     type Output = Option<String>;
 
     fn call(self, machine: &dyn System) -> Result<Option<String>> {
@@ -156,15 +149,13 @@ impl Function for Getconfig {
 /// ```text
 /// rocksalt '*' selinux.setenforce enforcing
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("selinux.setenforce", changes)]
 pub struct Setenforce {
     /// `Enforcing`, `Permissive` or `Disabled`.
     mode: String,
 }
 
 impl Function for Setenforce {
-    const NAME: &'static str = "selinux.setenforce";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::{function, state};
 
 use super::super::file::Flag;
 use super::super::tool::Work;
@@ -66,26 +66,20 @@ fn install(machine: &dyn System, source: &str, saltenv: &str) -> Result<()> {
 ///     - install: True
 ///     - source: salt://selinux/mine.pp
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("selinux.module", aggregates)]
 pub struct Module {
     /// The module.
     name: String,
     /// `Enabled` or `Disabled`.
-    #[serde(default)]
     module_state: Value,
     /// Taken for Salt's sake: today's tools don't know versions.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     version: Value,
     /// Install it first.
-    #[serde(default)]
     install: Flag,
     /// Where it comes from: a path, or `salt://…`.
-    #[serde(default)]
     source: Option<String>,
     /// Remove it.
-    #[serde(default)]
     remove: Flag,
 }
 
@@ -97,7 +91,6 @@ pub struct Plan {
 }
 
 impl State for Module {
-    const NAME: &'static str = "selinux.module";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -162,16 +155,13 @@ impl State for Module {
 /// salt://selinux/mine.pp:
 ///   selinux.module_install
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("selinux.module_install", strict, aggregates)]
 pub struct ModuleInstall {
     /// Where it comes from: a path, or `salt://…`.
     name: String,
 }
 
 impl State for ModuleInstall {
-    const NAME: &'static str = "selinux.module_install";
-    const STRICT: bool = true;
     type Plan = bool;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<bool>> {
@@ -203,16 +193,13 @@ impl State for ModuleInstall {
 /// mine:
 ///   selinux.module_remove
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("selinux.module_remove", strict, aggregates)]
 pub struct ModuleRemove {
     /// The module.
     name: String,
 }
 
 impl State for ModuleRemove {
-    const NAME: &'static str = "selinux.module_remove";
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -249,12 +236,10 @@ fn touches() -> Touches {
 /// ```text
 /// rocksalt '*' selinux.list_semod
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("selinux.list_semod", reads)]
 pub struct ListSemod {}
 
 impl Function for ListSemod {
-    const NAME: &'static str = "selinux.list_semod";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

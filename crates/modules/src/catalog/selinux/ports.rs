@@ -1,7 +1,7 @@
 //! `selinux.port_policy_present` and `port_policy_absent`: the types of ports.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::tool::Work;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, tool};
@@ -15,21 +15,17 @@ use crate::{Error, Result};
 ///   selinux.port_policy_present:
 ///     - sel_type: http_port_t
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("selinux.port_policy_present", strict, aggregates, required("sel_type"))]
 pub struct Present {
     /// The protocol and the port or ports: `tcp/8080`, `udp/5000-5010`.
     name: String,
     /// The type.
     sel_type: String,
     /// The protocol, if the name is another.
-    #[serde(default)]
     protocol: Option<String>,
     /// The port or ports, if the name is another.
-    #[serde(default)]
     port: Option<String>,
     /// The range.
-    #[serde(default)]
     sel_range: Option<String>,
 }
 
@@ -39,19 +35,15 @@ pub struct Present {
 /// tcp/8080:
 ///   selinux.port_policy_absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("selinux.port_policy_absent", strict, aggregates)]
 pub struct Absent {
     /// The protocol and the port or ports: `tcp/8080`, `udp/5000-5010`.
     name: String,
     /// Only if it has this type.
-    #[serde(default)]
     sel_type: Option<String>,
     /// The protocol, if the name is another.
-    #[serde(default)]
     protocol: Option<String>,
     /// The port or ports, if the name is another.
-    #[serde(default)]
     port: Option<String>,
 }
 
@@ -89,9 +81,6 @@ fn find(machine: &dyn Probe, sel_type: Option<&str>, protocol: &str, port: &str)
 }
 
 impl State for Present {
-    const NAME: &'static str = "selinux.port_policy_present";
-    const REQUIRED: &'static [&'static str] = &["sel_type"];
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -132,8 +121,6 @@ impl State for Present {
 }
 
 impl State for Absent {
-    const NAME: &'static str = "selinux.port_policy_absent";
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

@@ -1,7 +1,7 @@
 //! The functions on passwords.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::line::{self, DAYS, Shadow};
 use crate::catalog::Function;
@@ -15,15 +15,13 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' shadow.info root
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("shadow.info", reads)]
 pub struct Info {
     /// The name.
     name: String,
 }
 
 impl Function for Info {
-    const NAME: &'static str = "shadow.info";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -42,12 +40,10 @@ impl Function for Info {
 /// ```text
 /// rocksalt '*' shadow.list_users
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("shadow.list_users", reads)]
 pub struct ListUsers {}
 
 impl Function for ListUsers {
-    const NAME: &'static str = "shadow.list_users";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -62,12 +58,10 @@ impl Function for ListUsers {
 /// ```text
 /// rocksalt '*' shadow.default_hash
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("shadow.default_hash", reads)]
 pub struct DefaultHash {}
 
 impl Function for DefaultHash {
-    const NAME: &'static str = "shadow.default_hash";
     type Output = &'static str;
 
     fn call(self, _: &dyn System) -> Result<&'static str> {
@@ -80,25 +74,19 @@ impl Function for DefaultHash {
 /// ```text
 /// rocksalt '*' shadow.gen_password 'a secret' crypt_salt=saltsalt algorithm=sha256
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("shadow.gen_password", reads)]
 pub struct GenPassword {
     /// The password.
+    #[secret]
     password: String,
     /// Up to sixteen letters; else they are random.
-    #[serde(default)]
     crypt_salt: Option<String>,
     /// `sha512` or `sha256`.
-    #[serde(default = "sha512")]
+    #[default("sha512")]
     algorithm: String,
 }
 
-fn sha512() -> String {
-    "sha512".into()
-}
-
 impl Function for GenPassword {
-    const NAME: &'static str = "shadow.gen_password";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -133,21 +121,19 @@ pub fn random_salt(machine: &dyn Probe) -> Result<String> {
 /// ```text
 /// rocksalt '*' shadow.set_password alice '$6$saltsalt$...'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("shadow.set_password", changes)]
 pub struct SetPassword {
     /// The name.
     name: String,
     /// The hash, as `shadow.gen_password` makes it.
+    #[secret]
     password: String,
     /// Taken and ignored: the hash never stands on a command line, where all could see it.
-    #[serde(default)]
     #[expect(dead_code, reason = "an argument without a meaning here")]
     use_usermod: Value,
 }
 
 impl Function for SetPassword {
-    const NAME: &'static str = "shadow.set_password";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -161,15 +147,13 @@ macro_rules! locks {
     ($($(#[$doc:meta])+ $name:ident = $function:literal, $letter:literal, $good:expr;)+) => {
         $(
             $(#[$doc])+
-            #[derive(Deserialize)]
-            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            #[function($function, changes)]
             pub struct $name {
                 /// The name.
                 name: String,
             }
 
             impl Function for $name {
-                const NAME: &'static str = $function;
                 type Output = bool;
 
                 fn call(self, machine: &dyn System) -> Result<bool> {
@@ -205,17 +189,16 @@ macro_rules! days {
     ($($(#[$doc:meta])+ $name:ident = $function:literal, $field:ident, $index:literal;)+) => {
         $(
             $(#[$doc])+
-            #[derive(Deserialize)]
-            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            #[function($function, changes)]
             pub struct $name {
                 /// The user's name.
                 name: String,
                 /// Days; -1 for never.
+                #[required]
                 $field: Value,
             }
 
             impl Function for $name {
-                const NAME: &'static str = $function;
                 type Output = bool;
 
                 fn call(self, machine: &dyn System) -> Result<bool> {

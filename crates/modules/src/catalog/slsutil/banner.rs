@@ -1,7 +1,7 @@
 //! Texts for templates.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use crate::machine::System;
@@ -13,41 +13,27 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' slsutil.banner commentchar='//' borderchar='/'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("slsutil.banner", reads)]
 pub struct Banner {
     /// How many letters wide it is.
-    #[serde(default = "usual_width")]
+    #[default(72)]
     width: i64,
     /// What every line begins with.
-    #[serde(default = "hash")]
+    #[default("#")]
     commentchar: String,
     /// What the border consists of.
-    #[serde(default = "hash")]
+    #[default("#")]
     borderchar: String,
     /// A line before it, to begin a block comment.
-    #[serde(default)]
     blockstart: Option<String>,
     /// A line behind it, to end a block comment.
-    #[serde(default)]
     blockend: Option<String>,
     /// The text in the middle of the top.
-    #[serde(default)]
     title: Option<String>,
     /// The text below it.
-    #[serde(default)]
     text: Option<String>,
     /// End with a newline.
-    #[serde(default)]
     newline: bool,
-}
-
-fn usual_width() -> i64 {
-    72
-}
-
-fn hash() -> String {
-    "#".into()
 }
 
 // What Salt writes by default: users compare files.
@@ -56,7 +42,6 @@ const TEXT: &str = "The contents of this file are managed by Salt. Any changes t
                     automatically and without warning.";
 
 impl Function for Banner {
-    const NAME: &'static str = "slsutil.banner";
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {
@@ -99,29 +84,22 @@ impl Function for Banner {
 /// ```text
 /// rocksalt '*' slsutil.boolstr True yes no
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("slsutil.boolstr", reads)]
 pub struct Boolstr {
     /// The value.
+    #[required]
     value: Value,
     /// What to give if it does.
-    #[serde(default = "true_text", rename = "true")]
+    #[default("true")]
+    #[rename("true")]
     if_true: Value,
     /// What to give if it doesn't.
-    #[serde(default = "false_text", rename = "false")]
+    #[default("false")]
+    #[rename("false")]
     if_false: Value,
 }
 
-fn true_text() -> Value {
-    "true".into()
-}
-
-fn false_text() -> Value {
-    "false".into()
-}
-
 impl Function for Boolstr {
-    const NAME: &'static str = "slsutil.boolstr";
     type Output = Value;
 
     fn call(self, _: &dyn System) -> Result<Value> {

@@ -1,6 +1,7 @@
 //! Data to text and back.
 
 use rocksalt_core::{Map, Value};
+use rocksalt_macros::function;
 
 use super::Function;
 use crate::machine::System;
@@ -13,19 +14,18 @@ use crate::{Error, Result};
 /// rocksalt '*' slsutil.serialize json '{foo: Foo!}'
 /// rocksalt '*' slsutil.serialize yaml '{foo: [1, 2]}' default_flow_style=False
 /// ```
-#[derive(serde::Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("slsutil.serialize", reads)]
 pub struct Serialize {
     /// `configparser`, `json` or `yaml`.
     serializer: String,
     /// The value.
+    #[required]
     obj: Value,
     /// Options of the format: `default_flow_style`, `indent`, `sort_keys`, …
     kwargs: Map,
 }
 
 impl Function for Serialize {
-    const NAME: &'static str = "slsutil.serialize";
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {
@@ -38,12 +38,12 @@ impl Function for Serialize {
 /// ```text
 /// rocksalt '*' slsutil.deserialize json '{"foo": "Foo!"}'
 /// ```
-#[derive(serde::Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("slsutil.deserialize", reads)]
 pub struct Deserialize {
     /// `configparser`, `json` or `yaml`.
     serializer: String,
     /// The text.
+    #[required]
     stream_or_string: Value,
     /// Taken and ignored: the formats have no options for reading.
     #[allow(dead_code, reason = "taken for Salt's sake")]
@@ -51,7 +51,6 @@ pub struct Deserialize {
 }
 
 impl Function for Deserialize {
-    const NAME: &'static str = "slsutil.deserialize";
     type Output = Value;
 
     fn call(self, _: &dyn System) -> Result<Value> {

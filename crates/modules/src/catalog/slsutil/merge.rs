@@ -2,23 +2,11 @@
 
 use rocksalt_core::merge::{self, Strategy};
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use crate::machine::System;
 use crate::{Error, Result};
-
-fn smart() -> String {
-    "smart".into()
-}
-
-fn yaml() -> String {
-    "yaml".into()
-}
-
-fn yes() -> bool {
-    true
-}
 
 fn misfit(error: merge::NotMaps) -> Error {
     Error::arguments(error.to_string()).hint("both must be maps")
@@ -30,26 +18,25 @@ fn misfit(error: merge::NotMaps) -> Error {
 /// rocksalt '*' slsutil.merge '{foo: Foo}' '{bar: Bar}'
 /// rocksalt '*' slsutil.merge '{l: [1]}' '{l: [2]}' merge_lists=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("slsutil.merge", reads)]
 pub struct Merge {
     /// The value below.
+    #[required]
     obj_a: Value,
     /// The value over it.
+    #[required]
     obj_b: Value,
     /// `smart`, `recurse`, `overwrite`, `list` or `aggregate`.
-    #[serde(default = "smart")]
+    #[default("smart")]
     strategy: String,
     /// What `smart` goes by: `yamlex` aggregates.
-    #[serde(default = "yaml")]
+    #[default("yaml")]
     renderer: String,
     /// Join lists, instead of replacing them.
-    #[serde(default)]
     merge_lists: bool,
 }
 
 impl Function for Merge {
-    const NAME: &'static str = "slsutil.merge";
     type Output = Value;
 
     fn call(self, _: &dyn System) -> Result<Value> {
@@ -63,24 +50,22 @@ impl Function for Merge {
 /// ```text
 /// rocksalt '*' slsutil.merge_all '[{foo: Foo}, {foo: Bar}]'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("slsutil.merge_all", reads)]
 pub struct MergeAll {
     /// The values.
+    #[required]
     lst: Vec<Value>,
     /// `smart`, `recurse`, `overwrite`, `list` or `aggregate`.
-    #[serde(default = "smart")]
+    #[default("smart")]
     strategy: String,
     /// What `smart` goes by: `yamlex` aggregates.
-    #[serde(default = "yaml")]
+    #[default("yaml")]
     renderer: String,
     /// Join lists, instead of replacing them.
-    #[serde(default)]
     merge_lists: bool,
 }
 
 impl Function for MergeAll {
-    const NAME: &'static str = "slsutil.merge_all";
     type Output = Value;
 
     fn call(self, _: &dyn System) -> Result<Value> {
@@ -98,23 +83,22 @@ impl Function for MergeAll {
 /// ```
 ///
 /// In a template the first map itself is changed, too.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("slsutil.update", reads)]
 pub struct Update {
     /// The map below.
+    #[required]
     dest: Value,
     /// The map over it.
+    #[required]
     upd: Value,
     /// At every depth; else only the first level.
-    #[serde(default = "yes")]
+    #[default(true)]
     recursive_update: bool,
     /// Join lists, instead of replacing them.
-    #[serde(default)]
     merge_lists: bool,
 }
 
 impl Function for Update {
-    const NAME: &'static str = "slsutil.update";
     type Output = Value;
 
     fn call(self, _: &dyn System) -> Result<Value> {

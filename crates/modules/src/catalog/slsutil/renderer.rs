@@ -1,7 +1,7 @@
 //! `slsutil.renderer`: a file or a text through a pipe of renderers.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use crate::catalog::cp::source;
@@ -15,28 +15,20 @@ use crate::{Error, Result};
 /// rocksalt '*' slsutil.renderer /path/to/file.jinja default_renderer=jinja
 /// rocksalt '*' slsutil.renderer string='Hello, {{ name }}.' default_renderer=jinja name=world
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("slsutil.renderer", changes)]
 pub struct Renderer {
     /// `salt://…`, or a path on the target. A file that isn't there gives an empty map.
-    #[serde(default)]
     path: Option<String>,
     /// The text, instead of a file.
-    #[serde(default)]
     string: Option<String>,
     /// The renderers, unless the first line of the file names others: `#!jinja|yaml`.
-    #[serde(default = "usual")]
+    #[default("jinja|yaml")]
     default_renderer: String,
     /// Variables for the template; `saltenv` also says which files `salt://` means.
     kwargs: Map,
 }
 
-fn usual() -> String {
-    "jinja|yaml".into()
-}
-
 impl Function for Renderer {
-    const NAME: &'static str = "slsutil.renderer";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

@@ -1,25 +1,20 @@
 //! What is where in the controller's tree.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::{arguments, function};
 
 use super::Function;
 use crate::catalog::cp::Listing;
 use crate::machine::System;
 use crate::{Error, Result};
 
-fn base() -> String {
-    "base".into()
-}
-
 /// A path of the tree.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 pub struct Place {
     /// The path, without `salt://`.
     path: String,
     /// Which files are meant.
-    #[serde(default = "base")]
+    #[default("base")]
     saltenv: String,
 }
 
@@ -40,13 +35,10 @@ macro_rules! questions {
     ($($(#[$doc:meta])+ $name:ident = $function:literal, $what:expr;)+) => {
         $(
             $(#[$doc])+
-            #[derive(Deserialize)]
-            #[serde(transparent)]
-            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            #[function($function, reads)]
             pub struct $name(Place);
 
             impl Function for $name {
-                const NAME: &'static str = $function;
                 type Output = bool;
 
                 fn call(self, machine: &dyn System) -> Result<bool> {
@@ -84,20 +76,20 @@ questions! {
 /// rocksalt '*' slsutil.findup nginx/sites map.jinja
 /// rocksalt '*' slsutil.findup nginx/sites '[local.map, map.jinja]'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("slsutil.findup", reads)]
 pub struct Findup {
     /// The directory, or a file in it.
+    #[required]
     startpath: Option<String>,
     /// Names of files; the first that is there wins.
+    #[required]
     filenames: Value,
     /// Which files are meant.
-    #[serde(default = "base")]
+    #[default("base")]
     saltenv: String,
 }
 
 impl Function for Findup {
-    const NAME: &'static str = "slsutil.findup";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

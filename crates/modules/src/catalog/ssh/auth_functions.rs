@@ -1,7 +1,7 @@
 //! The functions on authorized keys.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::authorized::{Authorized, Status, from_source, shown};
 use super::key::{self, Key};
@@ -9,36 +9,24 @@ use crate::catalog::Function;
 use crate::machine::{System, accounts};
 use crate::{Error, Result};
 
-pub fn default_config() -> String {
-    ".ssh/authorized_keys".into()
-}
-
-fn default_enc() -> String {
-    "ssh-rsa".into()
-}
-
 /// The authorized keys of a user, or of several, each below its name.
 ///
 /// ```text
 /// rocksalt '*' ssh.auth_keys root
 /// rocksalt '*' ssh.auth_keys user='[root, alice]'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ssh.auth_keys", reads)]
 pub struct AuthKeys {
     /// A name or a list of names; else all users.
-    #[serde(default)]
     user: Value,
     /// The file; `%h` is the home, `%u` the name.
-    #[serde(default = "default_config")]
+    #[default(".ssh/authorized_keys")]
     config: String,
     /// The checksum of fingerprints: `sha256`, `md5` …
-    #[serde(default)]
     fingerprint_hash_type: Option<String>,
 }
 
 impl Function for AuthKeys {
-    const NAME: &'static str = "ssh.auth_keys";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -71,8 +59,7 @@ impl Function for AuthKeys {
 /// ```text
 /// rocksalt '*' ssh.check_key alice AAAAC3NzaC1lZDI1NTE5 ssh-ed25519 alice@laptop '[]'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ssh.check_key", reads)]
 pub struct CheckKey {
     /// The user's name.
     user: String,
@@ -83,22 +70,20 @@ pub struct CheckKey {
     /// What stands behind it.
     comment: String,
     /// What stands before it.
+    #[required]
     options: Vec<String>,
     /// The file; `%h` is the home, `%u` the name.
-    #[serde(default = "default_config")]
+    #[default(".ssh/authorized_keys")]
     config: String,
     /// Taken and ignored, as in Salt.
-    #[serde(default)]
     #[expect(dead_code, reason = "an argument without a meaning")]
     cache_keys: Value,
     /// Taken and ignored: it changes nothing about the answer.
-    #[serde(default)]
     #[expect(dead_code, reason = "an argument without a meaning")]
     fingerprint_hash_type: Value,
 }
 
 impl Function for CheckKey {
-    const NAME: &'static str = "ssh.check_key";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
@@ -113,23 +98,20 @@ impl Function for CheckKey {
 /// ```text
 /// rocksalt '*' ssh.check_key_file alice salt://keys/alice.pub
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ssh.check_key_file", reads)]
 pub struct CheckKeyFile {
     /// The user's name.
     user: String,
     /// Where the file comes from.
     source: String,
     /// The file; `%h` is the home, `%u` the name.
-    #[serde(default = "default_config")]
+    #[default(".ssh/authorized_keys")]
     config: String,
     /// The environment of the source.
-    #[serde(default)]
     saltenv: Option<String>,
 }
 
 impl Function for CheckKeyFile {
-    const NAME: &'static str = "ssh.check_key_file";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -144,29 +126,26 @@ impl Function for CheckKeyFile {
 /// ```text
 /// rocksalt '*' ssh.set_auth_key alice AAAAC3NzaC1lZDI1NTE5 enc=ssh-ed25519 comment=alice@laptop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ssh.set_auth_key", changes)]
 pub struct SetAuthKey {
     /// The user's name.
     user: String,
     /// The key without its type.
     key: String,
     /// Its type.
-    #[serde(default = "default_enc")]
+    #[default("ssh-rsa")]
     enc: String,
     /// What stands behind it.
-    #[serde(default)]
+    #[default]
     comment: String,
     /// What stands before it.
-    #[serde(default)]
     options: Vec<String>,
     /// The file; `%h` is the home, `%u` the name.
-    #[serde(default = "default_config")]
+    #[default(".ssh/authorized_keys")]
     config: String,
 }
 
 impl Function for SetAuthKey {
-    const NAME: &'static str = "ssh.set_auth_key";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
@@ -186,23 +165,20 @@ impl Function for SetAuthKey {
 /// ```text
 /// rocksalt '*' ssh.set_auth_key_from_file alice salt://keys/alice.pub
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ssh.set_auth_key_from_file", changes)]
 pub struct SetAuthKeyFromFile {
     /// The user's name.
     user: String,
     /// Where the file comes from.
     source: String,
     /// The file; `%h` is the home, `%u` the name.
-    #[serde(default = "default_config")]
+    #[default(".ssh/authorized_keys")]
     config: String,
     /// The environment of the source.
-    #[serde(default)]
     saltenv: Option<String>,
 }
 
 impl Function for SetAuthKeyFromFile {
-    const NAME: &'static str = "ssh.set_auth_key_from_file";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
@@ -216,20 +192,18 @@ impl Function for SetAuthKeyFromFile {
 /// ```text
 /// rocksalt '*' ssh.rm_auth_key alice AAAAC3NzaC1lZDI1NTE5
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ssh.rm_auth_key", changes)]
 pub struct RmAuthKey {
     /// The user's name.
     user: String,
     /// The key without its type.
     key: String,
     /// The file; `%h` is the home, `%u` the name.
-    #[serde(default = "default_config")]
+    #[default(".ssh/authorized_keys")]
     config: String,
 }
 
 impl Function for RmAuthKey {
-    const NAME: &'static str = "ssh.rm_auth_key";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
@@ -242,23 +216,20 @@ impl Function for RmAuthKey {
 /// ```text
 /// rocksalt '*' ssh.rm_auth_key_from_file alice salt://keys/alice.pub
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ssh.rm_auth_key_from_file", changes)]
 pub struct RmAuthKeyFromFile {
     /// The user's name.
     user: String,
     /// Where the file comes from.
     source: String,
     /// The file; `%h` is the home, `%u` the name.
-    #[serde(default = "default_config")]
+    #[default(".ssh/authorized_keys")]
     config: String,
     /// The environment of the source.
-    #[serde(default)]
     saltenv: Option<String>,
 }
 
 impl Function for RmAuthKeyFromFile {
-    const NAME: &'static str = "ssh.rm_auth_key_from_file";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {

@@ -1,7 +1,7 @@
 //! The functions on known hosts.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::known::{self, Entry};
 use super::trust::{self, Found, Trust};
@@ -9,10 +9,6 @@ use crate::Result;
 use crate::catalog::Function;
 use crate::catalog::file::Flag;
 use crate::machine::System;
-
-fn five() -> u32 {
-    5
-}
 
 fn fault(text: &str) -> Value {
     Value::Map(Map::from_iter([("status".into(), "error".into()), ("error".into(), text.into())]))
@@ -27,26 +23,22 @@ fn listed(entries: &[Entry]) -> Value {
 /// ```text
 /// rocksalt '*' ssh.get_known_host_entries alice github.com
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ssh.get_known_host_entries", reads)]
 pub struct GetKnownHostEntries {
     /// Whose file; else the system's.
+    #[required]
     user: Option<String>,
     /// The host's name.
     hostname: String,
     /// The file, if it is another one.
-    #[serde(default)]
     config: Option<String>,
     /// The port, if it isn't 22.
-    #[serde(default)]
     port: Option<u16>,
     /// The checksum of fingerprints: `sha256`, `md5` …
-    #[serde(default)]
     fingerprint_hash_type: Option<String>,
 }
 
 impl Function for GetKnownHostEntries {
-    const NAME: &'static str = "ssh.get_known_host_entries";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -65,30 +57,25 @@ impl Function for GetKnownHostEntries {
 /// ```text
 /// rocksalt '*' ssh.recv_known_host_entries github.com enc=ed25519
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ssh.recv_known_host_entries", reads)]
 pub struct RecvKnownHostEntries {
     /// The host's name.
     hostname: String,
     /// The type of the key: `rsa`, `ed25519` …
-    #[serde(default)]
     enc: Option<String>,
     /// The port, if it isn't 22.
-    #[serde(default)]
     port: Option<u16>,
     /// Show the name as a hash.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     hash_known_hosts: Flag,
     /// Seconds to wait.
-    #[serde(default = "five")]
+    #[default(5)]
     timeout: u32,
     /// The checksum of fingerprints: `sha256`, `md5` …
-    #[serde(default)]
     fingerprint_hash_type: Option<String>,
 }
 
 impl Function for RecvKnownHostEntries {
-    const NAME: &'static str = "ssh.recv_known_host_entries";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -113,34 +100,25 @@ impl Function for RecvKnownHostEntries {
 /// ```text
 /// rocksalt '*' ssh.check_known_host alice github.com key=AAAA
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ssh.check_known_host", reads)]
 pub struct CheckKnownHost {
     /// Whose file; else the system's.
-    #[serde(default)]
     user: Option<String>,
     /// The host's name.
-    #[serde(default)]
     hostname: Option<String>,
     /// Its key.
-    #[serde(default)]
     key: Option<String>,
     /// Or the fingerprint of it.
-    #[serde(default)]
     fingerprint: Option<String>,
     /// The file, if it is another one.
-    #[serde(default)]
     config: Option<String>,
     /// The port, if it isn't 22.
-    #[serde(default)]
     port: Option<u16>,
     /// The checksum of fingerprints: `sha256`, `md5` …
-    #[serde(default)]
     fingerprint_hash_type: Option<String>,
 }
 
 impl Function for CheckKnownHost {
-    const NAME: &'static str = "ssh.check_known_host";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -162,43 +140,33 @@ impl Function for CheckKnownHost {
 /// ```text
 /// rocksalt '*' ssh.set_known_host alice github.com enc=ssh-ed25519 key=AAAA hash_known_hosts=False
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ssh.set_known_host", changes)]
 pub struct SetKnownHost {
     /// Whose file; else the system's.
-    #[serde(default)]
     user: Option<String>,
     /// The host's name.
-    #[serde(default)]
     hostname: Option<String>,
     /// The fingerprint of its key.
-    #[serde(default)]
     fingerprint: Option<String>,
     /// Or its key.
-    #[serde(default)]
     key: Option<String>,
     /// The port, if it isn't 22.
-    #[serde(default)]
     port: Option<u16>,
     /// The type of its key.
-    #[serde(default)]
     enc: Option<String>,
     /// The file, if it is another one.
-    #[serde(default)]
     config: Option<String>,
     /// Write the name as a hash.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     hash_known_hosts: Flag,
     /// Seconds to wait for the host.
-    #[serde(default = "five")]
+    #[default(5)]
     timeout: u32,
     /// The checksum of fingerprints: `sha256`, `md5` …
-    #[serde(default)]
     fingerprint_hash_type: Option<String>,
 }
 
 impl Function for SetKnownHost {
-    const NAME: &'static str = "ssh.set_known_host";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -239,25 +207,19 @@ impl Function for SetKnownHost {
 /// ```text
 /// rocksalt '*' ssh.rm_known_host alice github.com
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ssh.rm_known_host", changes)]
 pub struct RmKnownHost {
     /// Whose file; else the system's.
-    #[serde(default)]
     user: Option<String>,
     /// The host's name.
-    #[serde(default)]
     hostname: Option<String>,
     /// The file, if it is another one.
-    #[serde(default)]
     config: Option<String>,
     /// The port, if it isn't 22.
-    #[serde(default)]
     port: Option<u16>,
 }
 
 impl Function for RmKnownHost {
-    const NAME: &'static str = "ssh.rm_known_host";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -278,19 +240,15 @@ impl Function for RmKnownHost {
 /// ```text
 /// rocksalt '*' ssh.hash_known_hosts alice
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ssh.hash_known_hosts", changes)]
 pub struct HashKnownHosts {
     /// Whose file; else the system's.
-    #[serde(default)]
     user: Option<String>,
     /// The file, if it is another one.
-    #[serde(default)]
     config: Option<String>,
 }
 
 impl Function for HashKnownHosts {
-    const NAME: &'static str = "ssh.hash_known_hosts";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

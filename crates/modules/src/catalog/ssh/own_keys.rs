@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::place::Place;
 use crate::catalog::Function;
@@ -16,22 +16,19 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' ssh.host_keys private=False
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ssh.host_keys", reads)]
 pub struct HostKeys {
     /// Where they are; else in `/etc/ssh`.
-    #[serde(default)]
     keydir: Option<String>,
     /// Show the secret ones, too.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     private: Flag,
     /// Show certificates, too.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     certs: Flag,
 }
 
 impl Function for HostKeys {
-    const NAME: &'static str = "ssh.host_keys";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -63,22 +60,17 @@ impl Function for HostKeys {
 /// rocksalt '*' ssh.user_keys alice prvfile=False
 /// rocksalt '*' ssh.user_keys user='[alice, bob]' pubfile=id_deploy.pub prvfile=False
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("ssh.user_keys", reads)]
 pub struct UserKeys {
     /// A name or a list of names; else all users.
-    #[serde(default)]
     user: Vec<String>,
     /// The name of a public key; False for none.
-    #[serde(default)]
     pubfile: Value,
     /// The name of a secret key; False for none.
-    #[serde(default)]
     prvfile: Value,
 }
 
 impl Function for UserKeys {
-    const NAME: &'static str = "ssh.user_keys";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

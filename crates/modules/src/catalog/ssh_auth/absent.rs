@@ -1,10 +1,9 @@
 //! `ssh_auth.absent`: makes sure that a user can't log in with a key.
 
-use serde::Deserialize;
+use rocksalt_macros::state;
 
-use super::given::{rsa, touches};
+use super::given::touches;
 use crate::Result;
-use crate::catalog::ssh::auth_functions::default_config;
 use crate::catalog::ssh::authorized::{Authorized, from_source};
 use crate::catalog::ssh::key::Key;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
@@ -17,38 +16,32 @@ use crate::machine::{Probe, System, accounts};
 ///   ssh_auth.absent:
 ///     - user: bob
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("ssh_auth.absent", strict, required("user"))]
 pub struct Absent {
     /// The key, or a whole line with type and options.
     name: String,
     /// Whose it is.
     user: String,
     /// Its type, which doesn't matter.
-    #[serde(default = "rsa")]
+    #[default("ssh-rsa")]
     enc: String,
     /// What stands behind it, which doesn't matter.
-    #[serde(default)]
+    #[default]
     comment: String,
     /// A file with keys, instead of the name.
-    #[serde(default)]
+    #[default]
     source: String,
     /// What stands before it, which doesn't matter.
-    #[serde(default)]
     options: Vec<String>,
     /// The file; `%h` is the home, `%u` the name.
-    #[serde(default = "default_config")]
+    #[default(".ssh/authorized_keys")]
     config: String,
     /// Taken for Salt's sake: keys are compared, not their checksums.
-    #[serde(default)]
     #[allow(dead_code, reason = "keys are compared whole")]
     fingerprint_hash_type: Option<String>,
 }
 
 impl State for Absent {
-    const NAME: &'static str = "ssh_auth.absent";
-    const REQUIRED: &'static [&'static str] = &["user"];
-    const STRICT: bool = true;
     type Plan = (Authorized, Verdict);
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {

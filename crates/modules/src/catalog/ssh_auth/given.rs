@@ -9,10 +9,6 @@ use crate::machine::Probe;
 pub const NO_HOME: &str = "Failed to add the ssh key. Is the home directory available, and/or does the key file exist?";
 pub const INVALID: &str = "Invalid public ssh key, most likely has spaces or invalid syntax";
 
-pub fn rsa() -> String {
-    "ssh-rsa".into()
-}
-
 pub fn touches(user: &str, config: &str, source: &str) -> Touches {
     let touches = match config.starts_with('/') {
         true => Touches::nothing().reads(Thing::User(user.to_owned())).writes(Thing::Path(config.replace("%u", user))),

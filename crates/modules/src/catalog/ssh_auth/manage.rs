@@ -1,11 +1,10 @@
 //! `ssh_auth.manage`: makes sure that a user may log in with these keys and no others.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
-use super::given::{authorized, change, checked, comments, rsa, touches};
+use super::given::{authorized, change, checked, comments, touches};
 use crate::Result;
-use crate::catalog::ssh::auth_functions::default_config;
 use crate::catalog::ssh::authorized::{Authorized, Status};
 use crate::catalog::ssh::key::Key;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
@@ -20,30 +19,28 @@ use crate::machine::{Probe, System};
 ///     - ssh_keys:
 ///       - ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl alice@laptop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("ssh_auth.manage", required("ssh_keys", "user"))]
 pub struct Manage {
     /// Whatever it shall be called.
     #[allow(dead_code, reason = "it means nothing")]
     name: String,
     /// The keys, or whole lines with type and options.
+    #[required]
     ssh_keys: Vec<String>,
     /// Whose they are.
     user: String,
     /// Their type, where it isn't said.
-    #[serde(default = "rsa")]
+    #[default("ssh-rsa")]
     enc: String,
     /// What stands behind them, where nothing else does.
-    #[serde(default)]
+    #[default]
     comment: String,
     /// What stands before them, where nothing else does.
-    #[serde(default)]
     options: Vec<String>,
     /// The file; `%h` is the home, `%u` the name.
-    #[serde(default = "default_config")]
+    #[default(".ssh/authorized_keys")]
     config: String,
     /// Taken for Salt's sake: keys are compared, not their checksums.
-    #[serde(default)]
     #[allow(dead_code, reason = "keys are compared whole")]
     fingerprint_hash_type: Option<String>,
     /// Further arguments are ignored, as in Salt.
@@ -52,8 +49,6 @@ pub struct Manage {
 }
 
 impl State for Manage {
-    const NAME: &'static str = "ssh_auth.manage";
-    const REQUIRED: &'static [&'static str] = &["ssh_keys", "user"];
     type Plan = (Authorized, Verdict);
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {

@@ -1,11 +1,10 @@
 //! `ssh_auth.present`: makes sure that a user may log in with a key.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
-use super::given::{authorized, change, checked, comments, rsa, touches};
+use super::given::{authorized, change, checked, comments, touches};
 use crate::Result;
-use crate::catalog::ssh::auth_functions::default_config;
 use crate::catalog::ssh::authorized::{Authorized, Status, from_source};
 use crate::catalog::ssh::key::Key;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
@@ -20,30 +19,27 @@ use crate::machine::{Probe, System};
 ///     - enc: ssh-ed25519
 ///     - comment: alice@laptop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("ssh_auth.present", required("user"))]
 pub struct Present {
     /// The key, or a whole line with type and options.
     name: String,
     /// Whose it is.
     user: String,
     /// Its type.
-    #[serde(default = "rsa")]
+    #[default("ssh-rsa")]
     enc: String,
     /// What stands behind it.
-    #[serde(default)]
+    #[default]
     comment: String,
     /// A file with keys, instead of the name.
-    #[serde(default)]
+    #[default]
     source: String,
     /// What stands before it.
-    #[serde(default)]
     options: Vec<String>,
     /// The file; `%h` is the home, `%u` the name.
-    #[serde(default = "default_config")]
+    #[default(".ssh/authorized_keys")]
     config: String,
     /// Taken for Salt's sake: keys are compared, not their checksums.
-    #[serde(default)]
     #[allow(dead_code, reason = "keys are compared whole")]
     fingerprint_hash_type: Option<String>,
     /// Further arguments are ignored, as in Salt.
@@ -52,8 +48,6 @@ pub struct Present {
 }
 
 impl State for Present {
-    const NAME: &'static str = "ssh_auth.present";
-    const REQUIRED: &'static [&'static str] = &["user"];
     type Plan = (Authorized, Verdict);
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {

@@ -1,6 +1,6 @@
 //! `ssh_known_hosts`: hosts that a user, or the whole system, knows by their keys.
 
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::file::Flag;
 use super::ssh::known_functions::forget;
@@ -20,49 +20,35 @@ pub const STATES: &[StateEntry] = &[state::<Absent>(), state::<Present>()];
 ///     - enc: ssh-ed25519
 ///     - key: AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("ssh_known_hosts.present", strict)]
 pub struct Present {
     /// The host's name.
     name: String,
     /// Whose file; else the system's.
-    #[serde(default)]
     user: Option<String>,
     /// The fingerprint of the key that the host must answer with.
-    #[serde(default)]
     fingerprint: Option<String>,
     /// Its key.
-    #[serde(default)]
     key: Option<String>,
     /// The port, if it isn't 22.
-    #[serde(default)]
     port: Option<u16>,
     /// The type of its key.
-    #[serde(default)]
     enc: Option<String>,
     /// The file, if it is another one.
-    #[serde(default)]
     config: Option<String>,
     /// Write the name as a hash.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     hash_known_hosts: Flag,
     /// Seconds to wait for the host.
-    #[serde(default = "five")]
+    #[default(5)]
     timeout: u32,
     /// The checksum of fingerprints: `sha256`, `md5` …
-    #[serde(default)]
     fingerprint_hash_type: Option<String>,
-}
-
-fn five() -> u32 {
-    5
 }
 
 const WHOSE: &str = "If not specifying a \"user\", specify an absolute \"config\".";
 
 impl State for Present {
-    const NAME: &'static str = "ssh_known_hosts.present";
-    const STRICT: bool = true;
     type Plan = (Update, Verdict);
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {
@@ -147,22 +133,17 @@ impl Present {
 ///   ssh_known_hosts.absent:
 ///     - user: deploy
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("ssh_known_hosts.absent", strict)]
 pub struct Absent {
     /// The host's name.
     name: String,
     /// Whose file; else the system's.
-    #[serde(default)]
     user: Option<String>,
     /// The file, if it is another one.
-    #[serde(default)]
     config: Option<String>,
 }
 
 impl State for Absent {
-    const NAME: &'static str = "ssh_known_hosts.absent";
-    const STRICT: bool = true;
     type Plan = Verdict;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Verdict>> {

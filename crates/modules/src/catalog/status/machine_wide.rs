@@ -1,8 +1,9 @@
 //! The machine as a whole: load, uptime, processes, users.
 
 use rocksalt_core::{Call, Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
+use crate::catalog::arguments::FunctionAttributes as _;
 use crate::catalog::ps::process::{self, Owners};
 use crate::catalog::{Function, disk, ps::users};
 use crate::grains::look;
@@ -15,12 +16,10 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' status.all_status
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.all_status", reads)]
 pub struct AllStatus {}
 
 impl Function for AllStatus {
-    const NAME: &'static str = "status.all_status";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -47,12 +46,10 @@ impl Function for AllStatus {
 /// ```text
 /// rocksalt '*' status.custom
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.custom", reads)]
 pub struct Custom {}
 
 impl Function for Custom {
-    const NAME: &'static str = "status.custom";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -78,15 +75,13 @@ impl Function for Custom {
 /// rocksalt '*' status.diskusage
 /// rocksalt '*' status.diskusage / 'ext?'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.diskusage", reads)]
 pub struct Diskusage {
     /// Paths and types of file systems, or patterns of them; all if there are none.
     args: Vec<String>,
 }
 
 impl Function for Diskusage {
-    const NAME: &'static str = "status.diskusage";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -113,12 +108,10 @@ impl Function for Diskusage {
 /// ```text
 /// rocksalt '*' status.loadavg
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.loadavg", reads)]
 pub struct Loadavg {}
 
 impl Function for Loadavg {
-    const NAME: &'static str = "status.loadavg";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -133,12 +126,10 @@ impl Function for Loadavg {
 /// ```text
 /// rocksalt '*' status.nproc
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.nproc", reads)]
 pub struct Nproc {}
 
 impl Function for Nproc {
-    const NAME: &'static str = "status.nproc";
     type Output = usize;
 
     fn call(self, machine: &dyn System) -> Result<usize> {
@@ -162,15 +153,13 @@ fn shown(machine: &dyn System, pid: u32) -> Option<String> {
 /// ```text
 /// rocksalt '*' status.pid sshd
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.pid", reads)]
 pub struct Pid {
     /// The text.
     sig: String,
 }
 
 impl Function for Pid {
-    const NAME: &'static str = "status.pid";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -186,12 +175,10 @@ impl Function for Pid {
 /// ```text
 /// rocksalt '*' status.procs
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.procs", reads)]
 pub struct Procs {}
 
 impl Function for Procs {
-    const NAME: &'static str = "status.procs";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -211,17 +198,14 @@ impl Function for Procs {
 /// ```text
 /// rocksalt '*' status.ping_master controller
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.ping_master", reads)]
 pub struct PingMaster {
     /// Accepted for Salt's sake.
     #[expect(dead_code, reason = "an argument without a meaning here")]
-    #[serde(default)]
     master: Value,
 }
 
 impl Function for PingMaster {
-    const NAME: &'static str = "status.ping_master";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
@@ -234,21 +218,17 @@ impl Function for PingMaster {
 /// ```text
 /// rocksalt '*' status.master
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.master", reads)]
 pub struct Master {
     /// Accepted for Salt's sake.
     #[expect(dead_code, reason = "an argument without a meaning here")]
-    #[serde(default)]
     master: Value,
     /// Accepted for Salt's sake.
     #[expect(dead_code, reason = "an argument without a meaning here")]
-    #[serde(default)]
     connected: Value,
 }
 
 impl Function for Master {
-    const NAME: &'static str = "status.master";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
@@ -262,20 +242,14 @@ impl Function for Master {
 /// rocksalt '*' status.time
 /// rocksalt '*' status.time '%s'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.time", reads)]
 pub struct Time {
     /// How to write it, in the words of `date`.
-    #[serde(default = "long")]
+    #[default("%A, %d. %B %Y %I:%M%p")]
     format: String,
 }
 
-fn long() -> String {
-    "%A, %d. %B %Y %I:%M%p".into()
-}
-
 impl Function for Time {
-    const NAME: &'static str = "status.time";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -288,12 +262,10 @@ impl Function for Time {
 /// ```text
 /// rocksalt '*' status.uptime
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.uptime", reads)]
 pub struct Uptime {}
 
 impl Function for Uptime {
-    const NAME: &'static str = "status.uptime";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -339,12 +311,10 @@ fn iso(time: f64) -> String {
 /// ```text
 /// rocksalt '*' status.version
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.version", reads)]
 pub struct Version {}
 
 impl Function for Version {
-    const NAME: &'static str = "status.version";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -357,12 +327,10 @@ impl Function for Version {
 /// ```text
 /// rocksalt '*' status.w
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.w", reads)]
 pub struct W {}
 
 impl Function for W {
-    const NAME: &'static str = "status.w";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {

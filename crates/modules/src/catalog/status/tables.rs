@@ -1,7 +1,7 @@
 //! The kernel's tables in `/proc`, each as a map.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use crate::Result;
 use crate::catalog::Function;
@@ -23,12 +23,10 @@ fn read(machine: &dyn System, path: &str, parse: fn(&str) -> Map) -> Map {
 /// ```text
 /// rocksalt '*' status.cpuinfo
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.cpuinfo", reads)]
 pub struct Cpuinfo {}
 
 impl Function for Cpuinfo {
-    const NAME: &'static str = "status.cpuinfo";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -55,12 +53,10 @@ fn cpuinfo(text: &str) -> Map {
 /// ```text
 /// rocksalt '*' status.cpustats
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.cpustats", reads)]
 pub struct Cpustats {}
 
 impl Function for Cpustats {
-    const NAME: &'static str = "status.cpustats";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -105,12 +101,10 @@ fn cpustats(text: &str) -> Map {
 /// ```text
 /// rocksalt '*' status.diskstats
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.diskstats", reads)]
 pub struct Diskstats {}
 
 impl Function for Diskstats {
-    const NAME: &'static str = "status.diskstats";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -151,12 +145,10 @@ fn diskstats(text: &str) -> Map {
 /// ```text
 /// rocksalt '*' status.meminfo
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.meminfo", reads)]
 pub struct Meminfo {}
 
 impl Function for Meminfo {
-    const NAME: &'static str = "status.meminfo";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -183,12 +175,10 @@ fn meminfo(text: &str) -> Map {
 /// ```text
 /// rocksalt '*' status.netdev
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.netdev", reads)]
 pub struct Netdev {}
 
 impl Function for Netdev {
-    const NAME: &'static str = "status.netdev";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -230,12 +220,10 @@ fn netdev(text: &str) -> Map {
 /// ```text
 /// rocksalt '*' status.netstats
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.netstats", reads)]
 pub struct Netstats {}
 
 impl Function for Netstats {
-    const NAME: &'static str = "status.netstats";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -260,12 +248,10 @@ fn netstats(text: &str) -> Map {
 /// ```text
 /// rocksalt '*' status.vmstats
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("status.vmstats", reads)]
 pub struct Vmstats {}
 
 impl Function for Vmstats {
-    const NAME: &'static str = "status.vmstats";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

@@ -1,7 +1,7 @@
 //! `sysctl`'s functions.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::{Function, tool};
 use super::config::{Config, default_path};
@@ -14,15 +14,13 @@ use crate::machine::System;
 /// ```text
 /// rocksalt '*' sysctl.get net.ipv4.ip_forward
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("sysctl.get", reads)]
 pub struct Get {
     /// The parameter.
     name: String,
 }
 
 impl Function for Get {
-    const NAME: &'static str = "sysctl.get";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -39,16 +37,13 @@ impl Function for Get {
 /// rocksalt '*' sysctl.show
 /// rocksalt '*' sysctl.show config_file=/etc/sysctl.conf
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("sysctl.show", reads)]
 pub struct Show {
     /// The file; an empty list is the answer if there is none.
-    #[serde(default)]
     config_file: Value,
 }
 
 impl Function for Show {
-    const NAME: &'static str = "sysctl.show";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -65,12 +60,10 @@ impl Function for Show {
 /// ```text
 /// rocksalt '*' sysctl.default_config
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("sysctl.default_config", reads)]
 pub struct DefaultConfig {}
 
 impl Function for DefaultConfig {
-    const NAME: &'static str = "sysctl.default_config";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
@@ -83,8 +76,7 @@ impl Function for DefaultConfig {
 /// ```text
 /// rocksalt '*' sysctl.assign net.ipv4.ip_forward 1
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("sysctl.assign", changes)]
 pub struct Assign {
     /// The parameter.
     name: String,
@@ -93,7 +85,6 @@ pub struct Assign {
 }
 
 impl Function for Assign {
-    const NAME: &'static str = "sysctl.assign";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -107,20 +98,17 @@ impl Function for Assign {
 /// ```text
 /// rocksalt '*' sysctl.persist net.ipv4.ip_forward 1
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("sysctl.persist", changes)]
 pub struct Persist {
     /// The parameter.
     name: String,
     /// Its value.
     value: String,
     /// The file that it is written to.
-    #[serde(default)]
     config: Option<String>,
 }
 
 impl Function for Persist {
-    const NAME: &'static str = "sysctl.persist";
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {

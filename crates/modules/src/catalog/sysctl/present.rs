@@ -1,7 +1,7 @@
 //! `sysctl.present`: a parameter has a value, now and after the next boot.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, tool};
 use super::config::{Config, default_path};
@@ -17,16 +17,15 @@ use crate::{Error, Result};
 ///     - value: 20
 ///     - config: /etc/sysctl.d/10-swap.conf
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("sysctl.present", strict, required("value"))]
 pub struct Present {
     /// The parameter.
     name: String,
     /// Its value, as the kernel shows it.
+    #[required]
     value: Value,
     /// The file that it is written to; Salt's own unless told: `/etc/sysctl.d/99-salt.conf` with systemd, else
     /// `/etc/sysctl.conf`.
-    #[serde(default)]
     config: Option<String>,
 }
 
@@ -39,9 +38,6 @@ pub struct Plan {
 }
 
 impl State for Present {
-    const NAME: &'static str = "sysctl.present";
-    const REQUIRED: &'static [&'static str] = &["value"];
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

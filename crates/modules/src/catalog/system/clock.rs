@@ -1,6 +1,6 @@
 //! Date and time, through the target's own `date`.
 
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{PATIENCE, failure};
 use crate::catalog::Function;
@@ -38,16 +38,13 @@ fn zone(utc_offset: Option<&str>) -> Result<Vec<(String, Option<String>)>> {
 /// ```text
 /// rocksalt '*' system.get_system_date
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.get_system_date", reads)]
 pub struct GetSystemDate {
     /// Another time zone than the target's: `+0200`.
-    #[serde(default)]
     utc_offset: Option<String>,
 }
 
 impl Function for GetSystemDate {
-    const NAME: &'static str = "system.get_system_date";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -60,16 +57,13 @@ impl Function for GetSystemDate {
 /// ```text
 /// rocksalt '*' system.get_system_date_time utc_offset='-0500'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.get_system_date_time", reads)]
 pub struct GetSystemDateTime {
     /// Another time zone than the target's: `+0200`.
-    #[serde(default)]
     utc_offset: Option<String>,
 }
 
 impl Function for GetSystemDateTime {
-    const NAME: &'static str = "system.get_system_date_time";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -82,16 +76,13 @@ impl Function for GetSystemDateTime {
 /// ```text
 /// rocksalt '*' system.get_system_time
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.get_system_time", reads)]
 pub struct GetSystemTime {
     /// Another time zone than the target's: `+0200`.
-    #[serde(default)]
     utc_offset: Option<String>,
 }
 
 impl Function for GetSystemTime {
-    const NAME: &'static str = "system.get_system_time";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -142,34 +133,25 @@ fn now_text(now: &[u32]) -> String {
 /// ```text
 /// rocksalt '*' system.set_system_date_time 2026 11 15 21 30 0
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.set_system_date_time", changes)]
 pub struct SetSystemDateTime {
     /// The year, with four digits.
-    #[serde(default)]
     years: Option<u32>,
     /// The month, from 1.
-    #[serde(default)]
     months: Option<u32>,
     /// The day of the month.
-    #[serde(default)]
     days: Option<u32>,
     /// The hour, up to 23.
-    #[serde(default)]
     hours: Option<u32>,
     /// The minute.
-    #[serde(default)]
     minutes: Option<u32>,
     /// The second.
-    #[serde(default)]
     seconds: Option<u32>,
     /// Another time zone than the target's: `+0200`.
-    #[serde(default)]
     utc_offset: Option<String>,
 }
 
 impl Function for SetSystemDateTime {
-    const NAME: &'static str = "system.set_system_date_time";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -183,18 +165,15 @@ impl Function for SetSystemDateTime {
 /// ```text
 /// rocksalt '*' system.set_system_date 2026-11-15
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.set_system_date", changes)]
 pub struct SetSystemDate {
     /// As `2026-11-15`, `11-15-2026` or `11/15/2026`; the year may have two digits.
     newdate: String,
     /// Another time zone than the target's: `+0200`.
-    #[serde(default)]
     utc_offset: Option<String>,
 }
 
 impl Function for SetSystemDate {
-    const NAME: &'static str = "system.set_system_date";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -226,18 +205,15 @@ fn parse_date(text: &str) -> Option<[u32; 3]> {
 /// ```text
 /// rocksalt '*' system.set_system_time '09:30:00 PM'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.set_system_time", changes)]
 pub struct SetSystemTime {
     /// As `21:30`, `21:30:00`, `09:30 PM` or `09:30:00 PM`.
     newtime: String,
     /// Another time zone than the target's: `+0200`.
-    #[serde(default)]
     utc_offset: Option<String>,
 }
 
 impl Function for SetSystemTime {
-    const NAME: &'static str = "system.set_system_time";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -278,12 +254,10 @@ fn settable_clock(machine: &dyn System) -> bool {
 /// ```text
 /// rocksalt '*' system.has_settable_hwclock
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.has_settable_hwclock", reads)]
 pub struct HasSettableHwclock {}
 
 impl Function for HasSettableHwclock {
-    const NAME: &'static str = "system.has_settable_hwclock";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use crate::catalog::{Function, network};
 use crate::grains::look;
@@ -15,12 +15,10 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' system.get_computer_name
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.get_computer_name", reads)]
 pub struct GetComputerName {}
 
 impl Function for GetComputerName {
-    const NAME: &'static str = "system.get_computer_name";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -33,15 +31,13 @@ impl Function for GetComputerName {
 /// ```text
 /// rocksalt '*' system.set_computer_name web01.example.com
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.set_computer_name", changes)]
 pub struct SetComputerName {
     /// The new name.
     hostname: String,
 }
 
 impl Function for SetComputerName {
-    const NAME: &'static str = "system.set_computer_name";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -57,12 +53,10 @@ const PRETTY: &str = "PRETTY_HOSTNAME=";
 /// ```text
 /// rocksalt '*' system.get_computer_desc
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.get_computer_desc", reads)]
 pub struct GetComputerDesc {}
 
 impl Function for GetComputerDesc {
-    const NAME: &'static str = "system.get_computer_desc";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -95,15 +89,13 @@ fn described(line: &str) -> String {
 /// ```text
 /// rocksalt '*' system.set_computer_desc "Ann's laptop"
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.set_computer_desc", changes)]
 pub struct SetComputerDesc {
     /// The words.
     desc: String,
 }
 
 impl Function for SetComputerDesc {
-    const NAME: &'static str = "system.set_computer_desc";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::{PATIENCE, failure, reboot};
 use crate::catalog::Function;
@@ -19,12 +19,10 @@ const WITNESSES: [&str; 3] = ["/run/rocksalt-reboot-required", "/run/reboot-requ
 /// ```text
 /// rocksalt '*' system.get_reboot_required_witnessed
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.get_reboot_required_witnessed", reads)]
 pub struct GetRebootRequiredWitnessed {}
 
 impl Function for GetRebootRequiredWitnessed {
-    const NAME: &'static str = "system.get_reboot_required_witnessed";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -42,12 +40,10 @@ pub fn is_pending(machine: &dyn Probe) -> bool {
 /// ```text
 /// rocksalt '*' system.set_reboot_required_witnessed
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.set_reboot_required_witnessed", changes)]
 pub struct SetRebootRequiredWitnessed {}
 
 impl Function for SetRebootRequiredWitnessed {
-    const NAME: &'static str = "system.set_reboot_required_witnessed";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -91,12 +87,10 @@ fn go_down(machine: &dyn System, doing: &str, flag: &str, at_once: &str, at_time
 /// ```text
 /// rocksalt '*' system.halt
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.halt", changes)]
 pub struct Halt {}
 
 impl Function for Halt {
-    const NAME: &'static str = "system.halt";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -109,15 +103,13 @@ impl Function for Halt {
 /// ```text
 /// rocksalt '*' system.init 3
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.init", changes)]
 pub struct Init {
     /// The runlevel.
     runlevel: String,
 }
 
 impl Function for Init {
-    const NAME: &'static str = "system.init";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -133,12 +125,10 @@ impl Function for Init {
 /// ```text
 /// rocksalt '*' system.poweroff
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.poweroff", changes)]
 pub struct Poweroff {}
 
 impl Function for Poweroff {
-    const NAME: &'static str = "system.poweroff";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -160,16 +150,13 @@ pub fn restart(machine: &dyn System, message: Option<&str>) -> Result<String> {
 /// rocksalt '*' system.reboot
 /// rocksalt '*' system.reboot 5
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.reboot", changes)]
 pub struct Reboot {
     /// In how many minutes; at once if it is left out.
-    #[serde(default)]
     at_time: Value,
 }
 
 impl Function for Reboot {
-    const NAME: &'static str = "system.reboot";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -185,16 +172,13 @@ impl Function for Reboot {
 /// ```text
 /// rocksalt '*' system.shutdown 5
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("system.shutdown", changes)]
 pub struct Shutdown {
     /// In how many minutes; at once if it is left out.
-    #[serde(default)]
     at_time: Value,
 }
 
 impl Function for Shutdown {
-    const NAME: &'static str = "system.shutdown";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

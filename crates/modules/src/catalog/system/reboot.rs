@@ -1,7 +1,7 @@
 //! `system.reboot`: a restart in the middle of a run, which then goes on.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::power;
 use crate::catalog::file::Flag;
@@ -22,20 +22,17 @@ use crate::{Error, Result};
 /// only its user can read. The command waits for the machine, connects anew and has the rest done; the result has all
 /// steps. Steps are done once, whatever happens: if the machine does not come back in time, the next run says how far
 /// this one was.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("system.reboot", strict)]
 pub struct Reboot {
     /// Anything.
     #[allow(dead_code, reason = "every state has a name")]
     name: String,
     /// Told to those who are logged in.
-    #[serde(default)]
     message: Option<String>,
     /// How many seconds the restart may take.
-    #[serde(default = "patience")]
+    #[default(patience())]
     timeout: Value,
     /// Only if something has asked for a restart, as new kernels do (`/run/reboot-required`).
-    #[serde(default)]
     only_on_pending_reboot: Flag,
 }
 
@@ -47,8 +44,6 @@ fn patience() -> Value {
 }
 
 impl State for Reboot {
-    const NAME: &'static str = "system.reboot";
-    const STRICT: bool = true;
     type Plan = f64;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<f64>> {

@@ -1,7 +1,7 @@
 //! How arguments arrive.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use crate::Result;
@@ -12,8 +12,7 @@ use crate::machine::System;
 /// ```text
 /// rocksalt '*' test.arg_repr 1 "two" 3.1 txt="hello" wow='{a: 1, b: "hello"}'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.arg_repr", reads, repeatable)]
 pub struct ArgRepr {
     /// Any arguments by position.
     args: Vec<Value>,
@@ -22,7 +21,6 @@ pub struct ArgRepr {
 }
 
 impl Function for ArgRepr {
-    const NAME: &'static str = "test.arg_repr";
     type Output = Map;
 
     fn call(self, _: &dyn System) -> Result<Map> {
@@ -41,8 +39,7 @@ impl Function for ArgRepr {
 /// ```text
 /// rocksalt '*' test.arg_type 1 'two' wow=3.1
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.arg_type", reads, repeatable)]
 pub struct ArgType {
     /// Any arguments by position.
     args: Vec<Value>,
@@ -51,7 +48,6 @@ pub struct ArgType {
 }
 
 impl Function for ArgType {
-    const NAME: &'static str = "test.arg_type";
     type Output = Map;
 
     fn call(self, _: &dyn System) -> Result<Map> {
@@ -80,15 +76,13 @@ fn python_type(value: &Value) -> Value {
 /// ```text
 /// rocksalt '*' test.args 1 two
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.args", reads, repeatable)]
 pub struct Args {
     /// Any arguments by position.
     args: Vec<Value>,
 }
 
 impl Function for Args {
-    const NAME: &'static str = "test.args";
     type Output = Vec<Value>;
 
     fn call(self, _: &dyn System) -> Result<Vec<Value>> {
@@ -101,15 +95,13 @@ impl Function for Args {
 /// ```text
 /// rocksalt '*' test.kwarg num=1 txt="two" env='{a: 1, b: "hello"}'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.kwarg", reads, repeatable)]
 pub struct Kwarg {
     /// Any arguments by name.
     kwargs: Map,
 }
 
 impl Function for Kwarg {
-    const NAME: &'static str = "test.kwarg";
     type Output = Map;
 
     fn call(self, _: &dyn System) -> Result<Map> {

@@ -8,8 +8,10 @@ mod states;
 mod versions;
 
 use rocksalt_core::{Call, Map, Problem, Value};
-use serde::{Deserialize, Serialize, Serializer};
+use rocksalt_macros::function;
+use serde::{Serialize, Serializer};
 
+use super::arguments::FunctionAttributes as _;
 use super::{Entry, Function, entry};
 use crate::machine::System;
 use crate::{Error, Result};
@@ -18,30 +20,30 @@ pub use states::STATES;
 
 /// Those of the small agent.
 pub const SMALL: &[Entry] = &[
-    entry::<Arg>().also(&["test.arg_clean"]),
-    entry::<Echo>().also(&["test.outputter"]),
+    entry::<Arg>(),
+    entry::<Echo>(),
     entry::<Exception>(),
-    entry::<False>().also(&["test.false_"]),
+    entry::<False>(),
     entry::<Ping>(),
     entry::<Retcode>(),
     entry::<Sleep>(),
-    entry::<True>().also(&["test.true_"]),
+    entry::<True>(),
     entry::<Version>(),
 ];
 
 pub const FUNCTIONS: &[Entry] = &[
-    entry::<Arg>().also(&["test.arg_clean"]),
+    entry::<Arg>(),
     entry::<arguments::ArgRepr>(),
     entry::<arguments::ArgType>(),
     entry::<arguments::Args>(),
     entry::<Assertion>(),
     entry::<numbers::Collatz>(),
     entry::<CrossTest>(),
-    entry::<Echo>().also(&["test.outputter"]),
+    entry::<Echo>(),
     entry::<Exception>(),
-    entry::<False>().also(&["test.false_"]),
+    entry::<False>(),
     entry::<numbers::Fib>(),
-    entry::<GetOpts>().also(&["test.opts_pkg"]),
+    entry::<GetOpts>(),
     entry::<arguments::Kwarg>(),
     entry::<ModuleReport>(),
     entry::<NotLoaded>(),
@@ -49,12 +51,12 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<provider::Provider>(),
     entry::<provider::Providers>(),
     entry::<random::RandSleep>(),
-    entry::<random::RandomHash>().also(&["test.rand_str"]),
+    entry::<random::RandomHash>(),
     entry::<Retcode>(),
     entry::<Sleep>(),
-    entry::<True>().also(&["test.true_"]),
+    entry::<True>(),
     entry::<Version>(),
-    entry::<versions::Versions>().also(&["test.versions_report"]),
+    entry::<versions::Versions>(),
     entry::<versions::VersionsInformation>(),
 ];
 
@@ -63,12 +65,10 @@ pub const FUNCTIONS: &[Entry] = &[
 /// ```text
 /// rocksalt '*' test.ping
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.ping", reads, repeatable, small)]
 pub struct Ping {}
 
 impl Function for Ping {
-    const NAME: &'static str = "test.ping";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
@@ -81,12 +81,10 @@ impl Function for Ping {
 /// ```text
 /// rocksalt '*' test.true
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.true", reads, repeatable, small, also("test.true_"))]
 pub struct True {}
 
 impl Function for True {
-    const NAME: &'static str = "test.true";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
@@ -99,12 +97,10 @@ impl Function for True {
 /// ```text
 /// rocksalt '*' test.false
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.false", reads, repeatable, small, also("test.false_"))]
 pub struct False {}
 
 impl Function for False {
-    const NAME: &'static str = "test.false";
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
@@ -117,15 +113,14 @@ impl Function for False {
 /// ```text
 /// rocksalt '*' test.echo 'hello'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.echo", reads, repeatable, small, also("test.outputter"))]
 pub struct Echo {
     /// What to give back.
+    #[required]
     text: Value,
 }
 
 impl Function for Echo {
-    const NAME: &'static str = "test.echo";
     type Output = Value;
 
     fn call(self, _: &dyn System) -> Result<Value> {
@@ -138,8 +133,7 @@ impl Function for Echo {
 /// ```text
 /// rocksalt '*' test.arg 1 "two" '{three: 3}' wow=yes
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.arg", reads, repeatable, small, also("test.arg_clean"))]
 pub struct Arg {
     /// Any arguments by position.
     args: Vec<Value>,
@@ -148,7 +142,6 @@ pub struct Arg {
 }
 
 impl Function for Arg {
-    const NAME: &'static str = "test.arg";
     type Output = Map;
 
     fn call(self, _: &dyn System) -> Result<Map> {
@@ -161,20 +154,14 @@ impl Function for Arg {
 /// ```text
 /// rocksalt '*' test.exception 'Oh noes!'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.exception", reads, repeatable, small)]
 pub struct Exception {
     /// The failure's text.
-    #[serde(default = "default_message")]
+    #[default("Test Exception")]
     message: String,
 }
 
-fn default_message() -> String {
-    "Test Exception".into()
-}
-
 impl Function for Exception {
-    const NAME: &'static str = "test.exception";
     type Output = ();
 
     fn call(self, _: &dyn System) -> Result<()> {
@@ -187,15 +174,13 @@ impl Function for Exception {
 /// ```text
 /// rocksalt '*' test.sleep 20
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.sleep", reads, repeatable, small)]
 pub struct Sleep {
     /// In seconds.
     length: f64,
 }
 
 impl Function for Sleep {
-    const NAME: &'static str = "test.sleep";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -209,12 +194,10 @@ impl Function for Sleep {
 /// ```text
 /// rocksalt '*' test.version
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.version", reads, repeatable, small)]
 pub struct Version {}
 
 impl Function for Version {
-    const NAME: &'static str = "test.version";
     type Output = &'static str;
 
     fn call(self, _: &dyn System) -> Result<&'static str> {
@@ -227,15 +210,14 @@ impl Function for Version {
 /// ```text
 /// rocksalt '*' test.assertion False
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.assertion", reads, repeatable)]
 pub struct Assertion {
     /// What is to be true.
+    #[required]
     assertion: Value,
 }
 
 impl Function for Assertion {
-    const NAME: &'static str = "test.assertion";
     type Output = ();
 
     fn call(self, _: &dyn System) -> Result<()> {
@@ -251,20 +233,17 @@ impl Function for Assertion {
 /// ```text
 /// rocksalt '*' test.cross_test file.gid_to_group 0
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.cross_test", changes)]
 pub struct CrossTest {
     /// The function.
     func: String,
     /// Its arguments by position.
-    #[serde(default)]
     args: Vec<Value>,
     /// Its arguments by name.
     kwargs: Map,
 }
 
 impl Function for CrossTest {
-    const NAME: &'static str = "test.cross_test";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -284,12 +263,10 @@ impl Function for CrossTest {
 /// ```text
 /// rocksalt '*' test.get_opts
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.get_opts", reads, repeatable, also("test.opts_pkg"))]
 pub struct GetOpts {}
 
 impl Function for GetOpts {
-    const NAME: &'static str = "test.get_opts";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -302,12 +279,10 @@ impl Function for GetOpts {
 /// ```text
 /// rocksalt '*' test.module_report
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.module_report", reads, repeatable)]
 pub struct ModuleReport {}
 
 impl Function for ModuleReport {
-    const NAME: &'static str = "test.module_report";
     type Output = Map;
 
     fn call(self, _: &dyn System) -> Result<Map> {
@@ -322,12 +297,10 @@ impl Function for ModuleReport {
 /// ```text
 /// rocksalt '*' test.not_loaded
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.not_loaded", reads, repeatable)]
 pub struct NotLoaded {}
 
 impl Function for NotLoaded {
-    const NAME: &'static str = "test.not_loaded";
     type Output = Vec<Value>;
 
     fn call(self, _: &dyn System) -> Result<Vec<Value>> {
@@ -340,16 +313,11 @@ impl Function for NotLoaded {
 /// ```text
 /// rocksalt '*' test.retcode 42
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.retcode", reads, repeatable, small)]
 pub struct Retcode {
     /// The exit code.
-    #[serde(default = "answer")]
+    #[default(42)]
     code: i32,
-}
-
-fn answer() -> i32 {
-    42
 }
 
 /// `True`, whatever the code.
@@ -362,7 +330,6 @@ impl Serialize for Coded {
 }
 
 impl Function for Retcode {
-    const NAME: &'static str = "test.retcode";
     type Output = Coded;
 
     fn call(self, _: &dyn System) -> Result<Coded> {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use crate::machine::System;
@@ -14,15 +14,13 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' test.collatz 3
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.collatz", reads, repeatable)]
 pub struct Collatz {
     /// The first number.
     start: i64,
 }
 
 impl Function for Collatz {
-    const NAME: &'static str = "test.collatz";
     type Output = (Vec<i64>, f64);
 
     fn call(self, machine: &dyn System) -> Result<(Vec<i64>, f64)> {
@@ -44,15 +42,13 @@ impl Function for Collatz {
 /// ```text
 /// rocksalt '*' test.fib 30
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.fib", reads, repeatable)]
 pub struct Fib {
     /// Which one; the first two are 0 and 1.
     num: u32,
 }
 
 impl Function for Fib {
-    const NAME: &'static str = "test.fib";
     type Output = (Value, f64);
 
     fn call(self, _: &dyn System) -> Result<(Value, f64)> {

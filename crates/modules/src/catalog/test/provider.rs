@@ -1,7 +1,7 @@
 //! Which of Salt's modules would be behind a name.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use crate::Result;
@@ -15,15 +15,13 @@ use crate::machine::{Probe, System};
 /// ```
 ///
 /// State files ask it to find out what kind of system they are on.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.provider", reads, repeatable)]
 pub struct Provider {
     /// The noun: `pkg`, `service`, …
     module: String,
 }
 
 impl Function for Provider {
-    const NAME: &'static str = "test.provider";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -36,12 +34,10 @@ impl Function for Provider {
 /// ```text
 /// rocksalt '*' test.providers
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.providers", reads, repeatable)]
 pub struct Providers {}
 
 impl Function for Providers {
-    const NAME: &'static str = "test.providers";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

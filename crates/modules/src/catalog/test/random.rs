@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use crate::machine::System;
@@ -15,20 +15,14 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' test.rand_sleep 60
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.rand_sleep", reads, repeatable)]
 pub struct RandSleep {
     /// At most so many seconds.
-    #[serde(default = "a_minute")]
+    #[default(60)]
     max: u32,
 }
 
-fn a_minute() -> u32 {
-    60
-}
-
 impl Function for RandSleep {
-    const NAME: &'static str = "test.rand_sleep";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -44,20 +38,16 @@ impl Function for RandSleep {
 /// ```text
 /// rocksalt '*' test.random_hash hash_type=sha512
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.random_hash", reads, repeatable, also("test.rand_str"))]
 pub struct RandomHash {
     /// Taken for Salt's sake.
-    #[serde(default)]
     #[allow(dead_code, reason = "any amount of randomness gives the same length")]
     size: Value,
     /// md5, sha1, sha224, sha256, sha384 or sha512.
-    #[serde(default)]
     hash_type: Option<String>,
 }
 
 impl Function for RandomHash {
-    const NAME: &'static str = "test.random_hash";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use crate::Result;
@@ -14,12 +14,10 @@ use crate::machine::System;
 /// ```text
 /// rocksalt '*' test.versions
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.versions", reads, repeatable, also("test.versions_report"))]
 pub struct Versions {}
 
 impl Function for Versions {
-    const NAME: &'static str = "test.versions";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -39,12 +37,10 @@ impl Function for Versions {
 /// ```text
 /// rocksalt '*' test.versions_information
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("test.versions_information", reads, repeatable)]
 pub struct VersionsInformation {}
 
 impl Function for VersionsInformation {
-    const NAME: &'static str = "test.versions_information";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

@@ -1,6 +1,6 @@
 //! The hardware clock: whether it shows UTC or the local time, which `/etc/adjtime` knows.
 
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::Function;
 use super::super::tool::{self, Deed};
@@ -39,12 +39,10 @@ pub fn change(machine: &dyn Probe, local: bool) -> Deed {
 /// ```text
 /// rocksalt '*' timezone.get_hwclock
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("timezone.get_hwclock", reads)]
 pub struct GetHwclock {}
 
 impl Function for GetHwclock {
-    const NAME: &'static str = "timezone.get_hwclock";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -57,15 +55,13 @@ impl Function for GetHwclock {
 /// ```text
 /// rocksalt '*' timezone.set_hwclock UTC
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("timezone.set_hwclock", changes)]
 pub struct SetHwclock {
     /// `UTC` or `localtime`.
     clock: String,
 }
 
 impl Function for SetHwclock {
-    const NAME: &'static str = "timezone.set_hwclock";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

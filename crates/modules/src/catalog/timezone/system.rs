@@ -1,6 +1,6 @@
 //! `timezone.system`: the zone that the target is in.
 
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::tool::Work;
@@ -16,19 +16,16 @@ use crate::machine::{self, Probe};
 ///   timezone.system:
 ///     - utc: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("timezone.system", strict)]
 pub struct System {
     /// The zone.
     name: String,
     /// The hardware clock shows UTC. `False` leaves it as it is.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     utc: Flag,
 }
 
 impl State for System {
-    const NAME: &'static str = "timezone.system";
-    const STRICT: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::Function;
 use super::super::tool::{self, Deed};
@@ -100,12 +100,10 @@ pub fn change(machine: &dyn Probe, zone: &str) -> Vec<Deed> {
 /// ```text
 /// rocksalt '*' timezone.get_zone
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("timezone.get_zone", reads)]
 pub struct GetZone {}
 
 impl Function for GetZone {
-    const NAME: &'static str = "timezone.get_zone";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -118,15 +116,13 @@ impl Function for GetZone {
 /// ```text
 /// rocksalt '*' timezone.zone_compare America/Denver
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("timezone.zone_compare", reads)]
 pub struct ZoneCompare {
     /// The zone.
     timezone: String,
 }
 
 impl Function for ZoneCompare {
-    const NAME: &'static str = "timezone.zone_compare";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -139,15 +135,13 @@ impl Function for ZoneCompare {
 /// ```text
 /// rocksalt '*' timezone.set_zone America/Denver
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("timezone.set_zone", changes)]
 pub struct SetZone {
     /// The zone.
     timezone: String,
 }
 
 impl Function for SetZone {
-    const NAME: &'static str = "timezone.set_zone";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -165,12 +159,10 @@ impl Function for SetZone {
 /// ```text
 /// rocksalt '*' timezone.get_offset
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("timezone.get_offset", reads)]
 pub struct GetOffset {}
 
 impl Function for GetOffset {
-    const NAME: &'static str = "timezone.get_offset";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -183,12 +175,10 @@ impl Function for GetOffset {
 /// ```text
 /// rocksalt '*' timezone.get_zonecode
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("timezone.get_zonecode", reads)]
 pub struct GetZonecode {}
 
 impl Function for GetZonecode {
-    const NAME: &'static str = "timezone.get_zonecode";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

@@ -1,7 +1,7 @@
 //! `user.absent`: makes sure that there is no such user.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::account::Account;
 use super::add;
@@ -21,25 +21,19 @@ use crate::machine::{Probe, System};
 ///   user.absent:
 ///     - purge: true
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("user.absent", strict)]
 pub struct Absent {
     /// The name.
     name: String,
     /// Remove its home and mail, too.
-    #[serde(default)]
     purge: Flag,
     /// Even if it is logged in.
-    #[serde(default)]
     force: Flag,
     /// Not supported: libuser's tools.
-    #[serde(default)]
     local: Value,
 }
 
 impl State for Absent {
-    const NAME: &'static str = "user.absent";
-    const STRICT: bool = true;
     type Plan = ();
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {

@@ -1,7 +1,7 @@
 //! The functions that make, change and remove users.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::account::{self, Account};
 use super::add::{Addition, delete};
@@ -17,69 +17,56 @@ use crate::{Error, Result};
 /// rocksalt '*' user.add alice
 /// rocksalt '*' user.add deploy uid=1500 groups='[www-data]' shell=/bin/bash
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("user.add", changes)]
 pub struct Add {
     /// The name.
     name: String,
     /// Its number.
-    #[serde(default)]
     uid: Option<u32>,
     /// Name or number of its own group.
-    #[serde(default)]
     gid: Option<String>,
     /// Further groups.
-    #[serde(default)]
     groups: Vec<String>,
     /// Its home.
-    #[serde(default)]
     home: Option<String>,
     /// Its shell.
-    #[serde(default)]
     shell: Option<String>,
     /// Whether nobody else may have the number.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     unique: Flag,
     /// Take a number of those for the system's own users.
-    #[serde(default)]
     system: Flag,
     /// The full name.
-    #[serde(default)]
+    #[default]
     fullname: String,
     /// The room's number.
-    #[serde(default)]
+    #[default]
     roomnumber: String,
     /// The telephone's number at work.
-    #[serde(default)]
+    #[default]
     workphone: String,
     /// The telephone's number at home.
-    #[serde(default)]
+    #[default]
     homephone: String,
     /// Anything else.
-    #[serde(default)]
+    #[default]
     other: String,
     /// Make the home.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     createhome: Flag,
     /// Only BSDs have it.
-    #[serde(default)]
     loginclass: Value,
     /// Don't note it in lastlog and faillog.
-    #[serde(default)]
     nologinit: Flag,
     /// Not supported: the system that runs is what is changed.
-    #[serde(default)]
     root: Value,
     /// Whether a group of the same name is made; else as the system is set up.
-    #[serde(default)]
     usergroup: Option<Flag>,
     /// Not supported.
-    #[serde(default)]
     local: Value,
 }
 
 impl Function for Add {
-    const NAME: &'static str = "user.add";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -109,21 +96,17 @@ impl Function for Add {
 /// ```text
 /// rocksalt '*' user.delete alice remove=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("user.delete", changes)]
 pub struct Delete {
     /// The name.
     name: String,
     /// Remove its home and mail, too.
-    #[serde(default)]
     remove: Flag,
     /// Even if it is logged in.
-    #[serde(default)]
     force: Flag,
 }
 
 impl Function for Delete {
-    const NAME: &'static str = "user.delete";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -137,20 +120,18 @@ impl Function for Delete {
 /// ```text
 /// rocksalt '*' user.chgroups alice wheel,docker append=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("user.chgroups", changes)]
 pub struct Chgroups {
     /// The name.
     name: String,
     /// The groups, as a list or with commas between them.
+    #[required]
     groups: Vec<String>,
     /// Leave the others.
-    #[serde(default)]
     append: Flag,
 }
 
 impl Function for Chgroups {
-    const NAME: &'static str = "user.chgroups";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -176,20 +157,17 @@ impl Function for Chgroups {
 /// ```text
 /// rocksalt '*' user.chhome alice /srv/alice persist=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("user.chhome", changes)]
 pub struct Chhome {
     /// The name.
     name: String,
     /// The new home.
     home: String,
     /// Move what is in the old one.
-    #[serde(default)]
     persist: Flag,
 }
 
 impl Function for Chhome {
-    const NAME: &'static str = "user.chhome";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -210,8 +188,7 @@ impl Function for Chhome {
 /// ```text
 /// rocksalt '*' user.rename alice alicia
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("user.rename", changes)]
 pub struct Rename {
     /// The old name.
     name: String,
@@ -220,7 +197,6 @@ pub struct Rename {
 }
 
 impl Function for Rename {
-    const NAME: &'static str = "user.rename";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -237,8 +213,7 @@ macro_rules! changes {
     ($($(#[$doc:meta])+ $name:ident = $function:literal, $field:ident: $type:ty, $letter:literal;)+) => {
         $(
             $(#[$doc])+
-            #[derive(Deserialize)]
-            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            #[function($function, changes)]
             pub struct $name {
                 /// The name.
                 name: String,
@@ -247,7 +222,6 @@ macro_rules! changes {
             }
 
             impl Function for $name {
-                const NAME: &'static str = $function;
                 type Output = bool;
 
                 fn call(self, machine: &dyn System) -> Result<bool> {
@@ -283,18 +257,16 @@ macro_rules! descriptions {
     ($($(#[$doc:meta])+ $name:ident = $function:literal, $field:ident, $index:literal;)+) => {
         $(
             $(#[$doc])+
-            #[derive(Deserialize)]
-            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            #[function($function, changes)]
             pub struct $name {
                 /// The name.
                 name: String,
                 /// What it shall be.
-                #[serde(default)]
+                #[default]
                 $field: String,
             }
 
             impl Function for $name {
-                const NAME: &'static str = $function;
                 type Output = bool;
 
                 fn call(self, machine: &dyn System) -> Result<bool> {

@@ -1,7 +1,7 @@
 //! The functions that look at users.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::account::Account;
 use crate::Result;
@@ -13,15 +13,13 @@ use crate::machine::{System, accounts};
 /// ```text
 /// rocksalt '*' user.info root
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("user.info", reads)]
 pub struct Info {
     /// The name.
     name: String,
 }
 
 impl Function for Info {
-    const NAME: &'static str = "user.info";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -36,17 +34,14 @@ impl Function for Info {
 /// ```text
 /// rocksalt '*' user.getent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("user.getent", reads)]
 pub struct Getent {
     /// Accepted for Salt's sake: it always looks.
-    #[serde(default)]
     #[expect(dead_code, reason = "an argument without a meaning here")]
     refresh: Value,
 }
 
 impl Function for Getent {
-    const NAME: &'static str = "user.getent";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -67,15 +62,13 @@ impl Function for Getent {
 /// ```text
 /// rocksalt '*' user.list_groups www-data
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("user.list_groups", reads)]
 pub struct ListGroups {
     /// The name.
     name: String,
 }
 
 impl Function for ListGroups {
-    const NAME: &'static str = "user.list_groups";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -90,12 +83,10 @@ impl Function for ListGroups {
 /// ```text
 /// rocksalt '*' user.list_users
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("user.list_users", reads)]
 pub struct ListUsers {}
 
 impl Function for ListUsers {
-    const NAME: &'static str = "user.list_users";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -110,15 +101,13 @@ impl Function for ListUsers {
 /// ```text
 /// rocksalt '*' user.primary_group www-data
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("user.primary_group", reads)]
 pub struct PrimaryGroup {
     /// The name.
     name: String,
 }
 
 impl Function for PrimaryGroup {
-    const NAME: &'static str = "user.primary_group";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

@@ -1,7 +1,7 @@
 //! `user.present`: makes sure that there is a user, and that it is as wished.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::REDACTED;
 use super::account::{self, Account};
@@ -27,125 +27,91 @@ use crate::{Error, Result};
 ///     - groups:
 ///       - sudo
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("user.present", strict)]
 pub struct Present {
     /// The name.
     name: String,
     /// Its number; else the next free one.
-    #[serde(default)]
     uid: Option<u32>,
     /// Name or number of its own group.
-    #[serde(default)]
     gid: Value,
     /// Whether a group of the same name is made with it; else as the system is set up.
-    #[serde(default)]
     usergroup: Option<Flag>,
     /// Further groups, which must be there. An empty list takes the user out of all.
-    #[serde(default)]
     groups: Option<Vec<String>>,
     /// Further groups, as far as they are there.
-    #[serde(default)]
     optional_groups: Option<Vec<String>>,
     /// Take the user out of groups that are not named.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     remove_groups: Flag,
     /// Its home.
-    #[serde(default)]
     home: Option<String>,
     /// Make the home if it isn't there.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     createhome: Flag,
     /// Move what is in the old home to a new one.
-    #[serde(default)]
     persist_home: Flag,
     /// The hash of its password.
-    #[serde(default)]
+    #[secret]
     password: Option<String>,
     /// `password` is not a hash, and is hashed here.
-    #[serde(default)]
     hash_password: Flag,
     /// Set the password even if there is another one.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     enforce_password: Flag,
     /// Let the user log in without a password.
-    #[serde(default)]
     empty_password: Flag,
     /// Its shell.
-    #[serde(default)]
     shell: Option<String>,
     /// Whether nobody else may have its number.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     unique: Flag,
     /// Take a number of those for the system's own users.
-    #[serde(default)]
     system: Flag,
     /// The full name.
-    #[serde(default)]
     fullname: Option<String>,
     /// The room's number.
-    #[serde(default)]
     roomnumber: Option<String>,
     /// The telephone's number at work.
-    #[serde(default)]
     workphone: Option<String>,
     /// The telephone's number at home.
-    #[serde(default)]
     homephone: Option<String>,
     /// Anything else.
-    #[serde(default)]
     other: Option<String>,
     /// Taken and ignored: only BSDs have it.
-    #[serde(default)]
     #[allow(dead_code, reason = "there is none on Linux")]
     loginclass: Value,
     /// The day on which the password was changed: a date, or days since 1970.
-    #[serde(default)]
     date: Value,
     /// Days before which the password can't be changed again.
-    #[serde(default)]
     mindays: Option<i64>,
     /// Days after which the password must be changed.
-    #[serde(default)]
     maxdays: Option<i64>,
     /// Days after which the account is locked when the password has expired.
-    #[serde(default)]
     inactdays: Option<i64>,
     /// Days before the password's end at which the user is warned.
-    #[serde(default)]
     warndays: Option<i64>,
     /// The day on which the account expires: a date, or days since 1970.
-    #[serde(default)]
     expire: Value,
     /// Only Windows has it.
-    #[serde(default)]
     win_homedrive: Value,
     /// Only Windows has it.
-    #[serde(default)]
     win_profile: Value,
     /// Only Windows has it.
-    #[serde(default)]
     win_logonscript: Value,
     /// Only Windows has it.
-    #[serde(default)]
     win_description: Value,
     /// Don't note the user in lastlog and faillog.
-    #[serde(default)]
     nologinit: Flag,
     /// Give an existing user another number. Files keep the old one.
-    #[serde(default)]
     allow_uid_change: Flag,
     /// Give an existing user another group of its own.
-    #[serde(default)]
     allow_gid_change: Flag,
     /// Lock or unlock the password.
-    #[serde(default)]
     password_lock: Option<bool>,
     /// Not supported: libuser's tools.
-    #[serde(default)]
     local: Value,
     /// As `gid` with the user's own name, from formulas for old versions of Salt.
-    #[serde(default)]
     gid_from_name: Flag,
 }
 
@@ -155,8 +121,6 @@ pub enum Plan {
 }
 
 impl State for Present {
-    const NAME: &'static str = "user.present";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::tool::{Tool, ended};
 use super::Function;
@@ -105,45 +105,33 @@ fn is_python(program: &str) -> bool {
 /// ```text
 /// rocksalt '*' virtualenv.create /srv/app/venv
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("virtualenv.create", changes)]
 pub struct Create {
     /// The directory.
     path: String,
     /// `virtualenv`, `venv` (the python's own module), or a python; else what there is.
-    #[serde(default)]
     venv_bin: Option<String>,
     /// With the packages of the system.
-    #[serde(default)]
     system_site_packages: bool,
     /// Empty what is there first.
-    #[serde(default)]
     clear: bool,
     /// The python to make it of.
-    #[serde(default)]
     python: Option<String>,
     /// Directories with archives; only for virtualenv.
-    #[serde(default)]
     extra_search_dir: Value,
     /// Download nothing; only for virtualenv.
-    #[serde(default)]
     never_download: Option<bool>,
     /// What a shell shows when it is active.
-    #[serde(default)]
     prompt: Option<String>,
     /// Link to the python rather than copy it; only for venv.
-    #[serde(default)]
     symlinks: bool,
     /// Make it fit for a newer python; only for venv.
-    #[serde(default)]
     upgrade: bool,
     /// The user to run as.
-    #[serde(default)]
     user: Option<String>,
 }
 
 impl Function for Create {
-    const NAME: &'static str = "virtualenv.create";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -173,15 +161,13 @@ impl Function for Create {
 /// ```text
 /// rocksalt '*' virtualenv.get_site_packages /srv/app/venv
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("virtualenv.get_site_packages", reads)]
 pub struct GetSitePackages {
     /// The environment.
     venv: String,
 }
 
 impl Function for GetSitePackages {
-    const NAME: &'static str = "virtualenv.get_site_packages";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

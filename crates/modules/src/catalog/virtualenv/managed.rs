@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::change;
 use super::super::file::Flag;
@@ -23,92 +23,64 @@ use crate::text::words::listed;
 ///     - requirements: /srv/app/requirements.txt
 ///     - user: app
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("virtualenv.managed")]
 #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
 pub struct Managed {
     /// The directory.
     name: String,
     /// `virtualenv`, `venv` (the python's own module), or a python; else what there is.
-    #[serde(default)]
     venv_bin: Option<String>,
     /// A requirements file, or several: paths, or `salt://…`.
-    #[serde(default)]
     requirements: Value,
     /// With the packages of the system.
-    #[serde(default)]
     system_site_packages: Flag,
     /// Taken and ignored.
-    #[serde(default)]
     distribute: Flag,
     /// Empty what is there first.
-    #[serde(default)]
     clear: Flag,
     /// The python to make it of.
-    #[serde(default)]
     python: Option<String>,
     /// Directories with archives; only for virtualenv.
-    #[serde(default)]
     extra_search_dir: Value,
     /// Download nothing; only for virtualenv.
-    #[serde(default)]
     never_download: Option<bool>,
     /// What a shell shows when it is active.
-    #[serde(default)]
     prompt: Option<String>,
     /// The user to run as.
-    #[serde(default)]
     user: Option<String>,
     /// The directory to run pip in.
-    #[serde(default)]
     cwd: Option<String>,
     /// The index. A password in it is in no argument and no message.
-    #[serde(default)]
     index_url: Option<String>,
     /// Another index.
-    #[serde(default)]
     extra_index_url: Option<String>,
     /// Also early versions.
-    #[serde(default)]
     pre_releases: Flag,
     /// Nothing that the packages need.
-    #[serde(default)]
     no_deps: Flag,
     /// What pip does with a path that is there: `s`, `i`, `w` or `b`.
-    #[serde(default)]
     pip_exists_action: Option<String>,
     /// Install as if nothing were there.
-    #[serde(default)]
     pip_ignore_installed: Flag,
     /// The proxy.
-    #[serde(default)]
     proxy: Option<String>,
     /// Taken and ignored.
-    #[serde(default)]
     use_vt: Value,
     /// Variables for pip.
-    #[serde(default)]
     env_vars: Value,
     /// The newest versions, also of what is there.
-    #[serde(default)]
     pip_upgrade: Flag,
     /// Packages.
-    #[serde(default)]
     pip_pkgs: Value,
     /// Keep nothing for later.
-    #[serde(default)]
     pip_no_cache_dir: Flag,
     /// The directory for what is kept for later.
-    #[serde(default)]
     pip_cache_dir: Option<String>,
     /// Packages to build from their sources: names, or `:all:`.
-    #[serde(default)]
     no_binary: Value,
     /// Where to look for archives besides: paths or addresses.
-    #[serde(default)]
     find_links: Value,
     /// Don't look in any index.
-    #[serde(default)]
     no_index: Flag,
 }
 
@@ -121,7 +93,6 @@ pub struct Plan {
 }
 
 impl State for Managed {
-    const NAME: &'static str = "virtualenv.managed";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

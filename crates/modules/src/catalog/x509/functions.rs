@@ -1,7 +1,7 @@
 //! `x509`'s functions.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::Function;
 use super::asn1::shown;
@@ -20,25 +20,20 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' x509.create_private_key algo=ec path=/etc/ssl/private/web.key
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("x509.create_private_key", changes)]
 pub struct CreatePrivateKey {
     /// `rsa`, `ec`, `ed25519` or `ed448`.
-    #[serde(default)]
     algo: Option<String>,
     /// 2048 and more for `rsa`; 256, 384 or 521 for `ec`.
-    #[serde(default)]
     keysize: Option<u64>,
     /// A pass phrase to encrypt it with.
-    #[serde(default)]
+    #[secret]
     passphrase: Option<String>,
     /// The file to write it to, for its owner only.
-    #[serde(default)]
     path: Option<String>,
 }
 
 impl Function for CreatePrivateKey {
-    const NAME: &'static str = "x509.create_private_key";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -53,33 +48,27 @@ impl Function for CreatePrivateKey {
 /// ```text
 /// rocksalt '*' x509.create_csr private_key=/etc/ssl/private/web.key CN=www.example.com path=/etc/ssl/web.csr
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("x509.create_csr", changes)]
 pub struct CreateCsr {
     /// The private key: a path, or the key itself.
+    #[secret]
     private_key: String,
     /// Its pass phrase.
-    #[serde(default)]
+    #[secret]
     private_key_passphrase: Option<String>,
     /// The digest that it is signed with.
-    #[serde(default)]
     digest: Option<String>,
     /// `pem` or `der`, which is given in base64.
-    #[serde(default)]
     encoding: Option<String>,
     /// The file to write it to.
-    #[serde(default)]
     path: Option<String>,
     /// Whom it is for: `CN=host,O=Example`, a map or a list.
-    #[serde(default)]
     subject: Value,
     /// Parts of the subject, and extensions: `CN`, `keyUsage`, `subjectAltName` …
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl Function for CreateCsr {
-    const NAME: &'static str = "x509.create_csr";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -102,64 +91,49 @@ impl Function for CreateCsr {
 /// ```text
 /// rocksalt '*' x509.create_certificate signing_private_key=/etc/ssl/private/web.key CN=www.example.com
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("x509.create_certificate", changes)]
 pub struct CreateCertificate {
     /// The policy of `x509_signing_policies` to sign under. What it says wins.
-    #[serde(default)]
     signing_policy: Option<String>,
     /// `pem` or `der`, which is given in base64.
-    #[serde(default)]
     encoding: Option<String>,
     /// The file to write it to.
-    #[serde(default)]
     path: Option<String>,
     /// The digest that it is signed with.
-    #[serde(default)]
     digest: Option<String>,
     /// The private key that signs: a path, or the key itself.
-    #[serde(default)]
+    #[secret]
     signing_private_key: Option<String>,
     /// Its pass phrase.
-    #[serde(default)]
+    #[secret]
     signing_private_key_passphrase: Option<String>,
     /// The certificate of who signs.
-    #[serde(default)]
     signing_cert: Option<String>,
     /// The public key that is certified.
-    #[serde(default)]
     public_key: Option<String>,
     /// The private key whose public half is certified.
-    #[serde(default)]
+    #[secret]
     private_key: Option<String>,
     /// Its pass phrase.
-    #[serde(default)]
+    #[secret]
     private_key_passphrase: Option<String>,
     /// The request that is certified.
-    #[serde(default)]
     csr: Option<String>,
     /// Whom it is for: `CN=host,O=Example`, a map or a list.
-    #[serde(default)]
     subject: Value,
     /// The serial number; else a random one.
-    #[serde(default)]
     serial_number: Option<String>,
     /// When it begins to be valid; only with openssl 3.4 or newer.
-    #[serde(default)]
     not_before: Option<String>,
     /// When it ends to be valid; only with openssl 3.4 or newer.
-    #[serde(default)]
     not_after: Option<String>,
     /// For how many days it is valid; 365 unless told.
-    #[serde(default)]
     days_valid: Option<u64>,
     /// Parts of the subject, and extensions: `CN`, `keyUsage`, `subjectAltName` …
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl Function for CreateCertificate {
-    const NAME: &'static str = "x509.create_certificate";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -194,15 +168,13 @@ impl Function for CreateCertificate {
 /// ```text
 /// rocksalt '*' x509.read_certificate /etc/ssl/web.crt
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("x509.read_certificate", reads)]
 pub struct ReadCertificate {
     /// A path, or the certificate itself.
     certificate: String,
 }
 
 impl Function for ReadCertificate {
-    const NAME: &'static str = "x509.read_certificate";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -243,15 +215,13 @@ impl Function for ReadCertificate {
 /// ```text
 /// rocksalt '*' x509.read_csr /etc/ssl/web.csr
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("x509.read_csr", reads)]
 pub struct ReadCsr {
     /// A path, or the request itself.
     csr: String,
 }
 
 impl Function for ReadCsr {
-    const NAME: &'static str = "x509.read_csr";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -274,18 +244,15 @@ impl Function for ReadCsr {
 /// ```text
 /// rocksalt '*' x509.get_pem_entry /etc/ssl/bundle.pem pem_type=CERTIFICATE
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("x509.get_pem_entry", reads)]
 pub struct GetPemEntry {
     /// A path, or the text itself.
     text: String,
     /// `CERTIFICATE`, `PRIVATE KEY` …; else whatever comes first.
-    #[serde(default)]
     pem_type: Option<String>,
 }
 
 impl Function for GetPemEntry {
-    const NAME: &'static str = "x509.get_pem_entry";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -298,18 +265,16 @@ impl Function for GetPemEntry {
 /// ```text
 /// rocksalt '*' x509.get_public_key /etc/ssl/web.crt
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("x509.get_public_key", reads)]
 pub struct GetPublicKey {
     /// A path, or the text itself.
     key: String,
     /// The pass phrase of a private key.
-    #[serde(default)]
+    #[secret]
     passphrase: Option<String>,
 }
 
 impl Function for GetPublicKey {
-    const NAME: &'static str = "x509.get_public_key";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -326,18 +291,17 @@ impl Function for GetPublicKey {
 /// ```text
 /// rocksalt '*' x509.get_private_key_size /etc/ssl/private/web.key
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("x509.get_private_key_size", reads)]
 pub struct GetPrivateKeySize {
     /// A path, or the key itself.
+    #[secret]
     private_key: String,
     /// Its pass phrase.
-    #[serde(default)]
+    #[secret]
     passphrase: Option<String>,
 }
 
 impl Function for GetPrivateKeySize {
-    const NAME: &'static str = "x509.get_private_key_size";
     type Output = u64;
 
     fn call(self, machine: &dyn System) -> Result<u64> {
@@ -350,20 +314,19 @@ impl Function for GetPrivateKeySize {
 /// ```text
 /// rocksalt '*' x509.verify_private_key /etc/ssl/private/web.key /etc/ssl/web.crt
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("x509.verify_private_key", reads)]
 pub struct VerifyPrivateKey {
     /// The private key: a path, or the key itself.
+    #[secret]
     private_key: String,
     /// The certificate or request: a path, or the text itself.
     public_key: String,
     /// The pass phrase of the private key.
-    #[serde(default)]
+    #[secret]
     passphrase: Option<String>,
 }
 
 impl Function for VerifyPrivateKey {
-    const NAME: &'static str = "x509.verify_private_key";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -382,18 +345,15 @@ impl Function for VerifyPrivateKey {
 /// ```text
 /// rocksalt '*' x509.verify_signature /etc/ssl/web.crt signing_pub_key=/etc/ssl/ca.crt
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("x509.verify_signature", reads)]
 pub struct VerifySignature {
     /// The certificate: a path, or the text itself.
     certificate: String,
     /// The signer's certificate; else it must be signed by itself.
-    #[serde(default)]
     signing_pub_key: Option<String>,
 }
 
 impl Function for VerifySignature {
-    const NAME: &'static str = "x509.verify_signature";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -408,18 +368,16 @@ impl Function for VerifySignature {
 /// ```text
 /// rocksalt '*' x509.expires /etc/ssl/web.crt days=30
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("x509.expires", reads)]
 pub struct Expires {
     /// A path, or the certificate itself.
     certificate: String,
     /// So many days from now.
-    #[serde(default)]
+    #[default]
     days: i64,
 }
 
 impl Function for Expires {
-    const NAME: &'static str = "x509.expires";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -433,8 +391,7 @@ impl Function for Expires {
 /// ```text
 /// rocksalt '*' x509.will_expire /etc/ssl/web.crt days=30
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("x509.will_expire", reads)]
 pub struct WillExpire {
     /// A path.
     certificate: String,
@@ -443,7 +400,6 @@ pub struct WillExpire {
 }
 
 impl Function for WillExpire {
-    const NAME: &'static str = "x509.will_expire";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

@@ -4,7 +4,7 @@
 //! exact, and what was compared is what is written.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::file::{Flag, Plan};
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
@@ -24,48 +24,37 @@ use crate::{Error, Result};
 ///     - CN: www.example.com
 ///     - subjectAltName: DNS:www.example.com
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("x509.csr_managed", required("private_key"))]
 pub struct CsrManaged {
     /// The file.
     name: String,
     /// The private key: a path, or the key itself.
+    #[secret]
     private_key: String,
     /// The pass phrase of the private key.
-    #[serde(default)]
+    #[secret]
     private_key_passphrase: Option<String>,
     /// The digest that it is signed with.
-    #[serde(default)]
     digest: Option<String>,
     /// As `digest`.
-    #[serde(default)]
     algorithm: Option<String>,
     /// `pem` or `der`.
-    #[serde(default)]
     encoding: Option<String>,
     /// Whom it is for: `CN=host,O=Example`, a map or a list; else `CN`, `O`, `OU`, `C` and so on by themselves.
-    #[serde(default)]
     subject: Value,
     /// Whom the file shall belong to.
-    #[serde(default)]
     user: Value,
     /// The group that it shall belong to.
-    #[serde(default)]
     group: Value,
     /// Its permissions.
-    #[serde(default)]
     mode: Value,
     /// Make the directories above it.
-    #[serde(default)]
     makedirs: Flag,
     /// Parts of the subject, and extensions: `basicConstraints`, `keyUsage`, `subjectAltName` …
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl State for CsrManaged {
-    const NAME: &'static str = "x509.csr_managed";
-    const REQUIRED: &'static [&'static str] = &["private_key"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
@@ -140,87 +129,65 @@ impl State for CsrManaged {
 /// ```
 ///
 /// Without `signing_cert` it is signed by itself.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("x509.certificate_managed")]
 pub struct CertificateManaged {
     /// The file.
     name: String,
     /// Make it anew when it is valid for fewer days than these; 90 unless told, 0 for never.
-    #[serde(default)]
     days_remaining: Option<u64>,
     /// Refused: let the CA's own states sign, or give its key with `signing_private_key`.
-    #[serde(default)]
     ca_server: Option<String>,
     /// The policy of `x509_signing_policies` to sign under. What it says wins.
-    #[serde(default)]
     signing_policy: Option<String>,
     /// `pem` or `der`.
-    #[serde(default)]
     encoding: Option<String>,
     /// Certificates to put behind it: paths or texts.
-    #[serde(default)]
     append_certs: Vec<String>,
     /// The digest that it is signed with.
-    #[serde(default)]
     digest: Option<String>,
     /// As `digest`.
-    #[serde(default)]
     algorithm: Option<String>,
     /// The private key that signs: a path, or the key itself.
-    #[serde(default)]
+    #[secret]
     signing_private_key: Option<String>,
     /// Its pass phrase.
-    #[serde(default)]
+    #[secret]
     signing_private_key_passphrase: Option<String>,
     /// The certificate of who signs.
-    #[serde(default)]
     signing_cert: Option<String>,
     /// The public key that is certified.
-    #[serde(default)]
     public_key: Option<String>,
     /// The private key whose public half is certified.
-    #[serde(default)]
+    #[secret]
     private_key: Option<String>,
     /// Its pass phrase.
-    #[serde(default)]
+    #[secret]
     private_key_passphrase: Option<String>,
     /// The request that is certified.
-    #[serde(default)]
     csr: Option<String>,
     /// Whom it is for: `CN=host,O=Example`, a map or a list; else `CN`, `O`, `OU`, `C` and so on by themselves.
-    #[serde(default)]
     subject: Value,
     /// The serial number; else a random one.
-    #[serde(default)]
     serial_number: Option<String>,
     /// When it begins to be valid; only with openssl 3.4 or newer.
-    #[serde(default)]
     not_before: Option<String>,
     /// When it ends to be valid; only with openssl 3.4 or newer.
-    #[serde(default)]
     not_after: Option<String>,
     /// For how many days it is valid; 365 unless told.
-    #[serde(default)]
     days_valid: Option<u64>,
     /// Whom the file shall belong to.
-    #[serde(default)]
     user: Value,
     /// The group that it shall belong to.
-    #[serde(default)]
     group: Value,
     /// Its permissions.
-    #[serde(default)]
     mode: Value,
     /// Make the directories above it.
-    #[serde(default)]
     makedirs: Flag,
     /// Parts of the subject, and extensions: `basicConstraints`, `keyUsage`, `subjectAltName` …
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl State for CertificateManaged {
-    const NAME: &'static str = "x509.certificate_managed";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::file::{Flag, Plan};
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
@@ -23,44 +23,33 @@ use crate::{Error, Result};
 ///     - algo: ec
 ///     - user: www-data
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("x509.private_key_managed")]
 #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
 pub struct PrivateKeyManaged {
     /// The file.
     name: String,
     /// `rsa`, `ec`, `ed25519` or `ed448`.
-    #[serde(default)]
     algo: Option<String>,
     /// 2048 and more for `rsa`; 256, 384 or 521 for `ec`.
-    #[serde(default)]
     keysize: Option<u64>,
     /// As `keysize`.
-    #[serde(default)]
     bits: Option<u64>,
     /// A pass phrase to encrypt it with.
-    #[serde(default)]
+    #[secret]
     passphrase: Option<String>,
     /// Only `pem`.
-    #[serde(default)]
     encoding: Option<String>,
     /// Always make a new one.
-    #[serde(default)]
     new: Flag,
     /// Replace a file that is no key, or can't be read with the pass phrase.
-    #[serde(default)]
     overwrite: Flag,
     /// Whom the file shall belong to.
-    #[serde(default)]
     user: Value,
     /// The group that it shall belong to.
-    #[serde(default)]
     group: Value,
     /// Its permissions; 0400 unless told.
-    #[serde(default)]
     mode: Value,
     /// Make the directories above it.
-    #[serde(default)]
     makedirs: Flag,
 }
 
@@ -78,7 +67,6 @@ enum Make {
 }
 
 impl State for PrivateKeyManaged {
-    const NAME: &'static str = "x509.private_key_managed";
     type Plan = KeyPlan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<KeyPlan>> {
@@ -209,30 +197,23 @@ impl PrivateKeyManaged {
 ///   x509.pem_managed:
 ///     - text: {{ salt['pillar.get']('ca') | yaml_encode }}
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("x509.pem_managed", required("text"))]
 pub struct PemManaged {
     /// The file.
     name: String,
     /// The text, or the path of a file with it.
     text: String,
     /// Whom the file shall belong to.
-    #[serde(default)]
     user: Value,
     /// The group that it shall belong to.
-    #[serde(default)]
     group: Value,
     /// Its permissions.
-    #[serde(default)]
     mode: Value,
     /// Make the directories above it.
-    #[serde(default)]
     makedirs: Flag,
 }
 
 impl State for PemManaged {
-    const NAME: &'static str = "x509.pem_managed";
-    const REQUIRED: &'static [&'static str] = &["text"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

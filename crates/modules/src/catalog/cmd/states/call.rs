@@ -1,7 +1,7 @@
 //! `cmd.call`: a function's answer as a state's result.
 
 use rocksalt_core::{Call, Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::{arguments, state};
 
 use super::{Decision, State, Step, Verdict, waiting};
 use crate::Result;
@@ -21,9 +21,7 @@ use crate::machine::{Probe, System};
 ///
 /// A map with `result`, `comment` and `changes` is the result itself. Whatever else it is goes to
 /// `changes` as `retval`, and false or empty means failure.
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("cmd.call", watches, required("func"))]
 pub struct CallFunction(Wished);
 
 /// As `cmd.call`, if something that it watches has changed.
@@ -36,33 +34,24 @@ pub struct CallFunction(Wished);
 ///     - watch:
 ///       - file: /etc/motd
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("cmd.wait_call", watches, required("func"))]
 pub struct WaitCall(Wished);
 
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 #[allow(dead_code, reason = "some are only taken because Salt's users give them")]
 struct Wished {
     /// The function's name.
-    #[serde(default)]
+    #[default]
     func: String,
     /// Its arguments by position.
-    #[serde(default)]
     args: Vec<Value>,
     /// Its arguments by name.
-    #[serde(default)]
     kws: Option<Map>,
     /// Taken and ignored.
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl State for CallFunction {
-    const NAME: &'static str = "cmd.call";
-    const REQUIRED: &'static [&'static str] = &["func"];
-    const WATCHES: bool = true;
     type Plan = ();
 
     fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
@@ -75,9 +64,6 @@ impl State for CallFunction {
 }
 
 impl State for WaitCall {
-    const NAME: &'static str = "cmd.wait_call";
-    const REQUIRED: &'static [&'static str] = &["func"];
-    const WATCHES: bool = true;
     type Plan = ();
 
     fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use rocksalt_core::value::{fields_of, from_value};
 use rocksalt_core::{Map, Value, nearest};
-use serde::de::DeserializeOwned;
 
+use super::super::super::arguments::{self, Arguments};
 use super::super::finished::All;
 use super::{Step, Verdict};
 use crate::machine::{Kind, Probe};
@@ -17,12 +16,12 @@ const COMMON: [&str; 4] = ["saltenv", "umask", "template", "name"];
 /// The function's arguments out of the step's own: each of its fields that is given, and `more`.
 ///
 /// Nulls are as good as not given.
-pub fn arguments<A: DeserializeOwned>(state: &str, step: &Step<'_>, more: Map) -> Result<A> {
-    let fields = fields_of::<A>();
+pub fn arguments<A: Arguments>(state: &str, step: &Step<'_>, more: Map) -> Result<A> {
+    let fields = A::NAMES;
     let given = step.low.iter().filter(|(key, value)| !value.is_null() && is_one_of(key, fields));
-    let mut arguments: Map = given.map(|(key, value)| (key.clone(), value.clone())).collect();
-    arguments.extend(more);
-    from_value(Value::Map(arguments)).map_err(|error| Error::arguments(format!("{state}: {error}")))
+    let mut own: Map = given.map(|(key, value)| (key.clone(), value.clone())).collect();
+    own.extend(more);
+    arguments::read(own).map_err(|error| Error::arguments(format!("{state}: {error}")))
 }
 
 fn is_one_of(key: &Value, fields: &[&str]) -> bool {

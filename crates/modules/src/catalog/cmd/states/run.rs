@@ -1,9 +1,9 @@
 //! `cmd.run`, and `cmd.wait`, which runs only if what it watches has changed.
 
-use rocksalt_core::value::fields_of;
 use rocksalt_core::{Map, Value, call::ProblemKind};
-use serde::Deserialize;
+use rocksalt_macros::{arguments, state};
 
+use super::super::super::arguments::Arguments as _;
 use super::super::arguments::Arguments;
 use super::stateful::{Stateful, reinterpret};
 use super::{Decision, State, Step, Verdict, given, waiting};
@@ -23,9 +23,7 @@ use crate::machine::{Probe, System};
 /// ```
 ///
 /// Outputs: `stdout`, `stderr`, `retcode`, `pid`.
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("cmd.run", watches)]
 pub struct Run(Wished);
 
 /// Runs a command if something that it watches has changed.
@@ -36,9 +34,7 @@ pub struct Run(Wished);
 ///     - watch:
 ///       - file: /etc/aliases
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("cmd.wait", watches)]
 pub struct Wait(Wished);
 
 /// The same as `cmd.wait`.
@@ -49,76 +45,54 @@ pub struct Wait(Wished);
 ///     - watch:
 ///       - file: /etc/aliases
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("cmd.watch", watches)]
 pub struct Watch(Wished);
 
 /// A command, and how it is to be run.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 #[allow(dead_code, reason = "most go as they are to the function that runs commands")]
 struct Wished {
     /// The command line, which a shell reads.
-    #[serde(default)]
     name: Value,
     /// The directory to run in, absolute. Else it is the user's home.
-    #[serde(default)]
     cwd: Option<String>,
     /// Run below this directory as the root (`chroot`).
-    #[serde(default)]
     root: Option<String>,
     /// Run as this user, with its groups, home and shell variables.
-    #[serde(default)]
     runas: Option<String>,
     /// Only of use on Windows.
-    #[serde(default)]
+    #[secret]
     password: Option<String>,
     /// The shell. Else it is the agent's `SHELL` if that is a POSIX shell, or `/bin/sh`.
-    #[serde(default)]
     shell: Option<String>,
     /// Variables for the command: a map, or a list of maps.
-    #[serde(default)]
     env: Value,
     /// A directory to look for programs in before all others.
-    #[serde(default)]
     prepend_path: Option<String>,
     /// The command says itself what it changed: by JSON, or by a last line such as
     /// `changed=yes comment='it did'`. A list with `test_name: COMMAND` names what a dry run runs.
-    #[serde(default)]
     stateful: Value,
     /// The level at which the output is logged; `quiet` for not at all.
-    #[serde(default)]
     output_loglevel: Value,
     /// Show no output in the result; other states can still use it.
-    #[serde(default)]
     hide_output: Value,
     /// End the command and all that it started after so many seconds.
-    #[serde(default)]
     timeout: Value,
     /// Running out of time is a success.
-    #[serde(default)]
     ignore_timeout: Value,
     /// Taken and ignored: output is streamed anyway.
-    #[serde(default)]
     use_vt: Value,
     /// Exit codes that count as success besides 0.
-    #[serde(default)]
     success_retcodes: Value,
     /// Texts whose presence in the output counts as success.
-    #[serde(default)]
     success_stdout: Value,
     /// Texts whose presence in standard error counts as success.
-    #[serde(default)]
     success_stderr: Value,
     /// Whatever else `cmd.run_all` takes: `stdin`, `group`, `clean_env`, `rstrip` …
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl State for Run {
-    const NAME: &'static str = "cmd.run";
-    const WATCHES: bool = true;
     type Plan = Stateful;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Stateful>> {
@@ -135,8 +109,6 @@ impl State for Run {
 }
 
 impl State for Wait {
-    const NAME: &'static str = "cmd.wait";
-    const WATCHES: bool = true;
     type Plan = Stateful;
 
     fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Stateful>> {
@@ -153,8 +125,6 @@ impl State for Wait {
 }
 
 impl State for Watch {
-    const NAME: &'static str = "cmd.watch";
-    const WATCHES: bool = true;
     type Plan = Stateful;
 
     fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Stateful>> {
@@ -260,8 +230,8 @@ impl Wished {
     }
 
     fn warned(&self, mut verdict: Verdict) -> Verdict {
-        let own = fields_of::<Wished>();
-        verdict.warnings.extend(given::strange("cmd.run", &self.kwargs, own, fields_of::<Arguments>()));
+        let own = Wished::NAMES;
+        verdict.warnings.extend(given::strange("cmd.run", &self.kwargs, own, Arguments::NAMES));
         verdict
     }
 }

@@ -1,9 +1,9 @@
 //! `cmd.script`, and `cmd.wait_script`, which runs only if what it watches has changed.
 
-use rocksalt_core::value::fields_of;
 use rocksalt_core::{Map, Value, call::ProblemKind};
-use serde::Deserialize;
+use rocksalt_macros::{arguments, state};
 
+use super::super::super::arguments::Arguments as _;
 use super::super::script::ScriptArguments;
 use super::stateful::{Stateful, reinterpret};
 use super::{Decision, State, Step, Verdict, given, waiting};
@@ -22,9 +22,7 @@ use crate::{Error, Result};
 /// ```
 ///
 /// Outputs: `stdout`, `stderr`, `retcode`, `pid`.
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("cmd.script", watches)]
 pub struct Script(Wished);
 
 /// Fetches a script and runs it if something that it watches has changed.
@@ -35,78 +33,55 @@ pub struct Script(Wished);
 ///     - watch:
 ///       - file: /etc/it.conf
 /// ```
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("cmd.wait_script", watches)]
 pub struct WaitScript(Wished);
 
 /// A script, and how it is to be run.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 #[allow(dead_code, reason = "most go as they are to the function that runs scripts")]
 struct Wished {
     /// The script's source, or (with `source`) any word and then its arguments.
-    #[serde(default)]
     name: Value,
     /// `salt://…`, `http(s)://…` or a path on the target.
-    #[serde(default)]
     source: Option<String>,
     /// Render the script first, with this renderer: `jinja`.
-    #[serde(default)]
     template: Option<String>,
     /// The directory to run in, absolute. Else it is the user's home.
-    #[serde(default)]
     cwd: Option<String>,
     /// Run as this user, with its groups, home and shell variables.
-    #[serde(default)]
     runas: Option<String>,
     /// Only of use on Windows.
-    #[serde(default)]
+    #[secret]
     password: Option<String>,
     /// The shell that reads the command line; the script's own first line says what runs the script.
-    #[serde(default)]
     shell: Option<String>,
     /// Variables for the script: a map, or a list of maps.
-    #[serde(default)]
     env: Value,
     /// The script says itself what it changed, as for `cmd.run`.
-    #[serde(default)]
     stateful: Value,
     /// End the script and all that it started after so many seconds.
-    #[serde(default)]
     timeout: Value,
     /// Taken and ignored: output is streamed anyway.
-    #[serde(default)]
     use_vt: Value,
     /// The level at which the output is logged; `quiet` for not at all.
-    #[serde(default)]
     output_loglevel: Value,
     /// Show no output in the result; other states can still use it.
-    #[serde(default)]
     hide_output: Value,
     /// Variables for the template, where `context` has none.
-    #[serde(default)]
     defaults: Value,
     /// Variables for the template.
-    #[serde(default)]
     context: Value,
     /// Exit codes that count as success besides 0.
-    #[serde(default)]
     success_retcodes: Value,
     /// Texts whose presence in the output counts as success.
-    #[serde(default)]
     success_stdout: Value,
     /// Texts whose presence in standard error counts as success.
-    #[serde(default)]
     success_stderr: Value,
     /// Whatever else `cmd.script` takes: `args`, `stdin`, `group` …
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl State for Script {
-    const NAME: &'static str = "cmd.script";
-    const WATCHES: bool = true;
     type Plan = bool;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<bool>> {
@@ -123,8 +98,6 @@ impl State for Script {
 }
 
 impl State for WaitScript {
-    const NAME: &'static str = "cmd.wait_script";
-    const WATCHES: bool = true;
     type Plan = bool;
 
     fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<bool>> {
@@ -205,8 +178,8 @@ impl Wished {
     }
 
     fn warned(&self, mut verdict: Verdict) -> Verdict {
-        let own = fields_of::<Wished>();
-        verdict.warnings.extend(given::strange("cmd.script", &self.kwargs, own, fields_of::<ScriptArguments>()));
+        let own = Wished::NAMES;
+        verdict.warnings.extend(given::strange("cmd.script", &self.kwargs, own, ScriptArguments::NAMES));
         verdict
     }
 }

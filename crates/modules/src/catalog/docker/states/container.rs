@@ -1,7 +1,7 @@
 //! `docker_container.running`: a container as it shall be.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::arguments::Wish;
 use super::super::difference;
@@ -27,35 +27,26 @@ use crate::machine::{Probe, System};
 /// Takes what `docker create` takes, under Salt's names: `command`, `environment`, `port_bindings`, `ports`, `binds`,
 /// `volumes`, `restart_policy`, `network_mode`, `privileged`, `user`, `hostname`, `labels`, `cap_add` … A container
 /// whose image or settings differ is replaced; the new one is made before the old one is removed.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("docker_container.running", watches)]
 pub struct Running {
     /// The container's name.
     name: String,
     /// The image, which is pulled if it is not there.
-    #[serde(default)]
     image: Option<String>,
     /// Networks that it is in and no others: names, or maps with `ipv4_address`, `ipv6_address`, `aliases`, `links`.
-    #[serde(default)]
     networks: Value,
     /// Replace it even if nothing differs.
-    #[serde(default)]
     force: Flag,
     /// What a change of something that it watches does: `force` replaces it, else the signal to send.
-    #[serde(default = "replace")]
+    #[default("force")]
     watch_action: String,
     /// Start it if it doesn't run.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     start: Flag,
     /// Seconds that it has to end by itself before it is killed.
-    #[serde(default)]
     shutdown_timeout: Option<u64>,
     /// All other settings.
     kwargs: Map,
-}
-
-fn replace() -> String {
-    "force".into()
 }
 
 /// What is to be done.
@@ -76,8 +67,6 @@ pub struct Work {
 }
 
 impl State for Running {
-    const NAME: &'static str = "docker_container.running";
-    const WATCHES: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {

@@ -1,7 +1,7 @@
 //! `docker_image`: images, pulled, built or loaded.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::engine::{Engine, sound};
 use super::{Decision, State, Step, Verdict, sql};
@@ -21,36 +21,27 @@ use crate::{Error, Result};
 ///     - build: /srv/shop
 ///     - tag: '2'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("docker_image.present", watches)]
 pub struct Present {
     /// The image's name.
     name: String,
     /// Its tag.
-    #[serde(default)]
     tag: Option<String>,
     /// A directory on the target to build it from.
-    #[serde(default)]
     build: Option<String>,
     /// A file on the target to load it from.
-    #[serde(default)]
     load: Option<String>,
     /// Pull, build or load it even if it is there.
-    #[serde(default)]
     force: Flag,
     /// Accepted for Salt's sake: the program's own configuration says so.
-    #[serde(default)]
     #[expect(dead_code, reason = "an argument without a meaning here")]
     insecure_registry: Value,
     /// Accepted for Salt's sake.
-    #[serde(default)]
     #[expect(dead_code, reason = "an argument without a meaning here")]
     client_timeout: Value,
     /// The file in the directory that says how to build it.
-    #[serde(default)]
     dockerfile: Option<String>,
     /// Not supported: states to build it with.
-    #[serde(default)]
     sls: Value,
 }
 
@@ -61,8 +52,6 @@ pub struct Work {
 }
 
 impl State for Present {
-    const NAME: &'static str = "docker_image.present";
-    const WATCHES: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -160,21 +149,17 @@ impl Present {
 /// nginx:1.24:
 ///   docker_image.absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("docker_image.absent")]
 pub struct Absent {
     /// The image's name.
     name: String,
     /// Several images instead of the one.
-    #[serde(default)]
     images: Option<Vec<String>>,
     /// Even if containers use it.
-    #[serde(default)]
     force: Flag,
 }
 
 impl State for Absent {
-    const NAME: &'static str = "docker_image.absent";
     type Plan = (Engine, Vec<String>);
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {

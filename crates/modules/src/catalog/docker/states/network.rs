@@ -2,7 +2,7 @@
 
 use crate::catalog::change;
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::engine::{Engine, sound};
 use super::volume::options;
@@ -20,44 +20,33 @@ use crate::machine::{Probe, System};
 ///     - subnet: 10.27.0.0/16
 ///     - internal: true
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("docker_network.present")]
 pub struct Present {
     /// The network's name.
     name: String,
     /// What makes it.
-    #[serde(default)]
     driver: Option<String>,
     /// Options of what makes it: a map, or a list of maps.
-    #[serde(default)]
     driver_opts: Value,
     /// Its addresses.
-    #[serde(default)]
     subnet: Option<String>,
     /// The address of its gateway.
-    #[serde(default)]
     gateway: Option<String>,
     /// The part of its addresses that containers get.
-    #[serde(default)]
     ip_range: Option<String>,
     /// No way out of it.
-    #[serde(default)]
     internal: Flag,
     /// Also with addresses of version 6.
-    #[serde(default)]
     enable_ipv6: Flag,
     /// Labels: a map, or a list of maps.
-    #[serde(default)]
     labels: Value,
     /// Containers that must be in it.
-    #[serde(default)]
     containers: Vec<String>,
     /// Accepted for Salt's sake.
-    #[serde(default)]
     #[expect(dead_code, reason = "an argument without a meaning here")]
     skip_translate: Value,
     /// Put containers that were in it before into its successor.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     reconnect: Flag,
 }
 
@@ -71,7 +60,6 @@ pub struct Work {
 }
 
 impl State for Present {
-    const NAME: &'static str = "docker_network.present";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -231,15 +219,13 @@ fn remove(machine: &dyn System, engine: &Engine, name: &str, members: &[String])
 /// back:
 ///   docker_network.absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("docker_network.absent")]
 pub struct Absent {
     /// The network's name.
     name: String,
 }
 
 impl State for Absent {
-    const NAME: &'static str = "docker_network.absent";
     type Plan = (Engine, Vec<String>, Verdict);
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {

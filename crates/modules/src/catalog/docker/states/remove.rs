@@ -1,7 +1,7 @@
 //! `docker_container.stopped` and `.absent`.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::engine::{Engine, sound};
 use super::container::condition;
@@ -17,22 +17,18 @@ use crate::machine::{Probe, System};
 ///   docker_container.stopped:
 ///     - shutdown_timeout: 20
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("docker_container.stopped", watches)]
 pub struct Stopped {
     /// The container's name.
     name: String,
     /// Several containers instead of the one.
-    #[serde(default)]
     containers: Option<Vec<String>>,
     /// Seconds that they have to end by themselves before they are killed.
-    #[serde(default)]
     shutdown_timeout: Option<u64>,
     /// Stop those that are paused, too.
-    #[serde(default)]
     unpause: Flag,
     /// It is an error if one is not there at all.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     error_on_absent: Flag,
 }
 
@@ -40,8 +36,6 @@ pub struct Stopped {
 type Work = (Engine, Vec<(String, &'static str)>);
 
 impl State for Stopped {
-    const NAME: &'static str = "docker_container.stopped";
-    const WATCHES: bool = true;
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {
@@ -126,18 +120,15 @@ fn stopped(before: &str) -> Map {
 ///   docker_container.absent:
 ///     - force: true
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("docker_container.absent")]
 pub struct Absent {
     /// The container's name.
     name: String,
     /// Even if it runs.
-    #[serde(default)]
     force: Flag,
 }
 
 impl State for Absent {
-    const NAME: &'static str = "docker_container.absent";
     type Plan = (Engine, Verdict);
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {

@@ -1,7 +1,7 @@
 //! `docker_volume`: volumes.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::engine::{Engine, sound};
 use super::{Decision, State, Step, Verdict, sql};
@@ -16,24 +16,19 @@ use crate::machine::{Probe, System};
 ///   docker_volume.present:
 ///     - driver: local
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("docker_volume.present")]
 pub struct Present {
     /// The volume's name.
     name: String,
     /// What keeps it.
-    #[serde(default)]
     driver: Option<String>,
     /// Options of what keeps it: a map, or a list of maps.
-    #[serde(default)]
     driver_opts: Value,
     /// Replace one with another driver; what is in it is lost.
-    #[serde(default)]
     force: Flag,
 }
 
 impl State for Present {
-    const NAME: &'static str = "docker_volume.present";
     type Plan = (Engine, bool, Verdict);
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {
@@ -108,19 +103,16 @@ pub fn options(value: &Value) -> Vec<String> {
 /// data:
 ///   docker_volume.absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("docker_volume.absent")]
 pub struct Absent {
     /// The volume's name.
     name: String,
     /// Accepted for Salt's sake.
-    #[serde(default)]
     #[expect(dead_code, reason = "an argument without a meaning here")]
     driver: Value,
 }
 
 impl State for Absent {
-    const NAME: &'static str = "docker_volume.absent";
     type Plan = Engine;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Engine>> {

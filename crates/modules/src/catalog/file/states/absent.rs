@@ -1,6 +1,6 @@
 //! `file.absent`: nothing is there.
 
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::{Action, Decision, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
@@ -12,15 +12,13 @@ use crate::machine::{Probe, System};
 /// /etc/motd.old:
 ///   file.absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.absent")]
 pub struct Absent {
     /// The path.
     name: String,
 }
 
 impl State for Absent {
-    const NAME: &'static str = "file.absent";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

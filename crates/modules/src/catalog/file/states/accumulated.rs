@@ -1,7 +1,7 @@
 //! `file.accumulated`: texts that several states leave for the template of one file.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::{Decision, State, Step, Touches, Verdict};
 use crate::Result;
@@ -19,16 +19,14 @@ use crate::machine::{Probe, System};
 /// ```
 ///
 /// That file must be named under `require_in` or `watch_in`.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.accumulated", required("filename", "text"))]
 pub struct Accumulated {
     /// The accumulator's name.
     name: String,
     /// The file whose template finds it.
-    #[serde(default)]
+    #[default]
     filename: String,
     /// A text, or a list of them.
-    #[serde(default)]
     text: Value,
 }
 
@@ -36,8 +34,6 @@ pub struct Accumulated {
 const NOTES: &str = "file.accumulated";
 
 impl State for Accumulated {
-    const NAME: &'static str = "file.accumulated";
-    const REQUIRED: &'static [&'static str] = &["filename", "text"];
     type Plan = ();
 
     /// Leaves the texts even in a dry run: nothing on the machine changes, and the file's own dry run needs them.

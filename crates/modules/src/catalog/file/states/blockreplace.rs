@@ -2,9 +2,8 @@
 
 use rocksalt_core::Value;
 use rocksalt_core::pattern::{Flags, Pattern};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
-use super::super::content::default_backup;
 use super::edit::{self, Change, Text};
 use super::texts::Sources;
 use super::{Decision, Flag, Plan, State, Step, Touches, Verdict, accumulated, look, writes};
@@ -23,75 +22,52 @@ use crate::{Error, Result};
 ///         10.0.0.2 two
 ///     - append_if_not_found: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.blockreplace", strict)]
 pub struct Blockreplace {
     /// The file's path.
     name: String,
     /// A text in the line before the block.
-    #[serde(default = "start")]
+    #[default("#-- start managed zone --")]
     marker_start: String,
     /// A text in the line after the block.
-    #[serde(default = "end")]
+    #[default("#-- end managed zone --")]
     marker_end: String,
     /// Where more content comes from: `salt://…`, an address or a path.
-    #[serde(default)]
     source: Value,
     /// Taken for Salt's sake.
-    #[serde(default)]
     source_hash: Value,
     /// `jinja`: sources are templates.
-    #[serde(default = "super::texts::jinja")]
+    #[default("jinja")]
     template: Value,
     /// Several sources.
-    #[serde(default)]
     sources: Value,
     /// Taken for Salt's sake.
-    #[serde(default)]
     source_hashes: Value,
     /// Variables of the templates that `context` doesn't name.
-    #[serde(default)]
     defaults: Value,
     /// Variables of the templates.
-    #[serde(default)]
     context: Value,
     /// What is to stand between the markers.
-    #[serde(default)]
     content: Value,
     /// If there are no markers, add them and the content at the end.
-    #[serde(default)]
     append_if_not_found: Flag,
     /// If there are no markers, add them and the content at the start.
-    #[serde(default)]
     prepend_if_not_found: Flag,
     /// The ending of the old content's copy, or `False` for none.
-    #[serde(default = "default_backup")]
+    #[default(".bak")]
     backup: Value,
     /// Show what differs; switch it off for secrets.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     show_changes: Flag,
     /// End the content's last line; only if it lacks its end, unless told.
-    #[serde(default)]
     append_newline: Option<Flag>,
     /// If there are no markers, add all before the first line that this regular expression matches.
-    #[serde(default)]
     insert_before_match: Option<String>,
     /// If there are no markers, add all after the first line that this regular expression matches.
-    #[serde(default)]
     insert_after_match: Option<String>,
 }
 
-fn start() -> String {
-    "#-- start managed zone --".into()
-}
-
-fn end() -> String {
-    "#-- end managed zone --".into()
-}
-
 impl State for Blockreplace {
-    const NAME: &'static str = "file.blockreplace";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::source::{self, Proof, redacted};
 use super::work::missing_directories;
@@ -20,31 +20,23 @@ use crate::text::digest::{self, Kind};
 ///   file.cached:
 ///     - source_hash: sha256=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.cached", strict)]
 pub struct Cached {
     /// Where it comes from: `salt://…`, `http(s)://…` or a path.
     name: String,
     /// The hash that it must have: a hash, `sha256=…`, or the address of a list of hashes.
-    #[serde(default)]
     source_hash: Value,
     /// The name to look for in a list of hashes.
-    #[serde(default)]
     source_hash_name: Option<String>,
     /// Take what is from elsewhere without a hash.
-    #[serde(default)]
     skip_verify: Flag,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
     /// As `skip_verify`: only a hash says that a copy is good.
-    #[serde(default)]
     use_etag: Flag,
 }
 
 impl State for Cached {
-    const NAME: &'static str = "file.cached";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

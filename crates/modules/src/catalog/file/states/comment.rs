@@ -2,9 +2,8 @@
 
 use rocksalt_core::Value;
 use rocksalt_core::pattern::{Flags, Pattern};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
-use super::super::content::default_backup;
 use super::edit::{self, Change, Text};
 use super::{Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
@@ -17,33 +16,24 @@ use crate::machine::{Probe, System};
 ///   file.comment:
 ///     - regex: ^bind 127.0.0.1
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.comment", strict, required("regex"))]
 pub struct Comment {
     /// The file's path.
     name: String,
     /// A regular expression for the lines, as they are without the comment sign.
-    #[serde(default)]
+    #[default]
     regex: String,
     /// The comment sign.
-    #[serde(default = "hash")]
+    #[default("#")]
     char: String,
     /// The ending of the old content's copy, or `False` for none.
-    #[serde(default = "default_backup")]
+    #[default(".bak")]
     backup: Value,
     /// No such line is no failure.
-    #[serde(default)]
     ignore_missing: Flag,
 }
 
-pub fn hash() -> String {
-    "#".into()
-}
-
 impl State for Comment {
-    const NAME: &'static str = "file.comment";
-    const REQUIRED: &'static [&'static str] = &["regex"];
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

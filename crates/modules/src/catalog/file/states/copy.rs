@@ -1,7 +1,7 @@
 //! `file.copy`: a copy of a file of this machine.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::stat::{group_name, user_name};
 use super::permissions::{self, Wish};
@@ -18,43 +18,32 @@ use crate::machine::{Probe, System};
 ///   file.copy:
 ///     - source: /tmp/example.conf
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.copy", required("source"))]
 pub struct Copy {
     /// The copy's path.
     name: String,
     /// What is copied.
-    #[serde(default)]
+    #[default]
     source: String,
     /// Replace what is there already, every time.
-    #[serde(default)]
     force: Flag,
     /// Make the directories above it.
-    #[serde(default)]
     makedirs: Flag,
     /// Keep owner, group and mode.
-    #[serde(default)]
     preserve: Flag,
     /// The user it belongs to; the agent's own unless told.
-    #[serde(default)]
     user: Value,
     /// The group it belongs to; the user's own unless told.
-    #[serde(default)]
     group: Value,
     /// Its mode; that of the source unless told.
-    #[serde(default)]
     mode: Value,
     /// The mode of directories that are made.
-    #[serde(default)]
     dir_mode: Value,
     /// Copy into a directory that is there.
-    #[serde(default)]
     subdir: Flag,
 }
 
 impl State for Copy {
-    const NAME: &'static str = "file.copy";
-    const REQUIRED: &'static [&'static str] = &["source"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use base64::Engine;
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::contents::lookup;
 use super::{Action, Decision, Plan, State, Step, Touches, Verdict, look, writes};
@@ -21,33 +21,23 @@ use crate::{Error, Result};
 ///     - encoding_type: base64
 ///     - contents_pillar: mypillar:thefile
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.decode", strict)]
 pub struct Decode {
     /// The file's path.
     name: String,
     /// The bytes as Base64.
-    #[serde(default)]
     encoded_data: Option<String>,
     /// Their path in the pillar.
-    #[serde(default)]
     contents_pillar: Option<String>,
     /// There is only `base64`.
-    #[serde(default)]
     #[allow(dead_code, reason = "there is only one")]
     encoding_type: Value,
     /// By which checksum to compare.
-    #[serde(default = "md5")]
+    #[default("md5")]
     checksum: String,
 }
 
-fn md5() -> String {
-    "md5".into()
-}
-
 impl State for Decode {
-    const NAME: &'static str = "file.decode";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::permissions::{self, Wish, bits};
 use super::walk::{self, Level, Patterns};
@@ -27,65 +27,48 @@ use crate::machine::{Probe, System};
 ///       - group
 ///       - mode
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.directory")]
 pub struct Directory {
     /// The directory's path.
     name: String,
     /// The user it belongs to.
-    #[serde(default)]
     user: Value,
     /// Salt's wrong word for `user`, taken too.
-    #[serde(default)]
     owner: Value,
     /// The group it belongs to.
-    #[serde(default)]
     group: Value,
     /// What is to hold for all below it: `user`, `group`, `mode`; `ignore_files`, `ignore_dirs` and `silent` restrict it.
-    #[serde(default)]
     recurse: Value,
     /// Go down at most so many levels.
-    #[serde(default)]
     max_depth: Option<u64>,
     /// The mode of directories.
-    #[serde(default)]
     dir_mode: Value,
     /// The same as `dir_mode`.
-    #[serde(default)]
     mode: Value,
     /// The mode of files, with `recurse: [mode]`; that of directories unless told.
-    #[serde(default)]
     file_mode: Value,
     /// Make the directories above it.
-    #[serde(default)]
     makedirs: Flag,
     /// Remove what no required `file` state has put there.
-    #[serde(default)]
     clean: Flag,
     /// What to leave there all the same: shell patterns, or `E@` and a regular expression.
-    #[serde(default)]
     exclude_pat: Value,
     /// Whether owner and mode are those of what a link leads to.
-    #[serde(default)]
     follow_symlinks: Flag,
     /// Replace a file that is in the way.
-    #[serde(default)]
     force: Flag,
     /// Rename a file that is in the way.
-    #[serde(default)]
     backupname: Option<String>,
     /// A link to a directory is one.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     allow_symlink: Flag,
     /// Only what is below it, not the directory itself.
-    #[serde(default)]
     children_only: Flag,
 }
 
 const RECURSE: [&str; 6] = ["user", "group", "mode", "ignore_files", "ignore_dirs", "silent"];
 
 impl State for Directory {
-    const NAME: &'static str = "file.directory";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -1,6 +1,6 @@
 //! `file.exists`: only looks whether there is something.
 
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::{Decision, State, Step, Thing, Touches, Verdict, look};
 use crate::Result;
@@ -12,15 +12,13 @@ use crate::machine::{Probe, System};
 /// /etc/ssl/private/site.key:
 ///   file.exists
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.exists")]
 pub struct Exists {
     /// The path.
     name: String,
 }
 
 impl State for Exists {
-    const NAME: &'static str = "file.exists";
     type Plan = ();
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {

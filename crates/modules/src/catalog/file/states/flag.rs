@@ -7,10 +7,9 @@ use serde::{Deserialize, Deserializer};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flag(pub bool);
 
-impl Flag {
-    /// The default of what is on unless it is switched off.
-    pub fn yes() -> Flag {
-        Flag(true)
+impl From<bool> for Flag {
+    fn from(on: bool) -> Flag {
+        Flag(on)
     }
 }
 
@@ -25,20 +24,5 @@ impl std::ops::Not for Flag {
 impl<'de> Deserialize<'de> for Flag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Flag, D::Error> {
         Ok(Flag(Value::deserialize(deserializer)?.truth()))
-    }
-}
-
-#[cfg(feature = "docs")]
-impl schemars::JsonSchema for Flag {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "boolean".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        bool::json_schema(generator)
     }
 }

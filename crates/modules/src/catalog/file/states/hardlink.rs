@@ -1,7 +1,7 @@
 //! `file.hardlink`: a second name of a file.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::permissions;
 use super::symlink::{joined, owners_or_default, preflight_faults};
@@ -17,34 +17,26 @@ use crate::machine::{Probe, System};
 ///   file.hardlink:
 ///     - target: /srv/pages/start.html
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.hardlink", required("target"))]
 pub struct Hardlink {
     /// The second name.
     name: String,
     /// The file.
-    #[serde(default)]
+    #[default]
     target: String,
     /// Replace a file that is in the way.
-    #[serde(default)]
     force: Flag,
     /// Make the directories above it.
-    #[serde(default)]
     makedirs: Flag,
     /// The user that new directories belong to.
-    #[serde(default)]
     user: Value,
     /// The group that they belong to.
-    #[serde(default)]
     group: Value,
     /// Their mode.
-    #[serde(default)]
     dir_mode: Value,
 }
 
 impl State for Hardlink {
-    const NAME: &'static str = "file.hardlink";
-    const REQUIRED: &'static [&'static str] = &["target"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -1,7 +1,7 @@
 //! `file.keyvalue`: values of keys in a file of such lines.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::edit::Text;
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
@@ -21,70 +21,47 @@ use crate::machine::{Probe, System};
 ///     - uncomment: '# '
 ///     - append_if_not_found: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.keyvalue", strict)]
 pub struct Keyvalue {
     /// The file's path.
     name: String,
     /// The key, if it is one.
-    #[serde(default)]
     key: Value,
     /// Its value.
-    #[serde(default)]
     value: Value,
     /// Keys and their values, if they are several.
-    #[serde(default)]
     key_values: Value,
     /// What stands between key and value.
-    #[serde(default = "equals")]
+    #[default("=")]
     separator: String,
     /// Add what isn't there at the end.
-    #[serde(default)]
     append_if_not_found: Flag,
     /// Add what isn't there at the start.
-    #[serde(default)]
     prepend_if_not_found: Flag,
     /// Taken for Salt's sake, which doesn't use it either.
-    #[serde(default)]
     #[allow(dead_code, reason = "Salt doesn't use it either")]
     search_only: Flag,
     /// Show what differs; switch it off for secrets.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     show_changes: Flag,
     /// No file is no failure.
-    #[serde(default)]
     ignore_if_missing: Flag,
     /// Change at most so many lines of a key; -1 for all.
-    #[serde(default = "once")]
+    #[default(1)]
     count: i64,
     /// The signs before a line that is commented out; such lines count, and lose them.
-    #[serde(default)]
     uncomment: Option<String>,
     /// Keys in capitals are the same.
-    #[serde(default)]
     key_ignore_case: Flag,
     /// Values in capitals are the same.
-    #[serde(default)]
     value_ignore_case: Flag,
     /// Make the file if it isn't there.
-    #[serde(default)]
     create_if_missing: Flag,
     /// Remove lines with other keys.
-    #[serde(default)]
     prune: Flag,
 }
 
-fn equals() -> String {
-    "=".into()
-}
-
-fn once() -> i64 {
-    1
-}
-
 impl State for Keyvalue {
-    const NAME: &'static str = "file.keyvalue";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

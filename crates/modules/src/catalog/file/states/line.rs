@@ -1,7 +1,7 @@
 //! `file.line`: one line of a file.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::edit::{self, Text};
 use super::line_edit::{Line as Edit, Mode};
@@ -21,58 +21,43 @@ use crate::text::{diff, digest};
 ///     - mode: ensure
 ///     - after: somekey.*?
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.line", strict)]
 pub struct Line {
     /// The file's path.
     name: String,
     /// The line.
-    #[serde(default)]
     content: Option<String>,
     /// What the line to replace or delete has in it: a text, or a regular expression. Else it is `content`.
-    #[serde(default)]
     r#match: Option<String>,
     /// `ensure` that it is there, `insert` it, `replace` the first match by it, or `delete` what matches.
-    #[serde(default)]
     mode: Option<String>,
     /// For `insert`: `start` or `end` of the file.
-    #[serde(default)]
     location: Option<String>,
     /// A regular expression for the line that it stands before.
-    #[serde(default)]
     before: Option<String>,
     /// A regular expression for the line that it stands after.
-    #[serde(default)]
     after: Option<String>,
     /// Show what differs; switch it off for secrets.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     show_changes: Flag,
     /// Keep the old content beside it, with the time in its name.
-    #[serde(default)]
     backup: Flag,
     /// What is no file is no failure.
-    #[serde(default)]
     quiet: Flag,
     /// Indent the line as its neighbour is.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     indent: Flag,
     /// Make an empty file first if there is none.
-    #[serde(default)]
     create: Flag,
     /// The user it belongs to.
-    #[serde(default)]
     user: Value,
     /// The group it belongs to.
-    #[serde(default)]
     group: Value,
     /// Its mode.
-    #[serde(default)]
     file_mode: Value,
 }
 
 impl State for Line {
-    const NAME: &'static str = "file.line";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

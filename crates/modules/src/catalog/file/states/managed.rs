@@ -1,7 +1,7 @@
 //! `file.managed`: a file with a content, an owner and a mode.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::contents::{self, Contents, Given};
 use super::difference::Ignored;
@@ -29,141 +29,105 @@ use crate::{Result, catalog::file::content::sum_of};
 /// ```
 ///
 /// Whoever reads the file sees the old or the new content, never half of it.
-#[derive(Deserialize, Default)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.managed")]
+#[derive(Default)]
 pub struct Managed {
     /// The file's path.
     pub name: String,
     /// Where the content comes from: `salt://…`, `http(s)://…` or a path; of a list, the first that there is.
-    #[serde(default)]
     pub source: Value,
     /// The hash that a source from elsewhere must have: a hash, `sha256=…`, or the address of a list of hashes.
-    #[serde(default)]
     pub source_hash: Value,
     /// The name to look for in a list of hashes.
-    #[serde(default)]
     pub source_hash_name: Option<String>,
     /// Taken and ignored: nothing of the source stays behind.
-    #[serde(default = "Flag::yes")]
     #[allow(dead_code, reason = "nothing of the source stays behind")]
+    #[default(true)]
     pub keep_source: Flag,
     /// The user it belongs to.
-    #[serde(default)]
     pub user: Value,
     /// Salt's wrong word for `user`, taken too.
-    #[serde(default)]
     pub owner: Value,
     /// The group it belongs to.
-    #[serde(default)]
     pub group: Value,
     /// Its mode in octal digits, or `keep` for that of the source.
-    #[serde(default)]
     pub mode: Value,
     /// Flags as `chattr` knows them.
-    #[serde(default)]
     pub attrs: Option<String>,
     /// `jinja` if the content is a template.
-    #[serde(default)]
     pub template: Option<String>,
     /// Make the directories above it.
-    #[serde(default)]
     pub makedirs: Flag,
     /// The mode of directories that are made.
-    #[serde(default)]
     pub dir_mode: Value,
     /// Variables of the template.
-    #[serde(default)]
     pub context: Value,
     /// Change the content of a file that is there.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     pub replace: Flag,
     /// Variables of the template that `context` doesn't name.
-    #[serde(default)]
     pub defaults: Value,
     /// `minion` keeps the old content in the target's cache.
-    #[serde(default)]
     pub backup: Value,
     /// Show what differs; switch it off for secrets.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     pub show_changes: Flag,
     /// Make the file if it isn't there.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     pub create: Flag,
     /// The content itself, or a list of its lines.
-    #[serde(default)]
     pub contents: Value,
     /// Where `check_cmd` finds the new content.
-    #[serde(default)]
     pub tmp_dir: Option<String>,
     /// How the name of that file ends.
-    #[serde(default)]
     pub tmp_ext: Option<String>,
     /// Content from the pillar, by its path.
-    #[serde(default)]
     pub contents_pillar: Value,
     /// Content from the grains, by its path.
-    #[serde(default)]
     pub contents_grains: Value,
     /// End the content's last line.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     pub contents_newline: Flag,
     /// What stands between the parts of such a path.
-    #[serde(default = "colon")]
+    #[default(":")]
     pub contents_delimiter: String,
     /// The content's encoding; UTF-8 unless told.
-    #[serde(default)]
     pub encoding: Option<String>,
     /// What to do about letters that it lacks: `strict`, `ignore`, `replace` …
-    #[serde(default)]
     pub encoding_errors: Option<String>,
     /// No content is content, too.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     pub allow_empty: Flag,
     /// Change what a link leads to; else the link becomes a file.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     pub follow_symlinks: Flag,
     /// A command that must accept the new content; its file's name is added.
-    #[serde(default)]
     pub check_cmd: Value,
     /// Take a source from elsewhere without a hash.
-    #[serde(default)]
     pub skip_verify: Flag,
     /// The label: `seuser`, `serole`, `setype`, `serange`.
-    #[serde(default)]
     pub selinux: Value,
     /// Taken for Salt's sake; certificates are always checked.
-    #[serde(default)]
     #[allow(dead_code, reason = "certificates are always checked")]
     pub verify_ssl: Value,
     /// Taken for Salt's sake: only a hash says that a copy is good.
-    #[serde(default)]
     pub use_etag: Flag,
     /// Lines in another order are no reason to act for those that watch.
-    #[serde(default)]
     pub ignore_ordering: Flag,
     /// Nor is space at the lines' ends.
-    #[serde(default)]
     pub ignore_whitespace: Flag,
     /// Nor is what follows these signs.
-    #[serde(default)]
     pub ignore_comment_characters: Vec<String>,
     /// Show all of a new file as a difference.
-    #[serde(default)]
     pub new_file_diff: Flag,
     /// Not an argument of this state; said so where it is given.
-    #[serde(default)]
     pub file_mode: Value,
     /// The directory that was there is gone by the time that this file is made.
-    #[serde(skip)]
+    #[skip]
     pub removed: bool,
 }
 
-fn colon() -> String {
-    ":".into()
-}
-
 impl State for Managed {
-    const NAME: &'static str = "file.managed";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -1,6 +1,6 @@
 //! `file.missing`: only looks whether there is nothing.
 
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::{Decision, State, Step, Thing, Touches, Verdict, look};
 use crate::Result;
@@ -12,15 +12,13 @@ use crate::machine::{Probe, System};
 /// /etc/nologin:
 ///   file.missing
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.missing")]
 pub struct Missing {
     /// The path.
     name: String,
 }
 
 impl State for Missing {
-    const NAME: &'static str = "file.missing";
     type Plan = ();
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {

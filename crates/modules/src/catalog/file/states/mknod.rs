@@ -1,7 +1,7 @@
 //! `file.mknod`: a device or a pipe.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::permissions::{self, Wish};
 use super::{Action, Decision, Plan, State, Step, Touches, Verdict, look, writes};
@@ -16,39 +16,29 @@ use crate::machine::{Command, Kind, Probe, System};
 ///     - ntype: p
 ///     - mode: '0660'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.mknod", strict, required("ntype"))]
 pub struct Mknod {
     /// The path.
     name: String,
     /// `c` for a character device, `b` for a block device, `p` for a pipe.
-    #[serde(default)]
+    #[default]
     ntype: String,
     /// The device's major number.
-    #[serde(default)]
+    #[default]
     major: u32,
     /// The device's minor number.
-    #[serde(default)]
+    #[default]
     minor: u32,
     /// The user it belongs to.
-    #[serde(default)]
     user: Value,
     /// The group it belongs to.
-    #[serde(default)]
     group: Value,
     /// Its mode in octal digits.
-    #[serde(default = "private")]
+    #[default("0600")]
     mode: Value,
 }
 
-fn private() -> Value {
-    "0600".into()
-}
-
 impl State for Mknod {
-    const NAME: &'static str = "file.mknod";
-    const REQUIRED: &'static [&'static str] = &["ntype"];
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

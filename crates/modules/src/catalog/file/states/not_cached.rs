@@ -1,6 +1,6 @@
 //! `file.not_cached`: no copy of a file in the target's cache.
 
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::{Action, Decision, Plan, State, Step, Touches, Verdict, look};
 use crate::Result;
@@ -13,19 +13,15 @@ use crate::machine::{Probe, System};
 /// https://example.com/big.tar.gz:
 ///   file.not_cached
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.not_cached", strict)]
 pub struct NotCached {
     /// Where it came from: `salt://…` or `http(s)://…`
     name: String,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
 }
 
 impl State for NotCached {
-    const NAME: &'static str = "file.not_cached";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

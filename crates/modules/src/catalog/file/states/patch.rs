@@ -1,7 +1,7 @@
 //! `file.patch`: a patch that is applied.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::contents::{self, variables};
 use super::source::{self, Proof};
@@ -18,48 +18,35 @@ use crate::text::words;
 ///   file.patch:
 ///     - source: salt://myfile.patch
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.patch")]
 pub struct Patch {
     /// The file or directory.
     name: String,
     /// Where the patch comes from: `salt://…`, `http(s)://…` or a path; of a list, the first that there is.
-    #[serde(default)]
     source: Value,
     /// The hash that a patch from elsewhere must have.
-    #[serde(default)]
     source_hash: Value,
     /// The name to look for in a list of hashes.
-    #[serde(default)]
     source_hash_name: Option<String>,
     /// Take a patch from elsewhere without a hash.
-    #[serde(default)]
     skip_verify: Flag,
     /// `jinja` if the patch is a template.
-    #[serde(default)]
     template: Option<String>,
     /// Variables of the template.
-    #[serde(default)]
     context: Value,
     /// Variables of the template that `context` doesn't name.
-    #[serde(default)]
     defaults: Value,
     /// More options of `patch`.
-    #[serde(default)]
     options: Option<String>,
     /// Taken for Salt's sake: a patch that doesn't fit changes nothing at all.
-    #[serde(default)]
     reject_file: Option<String>,
     /// How many directories to strip off the names in the patch; for directories.
-    #[serde(default)]
     strip: Option<u32>,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
 }
 
 impl State for Patch {
-    const NAME: &'static str = "file.patch";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

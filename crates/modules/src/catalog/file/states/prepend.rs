@@ -1,7 +1,7 @@
 //! `file.prepend`: lines at the start of a file.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::additions;
 use super::difference::HIDDEN;
@@ -21,49 +21,37 @@ use crate::text::digest;
 /// ```
 ///
 /// A file that isn't there is made.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.prepend", strict)]
 pub struct Prepend {
     /// The file's path.
     name: String,
     /// A text, or a list of them.
-    #[serde(default)]
     text: Value,
     /// Make the directories above it.
-    #[serde(default)]
     makedirs: Value,
     /// Where the text comes from: `salt://…`, an address or a path.
-    #[serde(default)]
     source: Value,
     /// Taken for Salt's sake.
-    #[serde(default)]
     source_hash: Value,
     /// `jinja`: sources are templates.
-    #[serde(default = "super::texts::jinja")]
+    #[default("jinja")]
     template: Value,
     /// Several sources.
-    #[serde(default)]
     sources: Value,
     /// Taken for Salt's sake.
-    #[serde(default)]
     source_hashes: Value,
     /// Variables of the templates that `context` doesn't name.
-    #[serde(default)]
     defaults: Value,
     /// Variables of the templates.
-    #[serde(default)]
     context: Value,
     /// The text must stand at the very start, not just anywhere.
-    #[serde(default)]
     header: Flag,
     /// Show what differs; switch it off for secrets.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     show_changes: Flag,
 }
 
 impl State for Prepend {
-    const NAME: &'static str = "file.prepend";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -1,7 +1,7 @@
 //! `file.pruned`: no empty directories.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, walk, writes};
 use crate::Result;
@@ -14,25 +14,19 @@ use crate::machine::{Probe, System};
 ///   file.pruned:
 ///     - recurse: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.pruned", strict)]
 pub struct Pruned {
     /// The directory.
     name: String,
     /// Remove empty directories below it, too.
-    #[serde(default)]
     recurse: Flag,
     /// That some are not empty is no failure; goes through all below it.
-    #[serde(default)]
     ignore_errors: Flag,
     /// Only those not changed for so many days.
-    #[serde(default)]
     older_than: Option<i64>,
 }
 
 impl State for Pruned {
-    const NAME: &'static str = "file.pruned";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

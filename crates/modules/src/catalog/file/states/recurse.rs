@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use rocksalt_core::value::from_value;
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::directory::Directory;
 use super::managed::Managed;
@@ -25,83 +24,60 @@ use crate::{Error, Result};
 ///     - source: salt://code/flask
 ///     - include_empty: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.recurse", required("source"))]
 pub struct Recurse {
     /// The directory's path.
     name: String,
     /// `salt://…`; of a list, the first that there is.
-    #[serde(default)]
     source: Value,
     /// Taken and ignored: nothing of the source stays behind.
-    #[serde(default)]
     #[allow(dead_code, reason = "nothing of the source stays behind")]
     keep_source: Value,
     /// Remove what the source doesn't have, nor a required `file` state has put there.
-    #[serde(default)]
     clean: Flag,
     /// The user that all of it belongs to.
-    #[serde(default)]
     user: Value,
     /// The group that all of it belongs to.
-    #[serde(default)]
     group: Value,
     /// The mode of directories.
-    #[serde(default)]
     dir_mode: Value,
     /// The mode of files, or `keep` for those of the source.
-    #[serde(default)]
     file_mode: Value,
     /// The mode of directories that are made for links.
-    #[serde(default)]
     sym_mode: Value,
     /// `jinja` if the files are templates.
-    #[serde(default)]
     template: Value,
     /// Variables of the templates.
-    #[serde(default)]
     context: Value,
     /// Change the content of files that are there.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     replace: Flag,
     /// Variables of the templates that `context` doesn't name.
-    #[serde(default)]
     defaults: Value,
     /// Make directories with nothing in them, too.
-    #[serde(default)]
     include_empty: Flag,
     /// `minion` keeps old contents in the target's cache.
-    #[serde(default)]
     backup: Value,
     /// Only what matches: a shell pattern, or `E@` and a regular expression.
-    #[serde(default)]
     include_pat: Value,
     /// Not what matches.
-    #[serde(default)]
     exclude_pat: Value,
     /// Go down at most so many levels.
-    #[serde(default)]
     maxdepth: Option<u64>,
     /// Links of the source stay links.
-    #[serde(default)]
     keep_symlinks: Flag,
     /// Such links replace files that are in the way.
-    #[serde(default)]
     force_symlinks: Flag,
     /// Take the files of all sources, those of the first one first.
-    #[serde(default)]
     merge: Flag,
     /// Not an argument of this state; said so where it is given.
-    #[serde(default)]
     mode: Value,
     /// Show what differs; switch it off for secrets.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     show_changes: Flag,
 }
 
 impl State for Recurse {
-    const NAME: &'static str = "file.recurse";
-    const REQUIRED: &'static [&'static str] = &["source"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
@@ -327,7 +303,7 @@ impl Recurse {
 
 /// The paths that such a step puts on the machine.
 pub fn kept(machine: &dyn Probe, low: &Map, step: &Step<'_>) -> Result<BTreeSet<String>> {
-    let fields = rocksalt_core::value::fields_of::<Recurse>();
+    let fields = <Recurse as crate::catalog::arguments::Arguments>::NAMES;
     let own = low.iter().filter(|(key, _)| key.as_str().is_some_and(|key| fields.contains(&key)));
     let recurse: Recurse = read(own.map(|(key, value)| (key.clone(), value.clone())).collect())?;
     let name = look::name(machine, &recurse.name);
@@ -335,8 +311,8 @@ pub fn kept(machine: &dyn Probe, low: &Map, step: &Step<'_>) -> Result<BTreeSet<
     Ok(tree_files::wanted(machine, &recurse.wanted(&name, &sources, step)?)?.keep())
 }
 
-fn read<S: serde::de::DeserializeOwned>(arguments: Map) -> Result<S> {
-    from_value(Value::Map(arguments)).map_err(|error| Error::arguments(format!("file.recurse: {error}")))
+fn read<S: crate::catalog::arguments::Arguments>(arguments: Map) -> Result<S> {
+    crate::catalog::arguments::read(arguments).map_err(|error| Error::arguments(format!("file.recurse: {error}")))
 }
 
 /// A link after the one that it leads to.

@@ -1,6 +1,6 @@
 //! `file.rename`: a file that has another name.
 
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::work::missing_directories;
 use super::{Action, Decision, Flag, Plan, State, Step, Thing, Touches, Verdict, look, writes};
@@ -14,25 +14,20 @@ use crate::machine::{Probe, System};
 ///   file.rename:
 ///     - source: /etc/ssh
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.rename", required("source"))]
 pub struct Rename {
     /// Its new path.
     name: String,
     /// Its old path.
-    #[serde(default)]
+    #[default]
     source: String,
     /// Replace what is there already.
-    #[serde(default)]
     force: Flag,
     /// Make the directories above it.
-    #[serde(default)]
     makedirs: Flag,
 }
 
 impl State for Rename {
-    const NAME: &'static str = "file.rename";
-    const REQUIRED: &'static [&'static str] = &["source"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

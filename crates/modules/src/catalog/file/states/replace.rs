@@ -2,9 +2,8 @@
 
 use rocksalt_core::Value;
 use rocksalt_core::pattern::{Pattern, Template};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
-use super::super::content::default_backup;
 use super::super::pattern_flags;
 use super::super::replace::quoted;
 use super::edit::{self, Change, Text};
@@ -22,58 +21,46 @@ use crate::machine::{Probe, System};
 ///     - repl: 'PasswordAuthentication no'
 ///     - append_if_not_found: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.replace", strict, required("pattern", "repl"))]
 pub struct Replace {
     /// The file's path.
     name: String,
     /// The regular expression.
-    #[serde(default)]
+    #[default]
     pattern: String,
     /// What to put in its place; may use `\1` and `\g<name>`.
-    #[serde(default)]
     repl: Value,
     /// At most so many matches; 0 for all.
-    #[serde(default)]
+    #[default]
     count: u32,
     /// Names of Python's `re` flags, or their number; `MULTILINE` unless told.
-    #[serde(default = "pattern_flags::standard")]
+    #[default(pattern_flags::standard())]
     flags: Value,
     /// Taken and ignored: the file is always searched as a whole.
-    #[serde(default)]
     #[allow(dead_code, reason = "the file is searched as a whole")]
     bufsize: Value,
     /// If nothing matches, add the content at the end, unless it is there already.
-    #[serde(default)]
     append_if_not_found: Flag,
     /// If nothing matches, add the content at the start, unless it is there already.
-    #[serde(default)]
     prepend_if_not_found: Flag,
     /// What to add then, in place of `repl`.
-    #[serde(default)]
     not_found_content: Option<String>,
     /// The ending of the old content's copy, or `False` for none.
-    #[serde(default = "default_backup")]
+    #[default(".bak")]
     backup: Value,
     /// Show what differs; switch it off for secrets.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     show_changes: Flag,
     /// No file is no failure.
-    #[serde(default)]
     ignore_if_missing: Flag,
     /// Take backslashes of the replacement as they stand.
-    #[serde(default)]
     backslash_literal: Flag,
     /// Taken for Salt's sake: files that are no UTF-8 keep their other bytes.
-    #[serde(default)]
     #[allow(dead_code, reason = "bytes that are no text stay as they are")]
     encoding: Option<String>,
 }
 
 impl State for Replace {
-    const NAME: &'static str = "file.replace";
-    const REQUIRED: &'static [&'static str] = &["pattern", "repl"];
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::{Action, Decision, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::machine::{Command, Probe, System};
@@ -26,20 +26,16 @@ use crate::{Error, Result};
 ///
 /// Only files that have a time count: with `strptime_format` those whose names fit it, else all, by the time of their
 /// last change.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.retention_schedule", strict, required("retain"))]
 pub struct RetentionSchedule {
     /// The directory.
     name: String,
     /// How many to keep of each kind: `most_recent`, `first_of_hour`, `first_of_day`, `first_of_week`,
     /// `first_of_month`, `first_of_year`; a number, or `all`.
-    #[serde(default)]
     retain: Map,
     /// How the time stands in a file's name: `%Y`, `%m`, `%d`, `%H`, `%M`, `%S`, `%s`, `%y`, `%j`.
-    #[serde(default)]
     strptime_format: Option<String>,
     /// The time zone of times in names, and in which days begin; the target's unless given.
-    #[serde(default)]
     timezone: Option<String>,
 }
 
@@ -49,9 +45,6 @@ type Stamp = (i64, i64, i64, i64, i64);
 const RULES: &[&str] = &["first_of_year", "first_of_month", "first_of_day", "first_of_hour", "most_recent"];
 
 impl State for RetentionSchedule {
-    const NAME: &'static str = "file.retention_schedule";
-    const REQUIRED: &'static [&'static str] = &["retain"];
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rocksalt_core::merge::{Strategy, merge_maps};
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::contents::lookup;
 use super::difference::Ignored;
@@ -26,72 +26,53 @@ use crate::text::serialize;
 ///     - serializer: json
 ///     - merge_if_exists: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.serialize")]
 pub struct Serialize {
     /// The file's path.
     name: String,
     /// The data.
-    #[serde(default)]
     dataset: Value,
     /// The path of the data in the pillar.
-    #[serde(default)]
     dataset_pillar: Option<String>,
     /// The user it belongs to.
-    #[serde(default)]
     user: Value,
     /// The group it belongs to.
-    #[serde(default)]
     group: Value,
     /// Its mode in octal digits.
-    #[serde(default)]
     mode: Value,
     /// `minion` keeps the old content in the target's cache.
-    #[serde(default)]
     backup: Value,
     /// Make the directories above it.
-    #[serde(default)]
     makedirs: Flag,
     /// Show what differs; switch it off for secrets.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     show_changes: Flag,
     /// Make the file if it isn't there.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     create: Flag,
     /// Keep what the file has and the data doesn't.
-    #[serde(default)]
     merge_if_exists: Flag,
     /// The file's encoding; UTF-8 unless told.
-    #[serde(default)]
     encoding: Option<String>,
     /// What to do about letters that it lacks: `strict`, `ignore`, `replace` …
-    #[serde(default)]
     encoding_errors: Option<String>,
     /// `yaml`, `json`, `configparser`, `toml`.
-    #[serde(default)]
     serializer: Option<String>,
     /// The same as `serializer`.
-    #[serde(default)]
     formatter: Option<String>,
     /// Options of the serializer: `indent`, `sort_keys` …
-    #[serde(default)]
     serializer_opts: Value,
     /// Taken for Salt's sake; there are none.
-    #[serde(default)]
     deserializer_opts: Value,
     /// A command that must accept the new content; its file's name is added.
-    #[serde(default)]
     check_cmd: Value,
     /// Where it finds the new content.
-    #[serde(default)]
     tmp_dir: Option<String>,
     /// How the name of that file ends.
-    #[serde(default)]
     tmp_ext: Option<String>,
 }
 
 impl State for Serialize {
-    const NAME: &'static str = "file.serialize";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

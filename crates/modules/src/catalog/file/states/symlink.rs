@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::path::normal;
 use super::super::stat::{group_name, user_name};
@@ -21,50 +21,38 @@ use crate::machine::{Probe, System, accounts};
 ///   file.symlink:
 ///     - target: /usr/bin/vim.basic
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.symlink", required("target"))]
 pub struct Symlink {
     /// The link's path.
     name: String,
     /// Where it leads.
-    #[serde(default)]
+    #[default]
     target: String,
     /// Replace a file that is in the way.
-    #[serde(default)]
     force: Flag,
     /// Rename what is in the way: a path, or a name in the same directory.
-    #[serde(default)]
     backupname: Option<String>,
     /// Make the directories above it.
-    #[serde(default)]
     makedirs: Flag,
     /// The user the link belongs to; the agent's own unless told.
-    #[serde(default)]
     user: Value,
     /// The group it belongs to; the user's own unless told.
-    #[serde(default)]
     group: Value,
     /// The mode of directories that are made.
-    #[serde(default)]
     mode: Value,
     /// Replace a file in the way in one step.
-    #[serde(default)]
     atomic: Flag,
     /// Taken for Salt's sake: what is in the way is moved, or copied to another file system.
-    #[serde(default)]
     #[allow(dead_code, reason = "moving falls back to copying where it must")]
     disallow_copy_and_unlink: Flag,
     /// A link that is there keeps its owners.
-    #[serde(default)]
     inherit_user_and_group: Flag,
     /// Whether a link in the way that leads nowhere counts as nothing.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     follow_symlinks: Flag,
 }
 
 impl State for Symlink {
-    const NAME: &'static str = "file.symlink";
-    const REQUIRED: &'static [&'static str] = &["target"];
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

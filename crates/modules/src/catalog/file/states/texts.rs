@@ -17,10 +17,6 @@ pub struct Sources<'a> {
     pub context: &'a Value,
 }
 
-pub fn jinja() -> Value {
-    "jinja".into()
-}
-
 impl Sources<'_> {
     pub fn list(&self) -> Result<Vec<String>, Verdict> {
         if self.source.truth() && self.sources.truth() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rocksalt_core::Value;
 use rocksalt_core::pattern::{Flags, Pattern};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::machine::{Command, Kind, Probe, Stat, System};
@@ -23,48 +23,37 @@ use crate::{Error, Result};
 ///       - foo
 ///       - b.*r
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.tidied")]
 pub struct Tidied {
     /// The directory.
     name: String,
     /// At least so many days old.
-    #[serde(default)]
+    #[default]
     age: i64,
     /// Regular expressions for names, from their start; all unless told.
-    #[serde(default)]
     matches: Option<Vec<String>>,
     /// Remove directories, too.
-    #[serde(default)]
     rmdirs: Flag,
     /// At least so big: bytes, or `10m`.
-    #[serde(default)]
     size: Value,
     /// Regular expressions for names to leave.
-    #[serde(default)]
     exclude: Vec<String>,
     /// The expressions are for whole paths.
-    #[serde(default)]
     full_path_match: Flag,
     /// Go into directories that links lead to.
-    #[serde(default)]
     followlinks: Flag,
     /// Which time counts: `atime`, `mtime` or `ctime`.
-    #[serde(default)]
     time_comparison: Value,
     /// `AND` if age and size must both fit; else one is enough.
-    #[serde(default)]
     age_size_logical_operator: Option<String>,
     /// Look at `age` or `size` only.
-    #[serde(default)]
     age_size_only: Option<String>,
     /// Remove links.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     rmlinks: Flag,
 }
 
 impl State for Tidied {
-    const NAME: &'static str = "file.tidied";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

@@ -1,7 +1,7 @@
 //! `file.touch`: a file that is there, with the times of now or others.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::work::missing_directories;
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
@@ -14,25 +14,19 @@ use crate::machine::{Probe, System};
 /// /var/log/httpd/logrotate.empty:
 ///   file.touch
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.touch", strict)]
 pub struct Touch {
     /// The file's path.
     name: String,
     /// The time of access in seconds since 1970; now unless told.
-    #[serde(default)]
     atime: Value,
     /// The time of change in seconds since 1970; now unless told.
-    #[serde(default)]
     mtime: Value,
     /// Make the directories above it.
-    #[serde(default)]
     makedirs: Flag,
 }
 
 impl State for Touch {
-    const NAME: &'static str = "file.touch";
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -1,10 +1,9 @@
 //! `file.uncomment`: lines that are not commented out.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
-use super::super::content::default_backup;
-use super::comment::{changed, finish, hash};
+use super::comment::{changed, finish};
 use super::edit::{self, Text};
 use super::{Decision, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
@@ -17,26 +16,22 @@ use crate::machine::{Probe, System};
 ///   file.uncomment:
 ///     - regex: EXTRA_GROUPS
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("file.uncomment", strict, required("regex"))]
 pub struct Uncomment {
     /// The file's path.
     name: String,
     /// A regular expression for the lines, as they are without the comment sign.
-    #[serde(default)]
+    #[default]
     regex: String,
     /// The comment sign.
-    #[serde(default = "hash")]
+    #[default("#")]
     char: String,
     /// The ending of the old content's copy, or `False` for none.
-    #[serde(default = "default_backup")]
+    #[default(".bak")]
     backup: Value,
 }
 
 impl State for Uncomment {
-    const NAME: &'static str = "file.uncomment";
-    const REQUIRED: &'static [&'static str] = &["regex"];
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

@@ -9,7 +9,7 @@ mod update;
 pub use clone::empty;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use self::local::Local;
 use self::remote::Wanted;
@@ -31,94 +31,67 @@ use crate::machine::{Probe, System};
 /// ```
 ///
 /// Passwords are given to git through its environment and are not stored in the repository.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("git.latest", strict, required("target"))]
 pub struct Latest {
     /// The address of the remote repository.
     name: String,
     /// The directory, absolute.
-    #[serde(default)]
     target: Option<String>,
     /// The branch, tag or commit of the remote repository.
-    #[serde(default = "head")]
+    #[default("HEAD")]
     rev: String,
     /// The local branch to be on; else it is left as it is.
-    #[serde(default)]
     branch: Option<String>,
     /// The user to run git as.
-    #[serde(default)]
     user: Option<String>,
     /// Only of use on Windows.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[secret]
     password: Option<String>,
     /// Move the local branch; else only fetch.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     update_head: Flag,
     /// Throw changes away that are in the way of another branch.
-    #[serde(default)]
     force_checkout: Flag,
     /// Empty a directory that is no repository, and clone into it.
-    #[serde(default)]
     force_clone: Flag,
     /// Fetch even what doesn't follow from what is there.
-    #[serde(default)]
     force_fetch: Flag,
     /// Throw changes away: `True`, or `remote-changes` for only if there is something new.
-    #[serde(default)]
     force_reset: Value,
     /// Update submodules too.
-    #[serde(default)]
     submodules: Flag,
     /// A repository without a working tree.
-    #[serde(default)]
     bare: Flag,
     /// As `bare`, with all refs as they are.
-    #[serde(default)]
     mirror: Flag,
     /// The name of the remote repository.
-    #[serde(default = "origin")]
+    #[default("origin")]
     remote: String,
     /// Fetch all tags, also those that no branch leads to.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     fetch_tags: Flag,
     /// Remove tags that the remote repository hasn't.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     sync_tags: Flag,
     /// Clone only so many commits.
-    #[serde(default)]
     depth: Option<u64>,
     /// The private key for ssh, or several: paths, or `salt://…`.
-    #[serde(default)]
     identity: Value,
     /// The user's name for https.
-    #[serde(default)]
     https_user: Option<String>,
     /// The password for https.
-    #[serde(default)]
+    #[secret]
     https_pass: Option<String>,
     /// Which branches to fetch.
-    #[serde(default = "all")]
+    #[default("*")]
     refspec_branch: String,
     /// Which tags to fetch.
-    #[serde(default = "all")]
+    #[default("*")]
     refspec_tag: String,
     /// Taken and ignored: output is read as UTF-8.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     output_encoding: Option<String>,
-}
-
-fn head() -> String {
-    "HEAD".into()
-}
-
-fn origin() -> String {
-    "origin".into()
-}
-
-fn all() -> String {
-    "*".into()
 }
 
 /// What `force_reset` says.
@@ -149,9 +122,6 @@ enum Here {
 }
 
 impl State for Latest {
-    const NAME: &'static str = "git.latest";
-    const REQUIRED: &'static [&'static str] = &["target"];
-    const STRICT: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

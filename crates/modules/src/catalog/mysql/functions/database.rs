@@ -1,7 +1,7 @@
 //! Databases and their tables.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::client::Server;
 use super::super::sql::text;
@@ -15,23 +15,19 @@ use crate::machine::System;
 /// ```text
 /// rocksalt '*' mysql.alter_db shop character_set=latin1
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.alter_db", changes)]
 pub struct AlterDb {
     /// The database's name.
     name: String,
     /// The character set.
-    #[serde(default)]
     character_set: Option<String>,
     /// The collation.
-    #[serde(default)]
     collate: Option<String>,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for AlterDb {
-    const NAME: &'static str = "mysql.alter_db";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -51,20 +47,17 @@ impl Function for AlterDb {
 /// rocksalt '*' mysql.db_check shop
 /// rocksalt '*' mysql.db_check shop orders
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.db_check", reads)]
 pub struct DbCheck {
     /// The database's name.
     name: String,
     /// The table; all unless given.
-    #[serde(default)]
     table: Option<String>,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for DbCheck {
-    const NAME: &'static str = "mysql.db_check";
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
@@ -79,20 +72,17 @@ impl Function for DbCheck {
 /// rocksalt '*' mysql.db_optimize shop
 /// rocksalt '*' mysql.db_optimize shop orders
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.db_optimize", changes)]
 pub struct DbOptimize {
     /// The database's name.
     name: String,
     /// The table; all unless given.
-    #[serde(default)]
     table: Option<String>,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for DbOptimize {
-    const NAME: &'static str = "mysql.db_optimize";
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
@@ -107,20 +97,17 @@ impl Function for DbOptimize {
 /// rocksalt '*' mysql.db_repair shop
 /// rocksalt '*' mysql.db_repair shop orders
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.db_repair", changes)]
 pub struct DbRepair {
     /// The database's name.
     name: String,
     /// The table; all unless given.
-    #[serde(default)]
     table: Option<String>,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for DbRepair {
-    const NAME: &'static str = "mysql.db_repair";
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
@@ -135,23 +122,19 @@ impl Function for DbRepair {
 /// rocksalt '*' mysql.db_create shop
 /// rocksalt '*' mysql.db_create shop utf8mb4 utf8mb4_unicode_ci
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.db_create", changes)]
 pub struct DbCreate {
     /// The database's name.
     name: String,
     /// The character set.
-    #[serde(default)]
     character_set: Option<String>,
     /// The collation.
-    #[serde(default)]
     collate: Option<String>,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for DbCreate {
-    const NAME: &'static str = "mysql.db_create";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -170,8 +153,7 @@ impl Function for DbCreate {
 /// ```text
 /// rocksalt '*' mysql.db_exists shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.db_exists", reads)]
 pub struct DbExists {
     /// The database's name.
     name: String,
@@ -180,7 +162,6 @@ pub struct DbExists {
 }
 
 impl Function for DbExists {
-    const NAME: &'static str = "mysql.db_exists";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -194,8 +175,7 @@ impl Function for DbExists {
 /// ```text
 /// rocksalt '*' mysql.db_get shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.db_get", reads)]
 pub struct DbGet {
     /// The database's name.
     name: String,
@@ -204,7 +184,6 @@ pub struct DbGet {
 }
 
 impl Function for DbGet {
-    const NAME: &'static str = "mysql.db_get";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -224,15 +203,13 @@ impl Function for DbGet {
 /// ```text
 /// rocksalt '*' mysql.db_list
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.db_list", reads)]
 pub struct DbList {
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for DbList {
-    const NAME: &'static str = "mysql.db_list";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -247,8 +224,7 @@ impl Function for DbList {
 /// ```text
 /// rocksalt '*' mysql.db_remove shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.db_remove", changes)]
 pub struct DbRemove {
     /// The database's name.
     name: String,
@@ -257,7 +233,6 @@ pub struct DbRemove {
 }
 
 impl Function for DbRemove {
-    const NAME: &'static str = "mysql.db_remove";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -275,8 +250,7 @@ impl Function for DbRemove {
 /// ```text
 /// rocksalt '*' mysql.db_tables shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.db_tables", reads)]
 pub struct DbTables {
     /// The database's name.
     name: String,
@@ -285,7 +259,6 @@ pub struct DbTables {
 }
 
 impl Function for DbTables {
-    const NAME: &'static str = "mysql.db_tables";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

@@ -1,11 +1,11 @@
 //! What users may do.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::client::Server;
 use super::super::privileges::{self, Grant, Held, Object, Privilege};
-use super::super::states::{lines, list, localhost, required, revokes};
+use super::super::states::{lines, list, required, revokes};
 use super::super::{Function, quote};
 use crate::catalog::file::Flag;
 use crate::machine::System;
@@ -16,8 +16,7 @@ use crate::{Error, Result};
 /// ```text
 /// rocksalt '*' mysql.grant_add 'SELECT,INSERT' 'shop.*' frank localhost
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.grant_add", changes)]
 pub struct GrantAdd {
     /// The privileges, with commas between them.
     grant: String,
@@ -26,23 +25,20 @@ pub struct GrantAdd {
     /// The user's name.
     user: String,
     /// Where the user comes from.
-    #[serde(default = "localhost")]
+    #[default("localhost")]
     host: String,
     /// With the right to pass them on.
-    #[serde(default)]
     grant_option: Flag,
     /// An underscore in the database's name is one.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     escape: Flag,
     /// How the user must connect: a list of `SSL: true` and the like.
-    #[serde(default)]
     ssl_option: Value,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for GrantAdd {
-    const NAME: &'static str = "mysql.grant_add";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -62,8 +58,7 @@ impl Function for GrantAdd {
 /// ```text
 /// rocksalt '*' mysql.grant_exists 'SELECT,INSERT' 'shop.*' frank localhost
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.grant_exists", reads)]
 pub struct GrantExists {
     /// The privileges, with commas between them.
     grant: String,
@@ -72,20 +67,18 @@ pub struct GrantExists {
     /// The user's name.
     user: String,
     /// Where the user comes from.
-    #[serde(default = "localhost")]
+    #[default("localhost")]
     host: String,
     /// With the right to pass them on.
-    #[serde(default)]
     grant_option: Flag,
     /// An underscore in the database's name is one.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     escape: Flag,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for GrantExists {
-    const NAME: &'static str = "mysql.grant_exists";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -103,8 +96,7 @@ impl Function for GrantExists {
 /// ```text
 /// rocksalt '*' mysql.grant_revoke 'SELECT,INSERT' 'shop.*' frank localhost
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.grant_revoke", changes)]
 pub struct GrantRevoke {
     /// The privileges, with commas between them.
     grant: String,
@@ -113,20 +105,18 @@ pub struct GrantRevoke {
     /// The user's name.
     user: String,
     /// Where the user comes from.
-    #[serde(default = "localhost")]
+    #[default("localhost")]
     host: String,
     /// With the right to pass them on.
-    #[serde(default)]
     grant_option: Flag,
     /// An underscore in the database's name is one.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     escape: Flag,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for GrantRevoke {
-    const NAME: &'static str = "mysql.grant_revoke";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -146,18 +136,15 @@ impl Function for GrantRevoke {
 /// ```text
 /// rocksalt '*' mysql.quote_identifier 'foo`bar'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.quote_identifier", reads)]
 pub struct QuoteIdentifier {
     /// The name.
     identifier: String,
     /// As it stands in a grant on a whole database.
-    #[serde(default)]
     for_grants: Flag,
 }
 
 impl Function for QuoteIdentifier {
-    const NAME: &'static str = "mysql.quote_identifier";
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {
@@ -170,15 +157,13 @@ impl Function for QuoteIdentifier {
 /// ```text
 /// rocksalt '*' mysql.tokenize_grant "GRANT SELECT, INSERT ON shop.* TO 'frank'@'localhost'"
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.tokenize_grant", reads)]
 pub struct TokenizeGrant {
     /// The statement.
     grant: String,
 }
 
 impl Function for TokenizeGrant {
-    const NAME: &'static str = "mysql.tokenize_grant";
     type Output = Map;
 
     fn call(self, _: &dyn System) -> Result<Map> {
@@ -202,20 +187,18 @@ impl Function for TokenizeGrant {
 /// ```text
 /// rocksalt '*' mysql.user_grants frank localhost
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.user_grants", reads)]
 pub struct UserGrants {
     /// The user's name.
     user: String,
     /// Where the user comes from.
-    #[serde(default = "localhost")]
+    #[default("localhost")]
     host: String,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for UserGrants {
-    const NAME: &'static str = "mysql.user_grants";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

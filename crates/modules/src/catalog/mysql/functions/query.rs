@@ -1,7 +1,7 @@
 //! Statements that users write.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::client::Server;
 use super::super::{Function, answer};
@@ -15,8 +15,7 @@ use crate::{Error, Result};
 /// rocksalt '*' mysql.file_query shop file_name=/tmp/schema.sql
 /// rocksalt '*' mysql.file_query shop file_name=salt://shop/schema.sql
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.file_query", changes)]
 pub struct FileQuery {
     /// The database's name.
     database: String,
@@ -27,7 +26,6 @@ pub struct FileQuery {
 }
 
 impl Function for FileQuery {
-    const NAME: &'static str = "mysql.file_query";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -46,8 +44,7 @@ impl Function for FileQuery {
 /// rocksalt '*' mysql.query shop "SELECT id, name FROM users LIMIT 3"
 /// rocksalt '*' mysql.query shop "DELETE FROM users WHERE id = 4"
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.query", changes)]
 pub struct Query {
     /// The database's name.
     database: String,
@@ -58,7 +55,6 @@ pub struct Query {
 }
 
 impl Function for Query {
-    const NAME: &'static str = "mysql.query";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

@@ -1,7 +1,7 @@
 //! About the server itself.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::client::Server;
 use super::super::sql::text;
@@ -14,15 +14,13 @@ use crate::machine::{Probe, System};
 /// ```text
 /// rocksalt '*' mysql.get_master_status
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.get_master_status", reads)]
 pub struct GetMasterStatus {
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for GetMasterStatus {
-    const NAME: &'static str = "mysql.get_master_status";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -36,15 +34,13 @@ impl Function for GetMasterStatus {
 /// ```text
 /// rocksalt '*' mysql.get_slave_status
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.get_slave_status", reads)]
 pub struct GetSlaveStatus {
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for GetSlaveStatus {
-    const NAME: &'static str = "mysql.get_slave_status";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -58,20 +54,17 @@ impl Function for GetSlaveStatus {
 /// ```text
 /// rocksalt '*' mysql.plugin_add auth_socket
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.plugin_add", changes)]
 pub struct PluginAdd {
     /// The plugin's name.
     name: String,
     /// The file of it; its name with `.so` unless given.
-    #[serde(default)]
     soname: Option<String>,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for PluginAdd {
-    const NAME: &'static str = "mysql.plugin_add";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -91,8 +84,7 @@ impl Function for PluginAdd {
 /// ```text
 /// rocksalt '*' mysql.plugin_remove auth_socket
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.plugin_remove", changes)]
 pub struct PluginRemove {
     /// The plugin's name.
     name: String,
@@ -101,7 +93,6 @@ pub struct PluginRemove {
 }
 
 impl Function for PluginRemove {
-    const NAME: &'static str = "mysql.plugin_remove";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -118,8 +109,7 @@ impl Function for PluginRemove {
 /// ```text
 /// rocksalt '*' mysql.plugin_status auth_socket
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.plugin_status", reads)]
 pub struct PluginStatus {
     /// The plugin's name.
     name: String,
@@ -128,7 +118,6 @@ pub struct PluginStatus {
 }
 
 impl Function for PluginStatus {
-    const NAME: &'static str = "mysql.plugin_status";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
@@ -142,15 +131,13 @@ impl Function for PluginStatus {
 /// ```text
 /// rocksalt '*' mysql.plugins_list
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.plugins_list", reads)]
 pub struct PluginsList {
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for PluginsList {
-    const NAME: &'static str = "mysql.plugins_list";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -177,15 +164,13 @@ impl Function for PluginsList {
 /// ```text
 /// rocksalt '*' mysql.processlist
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.processlist", reads)]
 pub struct Processlist {
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for Processlist {
-    const NAME: &'static str = "mysql.processlist";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -199,15 +184,13 @@ impl Function for Processlist {
 /// ```text
 /// rocksalt '*' mysql.showglobal
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.showglobal", reads)]
 pub struct Showglobal {
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for Showglobal {
-    const NAME: &'static str = "mysql.showglobal";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -221,15 +204,13 @@ impl Function for Showglobal {
 /// ```text
 /// rocksalt '*' mysql.showvariables
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.showvariables", reads)]
 pub struct Showvariables {
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for Showvariables {
-    const NAME: &'static str = "mysql.showvariables";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -243,15 +224,13 @@ impl Function for Showvariables {
 /// ```text
 /// rocksalt '*' mysql.slave_lag
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.slave_lag", reads)]
 pub struct SlaveLag {
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for SlaveLag {
-    const NAME: &'static str = "mysql.slave_lag";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -271,15 +250,13 @@ impl Function for SlaveLag {
 /// ```text
 /// rocksalt '*' mysql.status
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.status", reads)]
 pub struct Status {
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for Status {
-    const NAME: &'static str = "mysql.status";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -295,15 +272,13 @@ impl Function for Status {
 /// ```text
 /// rocksalt '*' mysql.version
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.version", reads)]
 pub struct Version {
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for Version {
-    const NAME: &'static str = "mysql.version";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

@@ -1,12 +1,12 @@
 //! Users, and how they log in.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::account::{self, Login, NATIVE, Version};
 use super::super::client::Server;
 use super::super::sql::text;
-use super::super::states::{localhost, native};
+use super::super::states::native;
 use super::super::{Function, quote};
 use crate::catalog::file::Flag;
 use crate::machine::System;
@@ -19,28 +19,23 @@ use crate::{Error, Result};
 /// rocksalt '*' mysql.user_chpass frank localhost password_hash='*6C8989366EAF75BB670AD8EA7A7FC1176A95CEF4'
 /// rocksalt '*' mysql.user_chpass frank localhost allow_passwordless=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.user_chpass", changes)]
 pub struct UserChpass {
     /// The user's name.
     user: String,
     /// Where the user comes from.
-    #[serde(default = "localhost")]
+    #[default("localhost")]
     host: String,
     /// The password.
-    #[serde(default)]
+    #[secret]
     password: Option<String>,
     /// Its hash.
-    #[serde(default)]
     password_hash: Option<String>,
     /// Without a password if none is given.
-    #[serde(default)]
     allow_passwordless: Flag,
     /// Log in through the socket.
-    #[serde(default)]
     unix_socket: Flag,
     /// Accepted for Salt's sake: the server knows where it keeps the hash.
-    #[serde(default)]
     #[expect(dead_code, reason = "an argument without a meaning here")]
     password_column: Option<String>,
     /// How to reach the server: `connection_host`, `connection_user` …
@@ -48,7 +43,6 @@ pub struct UserChpass {
 }
 
 impl Function for UserChpass {
-    const NAME: &'static str = "mysql.user_chpass";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -71,39 +65,33 @@ impl Function for UserChpass {
 /// rocksalt '*' mysql.user_create frank localhost password=secret
 /// rocksalt '*' mysql.user_create frank localhost allow_passwordless=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.user_create", changes)]
 pub struct UserCreate {
     /// The user's name.
     user: String,
     /// Where the user comes from.
-    #[serde(default = "localhost")]
+    #[default("localhost")]
     host: String,
     /// The password.
-    #[serde(default)]
+    #[secret]
     password: Option<String>,
     /// Its hash.
-    #[serde(default)]
     password_hash: Option<String>,
     /// Without a password if none is given.
-    #[serde(default)]
     allow_passwordless: Flag,
     /// Log in through the socket.
-    #[serde(default)]
     unix_socket: Flag,
     /// Accepted for Salt's sake: the server knows where it keeps the hash.
-    #[serde(default)]
     #[expect(dead_code, reason = "an argument without a meaning here")]
     password_column: Option<String>,
     /// The plugin that checks the password.
-    #[serde(default = "native")]
+    #[default(native())]
     auth_plugin: String,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for UserCreate {
-    const NAME: &'static str = "mysql.user_create";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -127,35 +115,29 @@ impl Function for UserCreate {
 /// rocksalt '*' mysql.user_exists frank localhost password=secret
 /// rocksalt '*' mysql.user_exists frank passwordless=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.user_exists", reads)]
 pub struct UserExists {
     /// The user's name.
     user: String,
     /// Where the user comes from.
-    #[serde(default = "localhost")]
+    #[default("localhost")]
     host: String,
     /// The password.
-    #[serde(default)]
+    #[secret]
     password: Option<String>,
     /// Its hash.
-    #[serde(default)]
     password_hash: Option<String>,
     /// Without a password.
-    #[serde(default)]
     passwordless: Flag,
     /// Log in through the socket.
-    #[serde(default)]
     unix_socket: Flag,
     /// The column that has the hash.
-    #[serde(default)]
     password_column: Option<String>,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for UserExists {
-    const NAME: &'static str = "mysql.user_exists";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -175,20 +157,18 @@ impl Function for UserExists {
 /// ```text
 /// rocksalt '*' mysql.user_info frank localhost
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.user_info", reads)]
 pub struct UserInfo {
     /// The user's name.
     user: String,
     /// Where the user comes from.
-    #[serde(default = "localhost")]
+    #[default("localhost")]
     host: String,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for UserInfo {
-    const NAME: &'static str = "mysql.user_info";
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
@@ -202,15 +182,13 @@ impl Function for UserInfo {
 /// ```text
 /// rocksalt '*' mysql.user_list
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.user_list", reads)]
 pub struct UserList {
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for UserList {
-    const NAME: &'static str = "mysql.user_list";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -224,20 +202,18 @@ impl Function for UserList {
 /// ```text
 /// rocksalt '*' mysql.user_remove frank localhost
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.user_remove", changes)]
 pub struct UserRemove {
     /// The user's name.
     user: String,
     /// Where the user comes from.
-    #[serde(default = "localhost")]
+    #[default("localhost")]
     host: String,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for UserRemove {
-    const NAME: &'static str = "mysql.user_remove";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -255,20 +231,18 @@ impl Function for UserRemove {
 /// ```text
 /// rocksalt '*' mysql.verify_login frank secret
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("mysql.verify_login", reads)]
 pub struct VerifyLogin {
     /// The user's name.
     user: String,
     /// The password.
-    #[serde(default)]
+    #[secret]
     password: Option<String>,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl Function for VerifyLogin {
-    const NAME: &'static str = "mysql.verify_login";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

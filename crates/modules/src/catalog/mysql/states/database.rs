@@ -1,7 +1,7 @@
 //! `mysql_database`: databases, with their character set.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::client::Server;
 use super::super::quote;
@@ -22,23 +22,19 @@ use crate::{Error, Result};
 /// The server is reached as `connection_host`, `connection_user`, `connection_pass`, `connection_port`,
 /// `connection_unix_socket`, `connection_default_file` and `connection_charset` say, or `mysql.host` … of the
 /// target's options or pillar.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("mysql_database.present")]
 pub struct Present {
     /// The database's name.
     name: String,
     /// Its character set; that of the server unless given.
-    #[serde(default)]
     character_set: Option<String>,
     /// Its collation.
-    #[serde(default)]
     collate: Option<String>,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl State for Present {
-    const NAME: &'static str = "mysql_database.present";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -194,8 +190,7 @@ pub const OWN: &[&str] = &["mysql", "information_schema", "performance_schema", 
 /// old_shop:
 ///   mysql_database.absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("mysql_database.absent")]
 pub struct Absent {
     /// The database's name.
     name: String,
@@ -204,7 +199,6 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    const NAME: &'static str = "mysql_database.absent";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

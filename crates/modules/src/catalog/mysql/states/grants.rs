@@ -1,14 +1,13 @@
 //! `mysql_grants`: what users may do.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::account;
 use super::super::client::{Failure, Server};
 use super::super::privileges::{self, Grant, Held, Object, Privilege};
 use super::super::quote;
 use super::super::sql::{Plan, or_bad};
-use super::user::localhost;
 use super::{Decision, State, Step, Touches, Verdict, Work, decided, touches};
 use crate::catalog::file::Flag;
 use crate::machine::{Probe, System};
@@ -26,42 +25,36 @@ use crate::{Error, Result};
 /// ```
 ///
 /// Privileges that the user has besides stay, unless `revoke_first` says that there shall be no others.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("mysql_grants.present", required("grant", "database", "user"))]
 pub struct Present {
     /// A name for the grant.
     name: String,
     /// The privileges with commas between them; `all privileges` are all.
-    #[serde(default)]
+    #[default]
     grant: String,
     /// What they are on: `db.*`, `db.table`, `*.*`.
-    #[serde(default)]
+    #[default]
     database: String,
     /// The user's name.
-    #[serde(default)]
+    #[default]
     user: String,
     /// Where the user comes from.
-    #[serde(default = "localhost")]
+    #[default("localhost")]
     host: String,
     /// The user may pass them on.
-    #[serde(default)]
     grant_option: Flag,
     /// An underscore in the database's name is one; else it stands for any letter.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     escape: Flag,
     /// Take away what the user has on the same database or table besides.
-    #[serde(default)]
     revoke_first: Flag,
     /// How the user must connect: a list of `SSL: true`, `X509: true`, `SUBJECT: …`, `ISSUER: …`, `CIPHER: …`.
-    #[serde(default)]
     ssl_option: Value,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl State for Present {
-    const NAME: &'static str = "mysql_grants.present";
-    const REQUIRED: &'static [&'static str] = &["grant", "database", "user"];
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -169,36 +162,32 @@ pub fn required(options: &Value) -> Result<String> {
 /// ```
 ///
 /// Those of the privileges that are there are taken away, even if others of them are not.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("mysql_grants.absent", required("grant", "database", "user"))]
 pub struct Absent {
     /// A name for the grant.
     name: String,
     /// The privileges with commas between them.
-    #[serde(default)]
+    #[default]
     grant: String,
     /// What they are on: `db.*`, `db.table`, `*.*`.
-    #[serde(default)]
+    #[default]
     database: String,
     /// The user's name.
-    #[serde(default)]
+    #[default]
     user: String,
     /// Where the user comes from.
-    #[serde(default = "localhost")]
+    #[default("localhost")]
     host: String,
     /// Take the right to pass them on, too.
-    #[serde(default)]
     grant_option: Flag,
     /// An underscore in the database's name is one; else it stands for any letter.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     escape: Flag,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl State for Absent {
-    const NAME: &'static str = "mysql_grants.absent";
-    const REQUIRED: &'static [&'static str] = &["grant", "database", "user"];
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

@@ -7,7 +7,7 @@ mod user;
 
 pub use database::{OWN, find, sound};
 pub use grants::{lines, list, required, revokes};
-pub use user::{localhost, native};
+pub use user::native;
 
 use super::super::state;
 use super::client::Server;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::client::{Failure, Server};
 use super::super::reply::Reply;
@@ -24,42 +24,35 @@ use crate::{Error, Result};
 ///     - query: SELECT count(*) AS orders FROM orders
 ///     - output: /var/tmp/orders
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("mysql_query.run", required("database", "query"))]
 pub struct Run {
     /// A name for the query.
     name: String,
     /// The database.
-    #[serde(default)]
+    #[default]
     database: String,
     /// The statements.
-    #[serde(default)]
+    #[default]
     query: String,
     /// Where the result goes: `grain`, or a file; the comment unless given.
-    #[serde(default)]
     output: Option<String>,
     /// The grain that gets the result, with `output: grain`.
-    #[serde(default)]
     grain: Option<String>,
     /// The key of that grain.
-    #[serde(default)]
     key: Option<String>,
     /// Run even if the grain or the file is there.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     overwrite: Flag,
     /// Look first whether there is such a database.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     check_db_exists: Flag,
     /// Accepted for Salt's sake: the client takes several statements anyway.
-    #[serde(default)]
     client_flags: Value,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl State for Run {
-    const NAME: &'static str = "mysql_query.run";
-    const REQUIRED: &'static [&'static str] = &["database", "query"];
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -94,46 +87,38 @@ impl Run {
 ///     - database: shop
 ///     - query_file: salt://shop/schema.sql
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("mysql_query.run_file", required("database", "query_file"))]
 pub struct RunFile {
     /// A name for the query.
     #[allow(dead_code, reason = "every state has one")]
     name: String,
     /// The database.
-    #[serde(default)]
+    #[default]
     database: String,
     /// The file: `salt://…`, `http(s)://…` or a path on the target.
-    #[serde(default)]
+    #[default]
     query_file: String,
     /// Where the result goes: `grain`, or a file; the comment unless given.
-    #[serde(default)]
     output: Option<String>,
     /// The grain that gets the result, with `output: grain`.
-    #[serde(default)]
     grain: Option<String>,
     /// The key of that grain.
-    #[serde(default)]
     key: Option<String>,
     /// Run even if the grain or the file is there.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     overwrite: Flag,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
     /// Look first whether there is such a database.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     check_db_exists: Flag,
     /// Accepted for Salt's sake: the client takes several statements anyway.
-    #[serde(default)]
     client_flags: Value,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl State for RunFile {
-    const NAME: &'static str = "mysql_query.run_file";
-    const REQUIRED: &'static [&'static str] = &["database", "query_file"];
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {

@@ -1,7 +1,7 @@
 //! `mysql_user`: accounts, and how they log in.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::account::{self, Login, NATIVE, Version};
 use super::super::client::Server;
@@ -23,38 +23,29 @@ use crate::machine::{Probe, System};
 ///
 /// The password is compared with the hash that the server keeps. It never is among the arguments of a command,
 /// nor in a comment.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("mysql_user.present")]
 pub struct Present {
     /// The user's name.
     name: String,
     /// Where the user comes from.
-    #[serde(default = "localhost")]
+    #[default("localhost")]
     host: String,
     /// The password.
-    #[serde(default)]
+    #[secret]
     password: Option<String>,
     /// Its hash, as `SELECT PASSWORD('…')` gives it; `password` goes first.
-    #[serde(default)]
     password_hash: Option<String>,
     /// Without a password if none is given.
-    #[serde(default)]
     allow_passwordless: Flag,
     /// Log in through the socket as the operating system's user of the same name.
-    #[serde(default)]
     unix_socket: Flag,
     /// The column of the server's table that has the hash.
-    #[serde(default)]
     password_column: Option<String>,
     /// The plugin that checks the password.
-    #[serde(default = "native")]
+    #[default(native())]
     auth_plugin: String,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
-}
-
-pub fn localhost() -> String {
-    "localhost".into()
 }
 
 pub fn native() -> String {
@@ -62,7 +53,6 @@ pub fn native() -> String {
 }
 
 impl State for Present {
-    const NAME: &'static str = "mysql_user.present";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
@@ -182,20 +172,18 @@ impl Present {
 ///   mysql_user.absent:
 ///     - host: '%'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("mysql_user.absent")]
 pub struct Absent {
     /// The user's name.
     name: String,
     /// Where the user comes from.
-    #[serde(default = "localhost")]
+    #[default("localhost")]
     host: String,
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
 impl State for Absent {
-    const NAME: &'static str = "mysql_user.absent";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

@@ -1,7 +1,7 @@
 //! What changes packages, called by hand.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::super::file::Flag;
 use super::super::condition::Judge;
@@ -22,42 +22,31 @@ use crate::{Error, Result};
 /// rocksalt '*' pkg.install pkgs='["curl", {"rsync": ">=3.2"}]'
 /// rocksalt '*' pkg.install sources='[{"mytool": "salt://mytool.deb"}]'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.install", changes)]
 pub struct Install {
     /// The package, or several with commas.
-    #[serde(default)]
     name: Option<String>,
     /// Fetch the lists of what there is first.
-    #[serde(default)]
     refresh: Flag,
     /// Several packages, each a name or `{name: version}`.
-    #[serde(default)]
     pkgs: Value,
     /// Package files, each `{name: source}`.
-    #[serde(default)]
     sources: Value,
     /// The version of `name`.
-    #[serde(default)]
     version: Value,
     /// Install once more what is there already.
-    #[serde(default)]
     reinstall: Flag,
     /// Compare versions without what stands before a colon.
-    #[serde(default)]
     ignore_epoch: Value,
     /// Change packages that are held, and hold them again.
-    #[serde(default)]
     update_holds: Flag,
     /// Which files `salt://` means.
-    #[serde(default)]
     saltenv: Option<String>,
     /// Further options, as those of `pkg.installed`.
     kwargs: Map,
 }
 
 impl Function for Install {
-    const NAME: &'static str = "pkg.install";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -117,21 +106,17 @@ fn ended(doing: &str, errors: &[String], changes: Map) -> Result<Map> {
 /// rocksalt '*' pkg.remove 'php8.2-*'
 /// rocksalt '*' pkg.remove pkgs='["nginx", "nginx-common"]'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.remove", changes)]
 pub struct Remove {
     /// The package, or several with commas; a star stands for any text.
-    #[serde(default)]
     name: Option<String>,
     /// Several packages.
-    #[serde(default)]
     pkgs: Value,
     /// Further options, as those of `pkg.installed`.
     kwargs: Map,
 }
 
 impl Function for Remove {
-    const NAME: &'static str = "pkg.remove";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -144,21 +129,17 @@ impl Function for Remove {
 /// ```text
 /// rocksalt '*' pkg.purge nginx
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.purge", changes)]
 pub struct Purge {
     /// The package, or several with commas; a star stands for any text.
-    #[serde(default)]
     name: Option<String>,
     /// Several packages.
-    #[serde(default)]
     pkgs: Value,
     /// Further options, as those of `pkg.installed`.
     kwargs: Map,
 }
 
 impl Function for Purge {
-    const NAME: &'static str = "pkg.purge";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -209,24 +190,20 @@ fn uninstall(machine: &dyn System, name: Option<&str>, pkgs: &Value, kwargs: &Ma
 /// rocksalt '*' pkg.upgrade
 /// rocksalt '*' pkg.upgrade refresh=False dist_upgrade=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.upgrade", changes)]
 pub struct Upgrade {
     /// Fetch the lists of what there is first.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     refresh: Flag,
     /// Whatever has to come or go for it may do so (apt's `dist-upgrade`).
-    #[serde(default)]
     dist_upgrade: Flag,
     /// Only these.
-    #[serde(default)]
     pkgs: Value,
     /// Further options, as those of `pkg.installed`.
     kwargs: Map,
 }
 
 impl Function for Upgrade {
-    const NAME: &'static str = "pkg.upgrade";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -252,14 +229,12 @@ impl Function for Upgrade {
 /// rocksalt '*' pkg.refresh_db
 /// rocksalt '*' pkg.refresh_db cache_valid_time=3600
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.refresh_db", changes)]
 pub struct RefreshDb {
     /// Lists that are younger than this many seconds are not fetched anew.
-    #[serde(default)]
+    #[default]
     cache_valid_time: f64,
     /// That one could not be fetched is an error.
-    #[serde(default)]
     failhard: Flag,
     /// Taken and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
@@ -267,7 +242,6 @@ pub struct RefreshDb {
 }
 
 impl Function for RefreshDb {
-    const NAME: &'static str = "pkg.refresh_db";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -292,17 +266,13 @@ impl Function for RefreshDb {
 /// rocksalt '*' pkg.hold linux-image-amd64
 /// rocksalt '*' pkg.hold pkgs='["nginx", "curl"]'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.hold", changes)]
 pub struct Hold {
     /// The package.
-    #[serde(default)]
     name: Option<String>,
     /// Several packages.
-    #[serde(default)]
     pkgs: Value,
     /// Several packages, as `pkg.install` takes them.
-    #[serde(default)]
     sources: Value,
     /// Taken and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
@@ -310,7 +280,6 @@ pub struct Hold {
 }
 
 impl Function for Hold {
-    const NAME: &'static str = "pkg.hold";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -323,17 +292,13 @@ impl Function for Hold {
 /// ```text
 /// rocksalt '*' pkg.unhold linux-image-amd64
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.unhold", changes)]
 pub struct Unhold {
     /// The package.
-    #[serde(default)]
     name: Option<String>,
     /// Several packages.
-    #[serde(default)]
     pkgs: Value,
     /// Several packages, as `pkg.install` takes them.
-    #[serde(default)]
     sources: Value,
     /// Taken and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
@@ -341,7 +306,6 @@ pub struct Unhold {
 }
 
 impl Function for Unhold {
-    const NAME: &'static str = "pkg.unhold";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::super::file::Flag;
 use super::super::provider::{Options, provider, sound};
@@ -19,16 +19,14 @@ use crate::{Error, Result};
 /// rocksalt '*' pkg.owner /usr/bin/apt
 /// rocksalt '*' pkg.owner /usr/bin/apt /etc/passwd
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.owner", reads)]
 pub struct Owner {
     /// Paths.
+    #[rest]
     paths: Vec<String>,
 }
 
 impl Function for Owner {
-    const NAME: &'static str = "pkg.owner";
-    const REST: &'static str = "paths";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -50,16 +48,14 @@ impl Function for Owner {
 /// ```text
 /// rocksalt '*' pkg.file_list nginx
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.file_list", reads)]
 pub struct FileList {
     /// Names; none means all packages.
+    #[rest]
     packages: Vec<String>,
 }
 
 impl Function for FileList {
-    const NAME: &'static str = "pkg.file_list";
-    const REST: &'static str = "packages";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -76,16 +72,14 @@ impl Function for FileList {
 /// ```text
 /// rocksalt '*' pkg.file_dict nginx
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.file_dict", reads)]
 pub struct FileDict {
     /// Names; none means all packages.
+    #[rest]
     packages: Vec<String>,
 }
 
 impl Function for FileDict {
-    const NAME: &'static str = "pkg.file_dict";
-    const REST: &'static str = "packages";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -108,19 +102,17 @@ fn files(machine: &dyn System, names: &[String]) -> (Vec<String>, std::collectio
 /// rocksalt '*' pkg.info_installed bash
 /// rocksalt '*' pkg.info_installed bash zsh failhard=False
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.info_installed", reads)]
 pub struct InfoInstalled {
     /// Names; none means all packages.
+    #[rest]
     names: Vec<String>,
     /// That one is not installed is an error.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     failhard: Flag,
 }
 
 impl Function for InfoInstalled {
-    const NAME: &'static str = "pkg.info_installed";
-    const REST: &'static str = "names";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -143,21 +135,19 @@ impl Function for InfoInstalled {
 /// rocksalt '*' pkg.list_upgrades
 /// rocksalt '*' pkg.list_upgrades refresh=False
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.list_upgrades", reads)]
 pub struct ListUpgrades {
     /// Fetch the lists of what there is first.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     refresh: Flag,
     /// With all that has to come or go for it.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     dist_upgrade: Flag,
     /// Further options, as those of `pkg.install`.
     kwargs: Map,
 }
 
 impl Function for ListUpgrades {
-    const NAME: &'static str = "pkg.list_upgrades";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -176,8 +166,7 @@ impl Function for ListUpgrades {
 /// ```text
 /// rocksalt '*' pkg.upgrade_available bash
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.upgrade_available", reads)]
 pub struct UpgradeAvailable {
     /// The package.
     name: String,
@@ -187,7 +176,6 @@ pub struct UpgradeAvailable {
 }
 
 impl Function for UpgradeAvailable {
-    const NAME: &'static str = "pkg.upgrade_available";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -206,8 +194,7 @@ impl Function for UpgradeAvailable {
 /// ```text
 /// rocksalt '*' pkg.list_holds
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.list_holds", reads)]
 pub struct ListHolds {
     /// Taken and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
@@ -215,7 +202,6 @@ pub struct ListHolds {
 }
 
 impl Function for ListHolds {
-    const NAME: &'static str = "pkg.list_holds";
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -229,18 +215,16 @@ impl Function for ListHolds {
 /// rocksalt '*' pkg.list_repo_pkgs bash
 /// rocksalt '*' pkg.list_repo_pkgs bash zsh
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.list_repo_pkgs", reads)]
 pub struct ListRepoPkgs {
     /// Names.
+    #[rest]
     names: Vec<String>,
     /// Further options, as those of `pkg.install`.
     kwargs: Map,
 }
 
 impl Function for ListRepoPkgs {
-    const NAME: &'static str = "pkg.list_repo_pkgs";
-    const REST: &'static str = "names";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -261,15 +245,13 @@ impl Function for ListRepoPkgs {
 /// ```text
 /// rocksalt '*' pkg.normalize_name zsh:amd64
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.normalize_name", reads)]
 pub struct NormalizeName {
     /// The name.
     name: String,
 }
 
 impl Function for NormalizeName {
-    const NAME: &'static str = "pkg.normalize_name";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

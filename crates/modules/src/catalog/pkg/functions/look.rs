@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::super::file::Flag;
 use super::super::provider::{Options, Versions, provider, sound};
@@ -42,17 +42,13 @@ pub fn only_or_all(found: Map) -> Value {
 /// rocksalt '*' pkg.list_pkgs
 /// rocksalt '*' pkg.list_pkgs versions_as_list=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.list_pkgs", reads)]
 pub struct ListPkgs {
     /// Versions as lists, not as texts with commas.
-    #[serde(default)]
     versions_as_list: bool,
     /// Instead those that were removed, but whose configuration is still there (apt).
-    #[serde(default)]
     removed: Flag,
     /// Instead those that are there, but marked to be purged (apt).
-    #[serde(default)]
     purge_desired: Flag,
     /// Taken and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
@@ -60,7 +56,6 @@ pub struct ListPkgs {
 }
 
 impl Function for ListPkgs {
-    const NAME: &'static str = "pkg.list_pkgs";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -80,13 +75,12 @@ impl Function for ListPkgs {
 /// rocksalt '*' pkg.version bash zsh
 /// rocksalt '*' pkg.version 'python3*'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.version", reads)]
 pub struct Version {
     /// Names or patterns.
+    #[rest]
     names: Vec<String>,
     /// Versions as lists, not as texts with commas.
-    #[serde(default)]
     versions_as_list: bool,
     /// Taken and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
@@ -94,8 +88,6 @@ pub struct Version {
 }
 
 impl Function for Version {
-    const NAME: &'static str = "pkg.version";
-    const REST: &'static str = "names";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -130,24 +122,20 @@ impl Function for Version {
 /// ```
 ///
 /// The lists of what there is are taken as they are on the target, unless `refresh=True` is given.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.latest_version", reads, also("pkg.available_version"))]
 pub struct LatestVersion {
     /// Names.
+    #[rest]
     names: Vec<String>,
     /// Also give a version that is installed already.
-    #[serde(default)]
     show_installed: bool,
     /// Fetch the lists first.
-    #[serde(default)]
     refresh: Flag,
     /// Further options, as those of `pkg.install`.
     kwargs: Map,
 }
 
 impl Function for LatestVersion {
-    const NAME: &'static str = "pkg.latest_version";
-    const REST: &'static str = "names";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
@@ -179,20 +167,17 @@ impl Function for LatestVersion {
 /// ```text
 /// rocksalt '*' pkg.version_cmp 0.2.4-0ubuntu1 0.2.4.1-0ubuntu1
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("pkg.version_cmp", reads)]
 pub struct VersionCmp {
     /// A version.
     pkg1: String,
     /// Another.
     pkg2: String,
     /// Leave out what stands before a colon.
-    #[serde(default)]
     ignore_epoch: bool,
 }
 
 impl Function for VersionCmp {
-    const NAME: &'static str = "pkg.version_cmp";
     type Output = i64;
 
     fn call(self, machine: &dyn System) -> Result<i64> {

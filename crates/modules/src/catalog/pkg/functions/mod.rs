@@ -15,7 +15,7 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<change::Hold>(),
     entry::<details::InfoInstalled>(),
     entry::<change::Install>(),
-    entry::<look::LatestVersion>().also(&["pkg.available_version"]),
+    entry::<look::LatestVersion>(),
     entry::<details::ListHolds>(),
     entry::<look::ListPkgs>(),
     entry::<details::ListRepoPkgs>(),

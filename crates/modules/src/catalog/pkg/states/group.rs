@@ -1,7 +1,7 @@
 //! `pkg.group_installed`: the packages of a group are there (dnf).
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::condition::Judge;
 use super::super::provider::{Options, provider};
@@ -18,16 +18,13 @@ use crate::machine::{Probe, System};
 ///   pkg.group_installed:
 ///     - skip: [subversion]
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("pkg.group_installed", aggregates)]
 pub struct GroupInstalled {
     /// The group, by name or id.
     name: String,
     /// Packages that it has by default, and that are not wanted.
-    #[serde(default)]
     skip: Value,
     /// Optional packages that are wanted.
-    #[serde(default)]
     include: Value,
 }
 
@@ -38,7 +35,6 @@ pub struct Plan {
 }
 
 impl State for GroupInstalled {
-    const NAME: &'static str = "pkg.group_installed";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

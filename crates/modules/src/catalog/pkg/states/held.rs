@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::hold;
 use super::super::provider::{Provider, provider};
@@ -22,19 +22,15 @@ use crate::machine::{Probe, System};
 ///     - pkgs: [postgresql-15, linux-image-amd64]
 ///     - replace: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("pkg.held", aggregates)]
 pub struct Held {
     /// The package, if `pkgs` is not given.
     name: String,
     /// The version that it is held at, where the manager holds versions (zypper).
-    #[serde(default)]
     version: Value,
     /// Several packages.
-    #[serde(default)]
     pkgs: Value,
     /// Let all others go.
-    #[serde(default)]
     replace: Flag,
 }
 
@@ -44,19 +40,15 @@ pub struct Held {
 /// linux-image-amd64:
 ///   pkg.unheld
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("pkg.unheld", aggregates)]
 pub struct Unheld {
     /// The package, if `pkgs` is not given.
     name: String,
     /// Only if it is held at this version.
-    #[serde(default)]
     version: Value,
     /// Several packages.
-    #[serde(default)]
     pkgs: Value,
     /// Every package that is held.
-    #[serde(default)]
     all: Flag,
 }
 
@@ -70,7 +62,6 @@ pub struct Plan {
 }
 
 impl State for Held {
-    const NAME: &'static str = "pkg.held";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
@@ -121,7 +112,6 @@ impl State for Held {
 }
 
 impl State for Unheld {
-    const NAME: &'static str = "pkg.unheld";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

@@ -1,7 +1,7 @@
 //! `pkg.installed`: packages are there, in the versions that are wished for.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::condition::Judge;
 use super::super::provider::{Options, Packages, Provider, provider};
@@ -32,94 +32,69 @@ use crate::machine::{Probe, System};
 ///
 /// The lists of what there is are fetched once in a run, when the first package has to be installed.
 /// A dry run takes them as they are, and predicts all that would come along.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("pkg.installed", watches, aggregates)]
 pub struct Installed {
     /// The package, if neither `pkgs` nor `sources` are given.
     name: String,
     /// Its version: `1.2`, `1.2*`, `>=1.2, <2`, `!=1.3`, or `latest`.
-    #[serde(default)]
     version: Value,
     /// Fetch the lists of what there is first; unless told, once in a run.
-    #[serde(default)]
     refresh: Value,
     /// The repository (of apt: the release) to take them from.
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     fromrepo: Value,
     /// Take packages that nobody has signed.
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     skip_verify: Value,
     /// Taken and ignored: nothing is suggested.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     skip_suggestions: Value,
     /// Several packages, each a name or `{name: version}`, in one transaction.
-    #[serde(default)]
     pkgs: Value,
     /// Package files, each `{name: salt://… or http(s)://… or a path}`.
-    #[serde(default)]
     sources: Value,
     /// A version that is newer than the wished one will do.
-    #[serde(default)]
     allow_updates: Flag,
     /// Not there: files of packages are not verified.
-    #[serde(default)]
     pkg_verify: Value,
     /// Belongs to `pkg_verify`.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     ignore_types: Value,
     /// Taken and ignored: a name is found with and without its architecture.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     normalize: Value,
     /// Compare versions without what stands before a colon; unless told, where the wish has no colon.
-    #[serde(default)]
     ignore_epoch: Value,
     /// Install once more what is there already.
-    #[serde(default)]
     reinstall: Flag,
     /// Change packages that are held, and hold them again.
-    #[serde(default)]
     update_holds: Flag,
     /// Hold them (`True`), or let them go (`False`).
-    #[serde(default)]
     hold: Value,
     /// Lists that are younger than this many seconds are not fetched anew.
-    #[serde(default)]
     cache_valid_time: Value,
     /// What is recommended comes along, or does not (apt).
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     install_recommends: Value,
     /// Only upgrade what is there (apt).
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     only_upgrade: Value,
     /// Put the package's configuration files over changed ones (apt).
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     force_conf_new: Value,
     /// Repositories to use besides (dnf).
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     enablerepo: Value,
     /// Repositories not to use (dnf).
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     disablerepo: Value,
     /// Exclusions to leave out (dnf): `main`, `all`, or a repository.
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     disableexcludes: Value,
     /// Options of the manager's configuration, `key=value` (dnf).
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     setopt: Value,
     /// Variables for the manager and the packages' scripts.
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     env: Value,
 }
@@ -139,8 +114,6 @@ enum Looked {
 }
 
 impl State for Installed {
-    const NAME: &'static str = "pkg.installed";
-    const WATCHES: bool = true;
     const JOIN: Option<&'static Join> = Some(&joined::INSTALLED);
     /// None: only fresh lists can tell.
     type Plan = Option<Box<Plan>>;

@@ -1,7 +1,7 @@
 //! `pkg.latest`: packages are there, as new as can be had.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::condition::Judge;
 use super::super::provider::{Options, Provider, provider};
@@ -23,68 +23,51 @@ use crate::machine::{Probe, System};
 /// ```
 ///
 /// The lists of what there is are fetched first, once in a run. A dry run takes them as they are.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("pkg.latest", watches, aggregates)]
 pub struct Latest {
     /// The package, if `pkgs` is not given.
     name: String,
     /// Fetch the lists of what there is first; unless told, once in a run.
-    #[serde(default)]
     refresh: Value,
     /// The repository (of apt: the release) to take them from.
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     fromrepo: Value,
     /// Take packages that nobody has signed.
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     skip_verify: Value,
     /// Several packages, in one transaction.
-    #[serde(default)]
     pkgs: Value,
     /// Refused: there is nothing newer than a file.
-    #[serde(default)]
     sources: Value,
     /// Taken and ignored: it is for Gentoo.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     watch_flags: Value,
     /// Change packages that are held, and hold them again.
-    #[serde(default)]
     update_holds: Flag,
     /// Lists that are younger than this many seconds are not fetched anew.
-    #[serde(default)]
     cache_valid_time: Value,
     /// What is recommended comes along, or does not (apt).
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     install_recommends: Value,
     /// Only upgrade what is there (apt).
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     only_upgrade: Value,
     /// Put the package's configuration files over changed ones (apt).
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     force_conf_new: Value,
     /// Repositories to use besides (dnf).
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     enablerepo: Value,
     /// Repositories not to use (dnf).
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     disablerepo: Value,
     /// Exclusions to leave out (dnf): `main`, `all`, or a repository.
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     disableexcludes: Value,
     /// Options of the manager's configuration, `key=value` (dnf).
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     setopt: Value,
     /// Variables for the manager and the packages' scripts.
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     env: Value,
 }
@@ -97,8 +80,6 @@ pub struct Plan {
 }
 
 impl State for Latest {
-    const NAME: &'static str = "pkg.latest";
-    const WATCHES: bool = true;
     const JOIN: Option<&'static Join> = Some(&joined::LATEST);
     /// None: only fresh lists can tell.
     type Plan = Option<Plan>;

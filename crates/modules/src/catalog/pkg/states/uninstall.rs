@@ -1,7 +1,7 @@
 //! `pkg.removed` and `pkg.purged`: packages are not there.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::condition::Judge;
 use super::super::provider::{Options, Packages, Provider, Target, Verb, Work, provider};
@@ -20,26 +20,20 @@ use crate::machine::{Probe, System};
 ///   pkg.removed:
 ///     - pkgs: [telnetd, rsh-server]
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("pkg.removed", watches, aggregates)]
 pub struct Removed {
     /// The package, if `pkgs` is not given.
     name: String,
     /// Only if it has this version, or one that fits (`<2`).
-    #[serde(default)]
     version: Value,
     /// Several packages, each a name or `{name: version}`.
-    #[serde(default)]
     pkgs: Value,
     /// Taken and ignored: a name is found with and without its architecture.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     normalize: Value,
     /// Compare versions without what stands before a colon.
-    #[serde(default)]
     ignore_epoch: Value,
     /// Variables for the manager and the packages' scripts.
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     env: Value,
 }
@@ -52,33 +46,25 @@ pub struct Removed {
 /// ```
 ///
 /// Where a package manager knows no such thing they are removed.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("pkg.purged", watches, aggregates)]
 pub struct Purged {
     /// The package, if `pkgs` is not given.
     name: String,
     /// Only if it has this version, or one that fits (`<2`).
-    #[serde(default)]
     version: Value,
     /// Several packages, each a name or `{name: version}`.
-    #[serde(default)]
     pkgs: Value,
     /// Taken and ignored: a name is found with and without its architecture.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     normalize: Value,
     /// Compare versions without what stands before a colon.
-    #[serde(default)]
     ignore_epoch: Value,
     /// Variables for the manager and the packages' scripts.
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     env: Value,
 }
 
 impl State for Removed {
-    const NAME: &'static str = "pkg.removed";
-    const WATCHES: bool = true;
     const JOIN: Option<&'static Join> = Some(&joined::REMOVED);
     type Plan = Plan;
 
@@ -96,8 +82,6 @@ impl State for Removed {
 }
 
 impl State for Purged {
-    const NAME: &'static str = "pkg.purged";
-    const WATCHES: bool = true;
     const JOIN: Option<&'static Join> = Some(&joined::PURGED);
     type Plan = Plan;
 

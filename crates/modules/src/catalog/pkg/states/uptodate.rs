@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::provider::{Options, Provider, Target, Verb, Work, provider};
 use super::super::wishes;
@@ -19,48 +19,37 @@ use crate::machine::{Probe, System};
 ///   pkg.uptodate:
 ///     - refresh: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("pkg.uptodate", aggregates)]
 pub struct Uptodate {
     /// Any text.
     #[allow(dead_code, reason = "every state has one")]
     name: String,
     /// Fetch the lists of what there is first.
-    #[serde(default)]
     refresh: Value,
     /// Only these.
-    #[serde(default)]
     pkgs: Value,
     /// Whatever has to come or go for it may do so (apt's `dist-upgrade`).
-    #[serde(default)]
     dist_upgrade: Flag,
     /// Take packages that nobody has signed.
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     skip_verify: Value,
     /// The repository (of apt: the release) to take them from.
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     fromrepo: Value,
     /// Lists that are younger than this many seconds are not fetched anew.
-    #[serde(default)]
     cache_valid_time: Value,
     /// Put the packages' configuration files over changed ones (apt).
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     force_conf_new: Value,
     /// Repositories to use besides (dnf).
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     enablerepo: Value,
     /// Repositories not to use (dnf).
-    #[serde(default)]
     #[allow(dead_code, reason = "read with the other options")]
     disablerepo: Value,
 }
 
 impl State for Uptodate {
-    const NAME: &'static str = "pkg.uptodate";
     /// None: only fresh lists can tell.
     type Plan = Option<Work>;
 

@@ -1,7 +1,7 @@
 //! Databases, tablespaces, and queries.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::Function;
 use super::super::client::{Names, Server};
@@ -19,26 +19,21 @@ use crate::machine::System;
 /// rocksalt '*' postgres.db_alter shop owner=frank
 /// rocksalt '*' postgres.db_alter shop owner=frank owner_recurse=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.db_alter", changes)]
 pub struct DbAlter {
     /// The database's name.
     name: String,
     /// The tablespace.
-    #[serde(default)]
     tablespace: Option<String>,
     /// The owner's name.
-    #[serde(default)]
     owner: Option<String>,
     /// Give the owner all that is in it, too.
-    #[serde(default)]
     owner_recurse: Flag,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for DbAlter {
-    const NAME: &'static str = "postgres.db_alter";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -67,35 +62,27 @@ impl Function for DbAlter {
 /// rocksalt '*' postgres.db_create shop
 /// rocksalt '*' postgres.db_create shop owner=frank template=template0 encoding=UTF8
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.db_create", changes)]
 pub struct DbCreate {
     /// The database's name.
     name: String,
     /// The tablespace.
-    #[serde(default)]
     tablespace: Option<String>,
     /// The character encoding.
-    #[serde(default)]
     encoding: Option<String>,
     /// How texts are sorted.
-    #[serde(default)]
     lc_collate: Option<String>,
     /// What letters are.
-    #[serde(default)]
     lc_ctype: Option<String>,
     /// The owner's name.
-    #[serde(default)]
     owner: Option<String>,
     /// The database that it is a copy of.
-    #[serde(default)]
     template: Option<String>,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for DbCreate {
-    const NAME: &'static str = "postgres.db_create";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -120,8 +107,7 @@ impl Function for DbCreate {
 /// ```text
 /// rocksalt '*' postgres.db_exists shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.db_exists", reads)]
 pub struct DbExists {
     /// The database's name.
     name: String,
@@ -130,7 +116,6 @@ pub struct DbExists {
 }
 
 impl Function for DbExists {
-    const NAME: &'static str = "postgres.db_exists";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -144,15 +129,13 @@ impl Function for DbExists {
 /// ```text
 /// rocksalt '*' postgres.db_list
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.db_list", reads)]
 pub struct DbList {
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for DbList {
-    const NAME: &'static str = "postgres.db_list";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -166,8 +149,7 @@ impl Function for DbList {
 /// ```text
 /// rocksalt '*' postgres.db_remove shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.db_remove", changes)]
 pub struct DbRemove {
     /// The database's name.
     name: String,
@@ -176,7 +158,6 @@ pub struct DbRemove {
 }
 
 impl Function for DbRemove {
-    const NAME: &'static str = "postgres.db_remove";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -191,8 +172,7 @@ impl Function for DbRemove {
 /// ```text
 /// rocksalt '*' postgres.owner_to shop frank
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.owner_to", changes)]
 pub struct OwnerTo {
     /// The database's name.
     dbname: String,
@@ -203,7 +183,6 @@ pub struct OwnerTo {
 }
 
 impl Function for OwnerTo {
-    const NAME: &'static str = "postgres.owner_to";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -219,20 +198,17 @@ impl Function for OwnerTo {
 /// ```text
 /// rocksalt '*' postgres.psql_query 'SELECT * FROM pg_stat_activity'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.psql_query", changes)]
 pub struct PsqlQuery {
     /// The query.
     query: String,
     /// It may change something.
-    #[serde(default)]
     write: Flag,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for PsqlQuery {
-    const NAME: &'static str = "postgres.psql_query";
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
@@ -251,29 +227,23 @@ impl Function for PsqlQuery {
 /// rocksalt '*' postgres.tablespace_alter fast new_owner=frank
 /// rocksalt '*' postgres.tablespace_alter fast set_option='{seq_page_cost: 1.1}'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.tablespace_alter", changes)]
 pub struct TablespaceAlter {
     /// The tablespace's name.
     name: String,
     /// Its new name.
-    #[serde(default)]
     new_name: Option<String>,
     /// Its new owner.
-    #[serde(default)]
     new_owner: Option<String>,
     /// Options to set.
-    #[serde(default)]
     set_option: Option<Map>,
     /// An option to forget.
-    #[serde(default)]
     reset_option: Option<String>,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for TablespaceAlter {
-    const NAME: &'static str = "postgres.tablespace_alter";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -303,25 +273,21 @@ impl Function for TablespaceAlter {
 /// ```text
 /// rocksalt '*' postgres.tablespace_create fast /srv/fast
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.tablespace_create", changes)]
 pub struct TablespaceCreate {
     /// The tablespace's name.
     name: String,
     /// The directory, which must be there and be the server's.
     location: String,
     /// Options such as `seq_page_cost`.
-    #[serde(default)]
     options: Option<Map>,
     /// The owner's name.
-    #[serde(default)]
     owner: Option<String>,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for TablespaceCreate {
-    const NAME: &'static str = "postgres.tablespace_create";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -344,8 +310,7 @@ impl Function for TablespaceCreate {
 /// ```text
 /// rocksalt '*' postgres.tablespace_exists fast
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.tablespace_exists", reads)]
 pub struct TablespaceExists {
     /// The tablespace's name.
     name: String,
@@ -354,7 +319,6 @@ pub struct TablespaceExists {
 }
 
 impl Function for TablespaceExists {
-    const NAME: &'static str = "postgres.tablespace_exists";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -368,15 +332,13 @@ impl Function for TablespaceExists {
 /// ```text
 /// rocksalt '*' postgres.tablespace_list
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.tablespace_list", reads)]
 pub struct TablespaceList {
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for TablespaceList {
-    const NAME: &'static str = "postgres.tablespace_list";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -390,8 +352,7 @@ impl Function for TablespaceList {
 /// ```text
 /// rocksalt '*' postgres.tablespace_remove fast
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.tablespace_remove", changes)]
 pub struct TablespaceRemove {
     /// The tablespace's name.
     name: String,
@@ -400,7 +361,6 @@ pub struct TablespaceRemove {
 }
 
 impl Function for TablespaceRemove {
-    const NAME: &'static str = "postgres.tablespace_remove";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -415,15 +375,13 @@ impl Function for TablespaceRemove {
 /// ```text
 /// rocksalt '*' postgres.version
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.version", reads)]
 pub struct Version {
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for Version {
-    const NAME: &'static str = "postgres.version";
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {

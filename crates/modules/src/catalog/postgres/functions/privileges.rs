@@ -1,12 +1,11 @@
 //! What roles may do.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::Function;
 use super::super::client::{Names, Server};
 use super::super::privileges::{self, Kind, Object};
-use super::super::states::public;
 use crate::Result;
 use crate::catalog::file::Flag;
 use crate::machine::System;
@@ -16,8 +15,7 @@ use crate::machine::System;
 /// ```text
 /// rocksalt '*' postgres.has_privileges frank orders table SELECT,INSERT maintenance_db=shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.has_privileges", reads)]
 pub struct HasPrivileges {
     /// The role's name; `public` is everybody.
     name: String,
@@ -26,20 +24,17 @@ pub struct HasPrivileges {
     /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
     object_type: String,
     /// The privileges, with commas between them.
-    #[serde(default)]
     privileges: Value,
     /// It may pass them on.
-    #[serde(default)]
     grant_option: Flag,
     /// The schema that tables, sequences and functions are in.
-    #[serde(default = "public")]
+    #[default("public")]
     prepend: String,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for HasPrivileges {
-    const NAME: &'static str = "postgres.has_privileges";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -55,8 +50,7 @@ impl Function for HasPrivileges {
 /// ```text
 /// rocksalt '*' postgres.privileges_grant frank orders table SELECT,INSERT maintenance_db=shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.privileges_grant", changes)]
 pub struct PrivilegesGrant {
     /// The role's name; `public` is everybody.
     name: String,
@@ -65,20 +59,17 @@ pub struct PrivilegesGrant {
     /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
     object_type: String,
     /// The privileges, with commas between them.
-    #[serde(default)]
     privileges: Value,
     /// It may pass them on.
-    #[serde(default)]
     grant_option: Flag,
     /// The schema that tables, sequences and functions are in.
-    #[serde(default = "public")]
+    #[default("public")]
     prepend: String,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for PrivilegesGrant {
-    const NAME: &'static str = "postgres.privileges_grant";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -99,22 +90,20 @@ impl Function for PrivilegesGrant {
 /// ```text
 /// rocksalt '*' postgres.privileges_list orders table maintenance_db=shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.privileges_list", reads)]
 pub struct PrivilegesList {
     /// The object.
     name: String,
     /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
     object_type: String,
     /// The schema that tables, sequences and functions are in.
-    #[serde(default = "public")]
+    #[default("public")]
     prepend: String,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for PrivilegesList {
-    const NAME: &'static str = "postgres.privileges_list";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -133,8 +122,7 @@ impl Function for PrivilegesList {
 /// ```text
 /// rocksalt '*' postgres.privileges_revoke frank orders table SELECT,INSERT maintenance_db=shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.privileges_revoke", changes)]
 pub struct PrivilegesRevoke {
     /// The role's name; `public` is everybody.
     name: String,
@@ -143,17 +131,15 @@ pub struct PrivilegesRevoke {
     /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
     object_type: String,
     /// The privileges, with commas between them.
-    #[serde(default)]
     privileges: Value,
     /// The schema that tables, sequences and functions are in.
-    #[serde(default = "public")]
+    #[default("public")]
     prepend: String,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for PrivilegesRevoke {
-    const NAME: &'static str = "postgres.privileges_revoke";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

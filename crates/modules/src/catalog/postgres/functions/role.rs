@@ -1,7 +1,7 @@
 //! Users and groups.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::Function;
 use super::super::client::{Names, Server};
@@ -16,44 +16,33 @@ use crate::machine::System;
 /// ```text
 /// rocksalt '*' postgres.group_create readers
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.group_create", changes)]
 pub struct GroupCreate {
     /// The group's name.
     groupname: String,
     /// May make databases.
-    #[serde(default)]
     createdb: Option<bool>,
     /// May make roles.
-    #[serde(default)]
     createroles: Option<bool>,
     /// How the password is kept: `scram-sha-256`, `md5`, or false to leave that to the server.
-    #[serde(default)]
     encrypted: Value,
     /// May log in.
-    #[serde(default)]
     login: Option<bool>,
     /// Has the privileges of its groups.
-    #[serde(default)]
     inherit: Option<bool>,
     /// May do everything.
-    #[serde(default)]
     superuser: Option<bool>,
     /// May replicate.
-    #[serde(default)]
     replication: Option<bool>,
     /// The password.
-    #[serde(default)]
     rolepassword: Option<String>,
     /// Groups that it is in: a list, or a text with commas.
-    #[serde(default)]
     groups: Value,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for GroupCreate {
-    const NAME: &'static str = "postgres.group_create";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -85,8 +74,7 @@ impl Function for GroupCreate {
 /// ```text
 /// rocksalt '*' postgres.group_remove readers
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.group_remove", changes)]
 pub struct GroupRemove {
     /// The group's name.
     groupname: String,
@@ -95,7 +83,6 @@ pub struct GroupRemove {
 }
 
 impl Function for GroupRemove {
-    const NAME: &'static str = "postgres.group_remove";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -113,44 +100,33 @@ impl Function for GroupRemove {
 /// ```text
 /// rocksalt '*' postgres.group_update readers login=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.group_update", changes)]
 pub struct GroupUpdate {
     /// The group's name.
     groupname: String,
     /// May make databases.
-    #[serde(default)]
     createdb: Option<bool>,
     /// May make roles.
-    #[serde(default)]
     createroles: Option<bool>,
     /// How the password is kept: `scram-sha-256`, `md5`, or false to leave that to the server.
-    #[serde(default)]
     encrypted: Value,
     /// May log in.
-    #[serde(default)]
     login: Option<bool>,
     /// Has the privileges of its groups.
-    #[serde(default)]
     inherit: Option<bool>,
     /// May do everything.
-    #[serde(default)]
     superuser: Option<bool>,
     /// May replicate.
-    #[serde(default)]
     replication: Option<bool>,
     /// The password.
-    #[serde(default)]
     rolepassword: Option<String>,
     /// Groups that it is in: a list, or a text with commas.
-    #[serde(default)]
     groups: Value,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for GroupUpdate {
-    const NAME: &'static str = "postgres.group_update";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -180,47 +156,35 @@ impl Function for GroupUpdate {
 /// ```text
 /// rocksalt '*' postgres.user_create frank rolepassword=secret
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.user_create", changes)]
 pub struct UserCreate {
     /// The user's name.
     username: String,
     /// May make databases.
-    #[serde(default)]
     createdb: Option<bool>,
     /// May make roles.
-    #[serde(default)]
     createroles: Option<bool>,
     /// How the password is kept: `scram-sha-256`, `md5`, or false to leave that to the server.
-    #[serde(default)]
     encrypted: Value,
     /// May log in.
-    #[serde(default)]
     login: Option<bool>,
     /// Has the privileges of its groups.
-    #[serde(default)]
     inherit: Option<bool>,
     /// May do everything.
-    #[serde(default)]
     superuser: Option<bool>,
     /// May replicate.
-    #[serde(default)]
     replication: Option<bool>,
     /// The password.
-    #[serde(default)]
     rolepassword: Option<String>,
     /// Until when the password holds.
-    #[serde(default)]
     valid_until: Option<String>,
     /// Groups that it is in: a list, or a text with commas.
-    #[serde(default)]
     groups: Value,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for UserCreate {
-    const NAME: &'static str = "postgres.user_create";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -252,8 +216,7 @@ impl Function for UserCreate {
 /// ```text
 /// rocksalt '*' postgres.user_remove frank
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.user_remove", changes)]
 pub struct UserRemove {
     /// The user's name.
     username: String,
@@ -262,7 +225,6 @@ pub struct UserRemove {
 }
 
 impl Function for UserRemove {
-    const NAME: &'static str = "postgres.user_remove";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -280,47 +242,35 @@ impl Function for UserRemove {
 /// ```text
 /// rocksalt '*' postgres.user_update frank createdb=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.user_update", changes)]
 pub struct UserUpdate {
     /// The user's name.
     username: String,
     /// May make databases.
-    #[serde(default)]
     createdb: Option<bool>,
     /// May make roles.
-    #[serde(default)]
     createroles: Option<bool>,
     /// How the password is kept: `scram-sha-256`, `md5`, or false to leave that to the server.
-    #[serde(default)]
     encrypted: Value,
     /// May log in.
-    #[serde(default)]
     login: Option<bool>,
     /// Has the privileges of its groups.
-    #[serde(default)]
     inherit: Option<bool>,
     /// May do everything.
-    #[serde(default)]
     superuser: Option<bool>,
     /// May replicate.
-    #[serde(default)]
     replication: Option<bool>,
     /// The password.
-    #[serde(default)]
     rolepassword: Option<String>,
     /// Until when the password holds.
-    #[serde(default)]
     valid_until: Option<String>,
     /// Groups that it is in: a list, or a text with commas.
-    #[serde(default)]
     groups: Value,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for UserUpdate {
-    const NAME: &'static str = "postgres.user_update";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -350,20 +300,17 @@ impl Function for UserUpdate {
 /// ```text
 /// rocksalt '*' postgres.role_get postgres
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.role_get", reads)]
 pub struct RoleGet {
     /// The role's name.
     name: String,
     /// With the verifier of the password.
-    #[serde(default)]
     return_password: Flag,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for RoleGet {
-    const NAME: &'static str = "postgres.role_get";
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
@@ -377,8 +324,7 @@ impl Function for RoleGet {
 /// ```text
 /// rocksalt '*' postgres.user_exists frank
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.user_exists", reads)]
 pub struct UserExists {
     /// The role's name.
     name: String,
@@ -387,7 +333,6 @@ pub struct UserExists {
 }
 
 impl Function for UserExists {
-    const NAME: &'static str = "postgres.user_exists";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -402,18 +347,15 @@ impl Function for UserExists {
 /// rocksalt '*' postgres.user_list
 /// rocksalt '*' postgres.user_list return_password=True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.user_list", reads)]
 pub struct UserList {
     /// With the verifier of the password.
-    #[serde(default)]
     return_password: Flag,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for UserList {
-    const NAME: &'static str = "postgres.user_list";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

@@ -1,7 +1,7 @@
 //! Schemas, languages and extensions.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::Function;
 use super::super::client::{Names, Server};
@@ -18,22 +18,19 @@ use crate::machine::System;
 /// ```text
 /// rocksalt '*' postgres.schema_create shop sales owner=frank
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.schema_create", changes)]
 pub struct SchemaCreate {
     /// The database's name.
     dbname: String,
     /// The schema's name.
     name: String,
     /// The owner's name.
-    #[serde(default)]
     owner: Option<String>,
     /// How to reach the server: `user` (of the operating system), `db_user`, `db_password`, `db_host`, `db_port`.
     kwargs: Map,
 }
 
 impl Function for SchemaCreate {
-    const NAME: &'static str = "postgres.schema_create";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -54,8 +51,7 @@ impl Function for SchemaCreate {
 /// ```text
 /// rocksalt '*' postgres.schema_exists shop sales
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.schema_exists", reads)]
 pub struct SchemaExists {
     /// The database's name.
     dbname: String,
@@ -66,7 +62,6 @@ pub struct SchemaExists {
 }
 
 impl Function for SchemaExists {
-    const NAME: &'static str = "postgres.schema_exists";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -80,8 +75,7 @@ impl Function for SchemaExists {
 /// ```text
 /// rocksalt '*' postgres.schema_get shop sales
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.schema_get", reads)]
 pub struct SchemaGet {
     /// The database's name.
     dbname: String,
@@ -92,7 +86,6 @@ pub struct SchemaGet {
 }
 
 impl Function for SchemaGet {
-    const NAME: &'static str = "postgres.schema_get";
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
@@ -107,8 +100,7 @@ impl Function for SchemaGet {
 /// ```text
 /// rocksalt '*' postgres.schema_list shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.schema_list", reads)]
 pub struct SchemaList {
     /// The database's name.
     dbname: String,
@@ -117,7 +109,6 @@ pub struct SchemaList {
 }
 
 impl Function for SchemaList {
-    const NAME: &'static str = "postgres.schema_list";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -131,8 +122,7 @@ impl Function for SchemaList {
 /// ```text
 /// rocksalt '*' postgres.schema_remove shop sales
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.schema_remove", changes)]
 pub struct SchemaRemove {
     /// The database's name.
     dbname: String,
@@ -143,7 +133,6 @@ pub struct SchemaRemove {
 }
 
 impl Function for SchemaRemove {
-    const NAME: &'static str = "postgres.schema_remove";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -162,8 +151,7 @@ impl Function for SchemaRemove {
 /// ```text
 /// rocksalt '*' postgres.language_create plperl shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.language_create", changes)]
 pub struct LanguageCreate {
     /// The language's name.
     name: String,
@@ -174,7 +162,6 @@ pub struct LanguageCreate {
 }
 
 impl Function for LanguageCreate {
-    const NAME: &'static str = "postgres.language_create";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -193,8 +180,7 @@ impl Function for LanguageCreate {
 /// ```text
 /// rocksalt '*' postgres.language_exists plpgsql shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.language_exists", reads)]
 pub struct LanguageExists {
     /// The language's name.
     name: String,
@@ -205,7 +191,6 @@ pub struct LanguageExists {
 }
 
 impl Function for LanguageExists {
-    const NAME: &'static str = "postgres.language_exists";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -219,8 +204,7 @@ impl Function for LanguageExists {
 /// ```text
 /// rocksalt '*' postgres.language_list shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.language_list", reads)]
 pub struct LanguageList {
     /// The database's name.
     maintenance_db: String,
@@ -229,7 +213,6 @@ pub struct LanguageList {
 }
 
 impl Function for LanguageList {
-    const NAME: &'static str = "postgres.language_list";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -245,8 +228,7 @@ impl Function for LanguageList {
 /// ```text
 /// rocksalt '*' postgres.language_remove plperl shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.language_remove", changes)]
 pub struct LanguageRemove {
     /// The language's name.
     name: String,
@@ -257,7 +239,6 @@ pub struct LanguageRemove {
 }
 
 impl Function for LanguageRemove {
-    const NAME: &'static str = "postgres.language_remove";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -276,15 +257,13 @@ impl Function for LanguageRemove {
 /// ```text
 /// rocksalt '*' postgres.available_extensions
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.available_extensions", reads)]
 pub struct AvailableExtensions {
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for AvailableExtensions {
-    const NAME: &'static str = "postgres.available_extensions";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -298,26 +277,21 @@ impl Function for AvailableExtensions {
 /// ```text
 /// rocksalt '*' postgres.create_extension hstore maintenance_db=shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.create_extension", changes)]
 pub struct CreateExtension {
     /// The extension's name.
     name: String,
     /// The schema that its things are in.
-    #[serde(default)]
     schema: Option<String>,
     /// Its version.
-    #[serde(default)]
     ext_version: Option<String>,
     /// The version of what was there before extensions were.
-    #[serde(default)]
     from_version: Option<String>,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for CreateExtension {
-    const NAME: &'static str = "postgres.create_extension";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -338,23 +312,20 @@ impl Function for CreateExtension {
 /// ```text
 /// rocksalt '*' postgres.drop_extension hstore maintenance_db=shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.drop_extension", changes)]
 pub struct DropExtension {
     /// The extension's name.
     name: String,
     /// Refuse if something needs it.
-    #[serde(default)]
     restrict: Flag,
     /// Remove what needs it, too.
-    #[serde(default = "Flag::yes")]
+    #[default(true)]
     cascade: Flag,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for DropExtension {
-    const NAME: &'static str = "postgres.drop_extension";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -376,8 +347,7 @@ impl Function for DropExtension {
 /// ```text
 /// rocksalt '*' postgres.get_available_extension hstore
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.get_available_extension", reads)]
 pub struct GetAvailableExtension {
     /// The extension's name.
     name: String,
@@ -386,7 +356,6 @@ pub struct GetAvailableExtension {
 }
 
 impl Function for GetAvailableExtension {
-    const NAME: &'static str = "postgres.get_available_extension";
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
@@ -400,8 +369,7 @@ impl Function for GetAvailableExtension {
 /// ```text
 /// rocksalt '*' postgres.get_installed_extension plpgsql
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.get_installed_extension", reads)]
 pub struct GetInstalledExtension {
     /// The extension's name.
     name: String,
@@ -410,7 +378,6 @@ pub struct GetInstalledExtension {
 }
 
 impl Function for GetInstalledExtension {
-    const NAME: &'static str = "postgres.get_installed_extension";
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
@@ -424,15 +391,13 @@ impl Function for GetInstalledExtension {
 /// ```text
 /// rocksalt '*' postgres.installed_extensions
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.installed_extensions", reads)]
 pub struct InstalledExtensions {
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
 }
 
 impl Function for InstalledExtensions {
-    const NAME: &'static str = "postgres.installed_extensions";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -446,8 +411,7 @@ impl Function for InstalledExtensions {
 /// ```text
 /// rocksalt '*' postgres.is_available_extension hstore
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.is_available_extension", reads)]
 pub struct IsAvailableExtension {
     /// The extension's name.
     name: String,
@@ -456,7 +420,6 @@ pub struct IsAvailableExtension {
 }
 
 impl Function for IsAvailableExtension {
-    const NAME: &'static str = "postgres.is_available_extension";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -470,8 +433,7 @@ impl Function for IsAvailableExtension {
 /// ```text
 /// rocksalt '*' postgres.is_installed_extension plpgsql
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("postgres.is_installed_extension", reads)]
 pub struct IsInstalledExtension {
     /// The extension's name.
     name: String,
@@ -480,7 +442,6 @@ pub struct IsInstalledExtension {
 }
 
 impl Function for IsInstalledExtension {
-    const NAME: &'static str = "postgres.is_installed_extension";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

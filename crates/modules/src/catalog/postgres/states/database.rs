@@ -1,7 +1,7 @@
 //! `postgres_database`: databases.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::client::{Names, Server};
 use super::super::quote::{identifier, literal};
@@ -20,31 +20,23 @@ use crate::{Error, Result};
 ///     - encoding: UTF8
 ///     - template: template0
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("postgres_database.present")]
 pub struct Present {
     /// The database's name.
     name: String,
     /// Where its files are.
-    #[serde(default)]
     tablespace: Option<String>,
     /// The character encoding; can be set only when it is made.
-    #[serde(default)]
     encoding: Option<String>,
     /// How texts are sorted; can be set only when it is made.
-    #[serde(default)]
     lc_collate: Option<String>,
     /// What letters are; can be set only when it is made.
-    #[serde(default)]
     lc_ctype: Option<String>,
     /// The owner's name.
-    #[serde(default)]
     owner: Option<String>,
     /// Give the owner all that is in the database, too.
-    #[serde(default)]
     owner_recurse: Flag,
     /// The database that it is a copy of.
-    #[serde(default)]
     template: Option<String>,
     /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
     /// `db_port`.
@@ -52,7 +44,6 @@ pub struct Present {
 }
 
 impl State for Present {
-    const NAME: &'static str = "postgres_database.present";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -178,8 +169,7 @@ pub fn give_all(machine: &dyn Probe, server: &Server, name: &str, owner: &str) -
 /// old_shop:
 ///   postgres_database.absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("postgres_database.absent")]
 pub struct Absent {
     /// The database's name.
     name: String,
@@ -189,7 +179,6 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    const NAME: &'static str = "postgres_database.absent";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

@@ -1,7 +1,7 @@
 //! `postgres_extension`: extensions in databases.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::client::{Names, Server};
 use super::super::quote::{identifier, literal};
@@ -18,22 +18,17 @@ use crate::machine::{Probe, System};
 ///     - maintenance_db: shop
 ///     - schema: public
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("postgres_extension.present")]
 pub struct Present {
     /// The extension's name.
     name: String,
     /// Accepted for Salt's sake: one looks first.
-    #[serde(default)]
     if_not_exists: Option<bool>,
     /// The schema that its things are in.
-    #[serde(default)]
     schema: Option<String>,
     /// The version that it must at least have.
-    #[serde(default)]
     ext_version: Option<String>,
     /// The version of what was there before extensions were.
-    #[serde(default)]
     from_version: Option<String>,
     /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
     /// `db_port`.
@@ -41,7 +36,6 @@ pub struct Present {
 }
 
 impl State for Present {
-    const NAME: &'static str = "postgres_extension.present";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -106,19 +100,15 @@ impl Present {
 ///   postgres_extension.absent:
 ///     - maintenance_db: shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("postgres_extension.absent")]
 pub struct Absent {
     /// The extension's name.
     name: String,
     /// Accepted for Salt's sake: one looks first.
-    #[serde(default)]
     if_exists: Option<bool>,
     /// Refuse if something needs it.
-    #[serde(default)]
     restrict: Option<bool>,
     /// Remove what needs it, too; so it is unless one says otherwise.
-    #[serde(default)]
     cascade: Option<bool>,
     /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
     /// `db_port`.
@@ -126,7 +116,6 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    const NAME: &'static str = "postgres_extension.absent";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

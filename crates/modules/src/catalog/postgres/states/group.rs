@@ -1,7 +1,7 @@
 //! `postgres_group`: roles that others are in.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::client::{Names, Server};
 use super::super::quote::identifier;
@@ -19,40 +19,30 @@ use crate::machine::{Probe, System};
 ///   postgres_group.present:
 ///     - groups: [everybody]
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("postgres_group.present")]
 pub struct Present {
     /// The group's name.
     name: String,
     /// May make databases.
-    #[serde(default)]
     createdb: Option<bool>,
     /// May make roles.
-    #[serde(default)]
     createroles: Option<bool>,
     /// How the password is kept: `scram-sha-256`, `md5`, or false to leave that to the server; as the server does unless given.
-    #[serde(default)]
     encrypted: Value,
     /// May do everything.
-    #[serde(default)]
     superuser: Option<bool>,
     /// May replicate.
-    #[serde(default)]
     replication: Option<bool>,
     /// Has the privileges of its groups.
-    #[serde(default)]
     inherit: Option<bool>,
     /// May log in.
-    #[serde(default)]
     login: Option<bool>,
     /// The password, or the verifier of it that the server keeps.
-    #[serde(default)]
+    #[secret]
     password: Option<String>,
     /// Set the password in each run, without a look at what it is.
-    #[serde(default)]
     refresh_password: Flag,
     /// Groups that it is in: a list, or a text with commas.
-    #[serde(default)]
     groups: Value,
     /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
     /// `db_port`.
@@ -60,7 +50,6 @@ pub struct Present {
 }
 
 impl State for Present {
-    const NAME: &'static str = "postgres_group.present";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -104,8 +93,7 @@ impl Present {
 /// old-group:
 ///   postgres_group.absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("postgres_group.absent")]
 pub struct Absent {
     /// The group's name.
     name: String,
@@ -115,7 +103,6 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    const NAME: &'static str = "postgres_group.absent";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

@@ -1,7 +1,7 @@
 //! `postgres_language`: languages that functions are written in.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::client::{Names, Server};
 use super::super::quote::{identifier, literal};
@@ -17,8 +17,7 @@ use crate::machine::{Probe, System};
 ///   postgres_language.present:
 ///     - maintenance_db: shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("postgres_language.present", required("maintenance_db"))]
 pub struct Present {
     /// The language's name.
     name: String,
@@ -28,8 +27,6 @@ pub struct Present {
 }
 
 impl State for Present {
-    const NAME: &'static str = "postgres_language.present";
-    const REQUIRED: &'static [&'static str] = &["maintenance_db"];
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -77,8 +74,7 @@ pub fn has(machine: &dyn Probe, server: &Server, name: &str) -> Result<bool> {
 ///   postgres_language.absent:
 ///     - maintenance_db: shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("postgres_language.absent", required("maintenance_db"))]
 pub struct Absent {
     /// The language's name.
     name: String,
@@ -88,8 +84,6 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    const NAME: &'static str = "postgres_language.absent";
-    const REQUIRED: &'static [&'static str] = &["maintenance_db"];
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

@@ -12,7 +12,6 @@ mod user;
 pub use database::{find as databases, give_all};
 pub use extension::find as extensions;
 pub use language::has as has_language;
-pub use privileges::public;
 pub use schema::find as schemas;
 pub use tablespace::find as tablespaces;
 

@@ -1,7 +1,7 @@
 //! `postgres_privileges`: what roles may do.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::client::{Names, Server};
 use super::super::privileges::{self, Kind, Object};
@@ -21,25 +21,22 @@ use crate::machine::{Probe, System};
 ///     - privileges: [SELECT, INSERT]
 ///     - maintenance_db: shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("postgres_privileges.present", required("object_name", "object_type"))]
 pub struct Present {
     /// The role's name; `public` is everybody.
     name: String,
     /// The object; `ALL` for all tables, sequences or functions of a schema.
-    #[serde(default)]
+    #[default]
     object_name: String,
     /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
-    #[serde(default)]
+    #[default]
     object_type: String,
     /// The privileges: a list.
-    #[serde(default)]
     privileges: Value,
     /// It may pass them on.
-    #[serde(default)]
     grant_option: Option<bool>,
     /// The schema that tables, sequences and functions are in.
-    #[serde(default = "public")]
+    #[default("public")]
     prepend: String,
     /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
     /// `db_port`.
@@ -47,8 +44,6 @@ pub struct Present {
 }
 
 impl State for Present {
-    const NAME: &'static str = "postgres_privileges.present";
-    const REQUIRED: &'static [&'static str] = &["object_name", "object_type"];
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -97,22 +92,20 @@ impl Present {
 ///     - privileges: [INSERT]
 ///     - maintenance_db: shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("postgres_privileges.absent", required("object_name", "object_type"))]
 pub struct Absent {
     /// The role's name; `public` is everybody.
     name: String,
     /// The object; `ALL` for all tables, sequences or functions of a schema.
-    #[serde(default)]
+    #[default]
     object_name: String,
     /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
-    #[serde(default)]
+    #[default]
     object_type: String,
     /// The privileges: a list.
-    #[serde(default)]
     privileges: Value,
     /// The schema that tables, sequences and functions are in.
-    #[serde(default = "public")]
+    #[default("public")]
     prepend: String,
     /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
     /// `db_port`.
@@ -120,8 +113,6 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    const NAME: &'static str = "postgres_privileges.absent";
-    const REQUIRED: &'static [&'static str] = &["object_name", "object_type"];
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -160,10 +151,6 @@ impl Absent {
             Vec::new(),
         )
     }
-}
-
-pub fn public() -> String {
-    "public".into()
 }
 
 /// What the comment calls it.

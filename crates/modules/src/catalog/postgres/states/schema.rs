@@ -1,7 +1,7 @@
 //! `postgres_schema`: schemas of databases.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::client::{Names, Server};
 use super::super::quote::{identifier, literal};
@@ -18,16 +18,14 @@ use crate::machine::{Probe, System};
 ///     - dbname: shop
 ///     - owner: frank
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("postgres_schema.present", required("dbname"))]
 pub struct Present {
     /// The database's name.
-    #[serde(default)]
+    #[default]
     dbname: String,
     /// The schema's name.
     name: String,
     /// The owner's name.
-    #[serde(default)]
     owner: Option<String>,
     /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
     /// `db_port`.
@@ -35,8 +33,6 @@ pub struct Present {
 }
 
 impl State for Present {
-    const NAME: &'static str = "postgres_schema.present";
-    const REQUIRED: &'static [&'static str] = &["dbname"];
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -101,11 +97,10 @@ pub fn find(machine: &dyn Probe, server: &Server, name: Option<&str>) -> Result<
 ///   postgres_schema.absent:
 ///     - dbname: shop
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("postgres_schema.absent", required("dbname"))]
 pub struct Absent {
     /// The database's name.
-    #[serde(default)]
+    #[default]
     dbname: String,
     /// The schema's name.
     name: String,
@@ -115,8 +110,6 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    const NAME: &'static str = "postgres_schema.absent";
-    const REQUIRED: &'static [&'static str] = &["dbname"];
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

@@ -1,7 +1,7 @@
 //! `postgres_tablespace`: where files of databases are.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::client::{Names, Server};
 use super::super::csv;
@@ -21,19 +21,16 @@ use crate::machine::{Probe, System};
 ///     - options:
 ///         random_page_cost: 1.1
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("postgres_tablespace.present", required("directory"))]
 pub struct Present {
     /// The tablespace's name.
     name: String,
     /// The directory, which must be there and be the server's.
-    #[serde(default)]
+    #[default]
     directory: String,
     /// Options such as `seq_page_cost`.
-    #[serde(default)]
     options: Option<Map>,
     /// The owner's name.
-    #[serde(default)]
     owner: Option<String>,
     /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
     /// `db_port`.
@@ -41,8 +38,6 @@ pub struct Present {
 }
 
 impl State for Present {
-    const NAME: &'static str = "postgres_tablespace.present";
-    const REQUIRED: &'static [&'static str] = &["directory"];
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -138,8 +133,7 @@ pub fn find(machine: &dyn Probe, server: &Server, name: Option<&str>) -> Result<
 /// old:
 ///   postgres_tablespace.absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("postgres_tablespace.absent")]
 pub struct Absent {
     /// The tablespace's name.
     name: String,
@@ -149,7 +143,6 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    const NAME: &'static str = "postgres_tablespace.absent";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

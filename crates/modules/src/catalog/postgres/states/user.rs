@@ -1,7 +1,7 @@
 //! `postgres_user`: roles that log in.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::client::{Names, Server};
 use super::super::quote::identifier;
@@ -22,46 +22,35 @@ use crate::machine::{Probe, System};
 ///     - password: {{ pillar.frank_password }}
 ///     - createdb: true
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("postgres_user.present")]
 pub struct Present {
     /// The user's name.
     name: String,
     /// May make databases.
-    #[serde(default)]
     createdb: Option<bool>,
     /// May make roles.
-    #[serde(default)]
     createroles: Option<bool>,
     /// How the password is kept: `scram-sha-256`, `md5`, or false to leave that to the server; as the server does unless given.
-    #[serde(default)]
     encrypted: Value,
     /// May do everything.
-    #[serde(default)]
     superuser: Option<bool>,
     /// May replicate.
-    #[serde(default)]
     replication: Option<bool>,
     /// Has the privileges of its groups.
-    #[serde(default)]
     inherit: Option<bool>,
     /// May log in.
-    #[serde(default)]
     login: Option<bool>,
     /// The password, or the verifier of it that the server keeps.
-    #[serde(default)]
+    #[secret]
     password: Option<String>,
     /// The password of a user that is not there yet, if `password` is not given.
-    #[serde(default)]
+    #[secret]
     default_password: Option<String>,
     /// Set the password in each run, without a look at what it is.
-    #[serde(default)]
     refresh_password: Flag,
     /// Until when the password holds.
-    #[serde(default)]
     valid_until: Option<String>,
     /// Groups that it is in: a list, or a text with commas.
-    #[serde(default)]
     groups: Value,
     /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
     /// `db_port`.
@@ -69,7 +58,6 @@ pub struct Present {
 }
 
 impl State for Present {
-    const NAME: &'static str = "postgres_user.present";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
@@ -113,8 +101,7 @@ impl Present {
 /// old-user:
 ///   postgres_user.absent
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("postgres_user.absent")]
 pub struct Absent {
     /// The user's name.
     name: String,
@@ -124,7 +111,6 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    const NAME: &'static str = "postgres_user.absent";
     type Plan = Work;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {

@@ -1,7 +1,7 @@
 //! Starting and stopping services, and whether they start with the system.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::{arguments, function};
 
 use super::super::{Act, How, provider};
 use crate::Result;
@@ -10,19 +10,15 @@ use crate::catalog::file::Flag;
 use crate::machine::System;
 
 /// A service and how it is treated.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 pub struct Acting {
     /// The name.
     name: String,
     /// Don't wait until it is done; with systemd only, as the next two.
-    #[serde(default)]
     no_block: Option<bool>,
     /// Remove a mask first.
-    #[serde(default)]
     unmask: Flag,
     /// Remove a mask that lasts until the next boot first.
-    #[serde(default)]
     unmask_runtime: Flag,
     /// Taken and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
@@ -54,13 +50,10 @@ macro_rules! acts {
     ($($(#[$doc:meta])+ $name:ident = $function:literal, $act:expr;)+) => {
         $(
             $(#[$doc])+
-            #[derive(Deserialize)]
-            #[serde(transparent)]
-            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            #[function($function, changes)]
             pub struct $name(Acting);
 
             impl Function for $name {
-                const NAME: &'static str = $function;
                 type Output = bool;
 
                 fn call(self, machine: &dyn System) -> Result<bool> {

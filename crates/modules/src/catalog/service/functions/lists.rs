@@ -1,7 +1,7 @@
 //! All services, or all of a kind.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::function;
 
 use super::super::{Boot, provider, systemd};
 use crate::catalog::Function;
@@ -12,12 +12,10 @@ macro_rules! lists {
     ($($(#[$doc:meta])+ $name:ident = $function:literal, $list:expr;)+) => {
         $(
             $(#[$doc])+
-            #[derive(Deserialize)]
-            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            #[function($function, reads)]
             pub struct $name {}
 
             impl Function for $name {
-                const NAME: &'static str = $function;
                 type Output = Vec<String>;
 
                 fn call(self, machine: &dyn System) -> Result<Vec<String>> {
@@ -78,12 +76,10 @@ fn only_systemd(machine: &dyn System) -> Result<()> {
 /// ```text
 /// rocksalt '*' service.execs
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("service.execs", reads)]
 pub struct Execs {}
 
 impl Function for Execs {
-    const NAME: &'static str = "service.execs";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
@@ -97,15 +93,13 @@ impl Function for Execs {
 /// ```text
 /// rocksalt '*' service.show sshd
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("service.show", reads)]
 pub struct Show {
     /// The name.
     name: String,
 }
 
 impl Function for Show {
-    const NAME: &'static str = "service.show";
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {

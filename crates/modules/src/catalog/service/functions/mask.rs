@@ -1,6 +1,6 @@
 //! Forbidding services to start, and having systemd read its files anew.
 
-use serde::Deserialize;
+use rocksalt_macros::{arguments, function};
 
 use super::super::{Masks, provider, systemd};
 use crate::catalog::Function;
@@ -9,13 +9,11 @@ use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
 /// A service and a kind of mask.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 pub struct Masking {
     /// The name.
     name: String,
     /// The mask lasts only until the next boot.
-    #[serde(default)]
     runtime: Flag,
 }
 
@@ -38,13 +36,10 @@ macro_rules! masks {
     ($($(#[$doc:meta])+ $name:ident = $function:literal, $act:expr;)+) => {
         $(
             $(#[$doc])+
-            #[derive(Deserialize)]
-            #[serde(transparent)]
-            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            #[function($function, changes)]
             pub struct $name(Masking);
 
             impl Function for $name {
-                const NAME: &'static str = $function;
                 type Output = bool;
 
                 fn call(self, machine: &dyn System) -> Result<bool> {
@@ -84,12 +79,10 @@ masks! {
 /// ```text
 /// rocksalt '*' service.systemctl_reload
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("service.systemctl_reload", changes)]
 pub struct SystemctlReload {}
 
 impl Function for SystemctlReload {
-    const NAME: &'static str = "service.systemctl_reload";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {

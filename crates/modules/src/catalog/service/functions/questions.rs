@@ -1,7 +1,7 @@
 //! What a service does now.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::{arguments, function};
 
 use super::super::{provider, status};
 use crate::Result;
@@ -10,8 +10,7 @@ use crate::machine::{Probe, System};
 use crate::text::glob;
 
 /// A service.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[arguments]
 pub struct Service {
     /// The name.
     name: String,
@@ -32,13 +31,10 @@ macro_rules! questions {
     ($($(#[$doc:meta])+ $name:ident = $function:literal, $ask:expr;)+) => {
         $(
             $(#[$doc])+
-            #[derive(Deserialize)]
-            #[serde(transparent)]
-            #[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+            #[function($function, reads)]
             pub struct $name(Service);
 
             impl Function for $name {
-                const NAME: &'static str = $function;
                 type Output = bool;
 
                 fn call(self, machine: &dyn System) -> Result<bool> {
@@ -81,12 +77,10 @@ questions! {
 /// ```text
 /// rocksalt '*' service.offline
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("service.offline", reads)]
 pub struct Offline {}
 
 impl Function for Offline {
-    const NAME: &'static str = "service.offline";
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
@@ -100,18 +94,15 @@ impl Function for Offline {
 /// rocksalt '*' service.status sshd
 /// rocksalt '*' service.status 'ssh*'
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[function("service.status", reads)]
 pub struct Status {
     /// The name, or a pattern.
     name: String,
     /// Part of the command line of its process, where the service itself can't tell; systemd always can.
-    #[serde(default)]
     sig: Option<String>,
 }
 
 impl Function for Status {
-    const NAME: &'static str = "service.status";
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {

@@ -1,7 +1,7 @@
 //! `service.dead`: it does not run.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::{Act, How, Provider, provider, status};
 use super::boot::{self, Process};
@@ -18,25 +18,19 @@ use crate::machine::{Probe, System};
 ///   service.dead:
 ///     - enable: false
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("service.dead", watches)]
 pub struct Dead {
     /// The service. That there is none is well too.
     name: String,
     /// Whether it starts with the system; left as it is if this is left out.
-    #[serde(default)]
     enable: Value,
     /// Part of the command line of its process, for services that can't tell whether they run. Not with systemd.
-    #[serde(default)]
     sig: Option<String>,
     /// Seconds to wait after the stop, before it is looked whether it runs.
-    #[serde(default)]
     init_delay: Value,
     /// Don't wait for the stop. With systemd only.
-    #[serde(default)]
     no_block: Flag,
     /// Seconds that the stop may take.
-    #[serde(default)]
     timeout: Value,
 }
 
@@ -52,8 +46,6 @@ impl Dead {
 }
 
 impl State for Dead {
-    const NAME: &'static str = "service.dead";
-    const WATCHES: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

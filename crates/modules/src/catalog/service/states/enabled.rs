@@ -1,6 +1,6 @@
 //! `service.enabled` and `service.disabled`: whether it starts with the system.
 
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::{How, provider};
 use super::boot::{self, Process};
@@ -16,16 +16,13 @@ use crate::machine::{Probe, System};
 /// nginx:
 ///   service.enabled: []
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("service.enabled", watches)]
 pub struct Enabled {
     /// The service.
     name: String,
     /// Remove a mask first. With systemd only.
-    #[serde(default)]
     unmask: Flag,
     /// Remove a mask that lasts until the next boot first. With systemd only.
-    #[serde(default)]
     unmask_runtime: Flag,
 }
 
@@ -35,8 +32,7 @@ pub struct Enabled {
 /// telnetd:
 ///   service.disabled: []
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("service.disabled", watches)]
 pub struct Disabled {
     /// The service. That there is none is well too.
     name: String,
@@ -60,8 +56,6 @@ fn plan(machine: &dyn Probe, name: &str, enable: bool, test: bool) -> Result<Dec
 }
 
 impl State for Enabled {
-    const NAME: &'static str = "service.enabled";
-    const WATCHES: bool = true;
     type Plan = ();
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<()>> {
@@ -84,8 +78,6 @@ impl State for Enabled {
 }
 
 impl State for Disabled {
-    const NAME: &'static str = "service.disabled";
-    const WATCHES: bool = true;
     type Plan = ();
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<()>> {

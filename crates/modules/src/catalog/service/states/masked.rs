@@ -1,7 +1,7 @@
 //! `service.masked` and `service.unmasked`: whether it may start at all.
 
 use rocksalt_core::Map;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::provider;
 use super::{touches, watch};
@@ -18,13 +18,11 @@ use crate::machine::{Probe, System};
 /// ```
 ///
 /// A mask and one that lasts until the next boot (`runtime`) have nothing to do with each other.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("service.masked", strict, watches)]
 pub struct Masked {
     /// The service.
     name: String,
     /// Only until the next boot.
-    #[serde(default)]
     runtime: Flag,
 }
 
@@ -34,13 +32,11 @@ pub struct Masked {
 /// nginx:
 ///   service.unmasked: []
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("service.unmasked", strict, watches)]
 pub struct Unmasked {
     /// The service.
     name: String,
     /// The mask that lasts until the next boot.
-    #[serde(default)]
     runtime: Flag,
 }
 
@@ -95,9 +91,6 @@ impl Mask<'_> {
 }
 
 impl State for Masked {
-    const NAME: &'static str = "service.masked";
-    const STRICT: bool = true;
-    const WATCHES: bool = true;
     type Plan = ();
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
@@ -118,9 +111,6 @@ impl State for Masked {
 }
 
 impl State for Unmasked {
-    const NAME: &'static str = "service.unmasked";
-    const STRICT: bool = true;
-    const WATCHES: bool = true;
     type Plan = ();
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {

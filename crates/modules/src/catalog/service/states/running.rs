@@ -1,7 +1,7 @@
 //! `service.running`: it runs.
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::{Act, How, Provider, provider, status};
 use super::boot::{self, Process};
@@ -25,40 +25,29 @@ use crate::machine::{Probe, System};
 /// If something that it watches has changed, the service is restarted, or reloaded if `reload` says so. systemd reads
 /// its unit files anew first if those of the service have changed. If the service does not start, the last lines of its
 /// log are in the comment.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("service.running", watches)]
 pub struct Running {
     /// The service, or another unit of systemd's: `backup.timer`.
     name: String,
     /// Whether it starts with the system; left as it is if this is left out.
-    #[serde(default)]
     enable: Value,
     /// Part of the command line of its process, for services that can't tell whether they run. Not with systemd.
-    #[serde(default)]
     sig: Option<String>,
     /// Seconds to wait after the start, before it is looked whether it runs.
-    #[serde(default)]
     init_delay: Value,
     /// Don't wait for the start. With systemd only, as the next two.
-    #[serde(default)]
     no_block: Flag,
     /// Remove a mask first.
-    #[serde(default)]
     unmask: Flag,
     /// The mask to remove is one that lasts until the next boot.
-    #[serde(default)]
     unmask_runtime: Flag,
     /// Seconds that the start may take. Without it, systemd's own limit holds.
-    #[serde(default)]
     timeout: Value,
     /// On a change of what it watches, reload it and don't restart it.
-    #[serde(default)]
     reload: Flag,
     /// On a change of what it watches, stop it and then start it.
-    #[serde(default)]
     full_restart: Flag,
     /// With `reload`: restart it if it can't be reloaded.
-    #[serde(default)]
     force: Flag,
 }
 
@@ -114,8 +103,6 @@ impl Running {
 }
 
 impl State for Running {
-    const NAME: &'static str = "service.running";
-    const WATCHES: bool = true;
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {

@@ -1,7 +1,7 @@
 //! What a service does when something that it watches has changed (Salt's `mod_watch`).
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::super::{Act, How, Provider, provider, status};
 use super::{touches, wish};
@@ -113,33 +113,25 @@ fn words(act: Act) -> (&'static str, &'static str) {
 /// ```
 ///
 /// There is seldom a need for it: `service.running` with `watch` does it when it is time.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("service.mod_watch")]
 pub struct ModWatch {
     /// The service.
     name: String,
     /// The state that it stands for: `running` or `dead`.
-    #[serde(default)]
     sfun: Option<String>,
     /// Part of the command line of its process. Not with systemd.
-    #[serde(default)]
     sig: Option<String>,
     /// Reload it and don't restart it.
-    #[serde(default)]
     reload: Flag,
     /// Stop it and then start it.
-    #[serde(default)]
     full_restart: Flag,
     /// Seconds to wait afterwards.
-    #[serde(default)]
     init_delay: Value,
     /// With `reload`: restart it if it can't be reloaded.
-    #[serde(default)]
     force: Flag,
 }
 
 impl State for ModWatch {
-    const NAME: &'static str = "service.mod_watch";
     type Plan = Plan;
 
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {

@@ -1,7 +1,7 @@
 //! `test.check_pillar`: the pillar has what it must have.
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::{Said, Step, Verdict};
 use crate::machine::Probe;
@@ -18,29 +18,21 @@ use crate::{Error, Result};
 /// ```
 ///
 /// A key is a path with colons, as in `pillar.get`.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("test.check_pillar", watches, strict)]
 pub struct CheckPillar {
     /// These have any value but null.
-    #[serde(default)]
     present: Value,
     /// These are true or false.
-    #[serde(default)]
     boolean: Value,
     /// These are integers.
-    #[serde(default)]
     integer: Value,
     /// These are texts.
-    #[serde(default)]
     string: Value,
     /// These are lists.
-    #[serde(default)]
     listing: Value,
     /// These are maps.
-    #[serde(default)]
     dictionary: Value,
     /// Say which keys are as they must be, too.
-    #[serde(default)]
     verbose: Value,
 }
 
@@ -57,9 +49,6 @@ const KINDS: [Kind; 6] = [
 ];
 
 impl Said for CheckPillar {
-    const NAME: &'static str = "test.check_pillar";
-    const STRICT: bool = true;
-
     fn says(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Verdict> {
         let wished = [&self.present, &self.boolean, &self.integer, &self.string, &self.listing, &self.dictionary];
         if !wished.iter().any(|keys| keys.truth()) {

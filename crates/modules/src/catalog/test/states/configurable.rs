@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::Value;
-use serde::Deserialize;
+use rocksalt_macros::state;
 
 use super::{Said, Step, Verdict, pretended, words};
 use crate::machine::Probe;
@@ -18,34 +18,23 @@ use crate::{Error, Result};
 ///     - result: False
 ///     - comment: it did not work
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("test.configurable_test_state", watches, strict)]
 pub struct ConfigurableTestState {
     /// Whether it says that something changed; `Random` for either.
-    #[serde(default = "yes")]
+    #[default(true)]
     changes: Value,
     /// Whether it succeeds; `Random` for either.
-    #[serde(default = "yes")]
+    #[default(true)]
     result: Value,
     /// What it says.
-    #[serde(default)]
     comment: Value,
     /// A warning, or a list of them.
-    #[serde(default)]
     warnings: Value,
     /// A dry run fails too, if `result` is false.
-    #[serde(default)]
     allow_test_mode_failure: Value,
 }
 
-fn yes() -> Value {
-    true.into()
-}
-
 impl Said for ConfigurableTestState {
-    const NAME: &'static str = "test.configurable_test_state";
-    const STRICT: bool = true;
-
     fn says(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Verdict> {
         let changed = choose("changes", &self.changes, machine)?;
         let result = choose("result", &self.result, machine)?;

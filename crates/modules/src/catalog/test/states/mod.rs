@@ -6,8 +6,9 @@ mod configurable;
 use std::convert::Infallible;
 
 use rocksalt_core::{Map, Value};
-use serde::Deserialize;
+use rocksalt_macros::state;
 
+use super::super::arguments::{Arguments, StateAttributes};
 use super::super::{Decision, State, StateEntry, Step, Touches, Verdict, state};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -24,16 +25,11 @@ pub const STATES: &[StateEntry] = &[
 ];
 
 /// A state that always ends so, and needs no plan for it.
-trait Said: super::super::Described {
-    const NAME: &'static str;
-    const STRICT: bool = false;
+trait Said: Arguments + StateAttributes {
     fn says(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Verdict>;
 }
 
 impl<T: Said> State for T {
-    const NAME: &'static str = T::NAME;
-    const WATCHES: bool = true;
-    const STRICT: bool = T::STRICT;
     type Plan = Infallible;
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Infallible>> {
@@ -61,18 +57,14 @@ impl<T: Said> State for T {
 ///     - require:
 ///       - sls: base
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("test.nop", watches)]
 pub struct Nop {
     /// Anything.
-    #[serde(default)]
     #[allow(dead_code, reason = "it takes everything and uses nothing")]
     kwargs: Map,
 }
 
 impl Said for Nop {
-    const NAME: &'static str = "test.nop";
-
     fn says(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Verdict> {
         Ok(Verdict::good("Success!"))
     }
@@ -85,17 +77,13 @@ impl Said for Nop {
 ///   test.succeed_without_changes:
 ///     - comment: all is well
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("test.succeed_without_changes", watches)]
 pub struct SucceedWithoutChanges {
     /// `comment`, and anything else.
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl Said for SucceedWithoutChanges {
-    const NAME: &'static str = "test.succeed_without_changes";
-
     fn says(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Verdict> {
         Ok(Verdict::good(comment(&self.kwargs, "Success!")))
     }
@@ -108,17 +96,13 @@ impl Said for SucceedWithoutChanges {
 ///   test.fail_without_changes:
 ///     - failhard: True
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("test.fail_without_changes", watches)]
 pub struct FailWithoutChanges {
     /// `comment`, and anything else.
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl Said for FailWithoutChanges {
-    const NAME: &'static str = "test.fail_without_changes";
-
     fn says(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Verdict> {
         Ok(match step.test {
             true => Verdict::bad("If we weren't testing, this would be a failure!"),
@@ -133,17 +117,13 @@ impl Said for FailWithoutChanges {
 /// changed:
 ///   test.succeed_with_changes
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("test.succeed_with_changes", watches)]
 pub struct SucceedWithChanges {
     /// `comment`, and anything else.
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl Said for SucceedWithChanges {
-    const NAME: &'static str = "test.succeed_with_changes";
-
     fn says(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Verdict> {
         Ok(match step.test {
             true => Verdict::would("If we weren't testing, this would be successful with changes"),
@@ -159,17 +139,13 @@ impl Said for SucceedWithChanges {
 /// half done:
 ///   test.fail_with_changes
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("test.fail_with_changes", watches)]
 pub struct FailWithChanges {
     /// `comment`, and anything else.
-    #[serde(default)]
     kwargs: Map,
 }
 
 impl Said for FailWithChanges {
-    const NAME: &'static str = "test.fail_with_changes";
-
     fn says(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Verdict> {
         Ok(match step.test {
             true => Verdict::would("If we weren't testing, this would be failed with changes"),
@@ -186,21 +162,16 @@ impl Said for FailWithChanges {
 ///   test.show_notification:
 ///     - text: Log in again to see the new groups.
 /// ```
-#[derive(Deserialize)]
-#[cfg_attr(feature = "docs", derive(schemars::JsonSchema))]
+#[state("test.show_notification", watches)]
 pub struct ShowNotification {
     /// What to say.
-    #[serde(default)]
     text: Value,
     /// Anything.
-    #[serde(default)]
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }
 
 impl Said for ShowNotification {
-    const NAME: &'static str = "test.show_notification";
-
     fn says(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Verdict> {
         match self.text.truth() {
             true => Ok(Verdict::good(words(&self.text))),

@@ -1,10 +1,11 @@
-//! [`State`]: the contract of a state, in which looking and changing are two things (decision D8).
+//! [`State`]: the contract of a state, in which looking and changing are two things.
 
-use rocksalt_core::value::{FromValueError, fields_of, from_value};
-use rocksalt_core::{Map, Value, nearest};
-use serde::de::DeserializeOwned;
+use rocksalt_core::value::FromValueError;
+use rocksalt_core::{Map, nearest};
 
-use super::NAMED;
+use super::arguments::{Arguments, NAMED, StateAttributes, read, usage};
+#[cfg(feature = "docs")]
+use super::description::Description;
 use super::verdict::Verdict;
 use super::{Thing, Touches};
 use crate::machine::{Probe, System};
@@ -12,22 +13,9 @@ use crate::{Error, Result};
 
 /// How something shall be, with the arguments that users write below it.
 ///
-/// The struct's fields are its arguments; its doc comment is the state's documentation. What all
-/// states take (`require`, `unless`, `retry` …) never arrives here. An argument that may be left
-/// out is `#[serde(default)]`; a field `kwargs: Map` takes those that have no field of their own.
-pub trait State: Described {
-    const NAME: &'static str;
-
-    /// The arguments that must be given, besides `name`, which there always is.
-    const REQUIRED: &'static [&'static str] = &[];
-
-    /// Whether a `watch` on something that changed makes it act ([`State::watched`]).
-    const WATCHES: bool = false;
-
-    /// Whether an argument that it does not have is an error, as where Salt's function has no
-    /// `**kwargs`; else it is only warned of.
-    const STRICT: bool = false;
-
+/// `#[state("noun.adjective")]` stands over the struct of its arguments and says the rest. What all
+/// states take (`require`, `unless`, `retry` …) never arrives here.
+pub trait State: Arguments + StateAttributes {
     /// How several steps of it become one, if they can.
     const JOIN: Option<&'static Join> = None;
 
@@ -50,18 +38,6 @@ pub trait State: Described {
         Touches::everything()
     }
 }
-
-/// Types that can be read from arguments, and described where there is documentation.
-#[cfg(feature = "docs")]
-pub trait Described: DeserializeOwned + schemars::JsonSchema {}
-#[cfg(feature = "docs")]
-impl<T: DeserializeOwned + schemars::JsonSchema> Described for T {}
-
-/// Types that can be read from arguments.
-#[cfg(not(feature = "docs"))]
-pub trait Described: DeserializeOwned {}
-#[cfg(not(feature = "docs"))]
-impl<T: DeserializeOwned> Described for T {}
 
 /// How steps of one state are done as one: forty packages in one transaction.
 ///
@@ -110,31 +86,34 @@ pub struct Step<'a> {
 pub struct StateEntry {
     pub name: &'static str,
     /// The names of its arguments in their order.
-    pub arguments: fn() -> &'static [&'static str],
+    pub arguments: &'static [&'static str],
     pub required: &'static [&'static str],
     pub watches: bool,
-    /// As [`State::STRICT`].
+    /// As [`StateAttributes::STRICT`].
     pub strict: bool,
+    /// As [`StateAttributes::AGGREGATES`].
+    pub aggregates: bool,
     pub join: Option<&'static Join>,
-    work: fn(Value, &dyn System, &Step<'_>, bool) -> Result<Verdict>,
-    touches: fn(Value) -> std::result::Result<Touches, FromValueError>,
+    work: fn(Map, &dyn System, &Step<'_>, bool) -> Result<Verdict>,
+    touches: fn(Map) -> std::result::Result<Touches, FromValueError>,
     #[cfg(feature = "docs")]
-    pub schema: fn() -> schemars::Schema,
+    pub description: fn() -> Description,
 }
 
 /// The list entry of a state.
 pub const fn state<S: State>() -> StateEntry {
     StateEntry {
         name: S::NAME,
-        arguments: fields_of::<S>,
+        arguments: S::NAMES,
         required: S::REQUIRED,
         watches: S::WATCHES,
         strict: S::STRICT,
+        aggregates: S::AGGREGATES,
         join: S::JOIN,
         work: work::<S>,
-        touches: |arguments| from_value::<S>(arguments).map(|state| state.touches()),
+        touches: |arguments| read::<S>(arguments).map(|state| state.touches()),
         #[cfg(feature = "docs")]
-        schema: || schemars::schema_for!(S),
+        description: Description::of_state::<S>,
     }
 }
 
@@ -148,7 +127,7 @@ pub struct Bound {
 impl StateEntry {
     /// Sorts a step's own arguments (`name` among them) into the state's fields.
     pub fn bind(&self, given: Map) -> Bound {
-        let fields = (self.arguments)();
+        let fields = self.arguments;
         let takes_named = fields.contains(&NAMED);
         let (mut arguments, mut named, mut strange) = (Map::new(), Map::new(), Vec::new());
         for (key, value) in given {
@@ -175,19 +154,19 @@ impl StateEntry {
     ///
     /// `watched`: something that it watches has changed.
     pub fn call(&self, bound: Bound, machine: &dyn System, step: &Step<'_>, watched: bool) -> Result<Verdict> {
-        (self.work)(Value::Map(bound.arguments), machine, step, watched)
+        (self.work)(bound.arguments, machine, step, watched)
     }
 
     pub fn touches(&self, bound: Bound) -> Touches {
         let owners = owners(&bound.arguments);
-        let mut touches = (self.touches)(Value::Map(bound.arguments)).unwrap_or_else(|_| Touches::everything());
+        let mut touches = (self.touches)(bound.arguments).unwrap_or_else(|_| Touches::everything());
         touches.reads.extend(owners);
         touches
     }
 
     /// Why the state can't take these arguments, if it can't.
     pub fn misfit(&self, bound: Bound) -> Option<String> {
-        (self.touches)(Value::Map(bound.arguments)).err().map(|error| error.to_string())
+        (self.touches)(bound.arguments).err().map(|error| error.to_string())
     }
 }
 
@@ -198,10 +177,9 @@ fn owners(arguments: &Map) -> Vec<Thing> {
     named.filter(|(name, _)| !name.is_empty()).map(|(name, thing)| thing(name.to_owned())).collect()
 }
 
-fn work<S: State>(arguments: Value, machine: &dyn System, step: &Step<'_>, watched: bool) -> Result<Verdict> {
-    let state: S = from_value(arguments).map_err(|error| {
-        Error::arguments(format!("{}: {error}", S::NAME)).hint(format!("see `rocksalt doc {}`", S::NAME))
-    })?;
+fn work<S: State>(arguments: Map, machine: &dyn System, step: &Step<'_>, watched: bool) -> Result<Verdict> {
+    let state: S =
+        read(arguments).map_err(|error| Error::arguments(format!("{}: {error}", S::NAME)).hint(usage(S::NAME)))?;
     let decision = if watched { state.watched(machine, step)? } else { state.plan(machine, step)? };
     match decision {
         Decision::Settled(verdict) => Ok(verdict),

@@ -1,0 +1,127 @@
+//! What is known of functions and states without running them.
+//!
+//! The attributes in `modules` say it, the agent carries the little that it needs of it, and `catalog` has all of it
+//! for the controller.
+
+use std::fmt;
+
+use crate::value::{FromValueError, Map, Value, from_value};
+
+/// What a function is like, as far as others act on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nature {
+    /// It changes nothing on the machine.
+    pub reads: bool,
+    /// The small agent has it (decision 0018).
+    pub small: bool,
+    /// It reads, takes little time, and whether it ran once or twice is all the same. A target keeps no note of such
+    /// a call: the note would cost more than the work (decision 0020).
+    pub repeatable: bool,
+    /// Its result is that of states.
+    pub runs_states: bool,
+    /// It must have the machine for itself: no two of them run at a time.
+    pub whole_machine: bool,
+    /// It can send the output of commands as it comes.
+    pub streams: bool,
+    /// It is about the calls that an agent is at work on; each agent knows of its own only.
+    pub about_jobs: bool,
+}
+
+impl Nature {
+    /// Of a function that changes something, and of which nothing else is to be known.
+    pub const CHANGES: Nature = Nature {
+        reads: false,
+        small: false,
+        repeatable: false,
+        runs_states: false,
+        whole_machine: false,
+        streams: false,
+        about_jobs: false,
+    };
+}
+
+/// The type of an argument.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    Any,
+    Bool,
+    /// True or false as Python takes it: any value is one or the other.
+    Flag,
+    I32,
+    I64,
+    U16,
+    U32,
+    U64,
+    F64,
+    Text,
+    Map,
+    List(&'static Shape),
+    /// May be null.
+    Optional(&'static Shape),
+}
+
+impl Shape {
+    /// Whether a value can be read as such, by the very code that reads it on the target.
+    pub fn check(&self, value: Value) -> Result<(), FromValueError> {
+        match self {
+            Shape::Any | Shape::Flag => Ok(()),
+            Shape::Bool => from_value::<bool>(value).map(drop),
+            Shape::I32 => from_value::<i32>(value).map(drop),
+            Shape::I64 => from_value::<i64>(value).map(drop),
+            Shape::U16 => from_value::<u16>(value).map(drop),
+            Shape::U32 => from_value::<u32>(value).map(drop),
+            Shape::U64 => from_value::<u64>(value).map(drop),
+            Shape::F64 => from_value::<f64>(value).map(drop),
+            Shape::Text => from_value::<String>(value).map(drop),
+            Shape::Map => from_value::<Map>(value).map(drop),
+            // A single item is taken for a list.
+            Shape::List(item) => match value {
+                Value::List(items) => items.into_iter().try_for_each(|value| item.check(value)),
+                Value::Null => Ok(()),
+                single => item.check(single),
+            },
+            Shape::Optional(inner) => match value {
+                Value::Null => Ok(()),
+                other => inner.check(other),
+            },
+        }
+    }
+}
+
+/// As in the catalog's data file: `string?`, `[string]`.
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Shape::Any => "any",
+            Shape::Bool => "bool",
+            Shape::Flag => "flag",
+            Shape::I32 => "i32",
+            Shape::I64 => "i64",
+            Shape::U16 => "u16",
+            Shape::U32 => "u32",
+            Shape::U64 => "u64",
+            Shape::F64 => "f64",
+            Shape::Text => "string",
+            Shape::Map => "map",
+            Shape::List(item) => return write!(f, "[{item}]"),
+            Shape::Optional(inner) => return write!(f, "{inner}?"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_takes_what_its_type_takes() {
+        assert!(Shape::List(&Shape::Text).check("one".into()).is_ok());
+        assert!(Shape::Optional(&Shape::U32).check(Value::Null).is_ok());
+        assert!(Shape::Flag.check("no".into()).is_ok());
+        assert_eq!(
+            Shape::U32.check(Value::Int(-1)).map_err(|error| error.to_string()),
+            Err("expected a whole number, not negative, found integer `-1`".into())
+        );
+        assert_eq!(Shape::Optional(&Shape::List(&Shape::Text)).to_string(), "[string]?");
+    }
+}

@@ -1,0 +1,143 @@
+//! The words in `#[function(…)]` and `#[state(…)]`.
+
+use proc_macro2::{Span, TokenStream};
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::{Error, Ident, LitStr, Result, Token, parenthesized};
+
+/// One word, with texts in parentheses behind some.
+struct Word {
+    name: Ident,
+    texts: Vec<LitStr>,
+}
+
+impl Parse for Word {
+    fn parse(input: ParseStream<'_>) -> Result<Word> {
+        let name: Ident = input.parse()?;
+        let mut texts = Vec::new();
+        if input.peek(syn::token::Paren) {
+            let content;
+            parenthesized!(content in input);
+            texts = Punctuated::<LitStr, Token![,]>::parse_terminated(&content)?.into_iter().collect();
+        }
+        Ok(Word { name, texts })
+    }
+}
+
+struct Words {
+    name: LitStr,
+    words: Vec<Word>,
+}
+
+impl Parse for Words {
+    fn parse(input: ParseStream<'_>) -> Result<Words> {
+        let name: LitStr =
+            input.parse().map_err(|error| Error::new(error.span(), "expected a name in quotes first"))?;
+        if !is_name(&name.value()) {
+            return Err(Error::new(name.span(), "a name is written noun.verb"));
+        }
+        let mut words = Vec::new();
+        while !input.is_empty() {
+            input.parse::<Token![,]>()?;
+            if !input.is_empty() {
+                words.push(input.parse()?);
+            }
+        }
+        Ok(Words { name, words })
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let is_part = |part: &str| !part.is_empty() && part.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_');
+    name.split_once('.').is_some_and(|(noun, verb)| is_part(noun) && is_part(verb))
+}
+
+/// What `#[function(…)]` says.
+pub struct FunctionAttribute {
+    pub name: LitStr,
+    pub aliases: Vec<LitStr>,
+    /// A field `args` is an argument like others.
+    pub no_rest: bool,
+    /// Fields of `Nature` that are true.
+    pub nature: Vec<Ident>,
+}
+
+/// Words that are fields of `Nature`.
+const NATURES: [&str; 7] = ["reads", "small", "repeatable", "runs_states", "whole_machine", "streams", "about_jobs"];
+
+impl FunctionAttribute {
+    pub fn parse(tokens: TokenStream) -> Result<FunctionAttribute> {
+        let Words { name, words } = Words::parse.parse2(tokens)?;
+        let mut attribute = FunctionAttribute { name, aliases: Vec::new(), no_rest: false, nature: Vec::new() };
+        let mut said = None;
+        for word in words {
+            let text = word.name.to_string();
+            if matches!(text.as_str(), "reads" | "changes") && said.replace(word.name.clone()).is_some() {
+                return Err(Error::new(word.name.span(), "a function either `reads` or `changes`; say one of them"));
+            }
+            match text.as_str() {
+                "also" => attribute.aliases.extend(some(&word)?),
+                "no_rest" => attribute.no_rest = true,
+                "changes" => {}
+                nature if NATURES.contains(&nature) => attribute.nature.push(word.name),
+                _ => return Err(unknown(&word.name, &["changes", "also", "no_rest"], &NATURES)),
+            }
+        }
+        match said {
+            Some(_) => Ok(attribute),
+            None => Err(Error::new(attribute.name.span(), "say whether it `reads` or `changes`")),
+        }
+    }
+}
+
+/// What `#[state(…)]` says.
+pub struct StateAttribute {
+    pub name: LitStr,
+    pub strict: bool,
+    pub watches: bool,
+    pub aggregates: bool,
+    pub required: Vec<LitStr>,
+}
+
+impl StateAttribute {
+    pub fn parse(tokens: TokenStream) -> Result<StateAttribute> {
+        let Words { name, words } = Words::parse.parse2(tokens)?;
+        let mut attribute =
+            StateAttribute { name, strict: false, watches: false, aggregates: false, required: Vec::new() };
+        for word in words {
+            match word.name.to_string().as_str() {
+                "strict" => attribute.strict = true,
+                "watches" => attribute.watches = true,
+                "aggregates" => attribute.aggregates = true,
+                "required" => attribute.required.extend(some(&word)?),
+                _ => return Err(unknown(&word.name, &["strict", "watches", "aggregates", "required"], &[])),
+            }
+        }
+        Ok(attribute)
+    }
+}
+
+/// `#[arguments]` says nothing more.
+pub fn nothing(tokens: TokenStream) -> Result<()> {
+    match tokens.is_empty() {
+        true => Ok(()),
+        false => Err(Error::new_spanned(tokens, "a group of arguments has no name and no nature")),
+    }
+}
+
+fn some(word: &Word) -> Result<Vec<LitStr>> {
+    match word.texts.is_empty() {
+        false => Ok(word.texts.clone()),
+        true => Err(Error::new(word.name.span(), format!("write {}(\"…\")", word.name))),
+    }
+}
+
+fn unknown(word: &Ident, first: &[&str], more: &[&str]) -> Error {
+    let known: Vec<&str> = first.iter().chain(more).copied().collect();
+    Error::new(word.span(), format!("unknown word `{word}`; there are: {}", known.join(", ")))
+}
+
+/// The default of the rest argument's name.
+pub fn usual_rest() -> LitStr {
+    LitStr::new("args", Span::call_site())
+}

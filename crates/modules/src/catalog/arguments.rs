@@ -1,0 +1,139 @@
+//! [`Arguments`]: a struct whose fields are the arguments of a function or a state, and how a call's reach it.
+//!
+//! The attributes of `rocksalt-macros` implement what is here.
+
+use rocksalt_core::description::Nature;
+use rocksalt_core::value::{ArgumentReader, FromValueError};
+use rocksalt_core::{Call, Map, Problem, call::ProblemKind, nearest};
+
+#[cfg(feature = "docs")]
+use super::description::Argument;
+
+/// A struct of arguments; `#[function]`, `#[state]` and `#[arguments]` implement it.
+pub trait Arguments: Sized {
+    /// Their names, in the order in which they may be given by position.
+    const NAMES: &'static [&'static str];
+
+    fn read(arguments: &mut ArgumentReader) -> Result<Self, FromValueError>;
+
+    /// Adds a description of each.
+    #[cfg(feature = "docs")]
+    fn describe(into: &mut Vec<Argument>);
+}
+
+/// What `#[function]` says.
+pub trait FunctionAttributes {
+    const NAME: &'static str;
+    const ALIASES: &'static [&'static str];
+    /// The argument that takes all further positional ones as a list. Those after it go by name only.
+    const REST: &'static str;
+    const NATURE: Nature;
+    #[cfg(feature = "docs")]
+    const DOC: &'static str;
+}
+
+/// What `#[state]` says.
+pub trait StateAttributes {
+    const NAME: &'static str;
+    /// The arguments that must be given, besides `name`, which there always is.
+    const REQUIRED: &'static [&'static str];
+    /// Whether a `watch` on something that changed makes it act (`State::watched`).
+    const WATCHES: bool;
+    /// Whether an argument that it does not have is an error, as where Salt's function has no `**kwargs`; else it is
+    /// only warned of.
+    const STRICT: bool;
+    /// Whether Salt can merge several of its module's states into one.
+    const AGGREGATES: bool;
+    #[cfg(feature = "docs")]
+    const DOC: &'static str;
+}
+
+/// Reads a struct of arguments.
+pub fn read<A: Arguments>(arguments: Map) -> Result<A, FromValueError> {
+    A::read(&mut ArgumentReader::new(arguments))
+}
+
+/// How many names several lists have together.
+pub const fn count(lists: &[&[&str]]) -> usize {
+    let (mut total, mut at) = (0, 0);
+    while at < lists.len() {
+        total += lists[at].len();
+        at += 1;
+    }
+    total
+}
+
+/// The names of several lists as one.
+pub const fn joined<const N: usize>(lists: &[&[&'static str]]) -> [&'static str; N] {
+    let mut all = [""; N];
+    let (mut list, mut next) = (0, 0);
+    while list < lists.len() {
+        let mut item = 0;
+        while item < lists[list].len() {
+            all[next] = lists[list][item];
+            next += 1;
+            item += 1;
+        }
+        list += 1;
+    }
+    all
+}
+
+/// The field that takes all further named arguments as a map.
+pub const NAMED: &str = "kwargs";
+
+/// Puts positional and named arguments together under their names.
+///
+/// `rest` names the field for further positional arguments; fields after it are given by name only.
+pub fn bind(fields: &[&str], rest: &str, call: Call) -> std::result::Result<Map, Problem> {
+    let fault = |text: String| {
+        Problem::new(ProblemKind::Arguments, format!("{}: {text}", call.function)).hint(usage(&call.function))
+    };
+    let takes_rest = fields.contains(&rest);
+    let takes_named = fields.contains(&NAMED);
+    let names: Vec<&str> = fields.iter().copied().filter(|name| *name != NAMED).collect();
+    let positional: Vec<&str> = names.iter().copied().take_while(|name| *name != rest).collect();
+    let mut bound = Map::new();
+    let mut further = Vec::new();
+    for (index, value) in call.args.iter().enumerate() {
+        match positional.get(index) {
+            Some(name) => {
+                bound.insert(*name, value.clone());
+            }
+            None if takes_rest => further.push(value.clone()),
+            None => {
+                return Err(fault(format!(
+                    "takes at most {} arguments by position, got {}",
+                    positional.len(),
+                    call.args.len()
+                )));
+            }
+        }
+    }
+    if takes_rest && (!further.is_empty() || !call.kwargs.contains_key(rest)) {
+        bound.insert(rest, further);
+    }
+    let mut named = Map::new();
+    for (key, value) in call.kwargs.iter() {
+        let name = key.as_str().unwrap_or_default();
+        if names.contains(&name) {
+            if bound.contains_key(name) {
+                return Err(fault(format!("argument '{name}' was given twice, by position and by name")));
+            }
+            bound.insert(name, value.clone());
+        } else if takes_named {
+            named.insert(key.clone(), value.clone());
+        } else if !name.starts_with("__") {
+            // Names with two underscores are Salt's own (`__pub_user` …); clients send them along.
+            return Err(fault(format!("has no argument '{name}'{}", nearest::hint(name, names.iter().copied()))));
+        }
+    }
+    if takes_named {
+        bound.insert(NAMED, named);
+    }
+    Ok(bound)
+}
+
+pub(super) fn usage(function: &str) -> String {
+    format!("see `rocksalt doc {function}`")
+}

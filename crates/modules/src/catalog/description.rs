@@ -1,0 +1,108 @@
+//! [`Description`]: all that is known of a function or a state, for the data file of `rocksalt-catalog`.
+
+use rocksalt_core::description::{Nature, Shape};
+use rocksalt_core::value::to_value;
+use rocksalt_core::{Map, Value};
+use serde::Serialize;
+
+use super::arguments::{Arguments, FunctionAttributes, StateAttributes};
+use super::file::Flag;
+
+/// What a function or a state says of itself.
+pub struct Description {
+    pub name: &'static str,
+    pub aliases: &'static [&'static str],
+    pub doc: &'static str,
+    pub arguments: Vec<Argument>,
+    /// The argument that takes all further positional ones.
+    pub rest: &'static str,
+    /// Of functions only.
+    pub nature: Option<Nature>,
+}
+
+/// An argument.
+pub struct Argument {
+    pub name: &'static str,
+    pub doc: &'static str,
+    pub shape: Shape,
+    /// What it is if left out; `None` if it must be given.
+    pub default: Option<Value>,
+    pub secret: bool,
+}
+
+/// The description of one argument.
+pub fn argument<T: Described>(name: &'static str, doc: &'static str, default: Option<T>, secret: bool) -> Argument {
+    Argument { name, doc, shape: T::SHAPE, default: default.map(|value| value.shown()), secret }
+}
+
+impl Description {
+    pub fn of_function<F: Arguments + FunctionAttributes>() -> Description {
+        let mut arguments = Vec::new();
+        F::describe(&mut arguments);
+        Description {
+            name: F::NAME,
+            aliases: F::ALIASES,
+            doc: F::DOC,
+            arguments,
+            rest: F::REST,
+            nature: Some(F::NATURE),
+        }
+    }
+
+    /// Arguments of states go by name only.
+    pub fn of_state<S: Arguments + StateAttributes>() -> Description {
+        let mut arguments = Vec::new();
+        S::describe(&mut arguments);
+        Description { name: S::NAME, aliases: &[], doc: S::DOC, arguments, rest: "", nature: None }
+    }
+}
+
+/// A type that an argument can have.
+pub trait Described {
+    const SHAPE: Shape;
+    /// A default as the documentation shows it; null for nothing.
+    fn shown(&self) -> Value;
+}
+
+macro_rules! described {
+    ($($type:ty = $shape:ident),+) => { $(
+        impl Described for $type {
+            const SHAPE: Shape = Shape::$shape;
+
+            fn shown(&self) -> Value {
+                shown(self)
+            }
+        }
+    )+ };
+}
+
+described!(bool = Bool, i32 = I32, i64 = I64, u16 = U16, u32 = U32, u64 = U64, usize = U64, f64 = F64);
+described!(String = Text, Map = Map, Value = Any);
+
+impl Described for Flag {
+    const SHAPE: Shape = Shape::Flag;
+
+    fn shown(&self) -> Value {
+        Value::Null
+    }
+}
+
+impl<T: Described> Described for Option<T> {
+    const SHAPE: Shape = Shape::Optional(&T::SHAPE);
+
+    fn shown(&self) -> Value {
+        self.as_ref().map(T::shown).unwrap_or_default()
+    }
+}
+
+impl<T: Described> Described for Vec<T> {
+    const SHAPE: Shape = Shape::List(&T::SHAPE);
+
+    fn shown(&self) -> Value {
+        Value::List(self.iter().map(T::shown).collect())
+    }
+}
+
+fn shown(value: &impl Serialize) -> Value {
+    to_value(value).unwrap_or_default()
+}

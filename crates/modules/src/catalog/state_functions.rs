@@ -1,0 +1,376 @@
+//! `state`: applies state files, and shows what they come to. What it means is the tree's business.
+
+use rocksalt_core::{Map, Value};
+use rocksalt_macros::{arguments, function};
+use serde::{Serialize, Serializer};
+
+use super::{Entry, Function, Outcome, entry};
+use crate::Result;
+use crate::machine::{StateRequest, StateVerb, System};
+
+pub const FUNCTIONS: &[Entry] = &[
+    entry::<Apply>(),
+    entry::<Check>(),
+    entry::<Graph>(),
+    entry::<High>(),
+    entry::<Highstate>(),
+    entry::<Low>(),
+    entry::<ShowHighstate>(),
+    entry::<ShowLowSls>(),
+    entry::<ShowLowstate>(),
+    entry::<ShowSls>(),
+    entry::<ShowTop>(),
+    entry::<Single>(),
+    entry::<Sls>(),
+    entry::<SlsId>(),
+    entry::<Test>(),
+];
+
+/// A value with the exit code that it means.
+pub struct Answer(Outcome);
+
+impl Serialize for Answer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        self.0.value.serialize(serializer)
+    }
+}
+
+/// What all that compile or run states take.
+#[arguments]
+#[derive(Default)]
+struct RunArguments {
+    /// Only say what would change.
+    test: bool,
+    /// Merged over the pillar.
+    #[secret]
+    pillar: Map,
+    /// The environment of the state files.
+    saltenv: Option<String>,
+    /// The environment of the pillar.
+    pillarenv: Option<String>,
+}
+
+impl RunArguments {
+    fn request(self, verb: StateVerb, sls: Vec<String>) -> StateRequest {
+        StateRequest {
+            verb,
+            sls,
+            saltenv: self.saltenv,
+            pillarenv: self.pillarenv,
+            pillar: self.pillar,
+            test: self.test,
+            ..StateRequest::default()
+        }
+    }
+}
+
+/// What those take that work with several files.
+#[arguments]
+#[derive(Default)]
+struct FileArguments {
+    #[flatten]
+    run: RunArguments,
+    /// State files (`sls: name`) and ids (`id: name`) to leave out.
+    exclude: Value,
+    /// The order of steps: `ansible` (Salt's), `justdoit` or `genius`.
+    mode: Option<String>,
+    /// Taken for Salt's sake: `queue`, `concurrent` and the like.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl FileArguments {
+    fn request(self, verb: StateVerb, sls: Vec<String>) -> StateRequest {
+        StateRequest {
+            mode: self.mode,
+            exclude: match self.exclude {
+                Value::Null => Vec::new(),
+                Value::List(items) => items,
+                Value::String(text) => text.split(',').map(|item| item.trim().into()).collect(),
+                one => vec![one],
+            },
+            ..self.run.request(verb, sls)
+        }
+    }
+}
+
+/// `a,b` or a list.
+fn names(mods: &Value) -> Vec<String> {
+    match mods {
+        Value::Null => Vec::new(),
+        Value::List(items) => items.iter().map(ToString::to_string).collect(),
+        one => one.to_string().split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect(),
+    }
+}
+
+fn ask(machine: &dyn System, request: StateRequest) -> Result<Answer> {
+    machine.states().run(request).map(Answer)
+}
+
+/// A function whose answer is the tree's.
+macro_rules! answers {
+    ($name:ident, |$self:ident| $request:expr) => {
+        impl Function for $name {
+            type Output = Answer;
+
+            fn call($self, machine: &dyn System) -> Result<Answer> {
+                ask(machine, $request)
+            }
+
+            fn retcode(answer: &Answer) -> i32 {
+                answer.0.retcode
+            }
+
+            fn value(answer: Answer) -> Result<Value> {
+                Ok(answer.0.value)
+            }
+        }
+    };
+}
+
+/// Applies state files, or the top file's if none are named.
+///
+/// ```text
+/// rocksalt '*' state.apply
+/// rocksalt 'web*' state.apply nginx,users test=True
+/// rocksalt web1 state.apply nginx pillar='{port: 8080}'
+/// ```
+#[function("state.apply", changes, runs_states, whole_machine)]
+pub struct Apply {
+    /// The state files: a list, or names with commas between. None: what the top file says.
+    mods: Value,
+    #[flatten]
+    options: FileArguments,
+}
+
+answers!(Apply, |self| self.options.request(StateVerb::Apply, names(&self.mods)));
+
+/// Applies state files.
+///
+/// ```text
+/// rocksalt 'web*' state.sls nginx
+/// ```
+#[function("state.sls", changes, runs_states, whole_machine)]
+pub struct Sls {
+    /// The state files: a list, or names with commas between. None: what the top file says.
+    mods: Value,
+    #[flatten]
+    options: FileArguments,
+}
+
+answers!(Sls, |self| self.options.request(StateVerb::Apply, names(&self.mods)));
+
+/// Says what `state.apply` would change; nothing is changed.
+///
+/// ```text
+/// rocksalt '*' state.test nginx
+/// ```
+#[function("state.test", reads, runs_states)]
+pub struct Test {
+    /// The state files: a list, or names with commas between. None: what the top file says.
+    mods: Value,
+    #[flatten]
+    options: FileArguments,
+}
+
+answers!(Test, |self| StateRequest { test: true, ..self.options.request(StateVerb::Apply, names(&self.mods)) });
+
+/// The states of files as written, with includes and extends worked in.
+///
+/// ```text
+/// rocksalt web1 state.show_sls nginx
+/// ```
+#[function("state.show_sls", reads)]
+pub struct ShowSls {
+    /// The state files: a list, or names with commas between. None: what the top file says.
+    mods: Value,
+    #[flatten]
+    options: FileArguments,
+}
+
+answers!(ShowSls, |self| self.options.request(StateVerb::ShowHigh, names(&self.mods)));
+
+/// The steps of files in the order in which they would run.
+///
+/// ```text
+/// rocksalt web1 state.show_low_sls nginx
+/// ```
+#[function("state.show_low_sls", reads)]
+pub struct ShowLowSls {
+    /// The state files: a list, or names with commas between. None: what the top file says.
+    mods: Value,
+    #[flatten]
+    options: FileArguments,
+}
+
+answers!(ShowLowSls, |self| self.options.request(StateVerb::ShowLow, names(&self.mods)));
+
+/// What is wrong in state files (all of the environment, if none are named); nothing is applied.
+///
+/// ```text
+/// rocksalt web1 state.check nginx
+/// ```
+#[function("state.check", reads)]
+pub struct Check {
+    /// The state files: a list, or names with commas between. None: what the top file says.
+    mods: Value,
+    #[flatten]
+    options: FileArguments,
+}
+
+answers!(Check, |self| self.options.request(StateVerb::Check, names(&self.mods)));
+
+/// The steps with what each waits for, and why.
+///
+/// ```text
+/// rocksalt web1 state.graph nginx mode=genius
+/// ```
+#[function("state.graph", reads)]
+pub struct Graph {
+    /// The state files: a list, or names with commas between. None: what the top file says.
+    mods: Value,
+    #[flatten]
+    options: FileArguments,
+}
+
+answers!(Graph, |self| self.options.request(StateVerb::Graph, names(&self.mods)));
+
+/// Applies all state files that the top file gives this target.
+///
+/// ```text
+/// rocksalt '*' state.highstate test=True
+/// ```
+#[function("state.highstate", changes, runs_states, whole_machine)]
+pub struct Highstate {
+    #[flatten]
+    options: FileArguments,
+}
+
+answers!(Highstate, |self| self.options.request(StateVerb::Apply, Vec::new()));
+
+/// The states that the top file comes to, as written.
+///
+/// ```text
+/// rocksalt web1 state.show_highstate
+/// ```
+#[function("state.show_highstate", reads, repeatable)]
+pub struct ShowHighstate {
+    #[flatten]
+    options: FileArguments,
+}
+
+answers!(ShowHighstate, |self| self.options.request(StateVerb::ShowHigh, Vec::new()));
+
+/// The steps that the top file comes to, in the order in which they would run.
+///
+/// ```text
+/// rocksalt web1 state.show_lowstate
+/// ```
+#[function("state.show_lowstate", reads, repeatable)]
+pub struct ShowLowstate {
+    #[flatten]
+    options: FileArguments,
+}
+
+answers!(ShowLowstate, |self| self.options.request(StateVerb::ShowLow, Vec::new()));
+
+/// The state files that the top file gives this target, by environment.
+///
+/// ```text
+/// rocksalt '*' state.show_top
+/// ```
+#[function("state.show_top", reads, repeatable)]
+pub struct ShowTop {
+    #[flatten]
+    options: FileArguments,
+}
+
+answers!(ShowTop, |self| self.options.request(StateVerb::ShowTop, Vec::new()));
+
+/// Applies one state, without any file.
+///
+/// ```text
+/// rocksalt '*' state.single pkg.installed name=vim
+/// rocksalt web1 state.single file.managed /etc/motd contents=hello test=True
+/// ```
+#[function("state.single", changes, runs_states, whole_machine)]
+pub struct Single {
+    /// The state: `file.managed`.
+    fun: String,
+    /// What it is about: a path, a package …
+    name: Value,
+    #[flatten]
+    options: RunArguments,
+    /// The state's own arguments.
+    kwargs: Map,
+}
+
+answers!(Single, |self| {
+    let mut arguments = self.kwargs;
+    if !self.name.is_null() {
+        arguments.insert("name", self.name);
+    }
+    StateRequest { argument: self.fun.into(), arguments, ..self.options.request(StateVerb::Single, Vec::new()) }
+});
+
+/// Applies the steps of one id of state files, with all that they require.
+///
+/// ```text
+/// rocksalt web1 state.sls_id nginx_conf nginx
+/// ```
+#[function("state.sls_id", changes, runs_states, whole_machine)]
+pub struct SlsId {
+    /// The id; several with commas between.
+    id_: String,
+    /// The state files; none: what the top file says.
+    mods: Value,
+    #[flatten]
+    options: RunArguments,
+    /// Taken for Salt's sake.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+answers!(SlsId, |self| StateRequest {
+    argument: self.id_.into(),
+    ..self.options.request(StateVerb::SlsId, names(&self.mods))
+});
+
+/// Data instead of files.
+#[arguments]
+struct DataArguments {
+    /// The data.
+    #[required]
+    data: Value,
+    /// Only say what would change.
+    test: bool,
+    /// Taken for Salt's sake.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    kwargs: Map,
+}
+
+impl DataArguments {
+    fn request(self, verb: StateVerb) -> StateRequest {
+        StateRequest { verb, argument: self.data, test: self.test, ..StateRequest::default() }
+    }
+}
+
+/// Applies states that are given as data: what a state file would come to.
+///
+/// ```text
+/// rocksalt web1 state.high '{"/tmp/x": {"file": ["touch"]}}'
+/// ```
+#[function("state.high", changes, runs_states, whole_machine)]
+pub struct High(DataArguments);
+
+answers!(High, |self| self.0.request(StateVerb::RunHigh));
+
+/// Applies one step that is given as data.
+///
+/// ```text
+/// rocksalt web1 state.low '{"state": "file", "fun": "touch", "name": "/tmp/x"}'
+/// ```
+#[function("state.low", changes, runs_states, whole_machine)]
+pub struct Low(DataArguments);
+
+answers!(Low, |self| self.0.request(StateVerb::RunLow));
