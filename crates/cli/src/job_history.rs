@@ -1,6 +1,6 @@
 //! [`JobHistory`]: the daemon's jobs and those that commands ran without it, as one.
 
-use rocksalt_client::{Client, Kind};
+use rocksalt_client::{Client, RefusalKind};
 use rocksalt_controller::spool::{Process, Spool};
 use rocksalt_core::record::{JobRecord, ReturnRecord};
 use rocksalt_core::request::JobFilter;
@@ -60,7 +60,7 @@ impl JobHistory {
         if let Some(client) = &self.daemon {
             match client.job(id).await {
                 Ok((job, returns)) => return Ok(Some(Known { job, returns, place: Place::Daemon(client.clone()) })),
-                Err(error) if error.kind() == Some(Kind::NotFound) => {}
+                Err(error) if error.kind() == Some(RefusalKind::NotFound) => {}
                 Err(error) => return Err(daemon::refused(&error)),
             }
         }

@@ -1,4 +1,4 @@
-//! [`Client`]: a daemon that can be asked.
+//! [`Client`]: sends requests to one daemon.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -10,176 +10,176 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Method, Request, Response};
 use rocksalt_core::{Secret, Value, json};
 
-use crate::connection::{Address, Answered, Connections};
-use crate::{Error, Kind, Tls};
+use crate::connection::{DaemonAddress, PendingResponse, Connections};
+use crate::{Error, RefusalKind, Tls};
 
 pub(crate) const CBOR: &str = "application/cbor";
 pub(crate) const JSON: &str = "application/json";
 
-/// The largest answer that is taken.
-const LARGEST: usize = 1 << 30;
+/// The largest response that is read.
+const MAX_RESPONSE: usize = 1 << 30;
 
-/// How long an answer may take to begin. Runner functions may take long.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// How long to wait for a response to begin. Runner functions may run long.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Cheap to clone: all clones share their connections and their token.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client(Arc<ClientState>);
 
-struct Inner {
+struct ClientState {
     connections: Connections,
     token: RwLock<Option<Secret<String>>>,
 }
 
-/// What is asked, below `/v1`.
-pub(crate) struct Ask<'a> {
+/// A request below `/v1`.
+pub(crate) struct ApiRequest<'a> {
     pub method: Method,
     pub path: &'a str,
     pub query: Vec<(&'a str, String)>,
-    /// The type, and the bytes.
+    /// Content type and bytes.
     pub body: Option<(&'static str, Vec<u8>)>,
     pub accept: &'static str,
     pub last_event: Option<String>,
 }
 
-impl<'a> Ask<'a> {
-    pub fn new(method: Method, path: &'a str) -> Ask<'a> {
-        Ask { method, path, query: Vec::new(), body: None, accept: JSON, last_event: None }
+impl<'a> ApiRequest<'a> {
+    pub fn new(method: Method, path: &'a str) -> ApiRequest<'a> {
+        ApiRequest { method, path, query: Vec::new(), body: None, accept: JSON, last_event: None }
     }
 
-    pub fn get(path: &'a str) -> Ask<'a> {
-        Ask::new(Method::GET, path)
+    pub fn get(path: &'a str) -> ApiRequest<'a> {
+        ApiRequest::new(Method::GET, path)
     }
 
-    pub fn post(path: &'a str, body: &Value) -> Ask<'a> {
-        Ask { body: Some((JSON, json::compact(body).into_bytes())), ..Ask::new(Method::POST, path) }
+    pub fn post(path: &'a str, body: &Value) -> ApiRequest<'a> {
+        ApiRequest { body: Some((JSON, json::compact(body).into_bytes())), ..ApiRequest::new(Method::POST, path) }
     }
 
-    pub fn query(mut self, name: &'a str, value: impl ToString) -> Ask<'a> {
+    pub fn query(mut self, name: &'a str, value: impl ToString) -> ApiRequest<'a> {
         self.query.push((name, value.to_string()));
         self
     }
 
-    pub fn maybe(self, name: &'a str, value: Option<impl ToString>) -> Ask<'a> {
+    pub fn query_opt(self, name: &'a str, value: Option<impl ToString>) -> ApiRequest<'a> {
         match value {
             Some(value) => self.query(name, value),
             None => self,
         }
     }
 
-    pub fn cbor(mut self) -> Ask<'a> {
+    pub fn cbor(mut self) -> ApiRequest<'a> {
         self.accept = CBOR;
         self
     }
 }
 
 impl Client {
-    /// By the daemon's socket, on its own machine: the user of the process is who asks.
+    /// Connects over the daemon's unix socket. The daemon identifies the caller by the process's user.
     pub fn unix(path: impl Into<PathBuf>) -> Client {
-        Client::at(Address::Unix(path.into()))
+        Client::at(DaemonAddress::Unix(path.into()))
     }
 
-    /// By its URL, as in `https://salt.example:8000`.
+    /// Connects to a URL such as `https://salt.example:8000`.
     pub fn http(url: &str, tls: Tls) -> Result<Client, Error> {
-        let fault = |what: &str| Error::Settings(format!("'{url}' can't be used: {what}"));
-        let parsed: hyper::Uri = url.parse().map_err(|_| fault("it is no URL"))?;
-        let host = parsed.host().ok_or_else(|| fault("it names no host"))?;
+        let invalid = |what: &str| Error::Settings(format!("'{url}' is not usable: {what}"));
+        let parsed: hyper::Uri = url.parse().map_err(|_| invalid("it is not a URL"))?;
+        let host = parsed.host().ok_or_else(|| invalid("it names no host"))?;
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         if !matches!(parsed.path(), "" | "/") || parsed.query().is_some() {
-            return Err(fault("only the address is given, as in https://salt.example:8000"));
+            return Err(invalid("it must have no path or query, as in https://salt.example:8000"));
         }
         let config = tls.config()?;
         match (parsed.scheme_str(), &config) {
             (Some("https"), Some(_)) => {}
-            (Some("https"), None) => return Err(fault("https needs a CA file or a pinned certificate")),
+            (Some("https"), None) => return Err(invalid("https needs a CA file or a pinned certificate")),
             (Some("http"), None) if on_this_machine(&host) => {}
-            (Some("http"), None) => return Err(fault("without TLS only this machine itself can be asked")),
-            (Some("http"), Some(_)) => return Err(fault("it is http, and TLS was asked for; write https")),
-            _ => return Err(fault("it begins with https://")),
+            (Some("http"), None) => return Err(invalid("http is only allowed to this machine (loopback)")),
+            (Some("http"), Some(_)) => return Err(invalid("TLS is configured, so it must begin with https://")),
+            _ => return Err(invalid("it must begin with https://")),
         }
         let port = parsed.port_u16().unwrap_or(8000);
-        Ok(Client::at(Address::Tcp { host, port, tls: config }))
+        Ok(Client::at(DaemonAddress::Tcp { host, port, tls: config }))
     }
 
-    fn at(address: Address) -> Client {
-        Client(Arc::new(Inner { connections: Connections::new(address), token: RwLock::default() }))
+    fn at(address: DaemonAddress) -> Client {
+        Client(Arc::new(ClientState { connections: Connections::new(address), token: RwLock::default() }))
     }
 
-    /// Uses a token that somebody got before; see [`Client::login`].
+    /// Uses a token from an earlier [`Client::login`].
     pub fn set_token(&self, token: Option<Secret<String>>) {
         *self.0.token.write().unwrap_or_else(PoisonError::into_inner) = token;
     }
 
-    /// Where the daemon is, for messages.
+    /// The daemon's address, for messages.
     pub fn address(&self) -> String {
-        self.0.connections.address.shown()
+        self.0.connections.address.display()
     }
 
-    /// An answer of one value.
-    pub(crate) async fn value(&self, ask: Ask<'_>) -> Result<Value, Error> {
-        let bytes = self.bytes(ask).await?;
+    /// Sends a request and parses the response as JSON.
+    pub(crate) async fn send_json(&self, request: ApiRequest<'_>) -> Result<Value, Error> {
+        let bytes = self.send_for_bytes(request).await?;
         if bytes.is_empty() {
             return Ok(Value::Null);
         }
-        let text = std::str::from_utf8(&bytes).map_err(|_| self.nonsense("it is no text"))?;
-        json::parse(text).map_err(|error| self.nonsense(&format!("it is no JSON: {error}")))
+        let text = std::str::from_utf8(&bytes).map_err(|_| self.unexpected_response("it is not UTF-8"))?;
+        json::parse(text).map_err(|error| self.unexpected_response(&format!("it is not JSON: {error}")))
     }
 
-    /// An answer of one record.
-    pub(crate) async fn record<T: for<'b> minicbor::Decode<'b, ()>>(&self, ask: Ask<'_>) -> Result<T, Error> {
-        let bytes = self.bytes(ask.cbor()).await?;
-        minicbor::decode(&bytes).map_err(|error| self.nonsense(&error.to_string()))
+    /// Sends a request and decodes the response from CBOR.
+    pub(crate) async fn send_cbor<T: for<'b> minicbor::Decode<'b, ()>>(&self, request: ApiRequest<'_>) -> Result<T, Error> {
+        let bytes = self.send_for_bytes(request.cbor()).await?;
+        minicbor::decode(&bytes).map_err(|error| self.unexpected_response(&error.to_string()))
     }
 
-    async fn bytes(&self, ask: Ask<'_>) -> Result<Bytes, Error> {
-        let (response, sender) = self.send(ask).await?.split();
-        let body = Limited::new(response.into_body(), LARGEST).collect();
+    async fn send_for_bytes(&self, request: ApiRequest<'_>) -> Result<Bytes, Error> {
+        let (response, sender) = self.send(request).await?.split();
+        let body = Limited::new(response.into_body(), MAX_RESPONSE).collect();
         let body = body.await.map_err(|error| self.0.connections.broken(error))?.to_bytes();
-        Answered::free(sender, &self.0.connections);
+        self.0.connections.release(sender);
         Ok(body)
     }
 
-    /// A stream of events. The connection is its own, and ends with it.
-    pub(crate) async fn stream(&self, ask: Ask<'_>) -> Result<Response<Incoming>, Error> {
-        Ok(self.send(Ask { accept: "text/event-stream", ..ask }).await?.response)
+    /// Opens a stream of events on a connection of its own, which closes with the stream.
+    pub(crate) async fn stream(&self, request: ApiRequest<'_>) -> Result<Response<Incoming>, Error> {
+        Ok(self.send(ApiRequest { accept: "text/event-stream", ..request }).await?.response)
     }
 
-    /// Only what the daemon does; a refusal is an error.
-    async fn send(&self, ask: Ask<'_>) -> Result<Answered, Error> {
-        let request = self.request(ask)?;
+    /// Sends a request; a status other than success becomes an error.
+    async fn send(&self, request: ApiRequest<'_>) -> Result<PendingResponse, Error> {
+        let request = self.build_request(request)?;
         let connections = &self.0.connections;
-        let answered = tokio::time::timeout(PATIENCE, connections.send(request)).await;
-        let late = |_| Error::Timeout { to: connections.address.shown(), seconds: PATIENCE.as_secs() };
-        let answered = answered.map_err(late)??;
-        if answered.response.status().is_success() {
-            return Ok(answered);
+        let pending = tokio::time::timeout(RESPONSE_TIMEOUT, connections.send(request)).await;
+        let late = |_| Error::Timeout { to: connections.address.display(), seconds: RESPONSE_TIMEOUT.as_secs() };
+        let pending = pending.map_err(late)??;
+        if pending.response.status().is_success() {
+            return Ok(pending);
         }
-        Err(self.refusal(answered.response).await)
+        Err(self.error_from(pending.response).await)
     }
 
-    fn request(&self, ask: Ask<'_>) -> Result<Request<Full<Bytes>>, Error> {
-        let mut path = format!("/v1{}", ask.path);
-        for (index, (name, value)) in ask.query.iter().enumerate() {
+    fn build_request(&self, parts: ApiRequest<'_>) -> Result<Request<Full<Bytes>>, Error> {
+        let mut path = format!("/v1{}", parts.path);
+        for (index, (name, value)) in parts.query.iter().enumerate() {
             path.push(if index == 0 { '?' } else { '&' });
             path.push_str(name);
             path.push('=');
-            path.push_str(&quoted(value));
+            path.push_str(&percent_encode(value));
         }
         let mut request = Request::builder()
-            .method(ask.method)
+            .method(parts.method)
             .uri(path)
             .header(HOST, self.0.connections.address.host())
-            .header(ACCEPT, ask.accept);
+            .header(ACCEPT, parts.accept);
         if let Some(token) = &*self.0.token.read().unwrap_or_else(PoisonError::into_inner) {
             let mut value = hyper::header::HeaderValue::from_str(&format!("Bearer {}", token.reveal()))
-                .map_err(|_| Error::Settings("the token has letters in it that no token has".into()))?;
+                .map_err(|_| Error::Settings("the token contains characters that are not allowed in a header".into()))?;
             value.set_sensitive(true);
             request = request.header(AUTHORIZATION, value);
         }
-        if let Some(last) = ask.last_event {
+        if let Some(last) = parts.last_event {
             request = request.header("last-event-id", last);
         }
-        let body = match ask.body {
+        let body = match parts.body {
             Some((kind, bytes)) => {
                 request = request.header(CONTENT_TYPE, kind);
                 bytes
@@ -189,19 +189,19 @@ impl Client {
         request.body(Full::new(body.into())).map_err(|error| Error::Settings(error.to_string()))
     }
 
-    async fn refusal(&self, response: Response<Incoming>) -> Error {
+    async fn error_from(&self, response: Response<Incoming>) -> Error {
         let status = response.status().as_u16();
         let request = response.headers().get("x-request-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
         let body = Limited::new(response.into_body(), 1 << 20).collect().await;
         let body = body.map(|body| body.to_bytes()).unwrap_or_default();
-        let said = std::str::from_utf8(&body).ok().and_then(|text| json::parse(text).ok()).unwrap_or_default();
-        let word = |key: &str| said.walk(&format!("error:{key}"), ":").and_then(Value::as_str).map(str::to_owned);
-        let text = word("text").unwrap_or_else(|| format!("{} answered {status}", self.address()));
-        let kind = word("kind").as_deref().and_then(Kind::from_name).unwrap_or_else(|| Kind::from_status(status));
+        let reply = std::str::from_utf8(&body).ok().and_then(|text| json::parse(text).ok()).unwrap_or_default();
+        let word = |key: &str| reply.walk(&format!("error:{key}"), ":").and_then(Value::as_str).map(str::to_owned);
+        let text = word("text").unwrap_or_else(|| format!("{} pending {status}", self.address()));
+        let kind = word("kind").as_deref().and_then(RefusalKind::from_name).unwrap_or_else(|| RefusalKind::from_status(status));
         Error::Refused { kind, text, hint: word("hint"), status, request }
     }
 
-    pub(crate) fn nonsense(&self, what: &str) -> Error {
+    pub(crate) fn unexpected_response(&self, what: &str) -> Error {
         Error::Answer { to: self.address(), what: what.to_owned() }
     }
 
@@ -214,16 +214,16 @@ fn on_this_machine(host: &str) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// As a part of a URL.
-pub(crate) fn quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len());
+/// Percent-encodes a text for use in a URL.
+pub(crate) fn percent_encode(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => quoted.push(byte.into()),
-            _ => quoted.push_str(&format!("%{byte:02X}")),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => encoded.push(byte.into()),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
         }
     }
-    quoted
+    encoded
 }
 
 #[cfg(test)]
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_go_over_no_open_network() {
+    fn tokens_are_not_sent_over_plain_http() {
         let pin = || Tls::Pinned("ab".repeat(32));
         assert!(Client::http("http://127.0.0.1:8000", Tls::Loopback).is_ok());
         assert!(Client::http("http://[::1]:8000/", Tls::Loopback).is_ok());
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_letter_is_quoted() {
-        assert_eq!(quoted("G@os:Debian and *"), "G%40os%3ADebian%20and%20%2A");
+    fn special_characters_are_percent_encoded() {
+        assert_eq!(percent_encode("G@os:Debian and *"), "G%40os%3ADebian%20and%20%2A");
     }
 }

@@ -1,4 +1,4 @@
-//! Connections to the daemon: over its unix socket, or TCP with TLS. Those that are free are used again.
+//! Connections to the daemon, over its unix socket or TCP with TLS. Idle connections are reused.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,34 +18,34 @@ use tokio_rustls::TlsConnector;
 
 use crate::Error;
 
-/// How long a connection may take to stand.
-const CONNECT: Duration = Duration::from_secs(10);
+/// Time limit for connecting.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many free ones are kept.
-const IDLE: usize = 8;
+/// How many idle connections are kept.
+const MAX_IDLE: usize = 8;
 
 /// Where the daemon is.
 #[derive(Clone)]
-pub enum Address {
+pub enum DaemonAddress {
     Unix(PathBuf),
     Tcp { host: String, port: u16, tls: Option<Arc<ClientConfig>> },
 }
 
-impl Address {
+impl DaemonAddress {
     /// For messages.
-    pub fn shown(&self) -> String {
+    pub fn display(&self) -> String {
         match self {
-            Address::Unix(path) => path.display().to_string(),
-            Address::Tcp { host, port, .. } => format!("{host}:{port}"),
+            DaemonAddress::Unix(path) => path.display().to_string(),
+            DaemonAddress::Tcp { host, port, .. } => format!("{host}:{port}"),
         }
     }
 
-    /// The `Host` of requests.
+    /// The `Host` header.
     pub fn host(&self) -> String {
         match self {
-            Address::Unix(_) => "localhost".into(),
-            Address::Tcp { host, port, .. } if host.contains(':') => format!("[{host}]:{port}"),
-            Address::Tcp { host, port, .. } => format!("{host}:{port}"),
+            DaemonAddress::Unix(_) => "localhost".into(),
+            DaemonAddress::Tcp { host, port, .. } if host.contains(':') => format!("[{host}]:{port}"),
+            DaemonAddress::Tcp { host, port, .. } => format!("{host}:{port}"),
         }
     }
 }
@@ -54,23 +54,23 @@ type Sender = SendRequest<Full<Bytes>>;
 
 /// Connections to one daemon.
 pub struct Connections {
-    pub address: Address,
+    pub address: DaemonAddress,
     idle: Mutex<Vec<Sender>>,
 }
 
-/// An answer whose body is still to come. The connection is free again once it is read to its end and given back.
-pub struct Answered {
+/// A response whose body has not been read yet. Once it is, [`Connections::release`] makes the connection idle again.
+pub struct PendingResponse {
     pub response: Response<Incoming>,
     sender: Sender,
 }
 
 impl Connections {
-    pub fn new(address: Address) -> Connections {
+    pub fn new(address: DaemonAddress) -> Connections {
         Connections { address, idle: Mutex::default() }
     }
 
-    /// Sends a request. One that found its connection closed by the other side before anything was sent goes over a new one.
-    pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<Answered, Error> {
+    /// Sends a request. If an idle connection turns out to be closed before anything was sent, tries the next one.
+    pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<PendingResponse, Error> {
         let mut request = request;
         loop {
             let free = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -79,7 +79,7 @@ impl Connections {
                 continue;
             }
             match sender.try_send_request(request).await {
-                Ok(response) => return Ok(Answered { response, sender }),
+                Ok(response) => return Ok(PendingResponse { response, sender }),
                 Err(mut error) => match error.take_message() {
                     Some(unsent) => request = unsent,
                     None => return Err(self.broken(error.into_error())),
@@ -88,35 +88,35 @@ impl Connections {
         }
         let mut sender = self.connect().await?;
         let response = sender.send_request(request).await.map_err(|error| self.broken(error))?;
-        Ok(Answered { response, sender })
+        Ok(PendingResponse { response, sender })
     }
 
     pub fn broken(&self, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-        Error::Broken { to: self.address.shown(), source: error.into() }
+        Error::Broken { to: self.address.display(), source: error.into() }
     }
 
     async fn connect(&self) -> Result<Sender, Error> {
-        let connected = tokio::time::timeout(CONNECT, self.open()).await;
+        let connected = tokio::time::timeout(CONNECT_TIMEOUT, self.open()).await;
         let timeout =
-            |_| io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {} s", CONNECT.as_secs()));
+            |_| io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {} s", CONNECT_TIMEOUT.as_secs()));
         connected
             .map_err(timeout)
             .and_then(|connected| connected)
-            .map_err(|source| Error::Connect { to: self.address.shown(), source })
+            .map_err(|source| Error::Connect { to: self.address.display(), source })
     }
 
     async fn open(&self) -> io::Result<Sender> {
         match &self.address {
-            Address::Unix(path) => greet(UnixStream::connect(path).await?).await,
-            Address::Tcp { host, port, tls } => {
+            DaemonAddress::Unix(path) => handshake(UnixStream::connect(path).await?).await,
+            DaemonAddress::Tcp { host, port, tls } => {
                 let stream = TcpStream::connect((host.as_str(), *port)).await?;
                 stream.set_nodelay(true)?;
                 match tls {
-                    None => greet(stream).await,
+                    None => handshake(stream).await,
                     Some(config) => {
                         let name = ServerName::try_from(host.clone())
                             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-                        greet(TlsConnector::from(Arc::clone(config)).connect(name, stream).await?).await
+                        handshake(TlsConnector::from(Arc::clone(config)).connect(name, stream).await?).await
                     }
                 }
             }
@@ -124,23 +124,25 @@ impl Connections {
     }
 }
 
-impl Answered {
-    /// The connection can be used by others.
-    pub fn free(sender: Sender, connections: &Connections) {
-        let mut idle = connections.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < IDLE && !sender.is_closed() {
-            idle.push(sender);
-        }
-    }
-
+impl PendingResponse {
     pub fn split(self) -> (Response<Incoming>, Sender) {
         (self.response, self.sender)
     }
 }
 
-async fn greet(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> io::Result<Sender> {
+impl Connections {
+    /// Keeps a connection for the next request.
+    pub fn release(&self, sender: Sender) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < MAX_IDLE && !sender.is_closed() {
+            idle.push(sender);
+        }
+    }
+}
+
+async fn handshake(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> io::Result<Sender> {
     let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
-    // It ends with its sender, or when the other side closes it; who waits hears of it by their own request.
+    // Ends with its sender, or when the daemon closes it; a waiting request then gets the error.
     tokio::spawn(async move {
         let _ = connection.await;
     });

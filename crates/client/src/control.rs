@@ -1,62 +1,62 @@
-//! The controller's own functions, and the daemon itself.
+//! Runner and wheel functions, and the daemon itself.
 
 use rocksalt_core::request::ControllerCall;
 use rocksalt_core::{JobId, Map, Value};
 
-use crate::client::Ask;
+use crate::client::ApiRequest;
 use crate::sessions::text;
 use crate::{Client, Error};
 
-/// What a function of the controller did.
+/// The result of a runner or wheel function.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ControllerResult {
+pub struct ControllerCallResult {
     pub job: Option<JobId>,
-    /// Its events begin so: `salt/run/<jid>`.
+    /// Prefix of its event tags: `salt/run/<jid>`.
     pub tag: String,
-    /// `None`: it goes on, and the event `<tag>/ret` tells the rest.
+    /// `None` if it still runs in the background; its result comes as event `<tag>/ret`.
     pub result: Option<Value>,
     pub success: bool,
 }
 
 impl Client {
-    /// A function about targets and jobs (Salt's runners).
-    pub async fn runner(&self, local: &ControllerCall) -> Result<ControllerResult, Error> {
-        self.local("/runner", local).await
+    /// JobService a runner function.
+    pub async fn runner(&self, local: &ControllerCall) -> Result<ControllerCallResult, Error> {
+        self.call_local("/runner", local).await
     }
 
-    /// A function about the controller itself (Salt's wheel functions).
-    pub async fn wheel(&self, local: &ControllerCall) -> Result<ControllerResult, Error> {
-        self.local("/wheel", local).await
+    /// JobService a wheel function.
+    pub async fn wheel(&self, local: &ControllerCall) -> Result<ControllerCallResult, Error> {
+        self.call_local("/wheel", local).await
     }
 
-    async fn local(&self, path: &str, local: &ControllerCall) -> Result<ControllerResult, Error> {
+    async fn call_local(&self, path: &str, local: &ControllerCall) -> Result<ControllerCallResult, Error> {
         let mut body = Map::new();
         body.insert("function", local.function.as_str());
         body.insert("args", Value::List(local.args.clone()));
         body.insert("kwargs", local.kwargs.clone());
         body.insert("background", local.background);
-        let said = self.value(Ask::post(path, &body.into())).await?;
-        Ok(ControllerResult {
-            job: text(&said, "jid").parse().ok(),
-            tag: text(&said, "tag"),
-            result: if local.background { None } else { said.walk("result", ":").cloned() },
-            success: said.walk("success", ":").and_then(Value::as_bool).unwrap_or_default(),
+        let reply = self.send_json(ApiRequest::post(path, &body.into())).await?;
+        Ok(ControllerCallResult {
+            job: text(&reply, "jid").parse().ok(),
+            tag: text(&reply, "tag"),
+            result: if local.background { None } else { reply.walk("result", ":").cloned() },
+            success: reply.walk("success", ":").and_then(Value::as_bool).unwrap_or_default(),
         })
     }
 
-    /// Why somebody may do something, or may not.
+    /// Explains why a user may or may not run a function on a target.
     pub async fn explain(&self, user: &str, function: &str, target: &str) -> Result<Value, Error> {
-        let ask = Ask::get("/access/explain").query("user", user).query("function", function).query("target", target);
-        self.value(ask).await
+        let request = ApiRequest::get("/access/explain").query("user", user).query("function", function).query("target", target);
+        self.send_json(request).await
     }
 
-    /// What the daemon has done so far.
+    /// Counters of the daemon since its start.
     pub async fn stats(&self) -> Result<Value, Error> {
-        self.value(Ask::get("/stats")).await
+        self.send_json(ApiRequest::get("/stats")).await
     }
 
-    /// Has it read its configuration and its roster anew.
+    /// Makes the daemon reread its configuration and roster.
     pub async fn reload(&self) -> Result<(), Error> {
-        self.value(Ask::new(hyper::Method::POST, "/reload")).await.map(drop)
+        self.send_json(ApiRequest::new(hyper::Method::POST, "/reload")).await.map(drop)
     }
 }

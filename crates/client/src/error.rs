@@ -1,18 +1,18 @@
-//! [`Error`]: why the daemon did not do it, or could not be asked.
+//! [`Error`]: why a request failed, at the daemon or on the way to it.
 
 use std::io;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The daemon understood, and will not.
+    /// The daemon answered with an error status.
     #[error("{text}")]
     Refused {
-        kind: Kind,
+        kind: RefusalKind,
         text: String,
         hint: Option<String>,
         /// The HTTP status.
         status: u16,
-        /// By this its logs know the request.
+        /// The request id in the daemon's logs.
         request: Option<String>,
     },
     #[error("can't reach {to}")]
@@ -29,72 +29,72 @@ pub enum Error {
     },
     #[error("{to} did not answer within {seconds} s")]
     Timeout { to: String, seconds: u64 },
-    #[error("{to} answered what makes no sense here: {what}")]
+    #[error("unexpected response from {to}: {what}")]
     Answer { to: String, what: String },
     #[error("{0}")]
     Settings(String),
 }
 
-/// Why the daemon refuses.
+/// Why the daemon refused a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// It doesn't know who asks.
+pub enum RefusalKind {
+    /// The caller is not identified.
     Unauthenticated,
     Forbidden,
     NotFound,
-    /// The target means nobody.
+    /// The target expression matches no target.
     NoTargets,
-    /// It makes no sense as it is written.
+    /// The request is malformed.
     Invalid,
-    /// There is something of that name already.
+    /// The name is in use already.
     Taken,
-    /// Larger than it takes.
+    /// The request is larger than allowed.
     TooLarge,
-    /// Too often; the hint says when to try again.
+    /// Too many requests; the hint says when to retry.
     TooMany,
-    /// Not now.
+    /// The daemon can't do it at the moment.
     Unavailable,
     Timeout,
-    /// A fault of the daemon.
+    /// A bug or an internal failure in the daemon.
     Internal,
 }
 
-impl Kind {
-    pub(crate) fn from_name(name: &str) -> Option<Kind> {
+impl RefusalKind {
+    pub(crate) fn from_name(name: &str) -> Option<RefusalKind> {
         Some(match name {
-            "unauthenticated" => Kind::Unauthenticated,
-            "forbidden" => Kind::Forbidden,
-            "not_found" => Kind::NotFound,
-            "no_targets" => Kind::NoTargets,
-            "invalid" | "not_allowed" | "not_supported" => Kind::Invalid,
-            "taken" => Kind::Taken,
-            "too_large" => Kind::TooLarge,
-            "too_many" => Kind::TooMany,
-            "unavailable" => Kind::Unavailable,
-            "timeout" => Kind::Timeout,
-            "internal" => Kind::Internal,
+            "unauthenticated" => RefusalKind::Unauthenticated,
+            "forbidden" => RefusalKind::Forbidden,
+            "not_found" => RefusalKind::NotFound,
+            "no_targets" => RefusalKind::NoTargets,
+            "invalid" | "not_allowed" | "not_supported" => RefusalKind::Invalid,
+            "taken" => RefusalKind::Taken,
+            "too_large" => RefusalKind::TooLarge,
+            "too_many" => RefusalKind::TooMany,
+            "unavailable" => RefusalKind::Unavailable,
+            "timeout" => RefusalKind::Timeout,
+            "internal" => RefusalKind::Internal,
             _ => return None,
         })
     }
 
-    pub(crate) fn from_status(status: u16) -> Kind {
+    pub(crate) fn from_status(status: u16) -> RefusalKind {
         match status {
-            401 => Kind::Unauthenticated,
-            403 => Kind::Forbidden,
-            404 => Kind::NotFound,
-            409 => Kind::Taken,
-            413 => Kind::TooLarge,
-            429 => Kind::TooMany,
-            502 | 503 => Kind::Unavailable,
-            504 => Kind::Timeout,
-            400..=499 => Kind::Invalid,
-            _ => Kind::Internal,
+            401 => RefusalKind::Unauthenticated,
+            403 => RefusalKind::Forbidden,
+            404 => RefusalKind::NotFound,
+            409 => RefusalKind::Taken,
+            413 => RefusalKind::TooLarge,
+            429 => RefusalKind::TooMany,
+            502 | 503 => RefusalKind::Unavailable,
+            504 => RefusalKind::Timeout,
+            400..=499 => RefusalKind::Invalid,
+            _ => RefusalKind::Internal,
         }
     }
 }
 
 impl Error {
-    /// The daemon's way out, if it gave one.
+    /// The daemon's hint, if it sent one.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Error::Refused { hint, .. } => hint.as_deref(),
@@ -102,18 +102,18 @@ impl Error {
         }
     }
 
-    /// The daemon's reason, if it gave one.
-    pub fn kind(&self) -> Option<Kind> {
+    /// The daemon's reason, if it sent one.
+    pub fn kind(&self) -> Option<RefusalKind> {
         match self {
             Error::Refused { kind, .. } => Some(*kind),
             _ => None,
         }
     }
 
-    /// Whether asking again, a little later, may help: nothing is wrong with the question itself.
-    pub fn passing(&self) -> bool {
+    /// Whether the same request may succeed later.
+    pub fn is_transient(&self) -> bool {
         match self {
-            Error::Refused { kind, .. } => matches!(kind, Kind::Unavailable | Kind::Timeout | Kind::TooMany),
+            Error::Refused { kind, .. } => matches!(kind, RefusalKind::Unavailable | RefusalKind::Timeout | RefusalKind::TooMany),
             Error::Connect { .. } | Error::Broken { .. } | Error::Timeout { .. } => true,
             Error::Answer { .. } | Error::Settings(_) => false,
         }

@@ -1,4 +1,4 @@
-//! [`Events`]: the daemon's events, as they come.
+//! [`Events`]: a stream of the daemon's events.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,89 +10,89 @@ use hyper::body::Incoming;
 use rocksalt_core::record::{EventId, LoggedEvent};
 use rocksalt_core::{Event, Map, Value};
 
-use crate::client::Ask;
-use crate::sse::{Message, Parser};
+use crate::client::ApiRequest;
+use crate::sse::{SseMessage, SseParser};
 use crate::{Client, Error};
 
-/// The daemon says something every 15 seconds, if only that it is there.
-const SILENCE: Duration = Duration::from_secs(45);
+/// The daemon sends at least a keep-alive every 15 seconds; after this long without one the connection is dead.
+const MAX_SILENCE: Duration = Duration::from_secs(45);
 
-/// How often it is tried to get back to a daemon that is away; the pauses grow up to five seconds.
-const TRIES: u32 = 40;
+/// How often to reconnect before giving up; the pauses grow up to five seconds.
+const MAX_RECONNECTS: u32 = 40;
 
-/// Goes on where it was after a broken connection.
+/// Reconnects and resumes where it was after a broken connection.
 pub struct Events {
     client: Client,
     after: Option<EventId>,
     tags: Vec<String>,
-    connected: Connected,
+    connected: ResumingStream,
 }
 
-/// What a listener hears.
+/// An item of [`Events`].
 #[derive(Clone, Debug, PartialEq)]
-pub enum Heard {
-    /// Its id is 0 if it is not kept: the progress of runs.
+pub enum EventNotice {
+    /// The id is 0 if the event is not stored, as the progress of runs.
     Event(LoggedEvent),
-    /// The events before this one are too old, and forgotten.
+    /// Events before `first` were asked for but are no longer stored.
     Gap { first: EventId },
 }
 
-/// A part of the log.
+/// A page of stored events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventPage {
     pub events: Vec<LoggedEvent>,
-    /// Go on after this one.
+    /// Pass it as `after` for the next page.
     pub next: EventId,
-    /// The newest event of the log: all has been seen once `next` is not below it.
+    /// The newest event of the log. The end is reached when `next` is not below it.
     pub newest: EventId,
 }
 
 impl Client {
-    /// The events after one of them, then those to come; only those to come without it. Those whose tags fit one of the
-    /// patterns, or all if there is none.
+    /// Streams the events after `after` and then new ones; without `after` only new ones. Only tags that match one of
+    /// the patterns, or all if there is none.
     pub fn events(&self, after: Option<EventId>, tags: &[String]) -> Events {
-        Events { client: self.clone(), after, tags: tags.to_vec(), connected: Connected::default() }
+        Events { client: self.clone(), after, tags: tags.to_vec(), connected: ResumingStream::default() }
     }
 
-    /// Up to so many of the events that are kept, those after one of them, the oldest first; the newest without it.
+    /// Lists up to `limit` stored events after `after`, oldest first; without `after` the newest ones.
     pub async fn logged(&self, after: Option<EventId>, tags: &[String], limit: usize) -> Result<EventPage, Error> {
-        let ask = Ask::get("/events").query("limit", limit).maybe("after", after);
-        let ask = tags.iter().fold(ask, |ask, tag| ask.query("tag", tag));
-        let (events, next, newest) = self.record(ask).await?;
+        let request = ApiRequest::get("/events").query("limit", limit).query_opt("after", after);
+        let request = tags.iter().fold(request, |request, tag| request.query("tag", tag));
+        let (events, next, newest) = self.send_cbor(request).await?;
         Ok(EventPage { events, next, newest })
     }
 
-    /// Puts an event into the log.
+    /// Adds an event to the log.
     pub async fn fire(&self, event: &Event) -> Result<EventId, Error> {
         let mut body = Map::new();
         body.insert("tag", event.tag.as_str());
         body.insert("data", event.data.clone());
-        let said = self.value(Ask::post("/events", &body.into())).await?;
-        let id = said.walk("id", ":").and_then(Value::as_i64).and_then(|id| EventId::try_from(id).ok());
-        id.ok_or_else(|| self.nonsense("the event has no id"))
+        let reply = self.send_json(ApiRequest::post("/events", &body.into())).await?;
+        let id = reply.walk("id", ":").and_then(Value::as_i64).and_then(|id| EventId::try_from(id).ok());
+        id.ok_or_else(|| self.unexpected_response("the event has no id"))
     }
 }
 
 impl Events {
-    /// Waits for the next one.
-    pub async fn next(&mut self) -> Result<Heard, Error> {
+    /// Waits for the next event.
+    pub async fn next(&mut self) -> Result<EventNotice, Error> {
         let (after, tags) = (self.after, &self.tags);
-        let ask = || {
-            let ask = Ask::get("/events/stream").query("encoding", "cbor").maybe("after", after);
-            tags.iter().fold(ask, |ask, tag| ask.query("tag", tag))
+        let request = || {
+            let request = ApiRequest::get("/events/stream").query("encoding", "cbor").query_opt("after", after);
+            tags.iter().fold(request, |request, tag| request.query("tag", tag))
         };
         loop {
-            let message = self.connected.next(&self.client, ask).await?;
+            let message = self.connected.next(&self.client, request).await?;
             match message.event.as_str() {
                 "event" => {
-                    let nonsense = |error: String| self.client.nonsense(&error);
-                    let bytes = STANDARD.decode(&message.data).map_err(|error| nonsense(error.to_string()))?;
-                    return Ok(Heard::Event(minicbor::decode(&bytes).map_err(|error| nonsense(error.to_string()))?));
+                    let unexpected_response = |error: String| self.client.unexpected_response(&error);
+                    let bytes = STANDARD.decode(&message.data).map_err(|error| unexpected_response(error.to_string()))?;
+                    return Ok(EventNotice::Event(minicbor::decode(&bytes).map_err(|error| unexpected_response(error.to_string()))?));
                 }
                 "gap" => {
                     let first = message.data.trim().parse();
-                    return Ok(Heard::Gap {
-                        first: first.map_err(|_| self.client.nonsense("a gap without a number"))?,
+                    return Ok(EventNotice::Gap {
+                        first: first.map_err(|_| self.client.unexpected_response("a gap without a number"))?,
                     });
                 }
                 _ => {}
@@ -101,22 +101,22 @@ impl Events {
     }
 }
 
-/// A stream that comes back.
+/// A server-sent event stream that reconnects and resumes after the last event it got.
 #[derive(Default)]
-pub(crate) struct Connected {
+pub(crate) struct ResumingStream {
     body: Option<Incoming>,
-    parser: Parser,
-    waiting: VecDeque<Message>,
-    /// The id of the last event: from there it goes on.
+    parser: SseParser,
+    waiting: VecDeque<SseMessage>,
+    /// The id of the last event, sent as `Last-Event-ID` on reconnecting.
     last: Option<String>,
-    /// There was a daemon that answered.
+    /// Whether the daemon has answered at least once.
     opened: bool,
     failures: u32,
 }
 
-impl Connected {
-    /// The next event of the stream; a new connection is made where there is none.
-    pub async fn next<'a>(&mut self, client: &Client, ask: impl Fn() -> Ask<'a>) -> Result<Message, Error> {
+impl ResumingStream {
+    /// The next event of the stream; connects if there is no connection.
+    pub async fn next<'a>(&mut self, client: &Client, request: impl Fn() -> ApiRequest<'a>) -> Result<SseMessage, Error> {
         loop {
             if let Some(message) = self.waiting.pop_front() {
                 if message.id.is_some() {
@@ -126,11 +126,11 @@ impl Connected {
                 self.opened = true;
                 return Ok(message);
             }
-            if let Err(error) = self.read(client, &ask).await {
+            if let Err(error) = self.read(client, &request).await {
                 self.body = None;
-                self.parser = Parser::default();
-                // The first connection tells whether there is a daemon at all.
-                let again = error.passing() && self.opened && self.failures < TRIES;
+                self.parser = SseParser::default();
+                // If the first connection fails there is no daemon: don't retry.
+                let again = error.is_transient() && self.opened && self.failures < MAX_RECONNECTS;
                 if !again {
                     return Err(error);
                 }
@@ -141,24 +141,24 @@ impl Connected {
         }
     }
 
-    async fn read<'a>(&mut self, client: &Client, ask: &impl Fn() -> Ask<'a>) -> Result<(), Error> {
+    async fn read<'a>(&mut self, client: &Client, request: &impl Fn() -> ApiRequest<'a>) -> Result<(), Error> {
         let body = match &mut self.body {
             Some(body) => body,
             none => {
-                let ask = Ask { last_event: self.last.clone(), ..ask() };
-                none.insert(client.stream(ask).await?.into_body())
+                let request = ApiRequest { last_event: self.last.clone(), ..request() };
+                none.insert(client.stream(request).await?.into_body())
             }
         };
-        let silence = |_| Error::Timeout { to: client.address(), seconds: SILENCE.as_secs() };
-        match tokio::time::timeout(SILENCE, body.frame()).await.map_err(silence)? {
+        let silence = |_| Error::Timeout { to: client.address(), seconds: MAX_SILENCE.as_secs() };
+        match tokio::time::timeout(MAX_SILENCE, body.frame()).await.map_err(silence)? {
             Some(Ok(frame)) => {
                 let bytes = frame.into_data().unwrap_or_default();
-                let messages = self.parser.push(&bytes).map_err(|_| client.nonsense("an event without an end"))?;
+                let messages = self.parser.push(&bytes).map_err(|_| client.unexpected_response("an event is longer than allowed"))?;
                 self.waiting.extend(messages);
                 Ok(())
             }
             Some(Err(error)) => Err(client.broken(error)),
-            None => Err(client.broken("it ended in the middle of a stream")),
+            None => Err(client.broken("the daemon ended the stream")),
         }
     }
 }

@@ -1,44 +1,44 @@
-//! Jobs: started, watched, found, stopped.
+//! Starts, watches, lists and cancels jobs.
 
 use rocksalt_core::record::{JobRecord, ReturnRecord};
 use rocksalt_core::request::{JobFilter, RunRequest};
 use rocksalt_core::{JobId, Map, Value, json};
 
-use crate::client::{Ask, CBOR};
-use crate::{Client, Error, Kind, Watch};
+use crate::client::{ApiRequest, CBOR};
+use crate::{Client, Error, RefusalKind, JobWatch};
 
-/// How a job is done again.
+/// How a job is run again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rerun {
-    /// The new job's id, if the asker chooses it.
+pub struct RerunOptions {
+    /// The new job's id, if the caller chooses it.
     pub job: Option<JobId>,
-    /// Only where it failed.
+    /// Only on the targets where it failed.
     pub failed: bool,
 }
 
-/// How many come in one answer.
+/// Records per response.
 const PAGE: usize = 1000;
 
 impl Client {
-    /// Starts a job; its record is stored once this answers. `None`: it means no target.
+    /// Starts a job; its record is stored when this returns. `None` if no target matches.
     ///
-    /// With an id of the asker's own ([`RunRequest::job`]) it can be asked again after a broken connection: the same job is
-    /// never started twice.
+    /// With an id chosen by the caller ([`RunRequest::job`]) it can be retried after a broken connection: the daemon never
+    /// starts the same id twice.
     pub async fn start(&self, run: &RunRequest) -> Result<Option<JobRecord>, Error> {
         let bytes = minicbor::to_vec(run).unwrap_or_default();
-        let ask = Ask { body: Some((CBOR, bytes)), ..Ask::new(hyper::Method::POST, "/jobs") };
-        unless_nobody(self.record(ask).await)
+        let request = ApiRequest { body: Some((CBOR, bytes)), ..ApiRequest::new(hyper::Method::POST, "/jobs") };
+        none_if_no_targets(self.send_cbor(request).await)
     }
 
-    /// Starts a job and watches it to its end.
-    pub async fn run(&self, run: &RunRequest) -> Result<Option<Watch>, Error> {
+    /// Starts a job and watches it.
+    pub async fn run(&self, run: &RunRequest) -> Result<Option<JobWatch>, Error> {
         let job = self.start(run).await?;
         Ok(job.map(|job| self.watch(job.id)))
     }
 
-    /// What a job does, from its beginning (as far as it is kept) to its end.
-    pub fn watch(&self, job: JobId) -> Watch {
-        Watch::new(self.clone(), job)
+    /// Watches a job from its beginning, as far as it is stored, to its end.
+    pub fn watch(&self, job: JobId) -> JobWatch {
+        JobWatch::new(self.clone(), job)
     }
 
     /// A job with all its returns.
@@ -47,8 +47,8 @@ impl Client {
         let mut all: Vec<ReturnRecord> = Vec::new();
         loop {
             let after = all.last().map(|last| last.target.clone());
-            let ask = Ask::get(&path).query("limit", PAGE).maybe("after", after);
-            let (record, returns): (JobRecord, Vec<ReturnRecord>) = self.record(ask).await?;
+            let request = ApiRequest::get(&path).query("limit", PAGE).query_opt("after", after);
+            let (record, returns): (JobRecord, Vec<ReturnRecord>) = self.send_cbor(request).await?;
             let last = returns.len() < PAGE;
             all.extend(returns);
             if last {
@@ -57,7 +57,7 @@ impl Client {
         }
     }
 
-    /// Jobs that fit, the newest first; all of them if there is no limit.
+    /// Lists matching jobs, newest first; all of them without a limit.
     pub async fn jobs(&self, filter: &JobFilter) -> Result<Vec<JobRecord>, Error> {
         let mut all: Vec<JobRecord> = Vec::new();
         loop {
@@ -67,7 +67,7 @@ impl Client {
             }
             let before = all.last().map(|last| last.id).or(filter.before);
             let page: Vec<JobRecord> =
-                self.record(listing(filter).query("limit", wanted).maybe("before", before)).await?;
+                self.send_cbor(listing(filter).query("limit", wanted).query_opt("before", before)).await?;
             let last = page.len() < wanted;
             all.extend(page);
             if last {
@@ -76,57 +76,57 @@ impl Client {
         }
     }
 
-    /// Stops a job; with `kill` its processes get no time to end by themselves.
+    /// Cancels a job; with `kill` its processes get SIGKILL at once.
     pub async fn cancel(&self, job: JobId, kill: bool) -> Result<(), Error> {
         let body = Map::from_iter([("kill".into(), Value::Bool(kill))]);
-        self.value(Ask::post(&format!("/jobs/{job}/cancel"), &body.into())).await.map(drop)
+        self.send_json(ApiRequest::post(&format!("/jobs/{job}/cancel"), &body.into())).await.map(drop)
     }
 
-    /// The same again, as a new job. `None`: it means no target any more.
-    pub async fn rerun(&self, job: JobId, how: &Rerun) -> Result<Option<JobRecord>, Error> {
+    /// Runs a job again as a new job. `None` if no target matches any more.
+    pub async fn rerun(&self, job: JobId, options: &RerunOptions) -> Result<Option<JobRecord>, Error> {
         let mut body = Map::new();
-        body.insert("failed", how.failed);
-        if let Some(job) = how.job {
+        body.insert("failed", options.failed);
+        if let Some(job) = options.job {
             body.insert("jid", job.as_str());
         }
-        unless_nobody(self.record(Ask::post(&format!("/jobs/{job}/rerun"), &body.into())).await)
+        none_if_no_targets(self.send_cbor(ApiRequest::post(&format!("/jobs/{job}/rerun"), &body.into())).await)
     }
 }
 
-fn listing(filter: &JobFilter) -> Ask<'static> {
-    let mut ask = Ask::get("/jobs")
-        .maybe("user", filter.user.as_ref())
-        .maybe("since", filter.since.map(seconds))
-        .maybe("until", filter.until.map(seconds))
-        .maybe("prefix", filter.prefix.as_ref());
+fn listing(filter: &JobFilter) -> ApiRequest<'static> {
+    let mut request = ApiRequest::get("/jobs")
+        .query_opt("user", filter.user.as_ref())
+        .query_opt("since", filter.since.map(seconds))
+        .query_opt("until", filter.until.map(seconds))
+        .query_opt("prefix", filter.prefix.as_ref());
     for function in &filter.functions {
-        ask = ask.query("function", function);
+        request = request.query("function", function);
     }
     for target in &filter.targets {
-        ask = ask.query("target", target);
+        request = request.query("target", target);
     }
     for state in &filter.states {
-        ask = ask.query("state", state.name());
+        request = request.query("state", state.name());
     }
     if filter.running {
-        ask = ask.query("running", true);
+        request = request.query("running", true);
     }
     if !filter.metadata.is_empty() {
-        ask = ask.query("metadata", json::compact(&filter.metadata.clone().into()));
+        request = request.query("metadata", json::compact(&filter.metadata.clone().into()));
     }
-    ask
+    request
 }
 
-/// The daemon says by a refusal of its own kind that a job means no target.
-fn unless_nobody(answered: Result<JobRecord, Error>) -> Result<Option<JobRecord>, Error> {
+/// The daemon reports a job without targets as an error of its own kind.
+fn none_if_no_targets(answered: Result<JobRecord, Error>) -> Result<Option<JobRecord>, Error> {
     match answered {
         Ok(job) => Ok(Some(job)),
-        Err(Error::Refused { kind: Kind::NoTargets, .. }) => Ok(None),
+        Err(Error::Refused { kind: RefusalKind::NoTargets, .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// Microseconds as the API has them, to the last digit.
+/// Microseconds as seconds with six decimals, as the API takes them.
 fn seconds(micros: u64) -> String {
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }

@@ -1,4 +1,4 @@
-//! Talks to a running `rocksalt serve`: starts jobs and watches them, reads events, asks what is known.
+//! A client for a running `rocksalt serve`: starts and watches jobs, reads events, lists targets.
 //!
 //! ```no_run
 //! use rocksalt_client::{Client, Tls};
@@ -22,8 +22,8 @@
 //! # }
 //! ```
 //!
-//! Streams ([`Watch`], [`Events`]) find their way back after a broken connection and go on where they were, without gap or
-//! double. What the daemon refuses comes as [`Error::Refused`], with its kind, its text and the way out.
+//! Streams ([`JobWatch`], [`Events`]) reconnect after a broken connection and resume without gaps or duplicates. What
+//! the daemon refuses comes as [`Error::Refused`], with its kind, text and hint.
 
 mod client;
 mod error;
@@ -40,11 +40,11 @@ mod sse;
 mod tls;
 
 pub use client::Client;
-pub use control::ControllerResult;
-pub use error::{Error, Kind};
-pub use events::{EventPage, Events, Heard};
-pub use jobs::Rerun;
-pub use sessions::{Info, Session};
-pub use targets::{Target, TargetFilter, TargetPage};
+pub use control::ControllerCallResult;
+pub use error::{Error, RefusalKind};
+pub use events::{EventPage, Events, EventNotice};
+pub use jobs::RerunOptions;
+pub use sessions::{DaemonInfo, ClientSession};
+pub use targets::{TargetStatus, TargetFilter, TargetPage};
 pub use tls::Tls;
-pub use watch::Watch;
+pub use watch::JobWatch;

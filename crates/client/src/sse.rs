@@ -1,22 +1,22 @@
-//! Server-sent events, as bytes come in.
+//! An incremental parser for server-sent events.
 
-/// The longest event that is taken: whoever sends more is not our daemon.
-const LONGEST: usize = 64 << 20;
+/// The longest event that is accepted; a rocksalt daemon sends none that long.
+const MAX_EVENT: usize = 64 << 20;
 
 /// One event of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Message {
+pub struct SseMessage {
     pub id: Option<String>,
     pub event: String,
     pub data: String,
 }
 
 #[derive(Debug, Default)]
-pub struct Parser {
+pub struct SseParser {
     bytes: Vec<u8>,
-    /// How much of `bytes` has no line end in it.
-    looked: usize,
-    message: Message,
+    /// How many of `bytes` were searched for a line end already.
+    searched: usize,
+    message: SseMessage,
     lines: usize,
     size: usize,
 }
@@ -24,27 +24,27 @@ pub struct Parser {
 #[derive(Debug)]
 pub struct TooLong;
 
-impl Parser {
-    /// Takes what has come, and gives the events that are whole now.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Message>, TooLong> {
+impl SseParser {
+    /// Adds received bytes and returns the events they complete.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseMessage>, TooLong> {
         self.bytes.extend_from_slice(bytes);
-        let mut whole = Vec::new();
+        let mut complete = Vec::new();
         let mut start = 0;
-        while let Some(end) = self.bytes[self.looked.max(start)..].iter().position(|byte| *byte == b'\n') {
-            let end = self.looked.max(start) + end;
+        while let Some(end) = self.bytes[self.searched.max(start)..].iter().position(|byte| *byte == b'\n') {
+            let end = self.searched.max(start) + end;
             let line = self.bytes[start..end].to_vec();
-            self.looked = end + 1;
+            self.searched = end + 1;
             start = end + 1;
             let line = line.strip_suffix(b"\r").unwrap_or(&line);
             self.size += line.len();
-            whole.extend(self.line(&String::from_utf8_lossy(line)));
+            complete.extend(self.line(&String::from_utf8_lossy(line)));
         }
         self.bytes.drain(..start);
-        self.looked = self.bytes.len();
-        if self.size + self.bytes.len() > LONGEST { Err(TooLong) } else { Ok(whole) }
+        self.searched = self.bytes.len();
+        if self.size + self.bytes.len() > MAX_EVENT { Err(TooLong) } else { Ok(complete) }
     }
 
-    fn line(&mut self, line: &str) -> Option<Message> {
+    fn line(&mut self, line: &str) -> Option<SseMessage> {
         if line.is_empty() {
             self.size = 0;
             let lines = std::mem::take(&mut self.lines);
@@ -63,7 +63,7 @@ impl Parser {
                 self.message.data.push_str(value);
                 self.lines += 1;
             }
-            // A comment, or what we don't know.
+            // A comment or an unknown field.
             _ => {}
         }
         None
@@ -78,12 +78,12 @@ mod tests {
     fn events_come_whole_however_they_are_cut() {
         let text = ": hello\n\nid: 7\nevent: event\ndata: {\"a\":\ndata: 1}\n\nretry: 5\n\ndata:x\r\n\r\nid: 8\n\n";
         let expected = [
-            Message { id: Some("7".into()), event: "event".into(), data: "{\"a\":\n1}".into() },
-            Message { data: "x".into(), ..Message::default() },
-            Message { id: Some("8".into()), ..Message::default() },
+            SseMessage { id: Some("7".into()), event: "event".into(), data: "{\"a\":\n1}".into() },
+            SseMessage { data: "x".into(), ..SseMessage::default() },
+            SseMessage { id: Some("8".into()), ..SseMessage::default() },
         ];
         for size in 1..text.len() {
-            let mut parser = Parser::default();
+            let mut parser = SseParser::default();
             let mut all = Vec::new();
             for part in text.as_bytes().chunks(size) {
                 all.extend(parser.push(part).expect("it is short"));
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn an_endless_line_is_refused() {
-        let mut parser = Parser::default();
+        let mut parser = SseParser::default();
         let part = vec![b'x'; 1 << 20];
         assert!((0..65).any(|_| parser.push(&part).is_err()));
     }

@@ -1,66 +1,66 @@
-//! The targets that the daemon knows.
+//! Lists the daemon's targets.
 
 use rocksalt_core::{Map, Value};
 
-use crate::client::{Ask, quoted};
+use crate::client::{ApiRequest, percent_encode};
 use crate::sessions::text;
 use crate::{Client, Error};
 
-/// A target, and what is known of it.
+/// A target, with its last known state.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Target {
+pub struct TargetStatus {
     pub id: String,
     pub host: String,
-    /// `None`: nobody has tried yet.
+    /// `None` if no connection was tried yet.
     pub up: Option<bool>,
-    /// As they were gathered last; empty if they never were, or were not asked for.
+    /// The cached grains; empty if there are none or they were not asked for.
     pub grains: Map,
 }
 
-/// Which targets.
+/// Selects targets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TargetFilter {
-    /// A pattern for ids.
+    /// A glob on ids.
     pub id: Option<String>,
     pub up: Option<bool>,
     pub grains: bool,
     pub limit: Option<usize>,
-    /// Those after this id: for pages.
+    /// Only ids after this one, for paging.
     pub after: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TargetPage {
-    pub targets: Vec<Target>,
-    /// Give it as `after` for the next page; `None` if this was the last.
+    pub targets: Vec<TargetStatus>,
+    /// Pass it as `after` for the next page; `None` on the last page.
     pub next: Option<String>,
 }
 
 impl Client {
-    /// Targets by their ids' order.
+    /// Lists targets ordered by id.
     pub async fn targets(&self, filter: &TargetFilter) -> Result<TargetPage, Error> {
-        let ask = Ask::get("/targets")
-            .maybe("id", filter.id.as_ref())
-            .maybe("up", filter.up)
+        let request = ApiRequest::get("/targets")
+            .query_opt("id", filter.id.as_ref())
+            .query_opt("up", filter.up)
             .query("grains", filter.grains)
-            .maybe("limit", filter.limit)
-            .maybe("after", filter.after.as_ref());
-        let said = self.value(ask).await?;
-        let targets = said.walk("targets", ":").and_then(Value::as_list).unwrap_or_default();
-        let next = said.walk("next", ":").and_then(Value::as_str).map(str::to_owned);
-        Ok(TargetPage { targets: targets.iter().map(target).collect(), next })
+            .query_opt("limit", filter.limit)
+            .query_opt("after", filter.after.as_ref());
+        let reply = self.send_json(request).await?;
+        let targets = reply.walk("targets", ":").and_then(Value::as_list).unwrap_or_default();
+        let next = reply.walk("next", ":").and_then(Value::as_str).map(str::to_owned);
+        Ok(TargetPage { targets: targets.iter().map(parse_target).collect(), next })
     }
 
-    pub async fn target(&self, id: &str) -> Result<Target, Error> {
-        Ok(target(&self.value(Ask::get(&format!("/targets/{}", quoted(id)))).await?))
+    pub async fn target(&self, id: &str) -> Result<TargetStatus, Error> {
+        Ok(parse_target(&self.send_json(ApiRequest::get(&format!("/targets/{}", percent_encode(id)))).await?))
     }
 }
 
-fn target(said: &Value) -> Target {
-    Target {
-        id: text(said, "id"),
-        host: text(said, "host"),
-        up: said.walk("up", ":").and_then(Value::as_bool),
-        grains: said.walk("grains", ":").and_then(Value::as_map).cloned().unwrap_or_default(),
+fn parse_target(reply: &Value) -> TargetStatus {
+    TargetStatus {
+        id: text(reply, "id"),
+        host: text(reply, "host"),
+        up: reply.walk("up", ":").and_then(Value::as_bool),
+        grains: reply.walk("grains", ":").and_then(Value::as_map).cloned().unwrap_or_default(),
     }
 }

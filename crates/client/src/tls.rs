@@ -1,4 +1,5 @@
-//! [`Tls`]: how the daemon proves that it is the one meant. It can't be switched off (rule R11).
+//! [`Tls`]: how the client verifies the daemon's certificate. It can't be switched off
+//! (`docs/security-rules.md#r11`).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,16 +15,16 @@ use crate::Error;
 
 #[derive(Clone, Debug)]
 pub enum Tls {
-    /// Certificates that one of these authorities has signed, in a PEM file. The daemon's own certificate will do.
+    /// Certificates signed by an authority in this PEM file. The daemon's own certificate works, too.
     Ca(PathBuf),
-    /// Exactly this certificate: the SHA-256 of its DER form in hex, with or without colons, as `rocksalt serve` says it.
+    /// Exactly this certificate: the SHA-256 of its DER form in hex, with or without colons, as `rocksalt serve` prints it.
     Pinned(String),
-    /// No TLS. Only for `http://` on this machine itself: elsewhere the token would be there for all to see.
+    /// No TLS. Only for `http://` on loopback: over a network the token could be read.
     Loopback,
 }
 
 impl Tls {
-    /// `None`: none is wanted.
+    /// `None` for [`Tls::Loopback`].
     pub(crate) fn config(&self) -> Result<Option<Arc<ClientConfig>>, Error> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -33,7 +34,7 @@ impl Tls {
             Tls::Loopback => return Ok(None),
             Tls::Ca(path) => builder.with_root_certificates(authorities(path)?).with_no_client_auth(),
             Tls::Pinned(fingerprint) => {
-                let pin = Pin { fingerprint: digest(fingerprint)?, provider };
+                let pin = PinnedVerifier { fingerprint: digest(fingerprint)?, provider };
                 builder.dangerous().with_custom_certificate_verifier(Arc::new(pin)).with_no_client_auth()
             }
         };
@@ -49,11 +50,11 @@ fn authorities(path: &PathBuf) -> Result<RootCertStore, Error> {
         let certificate = certificate.map_err(|error| fault(error.to_string()))?;
         roots.add(certificate).map_err(|error| fault(error.to_string()))?;
     }
-    if roots.is_empty() { Err(fault("there is no certificate in it".into())) } else { Ok(roots) }
+    if roots.is_empty() { Err(fault("it contains no certificate".into())) } else { Ok(roots) }
 }
 
 fn digest(text: &str) -> Result<[u8; 32], Error> {
-    let fault = || Error::Settings(format!("'{text}' is not a SHA-256: it has 64 hexadecimal digits"));
+    let fault = || Error::Settings(format!("'{text}' is not a SHA-256 of 64 hexadecimal digits"));
     let text = text.trim();
     let digits: String = text.strip_prefix("sha256:").unwrap_or(text).chars().filter(|c| *c != ':').collect();
     if digits.len() != 64 || !digits.is_ascii() {
@@ -66,14 +67,14 @@ fn digest(text: &str) -> Result<[u8; 32], Error> {
     Ok(bytes)
 }
 
-/// Takes one certificate and no other; that its owner has the key is proved by the handshake as ever.
+/// Accepts one certificate only. The handshake still proves that the server has its key.
 #[derive(Debug)]
-struct Pin {
+struct PinnedVerifier {
     fingerprint: [u8; 32],
     provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for Pin {
+impl ServerCertVerifier for PinnedVerifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,

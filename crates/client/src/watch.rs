@@ -1,4 +1,4 @@
-//! [`Watch`]: what a job does, until it has ended.
+//! [`JobWatch`]: the progress and returns of one job, until it ends.
 
 use std::collections::HashSet;
 
@@ -7,24 +7,24 @@ use base64::engine::general_purpose::STANDARD;
 use rocksalt_core::JobId;
 use rocksalt_core::job_update::JobUpdate;
 
-use crate::client::Ask;
-use crate::events::Connected;
+use crate::client::ApiRequest;
+use crate::events::ResumingStream;
 use crate::{Client, Error};
 
-/// Nothing is said twice, and every return is said, also over broken connections. Of what commands print, a slow listener
-/// may miss a part.
-pub struct Watch {
+/// Yields every return exactly once, also across reconnects. A slow reader may miss some of the output that commands
+/// print.
+pub struct JobWatch {
     client: Client,
     job: JobId,
-    connected: Connected,
-    /// Whose return was said.
+    connected: ResumingStream,
+    /// The targets whose return was yielded.
     returned: HashSet<String>,
     ended: bool,
 }
 
-impl Watch {
-    pub(crate) fn new(client: Client, job: JobId) -> Watch {
-        Watch { client, job, connected: Connected::default(), returned: HashSet::new(), ended: false }
+impl JobWatch {
+    pub(crate) fn new(client: Client, job: JobId) -> JobWatch {
+        JobWatch { client, job, connected: ResumingStream::default(), returned: HashSet::new(), ended: false }
     }
 
     pub fn job(&self) -> JobId {
@@ -38,12 +38,12 @@ impl Watch {
         }
         let path = format!("/jobs/{}/follow", self.job);
         loop {
-            let message = self.connected.next(&self.client, || Ask::get(&path).query("encoding", "cbor")).await?;
+            let message = self.connected.next(&self.client, || ApiRequest::get(&path).query("encoding", "cbor")).await?;
             if message.event != "news" {
                 continue;
             }
-            let bytes = STANDARD.decode(&message.data).map_err(|error| self.client.nonsense(&error.to_string()))?;
-            let news: JobUpdate = minicbor::decode(&bytes).map_err(|error| self.client.nonsense(&error.to_string()))?;
+            let bytes = STANDARD.decode(&message.data).map_err(|error| self.client.unexpected_response(&error.to_string()))?;
+            let news: JobUpdate = minicbor::decode(&bytes).map_err(|error| self.client.unexpected_response(&error.to_string()))?;
             match &news {
                 JobUpdate::Done(record) if !self.returned.insert(record.target.clone()) => continue,
                 JobUpdate::Ended(_) => self.ended = true,

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use rocksalt_client::{Client, Events, Heard};
+use rocksalt_client::{Client, Events, EventNotice};
 use rocksalt_core::record::{EventId, LoggedEvent};
 use rocksalt_core::{Event, Map, Value, json};
 use tokio::signal::unix::{SignalKind, signal};
@@ -124,7 +124,7 @@ async fn following(
     let mut away = false;
     loop {
         match events.next().await {
-            Ok(Heard::Event(logged)) => {
+            Ok(EventNotice::Event(logged)) => {
                 away = false;
                 shown.event(&logged);
                 if let Some(left) = &mut left {
@@ -134,8 +134,8 @@ async fn following(
                     }
                 }
             }
-            Ok(Heard::Gap { first }) => eprintln!("the events before {first} are forgotten; there is a gap"),
-            Err(error) if error.passing() => {
+            Ok(EventNotice::Gap { first }) => eprintln!("the events before {first} are forgotten; there is a gap"),
+            Err(error) if error.is_transient() => {
                 if !away {
                     eprintln!("the daemon is away; waiting for it");
                 }

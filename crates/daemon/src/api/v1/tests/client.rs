@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Extension;
-use rocksalt_client::{Client, Error, Heard, Kind, Rerun, TargetFilter, Tls};
+use rocksalt_client::{Client, Error, EventNotice, RefusalKind, RerunOptions, TargetFilter, Tls};
 use rocksalt_core::job_update::JobUpdate;
-use rocksalt_core::request::{ControllerCall, JobFilter, RunRequest};
+use rocksalt_core::request::{JobFilter, ControllerCall, RunRequest};
 use rocksalt_core::{Event, Map, Secret, Value};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
@@ -94,10 +94,10 @@ async fn a_job_is_started_and_watched_to_its_end() {
     }
     assert_eq!(count, 12);
     assert_eq!(client.jobs(&JobFilter::default()).await.expect("listed"), std::slice::from_ref(&job));
-    let rerun = client.rerun(job.id, &Rerun { failed: true, job: None }).await.expect("again").expect("somebody");
+    let rerun = client.rerun(job.id, &RerunOptions { failed: true, job: None }).await.expect("again").expect("somebody");
     assert_eq!(rerun.targets, ["web-9", "gone"]);
     assert!(client.start(&ping("nobody")).await.expect("understood").is_none());
-    assert_eq!(client.cancel(job.id, true).await.expect_err("it has ended").kind(), Some(Kind::Taken));
+    assert_eq!(client.cancel(job.id, true).await.expect_err("it has ended").kind(), Some(RefusalKind::Taken));
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn events_go_on_over_broken_connections_without_gap_or_double() {
     });
     for n in 0..300 {
         let heard = tokio::time::timeout(Duration::from_secs(30), events.next()).await.expect("in time").expect("one");
-        let Heard::Event(event) = heard else { panic!("{heard:?}") };
+        let EventNotice::Event(event) = heard else { panic!("{heard:?}") };
         assert_eq!(event.event.data.get("n"), Some(&Value::Int(n)));
     }
     assert!(cuts.load(Ordering::Relaxed) > 3, "it was cut {} times", cuts.load(Ordering::Relaxed));
@@ -204,11 +204,11 @@ async fn refusals_keep_their_words() {
     let address = serve(&world).await;
     let client = Client::http(&format!("http://{address}"), Tls::Loopback).expect("it is an address");
     let error = client.info().await.expect_err("nobody is logged in");
-    assert_eq!(error.kind(), Some(Kind::Unauthenticated));
+    assert_eq!(error.kind(), Some(RefusalKind::Unauthenticated));
     assert!(error.hint().is_some_and(|hint| hint.contains("/v1/sessions")), "{error:?}");
     client.login("bob", &Secret::new("a long password".into()), Some("sharedsecret")).await.expect("logged in");
     let run = RunRequest { function: "cmd.run".into(), target: "*".into(), ..RunRequest::default() };
-    assert_eq!(client.start(&run).await.expect_err("bob may not").kind(), Some(Kind::Forbidden));
+    assert_eq!(client.start(&run).await.expect_err("bob may not").kind(), Some(RefusalKind::Forbidden));
     client.logout().await.expect("gone");
-    assert_eq!(client.session().await.expect_err("gone").kind(), Some(Kind::Unauthenticated));
+    assert_eq!(client.session().await.expect_err("gone").kind(), Some(RefusalKind::Unauthenticated));
 }
