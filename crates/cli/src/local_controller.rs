@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rocksalt_backends::files;
-use rocksalt_backends::pillar::{Compile, External, Settings, kinds};
+use rocksalt_backends::pillar::{ExternalPillars, PillarCompiler, Settings, kinds};
 use rocksalt_connect::links::Links;
 use rocksalt_controller::execution::{AnswersFor, CancelSignal, Job};
 use rocksalt_controller::grains_cache::GrainsCache;
@@ -208,13 +208,13 @@ fn pillar(context: &Context, cache: &Path, nodegroups: &Nodegroups, links: &Arc<
         nodegroups: nodegroups.clone(),
         roots,
         merge_lists: config.flag("pillar_merge_lists")?,
-        compile: Some(Arc::clone(&compiler) as Arc<dyn Compile>),
+        compile: Some(Arc::clone(&compiler) as Arc<dyn PillarCompiler>),
         ..Settings::default()
     };
     if let Some(branch) = config.text("git_pillar_base") {
         settings.base_branch = branch;
     }
-    let external = External::new(ext_pillar, &settings);
+    let external = ExternalPillars::new(ext_pillar, &settings);
     Ok(Pillar { files: files.into(), external: Arc::new(external), compiler })
 }
 

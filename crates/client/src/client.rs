@@ -10,7 +10,7 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Method, Request, Response};
 use rocksalt_core::{Secret, Value, json};
 
-use crate::connection::{DaemonAddress, PendingResponse, Connections};
+use crate::connection::{Connections, DaemonAddress, PendingResponse};
 use crate::{Error, RefusalKind, Tls};
 
 pub(crate) const CBOR: &str = "application/cbor";
@@ -126,7 +126,10 @@ impl Client {
     }
 
     /// Sends a request and decodes the response from CBOR.
-    pub(crate) async fn send_cbor<T: for<'b> minicbor::Decode<'b, ()>>(&self, request: ApiRequest<'_>) -> Result<T, Error> {
+    pub(crate) async fn send_cbor<T: for<'b> minicbor::Decode<'b, ()>>(
+        &self,
+        request: ApiRequest<'_>,
+    ) -> Result<T, Error> {
         let bytes = self.send_for_bytes(request.cbor()).await?;
         minicbor::decode(&bytes).map_err(|error| self.unexpected_response(&error.to_string()))
     }
@@ -171,8 +174,10 @@ impl Client {
             .header(HOST, self.0.connections.address.host())
             .header(ACCEPT, parts.accept);
         if let Some(token) = &*self.0.token.read().unwrap_or_else(PoisonError::into_inner) {
-            let mut value = hyper::header::HeaderValue::from_str(&format!("Bearer {}", token.reveal()))
-                .map_err(|_| Error::Settings("the token contains characters that are not allowed in a header".into()))?;
+            let mut value =
+                hyper::header::HeaderValue::from_str(&format!("Bearer {}", token.reveal())).map_err(|_| {
+                    Error::Settings("the token contains characters that are not allowed in a header".into())
+                })?;
             value.set_sensitive(true);
             request = request.header(AUTHORIZATION, value);
         }
@@ -197,7 +202,10 @@ impl Client {
         let reply = std::str::from_utf8(&body).ok().and_then(|text| json::parse(text).ok()).unwrap_or_default();
         let word = |key: &str| reply.walk(&format!("error:{key}"), ":").and_then(Value::as_str).map(str::to_owned);
         let text = word("text").unwrap_or_else(|| format!("{} pending {status}", self.address()));
-        let kind = word("kind").as_deref().and_then(RefusalKind::from_name).unwrap_or_else(|| RefusalKind::from_status(status));
+        let kind = word("kind")
+            .as_deref()
+            .and_then(RefusalKind::from_name)
+            .unwrap_or_else(|| RefusalKind::from_status(status));
         Error::Refused { kind, text, hint: word("hint"), status, request }
     }
 

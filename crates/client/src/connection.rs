@@ -97,8 +97,9 @@ impl Connections {
 
     async fn connect(&self) -> Result<Sender, Error> {
         let connected = tokio::time::timeout(CONNECT_TIMEOUT, self.open()).await;
-        let timeout =
-            |_| io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {} s", CONNECT_TIMEOUT.as_secs()));
+        let timeout = |_| {
+            io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {} s", CONNECT_TIMEOUT.as_secs()))
+        };
         connected
             .map_err(timeout)
             .and_then(|connected| connected)

@@ -46,7 +46,8 @@ impl Client {
 
     /// Explains why a user may or may not run a function on a target.
     pub async fn explain(&self, user: &str, function: &str, target: &str) -> Result<Value, Error> {
-        let request = ApiRequest::get("/access/explain").query("user", user).query("function", function).query("target", target);
+        let request =
+            ApiRequest::get("/access/explain").query("user", user).query("function", function).query("target", target);
         self.send_json(request).await
     }
 

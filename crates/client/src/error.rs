@@ -113,7 +113,9 @@ impl Error {
     /// Whether the same request may succeed later.
     pub fn is_transient(&self) -> bool {
         match self {
-            Error::Refused { kind, .. } => matches!(kind, RefusalKind::Unavailable | RefusalKind::Timeout | RefusalKind::TooMany),
+            Error::Refused { kind, .. } => {
+                matches!(kind, RefusalKind::Unavailable | RefusalKind::Timeout | RefusalKind::TooMany)
+            }
             Error::Connect { .. } | Error::Broken { .. } | Error::Timeout { .. } => true,
             Error::Answer { .. } | Error::Settings(_) => false,
         }

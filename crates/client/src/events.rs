@@ -86,8 +86,11 @@ impl Events {
             match message.event.as_str() {
                 "event" => {
                     let unexpected_response = |error: String| self.client.unexpected_response(&error);
-                    let bytes = STANDARD.decode(&message.data).map_err(|error| unexpected_response(error.to_string()))?;
-                    return Ok(EventNotice::Event(minicbor::decode(&bytes).map_err(|error| unexpected_response(error.to_string()))?));
+                    let bytes =
+                        STANDARD.decode(&message.data).map_err(|error| unexpected_response(error.to_string()))?;
+                    return Ok(EventNotice::Event(
+                        minicbor::decode(&bytes).map_err(|error| unexpected_response(error.to_string()))?,
+                    ));
                 }
                 "gap" => {
                     let first = message.data.trim().parse();
@@ -116,7 +119,11 @@ pub(crate) struct ResumingStream {
 
 impl ResumingStream {
     /// The next event of the stream; connects if there is no connection.
-    pub async fn next<'a>(&mut self, client: &Client, request: impl Fn() -> ApiRequest<'a>) -> Result<SseMessage, Error> {
+    pub async fn next<'a>(
+        &mut self,
+        client: &Client,
+        request: impl Fn() -> ApiRequest<'a>,
+    ) -> Result<SseMessage, Error> {
         loop {
             if let Some(message) = self.waiting.pop_front() {
                 if message.id.is_some() {
@@ -153,7 +160,10 @@ impl ResumingStream {
         match tokio::time::timeout(MAX_SILENCE, body.frame()).await.map_err(silence)? {
             Some(Ok(frame)) => {
                 let bytes = frame.into_data().unwrap_or_default();
-                let messages = self.parser.push(&bytes).map_err(|_| client.unexpected_response("an event is longer than allowed"))?;
+                let messages = self
+                    .parser
+                    .push(&bytes)
+                    .map_err(|_| client.unexpected_response("an event is longer than allowed"))?;
                 self.waiting.extend(messages);
                 Ok(())
             }

@@ -5,7 +5,7 @@ use rocksalt_core::request::{JobFilter, RunRequest};
 use rocksalt_core::{JobId, Map, Value, json};
 
 use crate::client::{ApiRequest, CBOR};
-use crate::{Client, Error, RefusalKind, JobWatch};
+use crate::{Client, Error, JobWatch, RefusalKind};
 
 /// How a job is run again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

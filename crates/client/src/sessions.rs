@@ -28,7 +28,12 @@ pub struct DaemonInfo {
 
 impl Client {
     /// Gets a token and uses it from now on. `eauth` is Salt's; without it the daemon's own users are meant.
-    pub async fn login(&self, user: &str, password: &Secret<String>, eauth: Option<&str>) -> Result<ClientSession, Error> {
+    pub async fn login(
+        &self,
+        user: &str,
+        password: &Secret<String>,
+        eauth: Option<&str>,
+    ) -> Result<ClientSession, Error> {
         let mut body = Map::new();
         body.insert("username", user);
         body.insert("password", password.reveal().as_str());

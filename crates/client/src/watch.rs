@@ -38,12 +38,15 @@ impl JobWatch {
         }
         let path = format!("/jobs/{}/follow", self.job);
         loop {
-            let message = self.connected.next(&self.client, || ApiRequest::get(&path).query("encoding", "cbor")).await?;
+            let message =
+                self.connected.next(&self.client, || ApiRequest::get(&path).query("encoding", "cbor")).await?;
             if message.event != "news" {
                 continue;
             }
-            let bytes = STANDARD.decode(&message.data).map_err(|error| self.client.unexpected_response(&error.to_string()))?;
-            let news: JobUpdate = minicbor::decode(&bytes).map_err(|error| self.client.unexpected_response(&error.to_string()))?;
+            let bytes =
+                STANDARD.decode(&message.data).map_err(|error| self.client.unexpected_response(&error.to_string()))?;
+            let news: JobUpdate =
+                minicbor::decode(&bytes).map_err(|error| self.client.unexpected_response(&error.to_string()))?;
             match &news {
                 JobUpdate::Done(record) if !self.returned.insert(record.target.clone()) => continue,
                 JobUpdate::Ended(_) => self.ended = true,

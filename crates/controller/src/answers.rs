@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rocksalt_backends::files::Name;
+use rocksalt_backends::files::TreePath;
 use rocksalt_connect::link::{Answers, NoAnswers, Upload};
 use rocksalt_core::call::{Problem, ProblemKind, STEP_OUTPUTS};
 use rocksalt_core::frame::Ask;
@@ -99,7 +99,7 @@ impl Answers for TargetAnswers {
             )
             .hint("raise `file_recv_max_size` in the controller's configuration"));
         }
-        let name = Name::parse(&path).map_err(|error| failed(&error))?;
+        let name = TreePath::parse(&path).map_err(|error| failed(&error))?;
         let place = receive.directory.join(&self.source).join("files").join(name.as_str());
         store(upload, place, receive.most).await
     }

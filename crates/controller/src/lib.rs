@@ -27,7 +27,7 @@ pub mod grains_cache;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rocksalt_backends::files::Files;
+use rocksalt_backends::files::FileBackend;
 use rocksalt_connect::links::Links;
 use rocksalt_core::link::AgentKind;
 use rocksalt_core::roster::Roster;
@@ -39,7 +39,7 @@ pub struct Controller {
     pub roster: Roster,
     pub nodegroups: Nodegroups,
     pub links: Arc<dyn Links>,
-    pub files: Arc<dyn Files>,
+    pub files: Arc<dyn FileBackend>,
     /// What every target is told of the configuration; a target's own options count more.
     pub options: Map,
     pub pillar: pillar::Pillar,

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rocksalt_backends::files::{self, Files};
-use rocksalt_backends::pillar::{Compile, External, Target};
+use rocksalt_backends::files::{self, FileBackend};
+use rocksalt_backends::pillar::{ExternalPillars, PillarCompiler, PillarTarget};
 use rocksalt_connect::link::{Answers, Request, Upload};
 use rocksalt_connect::links::Links;
 use rocksalt_core::call::{COMPILE_PILLAR, Problem, ProblemKind};
@@ -23,8 +23,8 @@ use crate::tree;
 
 /// Where pillar comes from.
 pub struct Pillar {
-    pub files: Arc<dyn Files>,
-    pub external: Arc<External>,
+    pub files: Arc<dyn FileBackend>,
+    pub external: Arc<ExternalPillars>,
     pub compiler: Arc<Compiler>,
 }
 
@@ -116,12 +116,12 @@ impl Compiler {
 
 /// Trees that external pillars bring (`git`) are compiled in the same way.
 #[async_trait]
-impl Compile for Compiler {
+impl PillarCompiler for Compiler {
     async fn compile(
         &self,
         directories: &[PathBuf],
         environment: &str,
-        target: &Target<'_>,
+        target: &PillarTarget<'_>,
     ) -> Result<Map, Vec<String>> {
         let list = directories.iter().map(|directory| directory.to_string_lossy().into_owned().into());
         let roots = Map::from_iter([(environment.into(), Value::List(list.collect()))]);
@@ -148,8 +148,8 @@ impl Compile for Compiler {
 
 /// Serves the pillar's files and what external pillars have, and nothing else.
 struct PillarAnswers {
-    files: Arc<dyn Files>,
-    external: Option<Arc<External>>,
+    files: Arc<dyn FileBackend>,
+    external: Option<Arc<ExternalPillars>>,
     id: String,
     wanted: PillarRequest,
 }
@@ -159,16 +159,16 @@ impl Answers for PillarAnswers {
     async fn answer(&self, ask: Ask) -> Result<Value, Problem> {
         match (ask, &self.external) {
             (Ask::Tree, _) => tree::entries(&*self.files).await,
-            (Ask::Files { saltenv, paths }, _) => tree::contents(&*self.files, &saltenv, &paths).await,
+            (Ask::FileBackend { saltenv, paths }, _) => tree::contents(&*self.files, &saltenv, &paths).await,
             (Ask::ExternalPillar { number, pillar }, Some(external)) => {
-                let target = Target {
+                let target = PillarTarget {
                     id: &self.id,
                     grains: &self.wanted.grains,
                     pillar: &pillar,
                     saltenv: &self.wanted.saltenv,
                     pillarenv: &self.wanted.pillarenv,
                 };
-                let given = external.ask(number as usize, &target).await;
+                let given = external.fetch(number as usize, &target).await;
                 given.map(Value::Map).map_err(|text| Problem::new(ProblemKind::Failed, text))
             }
             _ => Err(Problem::new(ProblemKind::Refused, "pillar templates can't ask that of the controller")),

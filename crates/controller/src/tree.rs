@@ -1,6 +1,6 @@
 //! The controller's files as targets ask for them: a list, many small ones, a large one as a stream.
 
-use rocksalt_backends::files::{EntryKind, Error, Files, Name};
+use rocksalt_backends::files::{Error, FileBackend, TreeEntryKind, TreePath};
 use rocksalt_core::call::{Problem, ProblemKind};
 use rocksalt_core::hex;
 use rocksalt_core::{Map, Value};
@@ -12,14 +12,14 @@ use tokio::sync::mpsc;
 const ANSWER: u64 = 8 * 1024 * 1024;
 
 /// The answer to `Ask::Tree`.
-pub async fn entries(files: &dyn Files) -> Result<Value, Problem> {
+pub async fn entries(files: &dyn FileBackend) -> Result<Value, Problem> {
     let mut all = Map::new();
     for environment in files.environments() {
         let entries = files.entries(&environment).await.map_err(|error| failed(&error))?;
         let entries = entries.into_iter().map(|entry| match entry.kind {
-            EntryKind::File { size, mode } => vec![entry.path.into(), "f".into(), size.into(), mode.into()],
-            EntryKind::Directory => vec![entry.path.into(), "d".into()],
-            EntryKind::Link { target } => vec![entry.path.into(), "l".into(), target.into()],
+            TreeEntryKind::File { size, mode } => vec![entry.path.into(), "f".into(), size.into(), mode.into()],
+            TreeEntryKind::Directory => vec![entry.path.into(), "d".into()],
+            TreeEntryKind::Link { target } => vec![entry.path.into(), "l".into(), target.into()],
         });
         all.insert(environment, entries.map(Value::List).collect::<Vec<_>>());
     }
@@ -27,11 +27,11 @@ pub async fn entries(files: &dyn Files) -> Result<Value, Problem> {
 }
 
 /// The answer to `Ask::Files`.
-pub async fn contents(files: &dyn Files, saltenv: &str, paths: &[String]) -> Result<Value, Problem> {
+pub async fn contents(files: &dyn FileBackend, saltenv: &str, paths: &[String]) -> Result<Value, Problem> {
     let mut contents = Vec::with_capacity(paths.len());
     let mut sum = 0;
     for path in paths {
-        let name = Name::parse(path).map_err(|error| failed(&error))?;
+        let name = TreePath::parse(path).map_err(|error| failed(&error))?;
         let (file, size) = match files.open(saltenv, &name).await {
             Ok(found) => found,
             Err(Error::NoFile { .. }) => {
@@ -55,12 +55,12 @@ pub async fn contents(files: &dyn Files, saltenv: &str, paths: &[String]) -> Res
 
 /// The answer to `Ask::File`.
 pub async fn send(
-    files: &dyn Files,
+    files: &dyn FileBackend,
     saltenv: &str,
     path: &str,
     pieces: &mpsc::Sender<Vec<u8>>,
 ) -> Result<Value, Problem> {
-    let name = Name::parse(path).map_err(|error| failed(&error))?;
+    let name = TreePath::parse(path).map_err(|error| failed(&error))?;
     let (mut file, _) = files.open(saltenv, &name).await.map_err(|error| failed(&error))?;
     send_all(&mut file, pieces).await
 }
@@ -90,8 +90,8 @@ pub async fn send_all(
 }
 
 /// The answer to `Ask::HashFile`.
-pub async fn hash(files: &dyn Files, saltenv: &str, path: &str) -> Result<Value, Problem> {
-    let name = Name::parse(path).map_err(|error| failed(&error))?;
+pub async fn hash(files: &dyn FileBackend, saltenv: &str, path: &str) -> Result<Value, Problem> {
+    let name = TreePath::parse(path).map_err(|error| failed(&error))?;
     let (mut file, _) = match files.open(saltenv, &name).await {
         Ok(found) => found,
         Err(Error::NoFile { .. }) => return Ok(Value::Null),

@@ -1,4 +1,4 @@
-//! Where the files of `salt://` come from.
+//! File backends: the sources of `salt://` files.
 //!
 //! A new kind is a file here and a line in [`KINDS`].
 
@@ -15,69 +15,71 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 pub const KINDS: [&str; 1] = ["roots"];
 
 #[async_trait]
-pub trait Files: Send + Sync {
-    /// The environments there are.
+pub trait FileBackend: Send + Sync {
+    /// The names of all environments.
     fn environments(&self) -> Vec<String>;
 
     /// Everything in an environment, sorted by path.
-    async fn entries(&self, environment: &str) -> Result<Vec<Entry>, Error>;
+    async fn entries(&self, environment: &str) -> Result<Vec<TreeEntry>, Error>;
 
-    /// A file's content, and its size.
-    async fn open(&self, environment: &str, name: &Name) -> Result<(Box<dyn AsyncRead + Send + Unpin>, u64), Error>;
+    /// Opens a file; returns its content and size.
+    async fn open(&self, environment: &str, name: &TreePath)
+    -> Result<(Box<dyn AsyncRead + Send + Unpin>, u64), Error>;
 
     /// The names of all files of an environment, sorted.
     async fn list(&self, environment: &str) -> Result<Vec<String>, Error> {
         let entries = self.entries(environment).await?;
         let directories: BTreeSet<&str> =
             entries.iter().filter_map(|entry| entry.path.rsplit_once('/')).map(|(above, _)| above).collect();
-        // A link that has something below it leads to a directory.
-        let is_file = |entry: &&Entry| entry.kind != EntryKind::Directory && !directories.contains(&*entry.path);
+        // A link with entries below it points to a directory.
+        let is_file =
+            |entry: &&TreeEntry| entry.kind != TreeEntryKind::Directory && !directories.contains(&*entry.path);
         Ok(entries.iter().filter(is_file).map(|entry| entry.path.clone()).collect())
     }
 
-    /// A small file as a whole; an error if it is larger than the limit.
-    async fn read(&self, environment: &str, name: &Name, limit: u64) -> Result<Vec<u8>, Error> {
+    /// Reads a whole file; an error if it is larger than the limit.
+    async fn read(&self, environment: &str, name: &TreePath, limit: u64) -> Result<Vec<u8>, Error> {
         let (file, size) = self.open(environment, name).await?;
         let too_large = || Error::TooLarge { name: name.as_str().to_owned(), limit };
         if size > limit {
             return Err(too_large());
         }
         let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-        // It may grow while it is read.
+        // The file may grow while it is read.
         let read = file.take(limit + 1).read_to_end(&mut content).await;
         read.map_err(|source| Error::Io { name: name.as_str().to_owned(), source })?;
         if content.len() as u64 > limit { Err(too_large()) } else { Ok(content) }
     }
 }
 
-/// Something in an environment.
+/// A file, directory or link in an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct TreeEntry {
     pub path: String,
-    pub kind: EntryKind,
+    pub kind: TreeEntryKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EntryKind {
+pub enum TreeEntryKind {
     /// `mode` are the permission bits.
     File { size: u64, mode: u32 },
-    /// Also one with nothing in it.
+    /// Also an empty one.
     Directory,
-    /// To a file, or to a directory: then what is in that is listed below it, if links are followed.
+    /// To a file or a directory. If links are followed, the directory's entries are listed below the link.
     Link { target: String },
 }
 
-/// What of a tree is shown.
+/// Which files of a tree targets can see.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Salt's `fileserver_followsymlinks`: links may lead out of a root, and those to directories are walked.
+    /// Salt's `fileserver_followsymlinks`: links may point out of a root, and links to directories are followed.
     pub follow_links: bool,
     ignore_globs: Vec<String>,
     ignore_patterns: Vec<Pattern>,
 }
 
 impl Options {
-    /// With Salt's `file_ignore_glob` and `file_ignore_regex`, each a text or a list of them.
+    /// `globs` and `patterns` are Salt's `file_ignore_glob` and `file_ignore_regex`, each a string or a list of strings.
     pub fn new(follow_links: bool, globs: &Value, patterns: &Value) -> Result<Options, Error> {
         let texts = |value: &Value| -> Vec<String> {
             match value {
@@ -100,11 +102,11 @@ impl Options {
     }
 }
 
-/// An environment's name that can become part of a path: git's branches may have slashes.
-fn environment_name(name: &str) -> Result<&str, Error> {
+/// Checks that an environment's name can be part of a path. It may have slashes, as git branches do.
+fn check_environment_name(name: &str) -> Result<&str, Error> {
     let odd = |part: &str| part.is_empty() || part == "." || part == "..";
     match name.contains(['\0', '\\', '\n']) || name.split('/').any(odd) {
-        true => Err(Error::NoEnvironment { name: name.to_owned(), hint: ": that is no name of one".into() }),
+        true => Err(Error::NoEnvironment { name: name.to_owned(), hint: ": not a valid name".into() }),
         false => Ok(name),
     }
 }
@@ -115,13 +117,13 @@ pub enum Error {
     NoFile { environment: String, name: String },
     #[error("there is no environment '{name}'{hint}")]
     NoEnvironment { name: String, hint: String },
-    #[error("'{name}' is no name of a file in a tree: {why}")]
+    #[error("'{name}' is not a valid file name: {why}")]
     BadName { name: String, why: &'static str },
-    #[error("there are no files of kind '{name}'{hint}")]
+    #[error("unknown file backend '{name}'{hint}")]
     UnknownKind { name: String, hint: String },
     #[error("'salt://{name}' is larger than {limit} bytes")]
     TooLarge { name: String, limit: u64 },
-    #[error("file_ignore_regex: '{text}' is no regular expression: {why}")]
+    #[error("file_ignore_regex: '{text}' is not a regular expression: {why}")]
     BadPattern { text: String, why: String },
     #[error("could not read '{name}'")]
     Io {
@@ -131,26 +133,26 @@ pub enum Error {
     },
 }
 
-/// A name below a root: relative, with no way out of it (rule R6).
+/// A relative path below a root that can't leave it (`docs/security-rules.md#r6`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name(String);
+pub struct TreePath(String);
 
-impl Name {
-    /// Takes `salt://a/b`, `a/b` and `/a/b` alike; a query (`?saltenv=x`) is not part of it.
-    pub fn parse(text: &str) -> Result<Name, Error> {
+impl TreePath {
+    /// Accepts `salt://a/b`, `a/b` and `/a/b`. A query (`?saltenv=x`) must be removed before.
+    pub fn parse(text: &str) -> Result<TreePath, Error> {
         let bad = |why| Error::BadName { name: text.to_owned(), why };
         let name = text.strip_prefix("salt://").unwrap_or(text).trim_start_matches('/');
         if name.is_empty() {
             return Err(bad("it is empty"));
         }
         if name.contains(['\0', '\\', '\n']) {
-            return Err(bad("it has a character that no file of a tree has"));
+            return Err(bad("it contains a forbidden character"));
         }
         let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
         if parts.contains(&"..") {
             return Err(bad("it leaves the tree"));
         }
-        Ok(Name(parts.join("/")))
+        Ok(TreePath(parts.join("/")))
     }
 
     pub fn as_str(&self) -> &str {
@@ -158,13 +160,13 @@ impl Name {
     }
 }
 
-/// Opens what the configuration names. `roots` is Salt's `file_roots`: directories by environment.
-pub fn open(kind: &str, roots: &Map) -> Result<Box<dyn Files>, Error> {
+/// Opens a backend by kind. `roots` is Salt's `file_roots`: directories by environment.
+pub fn open(kind: &str, roots: &Map) -> Result<Box<dyn FileBackend>, Error> {
     open_with(kind, roots, Options::default())
 }
 
-/// As [`open`], with what of it is shown.
-pub fn open_with(kind: &str, roots: &Map, options: Options) -> Result<Box<dyn Files>, Error> {
+/// Like [`open`], with options.
+pub fn open_with(kind: &str, roots: &Map, options: Options) -> Result<Box<dyn FileBackend>, Error> {
     match kind {
         "roots" => Ok(Box::new(roots::Roots::new(roots, options))),
         other => Err(Error::UnknownKind { name: other.to_owned(), hint: nearest::hint(other, KINDS) }),
@@ -178,10 +180,10 @@ mod tests {
     #[test]
     fn a_name_never_leaves_its_tree() {
         for text in ["", "/", "..", "a/../../b", "salt://../x", "a\0b", "salt://"] {
-            assert!(Name::parse(text).is_err(), "{text:?}");
+            assert!(TreePath::parse(text).is_err(), "{text:?}");
         }
         for (text, name) in [("salt://a/b", "a/b"), ("//a//./b", "a/b"), ("a..b", "a..b")] {
-            assert_eq!(Name::parse(text).map(|name| name.0).ok().as_deref(), Some(name));
+            assert_eq!(TreePath::parse(text).map(|name| name.0).ok().as_deref(), Some(name));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Directories of this machine, by environment. The first directory that has a file wins.
+//! `roots`: local directories by environment. The first directory that has a file wins.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -8,13 +8,13 @@ use async_trait::async_trait;
 use rocksalt_core::{Map, Value, nearest};
 use tokio::io::AsyncRead;
 
-use super::{Entry, EntryKind, Error, Files, Name, Options, environment_name};
+use super::{Error, FileBackend, Options, TreeEntry, TreeEntryKind, TreePath, check_environment_name};
 
-/// The roots of all environments that have none of their own; its name in a path is the environment's.
-const ANY: &str = "__env__";
+/// The roots of all environments without an entry of their own. In paths it stands for the environment's name.
+const ANY_ENVIRONMENT: &str = "__env__";
 
-/// Deeper than any tree that people write.
-const DEPTH: usize = 128;
+/// Guards against endless nesting.
+const MAX_DEPTH: usize = 128;
 
 pub struct Roots {
     roots: Vec<(String, Vec<String>)>,
@@ -32,14 +32,18 @@ impl Roots {
     }
 
     fn directories(&self, environment: &str) -> Result<Vec<PathBuf>, Error> {
-        let of = |wanted: &str| self.roots.iter().find(|(name, _)| name == wanted).map(|(_, directories)| directories);
-        if let Some(directories) = of(environment).filter(|_| environment != ANY) {
+        let directories_of =
+            |wanted: &str| self.roots.iter().find(|(name, _)| name == wanted).map(|(_, directories)| directories);
+        if let Some(directories) = directories_of(environment).filter(|_| environment != ANY_ENVIRONMENT) {
             return Ok(directories.iter().map(PathBuf::from).collect());
         }
-        if let Some(directories) = of(ANY) {
+        if let Some(directories) = directories_of(ANY_ENVIRONMENT) {
             // The name becomes part of a path.
-            let name = environment_name(environment)?;
-            return Ok(directories.iter().map(|directory| PathBuf::from(directory.replace(ANY, name))).collect());
+            let name = check_environment_name(environment)?;
+            return Ok(directories
+                .iter()
+                .map(|directory| PathBuf::from(directory.replace(ANY_ENVIRONMENT, name)))
+                .collect());
         }
         let hint = match self.roots.is_empty() {
             true => ": `file_roots` is not set in the configuration".to_owned(),
@@ -48,8 +52,8 @@ impl Roots {
         Err(Error::NoEnvironment { name: environment.to_owned(), hint })
     }
 
-    /// A file below a root. Links may lead about inside of it, and out of it only if the options say so.
-    fn find(&self, directory: &Path, name: &Name) -> Option<PathBuf> {
+    /// Finds a file below a root. A link may point out of the root only if the options allow it.
+    fn find(&self, directory: &Path, name: &TreePath) -> Option<PathBuf> {
         let root = directory.canonicalize().ok()?;
         let path = root.join(name.as_str()).canonicalize().ok()?;
         ((path.starts_with(&root) || self.options.follow_links) && path.is_file()).then_some(path)
@@ -57,26 +61,30 @@ impl Roots {
 }
 
 #[async_trait]
-impl Files for Roots {
+impl FileBackend for Roots {
     fn environments(&self) -> Vec<String> {
         self.roots.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    async fn entries(&self, environment: &str) -> Result<Vec<Entry>, Error> {
+    async fn entries(&self, environment: &str) -> Result<Vec<TreeEntry>, Error> {
         let directories = self.directories(environment)?;
         let options = self.options.clone();
         let listed = tokio::task::spawn_blocking(move || {
             let mut found = BTreeMap::new();
             for root in directories {
                 let Ok(root) = root.canonicalize() else { continue };
-                Walk { root: &root, options: &options, found: &mut found, above: vec![root.clone()] }.walk(&root, "");
+                Walk { root: &root, options: &options, found: &mut found, parents: vec![root.clone()] }.walk(&root, "");
             }
-            found.into_iter().map(|(path, kind)| Entry { path, kind }).collect()
+            found.into_iter().map(|(path, kind)| TreeEntry { path, kind }).collect()
         });
         Ok(listed.await.unwrap_or_default())
     }
 
-    async fn open(&self, environment: &str, name: &Name) -> Result<(Box<dyn AsyncRead + Send + Unpin>, u64), Error> {
+    async fn open(
+        &self,
+        environment: &str,
+        name: &TreePath,
+    ) -> Result<(Box<dyn AsyncRead + Send + Unpin>, u64), Error> {
         let missing = || Error::NoFile { environment: environment.to_owned(), name: name.as_str().to_owned() };
         let directories = self.directories(environment)?;
         if self.options.ignores(name.as_str()) {
@@ -94,26 +102,26 @@ impl Files for Roots {
 struct Walk<'a> {
     root: &'a Path,
     options: &'a Options,
-    found: &'a mut BTreeMap<String, EntryKind>,
-    /// The real paths of the directories that lead here: a link back to one of them is not followed.
-    above: Vec<PathBuf>,
+    found: &'a mut BTreeMap<String, TreeEntryKind>,
+    /// The real paths of the parent directories. A link back to one of them is not followed.
+    parents: Vec<PathBuf>,
 }
 
 impl Walk<'_> {
     fn walk(&mut self, directory: &Path, prefix: &str) {
         for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-            // What has no name in UTF-8 can't be asked for.
+            // A name that isn't UTF-8 can't be requested.
             let Ok(file_name) = entry.file_name().into_string() else { continue };
             let name = if prefix.is_empty() { file_name } else { format!("{prefix}/{file_name}") };
             let path = entry.path();
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() {
-                self.add(&name, EntryKind::Directory);
+                self.add(&name, TreeEntryKind::Directory);
                 self.descend(&path, &name);
             } else if kind.is_file() {
                 let Ok(stat) = entry.metadata() else { continue };
                 let mode = stat.permissions().mode() & 0o7777;
-                self.add(&name, EntryKind::File { size: stat.len(), mode });
+                self.add(&name, TreeEntryKind::File { size: stat.len(), mode });
             } else if kind.is_symlink() {
                 self.link(&path, &name);
             }
@@ -125,12 +133,12 @@ impl Walk<'_> {
         let real = path.canonicalize().ok();
         let inside = real.as_ref().is_none_or(|real| real.starts_with(self.root));
         match (inside, self.options.follow_links) {
-            (true, _) => self.add(name, EntryKind::Link { target: target.to_string_lossy().into_owned() }),
-            // To a target it looks as if what lies elsewhere were here.
+            (true, _) => self.add(name, TreeEntryKind::Link { target: target.to_string_lossy().into_owned() }),
+            // Targets see the link's target as if it were here.
             (false, true) => match real.as_ref().and_then(|real| std::fs::metadata(real).ok()) {
-                Some(stat) if stat.is_dir() => self.add(name, EntryKind::Directory),
+                Some(stat) if stat.is_dir() => self.add(name, TreeEntryKind::Directory),
                 Some(stat) if stat.is_file() => {
-                    self.add(name, EntryKind::File { size: stat.len(), mode: stat.permissions().mode() & 0o7777 });
+                    self.add(name, TreeEntryKind::File { size: stat.len(), mode: stat.permissions().mode() & 0o7777 });
                 }
                 _ => {}
             },
@@ -143,16 +151,16 @@ impl Walk<'_> {
 
     fn descend(&mut self, path: &Path, name: &str) {
         let Ok(real) = path.canonicalize() else { return };
-        if self.above.contains(&real) || self.above.len() >= DEPTH {
+        if self.parents.contains(&real) || self.parents.len() >= MAX_DEPTH {
             return;
         }
-        self.above.push(real);
+        self.parents.push(real);
         self.walk(path, name);
-        self.above.pop();
+        self.parents.pop();
     }
 
-    /// What an earlier root has is there already.
-    fn add(&mut self, name: &str, kind: EntryKind) {
+    /// An entry of an earlier root wins.
+    fn add(&mut self, name: &str, kind: TreeEntryKind) {
         if !self.options.ignores(name) {
             self.found.entry(name.to_owned()).or_insert(kind);
         }

@@ -1,11 +1,11 @@
-//! What the configuration gives a source: one value, a list by position, or a map by name.
+//! Arguments of an external pillar in the configuration: one value, a list by position or a map by name.
 
 use rocksalt_core::nearest::hint;
 use rocksalt_core::{Map, Value};
 
 use super::Error;
 
-/// The arguments under their names; an unknown name is an error that has the nearest one.
+/// Maps the arguments to their names; an unknown name is an error with a suggestion.
 pub fn named(config: &Value, names: &[&str]) -> Result<Map, Error> {
     let positional = |items: &[Value]| match items.len() <= names.len() {
         true => Ok(names.iter().zip(items).map(|(name, item)| ((*name).into(), item.clone())).collect()),
@@ -33,7 +33,7 @@ pub fn text(arguments: &Map, name: &str) -> Result<String, Error> {
     match arguments.get(name) {
         Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
         Some(Value::Null) | None => Err(Error::Config(format!("'{name}' is missing"))),
-        Some(other) => Err(Error::Config(format!("'{name}' must be a text, not {}", other.kind()))),
+        Some(other) => Err(Error::Config(format!("'{name}' must be a string, not {}", other.kind()))),
     }
 }
 

@@ -1,10 +1,10 @@
-//! Why an external pillar could not be had.
+//! Why an external pillar failed.
 
 use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("there is no external pillar of that kind{hint}")]
+    #[error("unknown external pillar{hint}")]
     UnknownKind { hint: String },
     #[error("{0}")]
     Config(String),
@@ -20,11 +20,11 @@ pub enum Error {
     Failed { command: String, status: String, stderr: String },
     #[error("'{what}' took longer than {seconds} seconds")]
     TimedOut { what: String, seconds: u64 },
-    #[error("'{what}' gave more than {limit} bytes")]
+    #[error("'{what}' returned more than {limit} bytes")]
     TooLong { what: String, limit: usize },
-    #[error("'{what}' gave something that can't be read: {why}")]
+    #[error("could not parse the output of '{what}': {why}")]
     Malformed { what: String, why: String },
-    #[error("it gave {0} instead of a map")]
+    #[error("it returned {0} instead of a map")]
     NoMap(&'static str),
     #[error("could not fetch {url}: {why}")]
     Fetch { url: String, why: String },

@@ -8,7 +8,7 @@ use rocksalt_core::pattern::glob;
 use rocksalt_core::target::{DELIMITER, Expression, Kind, Subject};
 use rocksalt_core::{Map, Value};
 
-use super::{Error, Pillar, Settings, Target, arguments, id};
+use super::{Error, ExternalPillar, PillarTarget, Settings, arguments, id};
 
 const ARGUMENTS: [&str; 8] = [
     "root_dir",
@@ -21,18 +21,18 @@ const ARGUMENTS: [&str; 8] = [
     "template",
 ];
 
-/// A directory deeper than this is no pillar but a mistake, or a circle of links.
-const DEPTH: usize = 64;
+/// A deeper directory is a mistake, or a loop of links.
+const MAX_DEPTH: usize = 64;
 
-pub fn open(config: &Value, settings: &Settings) -> Result<Box<dyn Pillar>, Error> {
+pub fn open(config: &Value, settings: &Settings) -> Result<Box<dyn ExternalPillar>, Error> {
     let given = arguments::named(config, &ARGUMENTS)?;
     if arguments::flag(&given, "template") {
-        return Err(Error::Config("'template' is not supported: files are taken as they are".into()));
+        return Err(Error::Config("'template' is not supported: files are not rendered".into()));
     }
     let keep = match given.get("keep_newline") {
-        None | Some(Value::Null | Value::Bool(false)) => Keep::None,
-        Some(Value::Bool(true)) => Keep::All,
-        Some(Value::List(patterns)) => Keep::Some(patterns.iter().map(ToString::to_string).collect()),
+        None | Some(Value::Null | Value::Bool(false)) => KeepNewline::None,
+        Some(Value::Bool(true)) => KeepNewline::All,
+        Some(Value::List(patterns)) => KeepNewline::Some(patterns.iter().map(ToString::to_string).collect()),
         Some(_) => {
             return Err(Error::Config("'keep_newline' must be either True/False or a list of file globs".into()));
         }
@@ -46,7 +46,7 @@ pub fn open(config: &Value, settings: &Settings) -> Result<Box<dyn Pillar>, Erro
 }
 
 #[derive(Clone)]
-enum Keep {
+enum KeepNewline {
     None,
     All,
     Some(Vec<String>),
@@ -56,13 +56,13 @@ enum Keep {
 struct FileTree {
     root: PathBuf,
     follow: bool,
-    keep: Keep,
+    keep: KeepNewline,
     settings: Settings,
 }
 
 #[async_trait]
-impl Pillar for FileTree {
-    async fn pillar(&self, target: &Target<'_>) -> Result<Map, Error> {
+impl ExternalPillar for FileTree {
+    async fn pillar(&self, target: &PillarTarget<'_>) -> Result<Map, Error> {
         let host = id::for_path(target.id)?.to_owned();
         let groups = self.groups(target);
         let roots = self.roots(target)?;
@@ -74,7 +74,7 @@ impl Pillar for FileTree {
                 let groups = groups.iter().map(|group| root.join("nodegroups").join(group));
                 for directory in groups.chain([root.join("hosts").join(&host)]) {
                     if directory.is_dir() {
-                        let found = tree.directory(&directory, "", &mut left, DEPTH)?;
+                        let found = tree.directory(&directory, "", &mut left, MAX_DEPTH)?;
                         pillar = merge::merge_maps(pillar, found, Strategy::Recurse, false);
                     }
                 }
@@ -86,8 +86,8 @@ impl Pillar for FileTree {
 }
 
 impl FileTree {
-    /// The directories to look in; one that isn't absolute is below the environment's roots.
-    fn roots(&self, target: &Target<'_>) -> Result<Vec<PathBuf>, Error> {
+    /// The directories to read. A relative `root_dir` is below the environment's `pillar_roots`.
+    fn roots(&self, target: &PillarTarget<'_>) -> Result<Vec<PathBuf>, Error> {
         let mut roots: Vec<PathBuf> = Vec::new();
         if self.root.is_absolute() {
             roots.push(self.root.clone());
@@ -114,11 +114,11 @@ impl FileTree {
     }
 
     /// The names of the nodegroups that the target is in.
-    fn groups(&self, target: &Target<'_>) -> Vec<String> {
+    fn groups(&self, target: &PillarTarget<'_>) -> Vec<String> {
         let groups = &self.settings.nodegroups;
         let is_in = |name: &&str| {
             id::for_path(name).is_ok()
-                && Expression::forgiving(Kind::Nodegroup, name, DELIMITER, groups).matches(&Known(target))
+                && Expression::forgiving(Kind::Nodegroup, name, DELIMITER, groups).matches(&PillarSubject(target))
         };
         groups.names().filter(is_in).map(str::to_owned).collect()
     }
@@ -126,7 +126,7 @@ impl FileTree {
     fn directory(&self, path: &Path, prefix: &str, left: &mut usize, depth: usize) -> Result<Map, Error> {
         let fault = |source| Error::Read { path: path.to_owned(), source };
         if depth == 0 {
-            return Err(Error::Config(format!("{} is too deep, or leads round in circles", path.display())));
+            return Err(Error::Config(format!("{} is nested too deeply, or has a loop of links", path.display())));
         }
         let mut names = Vec::new();
         for entry in std::fs::read_dir(path).map_err(fault)? {
@@ -139,7 +139,7 @@ impl FileTree {
         for (name, path) in directories {
             let inside = match self.follow || !path.is_symlink() {
                 true => self.directory(&path, &join(prefix, &name), left, depth - 1)?,
-                // Salt knows the name of a link it doesn't follow.
+                // Salt keeps_newline the name of a link that it doesn't follow.
                 false => Map::new(),
             };
             found.insert(name, inside);
@@ -149,7 +149,7 @@ impl FileTree {
             *left = left
                 .checked_sub(content.len())
                 .ok_or_else(|| Error::TooLong { what: self.root.display().to_string(), limit: self.settings.limit })?;
-            if content.last() == Some(&b'\n') && !self.keeps(&join(prefix, &name)) {
+            if content.last() == Some(&b'\n') && !self.keeps_newline(&join(prefix, &name)) {
                 content.pop();
             }
             found.insert(
@@ -160,12 +160,12 @@ impl FileTree {
         Ok(found)
     }
 
-    fn keeps(&self, name: &str) -> bool {
+    fn keeps_newline(&self, name: &str) -> bool {
         match &self.keep {
-            Keep::None => false,
-            Keep::All => true,
-            Keep::Some(patterns) => {
-                // Salt's name of a file at the top begins with a dot.
+            KeepNewline::None => false,
+            KeepNewline::All => true,
+            KeepNewline::Some(patterns) => {
+                // Salt's path of a file at the top begins with "./".
                 let from_top = format!("./{name}");
                 let full = if name.contains('/') { name } else { &from_top };
                 patterns.iter().any(|pattern| glob::matches(pattern, full))
@@ -178,9 +178,9 @@ fn join(prefix: &str, name: &str) -> String {
     if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") }
 }
 
-struct Known<'a>(&'a Target<'a>);
+struct PillarSubject<'a>(&'a PillarTarget<'a>);
 
-impl Subject for Known<'_> {
+impl Subject for PillarSubject<'_> {
     fn id(&self) -> &str {
         self.0.id
     }

@@ -11,26 +11,26 @@ use rocksalt_core::{Map, Value};
 use tokio::process::Command;
 use tokio::sync::Mutex;
 
-use super::{Compile, Error, Pillar, Settings, Target, command, id};
+use super::{Error, ExternalPillar, PillarCompiler, PillarTarget, Settings, command, id};
 
-/// What Salt takes for a repository, and takes from it here.
+/// The options of a repository that are supported.
 const OPTIONS: [&str; 4] = ["env", "name", "root", "base"];
 
-pub fn open(config: &Value, settings: &Settings) -> Result<Box<dyn Pillar>, Error> {
+pub fn open(config: &Value, settings: &Settings) -> Result<Box<dyn ExternalPillar>, Error> {
     let single = std::slice::from_ref(config);
     let repositories = config.as_list().unwrap_or(single);
     let repositories = repositories.iter().map(|given| Repository::new(given, settings)).collect::<Result<_, _>>()?;
-    let compile = settings.compile.clone().ok_or_else(|| Error::Config("this program compiles no pillars".into()))?;
+    let compile = settings.compile.clone().ok_or_else(|| Error::Config("pillars can't be compiled here".into()))?;
     Ok(Box::new(Git { repositories, compile, settings: settings.clone(), fetched: Mutex::default() }))
 }
 
 /// `branch url`, and options below it.
 struct Repository {
-    /// None for `__env__`: the branch is that of the environment asked for.
+    /// `None` for `__env__`: the branch of the requested environment.
     branch: Option<String>,
     url: String,
     environment: Option<String>,
-    /// The directory in it that is the pillar's root.
+    /// The directory of the repository that is the pillar's root.
     root: PathBuf,
     base: String,
 }
@@ -49,7 +49,7 @@ impl Repository {
             _ => return Err(fault("a repository is written as 'branch url'".into())),
         };
         if let Some(unknown) = options.keys().find(|key| !OPTIONS.contains(&&*key.to_string())) {
-            return Err(fault(format!("the option '{unknown}' is not supported (there are {})", OPTIONS.join(", "))));
+            return Err(fault(format!("the option '{unknown}' is not supported (supported: {})", OPTIONS.join(", "))));
         }
         let mut words = line.split_whitespace();
         let (Some(branch), Some(url), None) = (words.next(), words.next(), words.next()) else {
@@ -59,18 +59,18 @@ impl Repository {
         let root = PathBuf::from(text("root").unwrap_or_default());
         let inside = |part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir);
         if !root.components().all(inside) {
-            return Err(fault("'root' leads out of the repository".into()));
+            return Err(fault("'root' is outside of the repository".into()));
         }
         if url.starts_with('-') || url.contains("::") {
-            return Err(fault("that is no address of a repository".into()));
+            return Err(fault("the URL is not valid".into()));
         }
         let branch = if branch == "__env__" { None } else { Some(branch_name(branch)?.to_owned()) };
         let base = text("base").unwrap_or_else(|| settings.base_branch.clone());
         Ok(Repository { branch, url: url.to_owned(), environment: text("env"), root, base })
     }
 
-    /// The branch and the environment that it is, for a target.
-    fn meaning(&self, target: &Target<'_>) -> Result<(String, String), Error> {
+    /// The branch and environment to use for a target.
+    fn resolve(&self, target: &PillarTarget<'_>) -> Result<(String, String), Error> {
         let environment_of = |branch: &str| match branch == self.base {
             true => "base".to_owned(),
             false => branch.to_owned(),
@@ -88,45 +88,45 @@ impl Repository {
     }
 }
 
-/// Branches come from targets, too: only what can't be an option or a path elsewhere.
+/// Checks a branch name. Targets can choose branches, so it must not be an option or a path elsewhere.
 fn branch_name(name: &str) -> Result<&str, Error> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/+@".contains(letter);
     let odd = name.starts_with(['-', '/']) || name.contains("..") || name.contains("@{") || name.ends_with(".lock");
     match !name.is_empty() && !odd && name.chars().all(plain) {
         true => Ok(name),
-        false => Err(Error::Config(format!("'{name}' is no name of a branch"))),
+        false => Err(Error::Config(format!("'{name}' is not a valid branch name"))),
     }
 }
 
 struct Git {
     repositories: Vec<Repository>,
-    compile: Arc<dyn Compile>,
+    compile: Arc<dyn PillarCompiler>,
     settings: Settings,
-    /// When each copy was last brought up to date; held while one is.
+    /// When each copy was last fetched. The lock is held during a fetch.
     fetched: Mutex<HashMap<PathBuf, Instant>>,
 }
 
 #[async_trait]
-impl Pillar for Git {
-    async fn pillar(&self, target: &Target<'_>) -> Result<Map, Error> {
-        let mut places = Vec::new();
+impl ExternalPillar for Git {
+    async fn pillar(&self, target: &PillarTarget<'_>) -> Result<Map, Error> {
+        let mut directories = Vec::new();
         for repository in &self.repositories {
-            let (branch, environment) = repository.meaning(target)?;
+            let (branch, environment) = repository.resolve(target)?;
             if !target.pillarenv.is_empty() && environment != target.pillarenv {
                 continue;
             }
-            let copy = self.copy(&repository.url, &branch).await?;
-            places.push((copy.join(&repository.root), environment));
+            let copy = self.checkout(&repository.url, &branch).await?;
+            directories.push((copy.join(&repository.root), environment));
         }
         let mut pillar = Map::new();
-        for (index, (place, environment)) in places.iter().enumerate() {
-            let mut directories = vec![place.clone()];
+        for (index, (directory, environment)) in directories.iter().enumerate() {
+            let mut search = vec![directory.clone()];
             if self.settings.includes {
                 let others =
-                    places.iter().enumerate().filter(|(other, (_, name))| *other != index && name == environment);
-                directories.extend(others.map(|(_, (place, _))| place.clone()));
+                    directories.iter().enumerate().filter(|(other, (_, name))| *other != index && name == environment);
+                search.extend(others.map(|(_, (directory, _))| directory.clone()));
             }
-            let found = self.compile.compile(&directories, environment, target).await.map_err(Error::Compile)?;
+            let found = self.compile.compile(&search, environment, target).await.map_err(Error::Compile)?;
             pillar = merge::merge_maps(pillar, found, Strategy::Recurse, self.settings.merge_lists);
         }
         Ok(pillar)
@@ -134,48 +134,49 @@ impl Pillar for Git {
 }
 
 impl Git {
-    /// A directory with the newest content of a branch. If it can't be fetched, the last one stays good (fault F22).
-    async fn copy(&self, url: &str, branch: &str) -> Result<PathBuf, Error> {
-        let place =
+    /// Returns a directory with the newest content of a branch. If fetching fails, the last copy stays in use
+    /// (`docs/faults.md#f22`).
+    async fn checkout(&self, url: &str, branch: &str) -> Result<PathBuf, Error> {
+        let directory =
             self.settings.cache.join(format!("{:016x}-{}", stable_hash(&[url, branch]), id::for_address(branch)));
         let mut fetched = self.fetched.lock().await;
-        if fetched.get(&place).is_some_and(|when| when.elapsed() < self.settings.update_interval) {
-            return Ok(place);
+        if fetched.get(&directory).is_some_and(|when| when.elapsed() < self.settings.update_interval) {
+            return Ok(directory);
         }
-        let had = place.join(".git/rocksalt-good").is_file();
-        match self.update(&place, url, branch).await {
+        let had_copy = directory.join(".git/rocksalt-good").is_file();
+        match self.update(&directory, url, branch).await {
             Ok(()) => {}
-            Err(_) if had => {}
+            Err(_) if had_copy => {}
             Err(error) => return Err(error),
         }
-        fetched.insert(place.clone(), Instant::now());
-        Ok(place)
+        fetched.insert(directory.clone(), Instant::now());
+        Ok(directory)
     }
 
-    async fn update(&self, place: &Path, url: &str, branch: &str) -> Result<(), Error> {
-        let fault = |source| Error::Read { path: place.to_owned(), source };
-        tokio::fs::create_dir_all(place).await.map_err(fault)?;
+    async fn update(&self, directory: &Path, url: &str, branch: &str) -> Result<(), Error> {
+        let fault = |source| Error::Read { path: directory.to_owned(), source };
+        tokio::fs::create_dir_all(directory).await.map_err(fault)?;
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
-        tokio::fs::set_permissions(place, private).await.map_err(fault)?;
-        self.git(place, &["init", "--quiet"]).await?;
+        tokio::fs::set_permissions(directory, private).await.map_err(fault)?;
+        self.git(directory, &["init", "--quiet"]).await?;
         let fetch = |reference: String| async move {
-            self.git(place, &["fetch", "--quiet", "--no-tags", "--depth", "1", "--", url, &reference]).await
+            self.git(directory, &["fetch", "--quiet", "--no-tags", "--depth", "1", "--", url, &reference]).await
         };
-        // A tag may stand where a branch does.
+        // Salt accepts a tag in directory of a branch.
         if let Err(error) = fetch(format!("refs/heads/{branch}")).await
             && fetch(format!("refs/tags/{branch}")).await.is_err()
         {
             return Err(error);
         }
-        self.git(place, &["checkout", "--quiet", "--force", "--detach", "FETCH_HEAD"]).await?;
-        self.git(place, &["clean", "--quiet", "-ffdx"]).await?;
-        tokio::fs::write(place.join(".git/rocksalt-good"), b"").await.map_err(fault)
+        self.git(directory, &["checkout", "--quiet", "--force", "--detach", "FETCH_HEAD"]).await?;
+        self.git(directory, &["clean", "--quiet", "-ffdx"]).await?;
+        tokio::fs::write(directory.join(".git/rocksalt-good"), b"").await.map_err(fault)
     }
 
-    async fn git(&self, place: &Path, words: &[&str]) -> Result<(), Error> {
+    async fn git(&self, directory: &Path, words: &[&str]) -> Result<(), Error> {
         let mut git = Command::new("git");
-        git.current_dir(place)
-            // A repository's own hooks and helpers never run here, and nobody is asked for a password.
+        git.current_dir(directory)
+            // Never run hooks or helpers of the repository, and never prompt for a password.
             .args(["-c", "core.hooksPath=/dev/null", "-c", "core.symlinks=false", "-c", "protocol.ext.allow=never"])
             .args(words)
             .env("GIT_TERMINAL_PROMPT", "0")
@@ -187,7 +188,7 @@ impl Git {
     }
 }
 
-/// FNV-1a: the same in every version of this program, so that copies are found again.
+/// FNV-1a. It must not change between versions, so that existing copies are found.
 fn stable_hash(parts: &[&str]) -> u64 {
     let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
@@ -212,18 +213,18 @@ mod tests {
         let settings = Settings::default();
         let parse = |text: &str| Repository::new(&rocksalt_core::yaml::parse(text).expect("it is YAML"), &settings);
         let (grains, pillar) = (Map::new(), Map::new());
-        let target = |pillarenv| Target { id: "web1", grains: &grains, pillar: &pillar, saltenv: "", pillarenv };
-        let meaning = |text: &str, pillarenv: &'static str| {
+        let target = |pillarenv| PillarTarget { id: "web1", grains: &grains, pillar: &pillar, saltenv: "", pillarenv };
+        let resolved = |text: &str, pillarenv: &'static str| {
             let repository = parse(text).expect("it fits");
-            repository.meaning(&target(pillarenv)).expect("it means something")
+            repository.resolve(&target(pillarenv)).expect("it means something")
         };
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-        assert_eq!(meaning("master https://h/r", ""), pair("master", "base"));
-        assert_eq!(meaning("dev https://h/r", ""), pair("dev", "dev"));
-        assert_eq!(meaning("{dev https://h/r: [{env: base}, {root: pillar}]}", ""), pair("dev", "base"));
-        assert_eq!(meaning("__env__ https://h/r", ""), pair("master", "base"));
-        assert_eq!(meaning("__env__ https://h/r", "qa"), pair("qa", "qa"));
-        assert_eq!(meaning("{main https://h/r: [{base: main}]}", ""), pair("main", "base"));
+        assert_eq!(resolved("master https://h/r", ""), pair("master", "base"));
+        assert_eq!(resolved("dev https://h/r", ""), pair("dev", "dev"));
+        assert_eq!(resolved("{dev https://h/r: [{env: base}, {root: pillar}]}", ""), pair("dev", "base"));
+        assert_eq!(resolved("__env__ https://h/r", ""), pair("master", "base"));
+        assert_eq!(resolved("__env__ https://h/r", "qa"), pair("qa", "qa"));
+        assert_eq!(resolved("{main https://h/r: [{base: main}]}", ""), pair("main", "base"));
         for bad in [
             "https://h/r",
             "master --upload-pack=x",
@@ -235,6 +236,6 @@ mod tests {
         ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
-        assert!(parse("__env__ https://h/r").expect("it fits").meaning(&target("--x")).is_err());
+        assert!(parse("__env__ https://h/r").expect("it fits").resolve(&target("--x")).is_err());
     }
 }

@@ -5,17 +5,17 @@ use rocksalt_core::{Map, Value, json, yaml};
 
 use crate::http_client::{self, HttpClient};
 
-use super::{Error, Pillar, Settings, Target, arguments, id, map};
+use super::{Error, ExternalPillar, PillarTarget, Settings, arguments, expect_map, id};
 
-pub fn open_json(config: &Value, settings: &Settings) -> Result<Box<dyn Pillar>, Error> {
+pub fn open_json(config: &Value, settings: &Settings) -> Result<Box<dyn ExternalPillar>, Error> {
     open(config, settings, |text| json::parse(text).map_err(|error| error.to_string()))
 }
 
-pub fn open_yaml(config: &Value, settings: &Settings) -> Result<Box<dyn Pillar>, Error> {
+pub fn open_yaml(config: &Value, settings: &Settings) -> Result<Box<dyn ExternalPillar>, Error> {
     open(config, settings, |text| yaml::parse(text).map_err(|error| error.to_string()))
 }
 
-fn open(config: &Value, settings: &Settings, read: Read) -> Result<Box<dyn Pillar>, Error> {
+fn open(config: &Value, settings: &Settings, read: ParseBody) -> Result<Box<dyn ExternalPillar>, Error> {
     let given = arguments::named(config, &["url", "with_grains", "header_dict", "auth"])?;
     let mut headers = Vec::new();
     for (name, value) in given.get("header_dict").and_then(Value::as_map).into_iter().flat_map(Map::iter) {
@@ -39,21 +39,21 @@ fn open(config: &Value, settings: &Settings, read: Read) -> Result<Box<dyn Pilla
     }))
 }
 
-type Read = fn(&str) -> Result<Value, String>;
+type ParseBody = fn(&str) -> Result<Value, String>;
 
 struct Http {
     /// As configured: `%s` stands for the id, `<name>` for a grain if that is asked for.
     url: String,
     with_grains: bool,
     headers: Vec<(String, String)>,
-    read: Read,
+    read: ParseBody,
     limit: usize,
     client: HttpClient,
 }
 
 #[async_trait]
-impl Pillar for Http {
-    async fn pillar(&self, target: &Target<'_>) -> Result<Map, Error> {
+impl ExternalPillar for Http {
+    async fn pillar(&self, target: &PillarTarget<'_>) -> Result<Map, Error> {
         id::for_path(target.id)?;
         let url = self.address(target)?;
         let content = self.client.get(&url, &self.headers, self.limit).await.map_err(|error| match error {
@@ -62,12 +62,12 @@ impl Pillar for Http {
         })?;
         let malformed = |why: String| Error::Malformed { what: url.clone(), why };
         let text = String::from_utf8(content).map_err(|_| malformed("it is not UTF-8".into()))?;
-        map((self.read)(&text).map_err(malformed)?)
+        expect_map((self.read)(&text).map_err(malformed)?)
     }
 }
 
 impl Http {
-    fn address(&self, target: &Target<'_>) -> Result<String, Error> {
+    fn address(&self, target: &PillarTarget<'_>) -> Result<String, Error> {
         let url = self.url.replace("%s", &id::for_address(target.id));
         if !self.with_grains {
             return Ok(url);

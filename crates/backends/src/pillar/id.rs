@@ -1,8 +1,8 @@
-//! Target ids before they become part of a command line, a path or an address (rules R6, R7).
+//! Checks of target ids that become part of a command line, a path or a URL (`docs/security-rules.md#r6`, `#r7`).
 
 use super::Error;
 
-/// For a command line: nothing that any shell could take for more than letters.
+/// For a command line: no character that is special in a shell.
 pub fn for_command(id: &str) -> Result<&str, Error> {
     let fault = |why| Error::Id { id: id.to_owned(), place: "a command line", why };
     if id.is_empty() {
@@ -17,18 +17,18 @@ pub fn for_command(id: &str) -> Result<&str, Error> {
     }
 }
 
-/// For a path: one name.
+/// For a path: a single component.
 pub fn for_path(id: &str) -> Result<&str, Error> {
     let fault = |why| Error::Id { id: id.to_owned(), place: "a path", why };
     match id {
         "" => Err(fault("it is empty")),
-        "." | ".." => Err(fault("it is no name")),
+        "." | ".." => Err(fault("it is not a name")),
         id if id.contains(['/', '\\', '\0', '\n']) => Err(fault("it is more than one name")),
         id => Ok(id),
     }
 }
 
-/// For an address: whatever isn't plain is percent-encoded.
+/// For a URL: percent-encodes reserved characters.
 pub fn for_address(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {

@@ -1,6 +1,6 @@
-//! External pillars: where a target's pillar comes from besides the pillar's own tree.
+//! ExternalPillars pillars: sources of a target's pillar besides `pillar_roots`.
 //!
-//! A new kind is a file here, a line in [`KINDS`], and a setup in `tests/suite/pillar_conformance.rs`.
+//! A new kind is a file here, a line in [`KINDS`] and a setup in `tests/suite/pillar_conformance.rs`.
 
 mod arguments;
 mod cmd;
@@ -22,61 +22,61 @@ use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Value};
 
 pub use error::Error;
-pub use external::{External, kinds};
+pub use external::{ExternalPillars, kinds};
 
 #[async_trait]
-pub trait Pillar: Send + Sync {
-    /// What this source has for a target; an empty map if it has nothing.
-    async fn pillar(&self, target: &Target<'_>) -> Result<Map, Error>;
+pub trait ExternalPillar: Send + Sync {
+    /// This source's pillar for a target; an empty map if it has none.
+    async fn pillar(&self, target: &PillarTarget<'_>) -> Result<Map, Error>;
 }
 
-/// Whom a pillar is for. All of it but the id comes from the target itself and is not to be trusted.
+/// The target that a pillar is for. All fields but the id come from the target and are not trusted.
 #[derive(Clone, Copy, Debug)]
-pub struct Target<'a> {
-    /// As its link says (rule R3).
+pub struct PillarTarget<'a> {
+    /// As verified by the target's link (`docs/security-rules.md#r3`).
     pub id: &'a str,
     pub grains: &'a Map,
-    /// The pillar that is there so far.
+    /// The pillar compiled so far.
     pub pillar: &'a Map,
-    /// Empty if none was asked for.
+    /// Empty if none was requested.
     pub saltenv: &'a str,
-    /// Empty if none was asked for.
+    /// Empty if none was requested.
     pub pillarenv: &'a str,
 }
 
-/// Makes a pillar of a directory with a top file; the controller does it, as it has the state language.
+/// Compiles a pillar from directories with a top file. The controller implements it, because it has the state language.
 #[async_trait]
-pub trait Compile: Send + Sync {
-    /// The first directory's top file counts; the others are only included from. Errors are Salt's lines.
+pub trait PillarCompiler: Send + Sync {
+    /// Uses the top file of the first directory; files of the others can be included. Errors are Salt's lines.
     async fn compile(
         &self,
         directories: &[PathBuf],
         environment: &str,
-        target: &Target<'_>,
+        target: &PillarTarget<'_>,
     ) -> Result<Map, Vec<String>>;
 }
 
-/// What holds for all external pillars.
+/// Settings of all external pillars.
 #[derive(Clone)]
 pub struct Settings {
-    /// How long one of them may take for one target.
+    /// Time limit of one source for one target.
     pub timeout: Duration,
-    /// The most that one of them may give for one target, in bytes.
+    /// Size limit of one source's output for one target, in bytes.
     pub limit: usize,
-    /// Where copies of repositories are kept.
+    /// Directory for copies of repositories.
     pub cache: PathBuf,
-    /// How long a copy counts as fresh.
+    /// How long a copy is used before it is fetched again.
     pub update_interval: Duration,
-    /// The branch that is environment `base`: Salt's `git_pillar_base`.
+    /// The branch of environment `base`: Salt's `git_pillar_base`.
     pub base_branch: String,
     /// Whether repositories of one environment may include each other: Salt's `git_pillar_includes`.
     pub includes: bool,
     /// For `nodegroups/` in file trees.
     pub nodegroups: Nodegroups,
-    /// Salt's `pillar_roots`: file trees with a relative directory are below them.
+    /// Salt's `pillar_roots`, for file trees with a relative directory.
     pub roots: Map,
     pub merge_lists: bool,
-    pub compile: Option<Arc<dyn Compile>>,
+    pub compile: Option<Arc<dyn PillarCompiler>>,
 }
 
 impl Default for Settings {
@@ -96,10 +96,10 @@ impl Default for Settings {
     }
 }
 
-type Open = fn(&Value, &Settings) -> Result<Box<dyn Pillar>, Error>;
+type OpenPillar = fn(&Value, &Settings) -> Result<Box<dyn ExternalPillar>, Error>;
 
-/// Every kind, by its name in the configuration.
-pub const KINDS: &[(&str, Open)] = &[
+/// All kinds, by their names in the configuration.
+pub const KINDS: &[(&str, OpenPillar)] = &[
     ("cmd_json", cmd::open_json),
     ("cmd_yaml", cmd::open_yaml),
     ("file_tree", file_tree::open),
@@ -108,16 +108,16 @@ pub const KINDS: &[(&str, Open)] = &[
     ("http_yaml", http::open_yaml),
 ];
 
-/// Opens a kind with what the configuration gives it; nothing is read yet.
-pub fn open(name: &str, config: &Value, settings: &Settings) -> Result<Box<dyn Pillar>, Error> {
+/// Opens a source by kind; nothing is read yet.
+pub fn open(name: &str, config: &Value, settings: &Settings) -> Result<Box<dyn ExternalPillar>, Error> {
     match KINDS.iter().find(|(known, _)| *known == name) {
         Some((_, open)) => open(config, settings),
         None => Err(Error::UnknownKind { hint: hint(name, KINDS.iter().map(|(known, _)| *known)) }),
     }
 }
 
-/// What a source gave must be a map; nothing counts as an empty one.
-fn map(value: Value) -> Result<Map, Error> {
+/// A source must return a map; null counts as an empty one.
+fn expect_map(value: Value) -> Result<Map, Error> {
     match value {
         Value::Map(map) => Ok(map),
         Value::Null => Ok(Map::new()),

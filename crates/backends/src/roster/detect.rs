@@ -1,4 +1,4 @@
-//! Which kind of roster a path is.
+//! Detects the kind of roster at a path.
 
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use rocksalt_core::yaml::{self, Node};
 
-use super::{Error, Settings, Source, open};
+use super::{Error, RosterSource, Settings, open};
 
-/// Opens a path, whatever kind of roster it is.
-pub fn open_path(path: &Path, settings: &Settings) -> Result<Box<dyn Source>, Error> {
+/// Opens the roster at a path, of any kind.
+pub fn open_path(path: &Path, settings: &Settings) -> Result<Box<dyn RosterSource>, Error> {
     open(kind(path)?, &Settings { path: Some(path.to_owned()), ..settings.clone() })
 }
 
@@ -21,7 +21,7 @@ pub(super) fn kind(path: &Path) -> Result<&'static str, Error> {
     }
     let mut head = Vec::new();
     std::fs::File::open(path).and_then(|file| file.take(1024 * 1024).read_to_end(&mut head)).map_err(failed)?;
-    // The bit alone says little: on some file systems every file has it.
+    // The mode alone isn't enough: on some file systems every file is executable.
     let executable = metadata.permissions().mode() & 0o111 != 0;
     if executable && (head.starts_with(b"#!/") || head.starts_with(b"#! /") || head.starts_with(b"\x7fELF")) {
         return Ok("script");
@@ -35,8 +35,8 @@ fn kind_of_text(text: &str, extension: &str) -> &'static str {
     if extension.eq_ignore_ascii_case("ini") {
         return "ansible";
     }
-    let is_comment = |line: &&str| !line.is_empty() && !line.starts_with(['#', ';']) && *line != "---";
-    let Some(first) = text.lines().map(str::trim).find(is_comment) else { return "flat" };
+    let is_content = |line: &&str| !line.is_empty() && !line.starts_with(['#', ';']) && *line != "---";
+    let Some(first) = text.lines().map(str::trim).find(is_content) else { return "flat" };
     let word = first.split([' ', '\t', '=']).next().unwrap_or_default();
     if ["host", "match", "include"].iter().any(|keyword| word.eq_ignore_ascii_case(keyword)) && first != word {
         return "sshconfig";
@@ -51,7 +51,7 @@ fn kind_of_text(text: &str, extension: &str) -> &'static str {
     }
 }
 
-/// Groups with hosts: what Ansible has at the top, and no flat roster does.
+/// Whether the top level has groups with hosts, which no flat roster has.
 fn is_inventory(node: &Node) -> bool {
     let has = |node: &Node, names: &[&str]| {
         let is_map = |value: &Node| value.pairs().is_some() || value.is_null();

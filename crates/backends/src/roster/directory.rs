@@ -1,4 +1,4 @@
-//! A folder of rosters, merged; also Salt's `dir` roster, where a file is named after its target.
+//! A directory of rosters, merged; also Salt's `dir` roster, where each file is named after its target.
 
 use std::path::{Path, PathBuf};
 
@@ -6,23 +6,23 @@ use async_trait::async_trait;
 use rocksalt_core::roster::Roster;
 use rocksalt_core::yaml;
 
-use super::entry::Builder;
-use super::{Error, Report, Settings, Source, detect, names, read_text, refuse_template};
+use super::entry::EntryBuilder;
+use super::{Error, FaultReport, RosterSource, Settings, detect, names, read_text, refuse_template};
 
-pub(super) fn open(settings: &Settings) -> Result<Box<dyn Source>, Error> {
-    Ok(Box::new(Directory { path: settings.path("directory")?, settings: settings.clone() }))
+pub(super) fn open(settings: &Settings) -> Result<Box<dyn RosterSource>, Error> {
+    Ok(Box::new(DirectoryRoster { path: settings.path("directory")?, settings: settings.clone() }))
 }
 
-struct Directory {
+struct DirectoryRoster {
     path: PathBuf,
     settings: Settings,
 }
 
 #[async_trait]
-impl Source for Directory {
+impl RosterSource for DirectoryRoster {
     async fn load(&self) -> Result<Roster, Error> {
         let mut roster = Roster::default();
-        let mut report = Report::new(self.path.display().to_string());
+        let mut report = FaultReport::new(self.path.display().to_string());
         for path in self.files()? {
             match self.load_file(&path).await {
                 Ok(part) => merge(part, &mut roster, &mut report),
@@ -34,8 +34,8 @@ impl Source for Directory {
     }
 }
 
-impl Directory {
-    /// By name; hidden files, editors' backups and folders aren't rosters.
+impl DirectoryRoster {
+    /// The roster files by name, without hidden files, editor backups and directories.
     fn files(&self) -> Result<Vec<PathBuf>, Error> {
         let failed = |cause| Error::Read { path: self.path.clone(), cause };
         let mut files = Vec::new();
@@ -62,10 +62,10 @@ impl Directory {
         super::open(kind, &Settings { path: Some(path.to_owned()), ..self.settings.clone() })?.load().await
     }
 
-    /// A file that is an entry itself: its `host` is a text. So no target in a folder can be called `host`.
+    /// Reads a file that is a single entry, with a string under `host`. So no target in a directory can be called `host`.
     fn single(&self, path: &Path) -> Result<Option<Roster>, Error> {
         let text = read_text(path)?;
-        let mut report = Report::new(path.display().to_string());
+        let mut report = FaultReport::new(path.display().to_string());
         let Ok(node) = yaml::load(&text) else { return Ok(None) };
         let is_host =
             |(key, value): &(yaml::Node, yaml::Node)| key.as_str() == Some("host") && value.as_str().is_some();
@@ -79,13 +79,13 @@ impl Directory {
         if let Err(message) = names::check_id(&id) {
             report.add(0, message);
         }
-        let builder = Builder { settings: &self.settings, folder: path.parent() };
+        let builder = EntryBuilder { settings: &self.settings, folder: path.parent() };
         let entries = builder.build(&id, node.place.line, &node, &mut report).into_iter().collect();
         report.finish(Some(Roster { entries, nodegroups: Vec::new() }))
     }
 }
 
-fn merge(part: Roster, roster: &mut Roster, report: &mut Report) {
+fn merge(part: Roster, roster: &mut Roster, report: &mut FaultReport) {
     for entry in part.entries {
         match roster.get(&entry.id) {
             Some(first) => {
@@ -97,7 +97,7 @@ fn merge(part: Roster, roster: &mut Roster, report: &mut Report) {
     }
     for (name, text) in part.nodegroups {
         match roster.nodegroups.iter_mut().find(|(known, _)| *known == name) {
-            // A group that two inventories know has the targets of both.
+            // A group of two inventories has the targets of both.
             Some((_, known)) => *known = format!("( {known} ) or ( {text} )"),
             None => roster.nodegroups.push((name, text)),
         }

@@ -1,4 +1,4 @@
-//! An entry's settings, as a flat roster has them: Salt's keys and ours.
+//! Reads roster entries: Salt's keys and ours.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use rocksalt_core::roster::{Entry, Escalate, Method};
 use rocksalt_core::value::{Map, Value};
 use rocksalt_core::yaml::{Content, Node, Place};
 
-use super::{Report, Settings, names, ssh_options};
+use super::{FaultReport, Settings, names, ssh_options};
 
-/// Every key that an entry may have.
+/// All keys of an entry.
 const KEYS: &[&str] = &[
     "accept_new",
     "become",
@@ -43,39 +43,39 @@ const KEYS: &[&str] = &[
     "user",
 ];
 
-/// Keys of Salt that can't be honoured, and why.
+/// Salt's keys that are not supported, and why.
 const REFUSED: &[(&str, &str)] = &[
-    ("remote_port_forwards", "is not supported: the agent needs no way back, it asks over its own connection"),
+    ("remote_port_forwards", "is not supported: the agent uses its own connection for everything"),
     (
         "ssh_pre_flight",
-        "is not supported: nothing has to be prepared on a target, as the agent needs no interpreter; \
+        "is not supported: the agent needs no interpreter, so nothing has to be prepared on a target; \
                         run the script with cmd.script instead",
     ),
-    ("ssh_pre_flight_args", "is not supported, as ssh_pre_flight isn't"),
+    ("ssh_pre_flight_args", "is not supported, because ssh_pre_flight isn't"),
 ];
 
 const TRANSPORTS: [&str; 3] = ["ssh", "openssh", "local"];
 
-/// Makes entries of one file.
-pub(super) struct Builder<'a> {
+/// Builds the entries of one file.
+pub(super) struct EntryBuilder<'a> {
     pub settings: &'a Settings,
-    /// Where relative paths start.
+    /// Base of relative paths.
     pub folder: Option<&'a Path>,
 }
 
-/// What is gathered before it is known how it fits together.
+/// The keys about sudo and become, collected before they are combined.
 #[derive(Default)]
 struct Escalation {
     sudo: Option<bool>,
     user: Option<(String, usize)>,
     password: Option<Secret>,
-    /// Ours: method and user at once, and where it was written.
+    /// Our `become`: method, user, and the line.
     become_: Option<(Method, Option<String>, usize)>,
 }
 
-impl Builder<'_> {
-    /// None if it has no host; what else is wrong is reported, and the entry made without it.
-    pub fn build(&self, id: &str, line: usize, node: &Node, report: &mut Report) -> Option<Entry> {
+impl EntryBuilder<'_> {
+    /// `None` without a host. Other faults are reported, and the entry is built without the faulty key.
+    pub fn build(&self, id: &str, line: usize, node: &Node, report: &mut FaultReport) -> Option<Entry> {
         let host_only;
         let own: &[(Node, Node)] = match &node.content {
             Content::Map(pairs) => pairs,
@@ -96,7 +96,7 @@ impl Builder<'_> {
             self.settings.defaults.iter().map(|(key, value)| (node_of(key), node_of(value))).collect();
         let is_own = |key: &Node| own.iter().any(|(other, _)| other.as_str() == key.as_str());
         for (key, value) in inherited.iter().filter(|(key, _)| !is_own(key)) {
-            let mut defaults = Report::new("roster_defaults");
+            let mut defaults = FaultReport::new("roster_defaults");
             self.set(key, value, &mut entry, &mut escalation, &mut defaults);
             if let Err(super::Error::Faults(faults)) = defaults.finish(()) {
                 report.absorb(faults);
@@ -116,7 +116,7 @@ impl Builder<'_> {
         Some(entry)
     }
 
-    fn set(&self, key: &Node, node: &Node, entry: &mut Entry, escalation: &mut Escalation, report: &mut Report) {
+    fn set(&self, key: &Node, node: &Node, entry: &mut Entry, escalation: &mut Escalation, report: &mut FaultReport) {
         let line = if node.place.line == 0 { key.place.line } else { node.place.line };
         let name = key.scalar().map(ToString::to_string).unwrap_or_default();
         if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
@@ -129,14 +129,14 @@ impl Builder<'_> {
         if node.is_null() {
             return;
         }
-        if let Err(message) = self.take(&name, node, line, entry, escalation) {
+        if let Err(message) = self.set_field(&name, node, line, entry, escalation) {
             for message in message.lines() {
                 report.add(line, format!("{name}: {message}"));
             }
         }
     }
 
-    fn take(
+    fn set_field(
         &self,
         name: &str,
         node: &Node,
@@ -183,7 +183,7 @@ impl Builder<'_> {
             }
             "ssh_options" => ssh_options::apply(&texts(node)?, entry, |path| self.path(path))?,
             "thin_dir" => entry.agent_dir = Some(absolute(text(node)?)?),
-            // The agent takes these from its configuration.
+            // The agent reads these from its configuration.
             "cmd_umask" | "set_path" | "mine_functions" => {
                 entry.options.insert(name, node.clone().into_value());
             }
@@ -209,7 +209,7 @@ impl Builder<'_> {
                 let (method, user) = become_(node)?;
                 escalation.become_ = method.map(|method| (method, user, line));
             }
-            other => return Err(format!("'{other}' is listed and not read")),
+            other => return Err(format!("'{other}' is a known key, but not implemented")),
         }
         Ok(())
     }
@@ -222,7 +222,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A password that nobody else can read: the file's mode says so.
+    /// Reads a password from a file that only its owner can read.
     fn secret_file(&self, written: &str) -> Result<Secret, String> {
         let path = self.path(written);
         let failed = |error: std::io::Error| format!("{}: {error}", path.display());
@@ -233,9 +233,7 @@ impl Builder<'_> {
         let mode = metadata.permissions().mode() & 0o7777;
         if mode & 0o077 != 0 {
             let path = path.display();
-            return Err(format!(
-                "{path} can be read by others (mode {mode:04o}); a password's file must have mode 0600"
-            ));
+            return Err(format!("{path} is readable by others (mode {mode:04o}); a password file must have mode 0600"));
         }
         let text = std::fs::read_to_string(&path).map_err(failed)?;
         Ok(Secret::new(text.strip_suffix('\n').unwrap_or(&text).to_owned()))
@@ -243,10 +241,10 @@ impl Builder<'_> {
 }
 
 impl Escalation {
-    fn finish(self, own_sudo_user: bool, report: &mut Report) -> Option<Escalate> {
+    fn finish(self, own_sudo_user: bool, report: &mut FaultReport) -> Option<Escalate> {
         match (self.become_, self.sudo) {
             (Some((.., line)), Some(true)) => {
-                report.add(line, "'become' and 'sudo' say the same; use one of them");
+                report.add(line, "'become' and 'sudo' mean the same; use one of them");
                 None
             }
             (Some((method, user, _)), _) => {
@@ -275,7 +273,7 @@ fn become_(node: &Node) -> Result<(Option<Method>, Option<String>), String> {
             other => Ok((Some(method(&other.to_string())?), None)),
         };
     }
-    let pairs = node.pairs().ok_or("it is a method or a map with 'method' and 'user'")?;
+    let pairs = node.pairs().ok_or("it must be a method or a map with 'method' and 'user'")?;
     let (mut chosen, mut user) = (Method::Sudo, None);
     for (key, value) in pairs {
         match key.as_str().unwrap_or_default() {
@@ -326,11 +324,11 @@ fn one_of(text: &str, known: &[&str]) -> Result<String, String> {
     Err(format!("'{text}' is not one of {}{hint}", known.join(", ")))
 }
 
-/// A text, or a number as Python prints it; what YAML made a boolean needs quotes.
+/// A string, or a number as Python prints it. A YAML boolean needs quotes.
 pub(super) fn text(node: &Node) -> Result<String, String> {
     match node.scalar() {
         Some(value @ (Value::String(_) | Value::Int(_) | Value::BigInt(_))) => Ok(value.to_string()),
-        _ => Err(format!("it must be a text, not {}; put it in quotes", node.kind())),
+        _ => Err(format!("it must be a string, not {}; put it in quotes", node.kind())),
     }
 }
 
@@ -359,7 +357,7 @@ pub(super) fn text_node(text: &str, place: Place) -> Node {
     Node { place, content: Content::Scalar(text.into()) }
 }
 
-/// A value that was written in no file.
+/// A node for a value that isn't from a file.
 pub(super) fn node_of(value: &Value) -> Node {
     let content = match value {
         Value::List(items) => Content::List(items.iter().map(node_of).collect()),

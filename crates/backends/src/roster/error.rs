@@ -1,4 +1,4 @@
-//! What may go wrong with a roster: all faults of a file at once.
+//! Errors of rosters; all faults of a file are reported together.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Nothing was loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("there is no kind of roster called '{name}'{hint}")]
+    #[error("unknown kind of roster '{name}'{hint}")]
     UnknownSource { name: String, hint: String },
     #[error("a roster of the kind '{0}' needs a path")]
     NoPath(&'static str),
@@ -26,9 +26,9 @@ pub enum Error {
         #[source]
         cause: std::io::Error,
     },
-    #[error("the roster {path} ended with {status}{}", behind(stderr))]
+    #[error("the roster {path} ended with {status}{}", with_stderr(stderr))]
     Failed { path: PathBuf, status: String, stderr: String },
-    #[error("the roster {path} printed no roster within {seconds} seconds; it was stopped{}", behind(stderr))]
+    #[error("the roster {path} printed no roster within {seconds} seconds; it was stopped{}", with_stderr(stderr))]
     TimedOut { path: PathBuf, seconds: u64, stderr: String },
     #[error("the roster {path} printed more than {limit} bytes")]
     TooLong { path: PathBuf, limit: usize },
@@ -36,18 +36,18 @@ pub enum Error {
     BadHost { text: String, reason: String },
     #[error(transparent)]
     Network(#[from] rocksalt_core::target::Error),
-    #[error("a scan of {networks} would try {count} addresses; at most {limit} are scanned at once")]
+    #[error("a scan of {networks} would try {count} addresses; the limit is {limit}")]
     TooManyAddresses { networks: String, count: u128, limit: u128 },
-    #[error("loading the roster was given up")]
+    #[error("loading the roster was aborted")]
     Aborted,
 }
 
-/// Never empty; in the order of their places.
+/// Never empty; ordered by file and line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Faults(pub Vec<Fault>);
+pub struct Faults(pub Vec<RosterFault>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct RosterFault {
     /// `roster:12`
     pub origin: String,
     pub message: String,
@@ -63,22 +63,22 @@ impl fmt::Display for Faults {
     }
 }
 
-fn behind(stderr: &str) -> String {
-    if stderr.is_empty() { String::new() } else { format!("; it said: {stderr}") }
+fn with_stderr(stderr: &str) -> String {
+    if stderr.is_empty() { String::new() } else { format!("; stderr: {stderr}") }
 }
 
-/// Collects what is wrong with one file while it is read.
-pub(super) struct Report {
+/// Collects the faults of one file while it is read.
+pub(super) struct FaultReport {
     file: String,
-    faults: Vec<Fault>,
+    faults: Vec<RosterFault>,
 }
 
-impl Report {
-    pub fn new(file: impl Into<String>) -> Report {
-        Report { file: file.into(), faults: Vec::new() }
+impl FaultReport {
+    pub fn new(file: impl Into<String>) -> FaultReport {
+        FaultReport { file: file.into(), faults: Vec::new() }
     }
 
-    /// Where something was written, as entries remember it. Line 0 is the file as a whole.
+    /// `file:line`, as entries store it. Line 0 is the whole file.
     pub fn origin(&self, line: usize) -> String {
         if line == 0 { self.file.clone() } else { format!("{}:{line}", self.file) }
     }
@@ -87,10 +87,10 @@ impl Report {
         self.add_at(self.origin(line), message.into());
     }
 
-    /// A fault that was found elsewhere.
+    /// Adds a fault with its own origin.
     pub fn add_at(&mut self, origin: String, message: String) {
-        let fault = Fault { origin, message };
-        // What every entry inherits would be said as often as there are entries.
+        let fault = RosterFault { origin, message };
+        // A fault in the defaults would be reported once for each entry.
         if !self.faults.contains(&fault) {
             self.faults.push(fault);
         }
@@ -103,7 +103,7 @@ impl Report {
     }
 
     pub fn finish<T>(mut self, loaded: T) -> Result<T, Error> {
-        // A file's faults in the order of its lines; files as they came.
+        // Sorted by line in each file; files in the order of their first fault.
         let mut files: Vec<String> = Vec::new();
         self.faults.sort_by_cached_key(|fault| {
             let (file, line) = fault.origin.rsplit_once(':').unwrap_or((&fault.origin, ""));

@@ -1,10 +1,10 @@
-//! `--host user@address:port`: a target without any roster.
+//! `--host user@address:port`: a target without a roster.
 
 use rocksalt_core::roster::Entry;
 
 use super::{Error, entry, names};
 
-/// Reads `host`, `user@host:port`, `[2001:db8::1]:22` or `ssh://user@host:port`. The id is the host.
+/// Parses `host`, `user@host:port`, `[2001:db8::1]:22` or `ssh://user@host:port`. The id is the host.
 pub fn parse_host(text: &str) -> Result<Entry, Error> {
     read(text).map_err(|reason| Error::BadHost { text: text.to_owned(), reason })
 }
@@ -12,7 +12,7 @@ pub fn parse_host(text: &str) -> Result<Entry, Error> {
 fn read(text: &str) -> Result<Entry, String> {
     let bare = match text.split_once("://") {
         Some(("ssh", rest)) => rest.strip_suffix('/').unwrap_or(rest),
-        Some((scheme, _)) => return Err(format!("'{scheme}' is not a way to reach a target; write ssh://")),
+        Some((scheme, _)) => return Err(format!("scheme '{scheme}' is not supported; use ssh://")),
         None => text,
     };
     let (user, address) = match bare.rsplit_once('@') {
@@ -22,7 +22,7 @@ fn read(text: &str) -> Result<Entry, String> {
     let (host, port) = split_port(address)?;
     if let Some(user) = user {
         if user.contains(':') {
-            return Err("a password can't be part of it; it is asked for, or put in a roster".into());
+            return Err("it can't contain a password; put it in a roster, or enter it when asked".into());
         }
         names::check_user(user)?;
     }
@@ -35,7 +35,7 @@ fn read(text: &str) -> Result<Entry, String> {
     Ok(entry)
 }
 
-/// An IPv6 address has colons itself: with a port it stands in brackets.
+/// Splits `host:port`. An IPv6 address with a port must be in brackets.
 pub(super) fn split_port(address: &str) -> Result<(&str, Option<&str>), String> {
     if let Some(rest) = address.strip_prefix('[') {
         let (host, behind) = rest.split_once(']').ok_or("']' is missing")?;
@@ -45,7 +45,7 @@ pub(super) fn split_port(address: &str) -> Result<(&str, Option<&str>), String> 
         return match behind.strip_prefix(':') {
             Some(port) => Ok((host, Some(port))),
             None if behind.is_empty() => Ok((host, None)),
-            None => Err(format!("'{behind}' behind the address is not a port")),
+            None => Err(format!("'{behind}' after the address is not a port")),
         };
     }
     Ok(match address.split_once(':') {

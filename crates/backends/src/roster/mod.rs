@@ -1,6 +1,6 @@
-//! Where targets are written down.
+//! Rosters: the lists of targets.
 //!
-//! A new kind of roster is a file here, a line in [`SOURCES`], and cases in `tests/cases/roster`.
+//! A new kind of roster is a file here, a line in [`SOURCES`] and cases in `tests/cases`.
 
 mod ansible;
 mod detect;
@@ -23,42 +23,42 @@ use rocksalt_core::nearest::hint;
 use rocksalt_core::roster::Roster;
 use rocksalt_core::value::Map;
 
-use error::Report;
+use error::FaultReport;
 
 pub use detect::open_path;
-pub use error::{Error, Fault, Faults};
+pub use error::{Error, Faults, RosterFault};
 pub use host::parse_host;
 
 #[async_trait]
-pub trait Source: Send + Sync {
-    /// All targets, as they are now. Ids differ, and every entry knows where it was written.
+pub trait RosterSource: Send + Sync {
+    /// Loads all targets. Ids are unique, and every entry has its origin.
     async fn load(&self) -> Result<Roster, Error>;
 }
 
-/// What the configuration says of a roster; each kind takes what it needs.
+/// Settings of all kinds of rosters; each kind uses what it needs.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The file or folder.
+    /// The file or directory.
     pub path: Option<PathBuf>,
-    /// Salt's `roster_defaults`: what holds for every entry that doesn't say otherwise.
+    /// Salt's `roster_defaults`: values for keys that an entry doesn't have.
     pub defaults: Map,
-    /// The user's home, for `~/` in paths; they stay as they are without it.
+    /// The user's home, for `~/` in paths; without it such paths stay unchanged.
     pub home: Option<PathBuf>,
-    /// How long a script may run.
+    /// Time limit of a script.
     pub script_timeout: Duration,
-    pub scan: Scan,
+    pub scan: ScanSettings,
 }
 
-/// What to scan, and how.
+/// Settings of the scan roster.
 #[derive(Clone, Debug)]
-pub struct Scan {
+pub struct ScanSettings {
     /// Addresses and networks.
     pub networks: Vec<String>,
-    /// The first that answers is the target's.
+    /// The first open port is the target's.
     pub ports: Vec<u16>,
-    /// For one connection.
+    /// Time limit of one connection.
     pub timeout: Duration,
-    /// Connections at the same time.
+    /// Concurrent connections.
     pub limit: usize,
 }
 
@@ -69,14 +69,14 @@ impl Default for Settings {
             defaults: Map::new(),
             home: None,
             script_timeout: Duration::from_secs(30),
-            scan: Scan::default(),
+            scan: ScanSettings::default(),
         }
     }
 }
 
-impl Default for Scan {
-    fn default() -> Scan {
-        Scan { networks: Vec::new(), ports: vec![22], timeout: Duration::from_secs(1), limit: 256 }
+impl Default for ScanSettings {
+    fn default() -> ScanSettings {
+        ScanSettings { networks: Vec::new(), ports: vec![22], timeout: Duration::from_secs(1), limit: 256 }
     }
 }
 
@@ -90,10 +90,10 @@ impl Settings {
     }
 }
 
-type Open = fn(&Settings) -> Result<Box<dyn Source>, Error>;
+type OpenRoster = fn(&Settings) -> Result<Box<dyn RosterSource>, Error>;
 
-/// Every kind of roster, by its name in the configuration.
-pub const SOURCES: &[(&str, Open)] = &[
+/// All kinds of rosters, by their names in the configuration.
+pub const SOURCES: &[(&str, OpenRoster)] = &[
     ("ansible", ansible::open),
     ("directory", directory::open),
     ("flat", flat::open),
@@ -102,9 +102,9 @@ pub const SOURCES: &[(&str, Open)] = &[
     ("sshconfig", sshconfig::open),
 ];
 
-/// Opens a roster by the name of its kind; nothing is read yet.
-pub fn open(name: &str, settings: &Settings) -> Result<Box<dyn Source>, Error> {
-    // Salt's name for it.
+/// Opens a roster by kind; nothing is read yet.
+pub fn open(name: &str, settings: &Settings) -> Result<Box<dyn RosterSource>, Error> {
+    // Salt's name.
     let name = if name == "dir" { "directory" } else { name };
     let Some((_, open)) = SOURCES.iter().find(|(known, _)| *known == name) else {
         let hint = hint(name, SOURCES.iter().map(|(known, _)| *known));
@@ -113,15 +113,15 @@ pub fn open(name: &str, settings: &Settings) -> Result<Box<dyn Source>, Error> {
     open(settings)
 }
 
-/// A source that is a file, read as a whole.
-struct File {
+/// A roster in a single file.
+struct FileRoster {
     settings: Settings,
     path: PathBuf,
     read: fn(&Path, &Settings) -> Result<Roster, Error>,
 }
 
 #[async_trait]
-impl Source for File {
+impl RosterSource for FileRoster {
     async fn load(&self) -> Result<Roster, Error> {
         let (path, settings, read) = (self.path.clone(), self.settings.clone(), self.read);
         tokio::task::spawn_blocking(move || read(&path, &settings)).await.map_err(|_| Error::Aborted)?
@@ -132,13 +132,13 @@ fn read_text(path: &Path) -> Result<String, Error> {
     std::fs::read_to_string(path).map_err(|cause| Error::Read { path: path.to_owned(), cause })
 }
 
-/// Says where a template begins: half of a roster would be worse than none.
-fn refuse_template(text: &str, report: &mut Report) -> bool {
+/// Reports the first line with template syntax. A roster that is read in part would be worse than none.
+fn refuse_template(text: &str, report: &mut FaultReport) -> bool {
     let line = text.lines().position(|line| {
         !line.trim_start().starts_with('#') && ["{{", "{%", "{#"].iter().any(|mark| line.contains(mark))
     });
     if let Some(index) = line {
-        let message = "this is a Jinja template; rosters are read as they are, templates come with the state language. \
+        let message = "this is a Jinja template, and rosters are not rendered. \
                        A script that prints the roster can do the same (see docs/rosters.md)";
         report.add(index + 1, message);
     }

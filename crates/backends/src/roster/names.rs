@@ -1,20 +1,20 @@
-//! Ids, hosts and users: what a roster says of them is not trusted.
+//! Checks of ids, hosts and users in rosters, which are not trusted.
 //!
-//! They end up in paths, in arguments of `ssh` and on terminals.
+//! They become parts of paths, arguments of `ssh` and terminal output.
 
-/// An id names files and keys.
+/// Ids are used as names of files and keys.
 pub fn check_id(id: &str) -> Result<(), String> {
     if id == "." || id == ".." {
         return Err(format!("'{id}' can't be an id"));
     }
-    // A comma would make two of it in a list of targets.
+    // A comma separates ids in a list target.
     check("an id", id, |c| matches!(c, '/' | '\\' | ','))
 }
 
-/// A host is a name or an address; nothing that `ssh` could take for an option.
+/// A host is a name or an address that `ssh` can't take for an option.
 pub fn check_host(host: &str) -> Result<(), String> {
     if let Some((user, host)) = host.rsplit_once('@') {
-        return Err(format!("the host is '{host}'; write the user apart: 'user: {user}'"));
+        return Err(format!("the host is '{host}'; write the user separately: 'user: {user}'"));
     }
     check("a host", host, |c| {
         matches!(c, '/' | '\\' | ',' | '"' | '\'' | '`' | '$' | ';' | '&' | '|' | '<' | '>' | '(' | ')')
@@ -25,7 +25,7 @@ pub fn check_user(user: &str) -> Result<(), String> {
     check("a user", user, |c| matches!(c, '/' | ':' | '"' | '\'' | '`' | '$' | ';' | '&' | '|' | '<' | '>' | '(' | ')'))
 }
 
-/// `user@host:port,host2`: where to go through.
+/// Jump hosts: `user@host:port,host2`.
 pub fn check_jump(jump: &str) -> Result<(), String> {
     for hop in jump.split(',') {
         let hop = hop.strip_prefix("ssh://").unwrap_or(hop);
@@ -52,7 +52,7 @@ fn check(what: &str, text: &str, forbidden: impl Fn(char) -> bool) -> Result<(),
     }
 }
 
-/// Marks that turn text around or can't be seen: two names that look alike must be alike.
+/// Invisible and bidirectional control characters: names that look the same must be the same.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

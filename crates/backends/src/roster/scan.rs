@@ -1,4 +1,4 @@
-//! Targets found by trying: every address of a network that answers on a port.
+//! A network scan: every address with an open port is a target.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::entry::{Builder, text_node};
-use super::{Error, Report, Scan, Settings, Source};
+use super::entry::{EntryBuilder, text_node};
+use super::{Error, FaultReport, RosterSource, ScanSettings, Settings};
 
-/// A /16: beyond that somebody has mistyped a prefix.
+/// A /16; more is most likely a mistyped prefix.
 const MAX_ADDRESSES: u128 = 65_536;
 
-pub(super) fn open(settings: &Settings) -> Result<Box<dyn Source>, Error> {
+pub(super) fn open(settings: &Settings) -> Result<Box<dyn RosterSource>, Error> {
     let scan = &settings.scan;
     if scan.networks.is_empty() {
         return Err(Error::NoNetwork);
@@ -27,25 +27,25 @@ pub(super) fn open(settings: &Settings) -> Result<Box<dyn Source>, Error> {
     if count > MAX_ADDRESSES {
         return Err(Error::TooManyAddresses { networks: scan.networks.join(", "), count, limit: MAX_ADDRESSES });
     }
-    Ok(Box::new(Scanner { networks, settings: settings.clone() }))
+    Ok(Box::new(ScanRoster { networks, settings: settings.clone() }))
 }
 
-struct Scanner {
+struct ScanRoster {
     networks: Vec<Network>,
     settings: Settings,
 }
 
 #[async_trait]
-impl Source for Scanner {
+impl RosterSource for ScanRoster {
     async fn load(&self) -> Result<Roster, Error> {
-        let Scan { ports, timeout, limit, .. } = &self.settings.scan;
+        let ScanSettings { ports, timeout, limit, .. } = &self.settings.scan;
         let mut addresses: Vec<IpAddr> = self.networks.iter().flat_map(Network::hosts).collect();
         addresses.sort_unstable();
         addresses.dedup();
         let permits = Arc::new(Semaphore::new((*limit).max(1)));
         let mut tries = JoinSet::new();
         for (index, address) in addresses.iter().copied().enumerate() {
-            // Waiting here, not in the task, keeps few tasks alive at a time.
+            // Wait here and not in the task, so that few tasks exist at a time.
             let Ok(permit) = permits.clone().acquire_owned().await else { return Err(Error::Aborted) };
             let (ports, timeout) = (ports.clone(), *timeout);
             tries.spawn(async move {
@@ -68,10 +68,10 @@ impl Source for Scanner {
     }
 }
 
-impl Scanner {
+impl ScanRoster {
     fn entries(&self, found: impl Iterator<Item = (IpAddr, u16)>) -> Result<Roster, Error> {
-        let mut report = Report::new("scan");
-        let builder = Builder { settings: &self.settings, folder: None };
+        let mut report = FaultReport::new("scan");
+        let builder = EntryBuilder { settings: &self.settings, folder: None };
         let place = Place { line: 0, column: 0 };
         let mut entries: Vec<Entry> = Vec::new();
         for (address, port) in found {

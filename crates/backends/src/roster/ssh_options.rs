@@ -1,4 +1,4 @@
-//! `Key=Value` options of `ssh` that a roster may give: those that every transport honours.
+//! `Key=Value` options of `ssh` in rosters: those that every transport supports.
 
 use std::path::PathBuf;
 
@@ -21,8 +21,8 @@ const KNOWN: [&str; 11] = [
     "UserKnownHostsFile",
 ];
 
-/// About how `ssh` shares and keeps connections, or what it prints: nothing that a target would notice.
-const NEEDLESS: [&str; 9] = [
+/// Accepted and ignored: how `ssh` shares connections and what it prints doesn't matter to a target.
+const IGNORED: [&str; 9] = [
     "batchmode",
     "compression",
     "controlmaster",
@@ -34,7 +34,7 @@ const NEEDLESS: [&str; 9] = [
     "tcpkeepalive",
 ];
 
-/// All that is wrong, a line each.
+/// Sets all options; the error has a line for each faulty one.
 pub(super) fn apply(options: &[String], entry: &mut Entry, path: impl Fn(&str) -> PathBuf) -> Result<(), String> {
     let mut wrong = Vec::new();
     for option in options {
@@ -65,21 +65,19 @@ pub(super) fn set(key: &str, value: &str, entry: &mut Entry, path: &impl Fn(&str
             "yes" | "ask" => entry.accept_new = false,
             _ => {
                 return Err(
-                    "host keys are always checked; 'accept_new: True' takes the key of a host never seen".into()
+                    "host keys are always checked; 'accept_new: True' accepts the key of an unknown host".into()
                 );
             }
         },
         "user" => entry.user = checked(names::check_user(value))?,
         "userknownhostsfile" if value == "/dev/null" => {
-            return Err("host keys are always checked; 'accept_new: True' takes the key of a host never seen".into());
+            return Err("host keys are always checked; 'accept_new: True' accepts the key of an unknown host".into());
         }
         "userknownhostsfile" => entry.known_hosts = Some(path(value)),
-        key if NEEDLESS.contains(&key) => {}
+        key if IGNORED.contains(&key) => {}
         _ => {
             let hint = hint(key, KNOWN);
-            return Err(format!(
-                "it isn't one of the options that are known (the transport 'openssh' reads ~/.ssh/config){hint}"
-            ));
+            return Err(format!("unknown option (the transport 'openssh' reads ~/.ssh/config){hint}"));
         }
     }
     Ok(())

@@ -1,28 +1,32 @@
-//! Targets from an `ssh_config`: every host that is named without wildcards.
+//! Targets from an `ssh_config` file: every host that is named without wildcards.
 
 use std::path::{Path, PathBuf};
 
 use rocksalt_core::pattern::glob;
 use rocksalt_core::roster::{Entry, Roster};
 
-use super::entry::Builder;
-use super::{Error, File, Report, Settings, Source, names, read_text, ssh_options};
+use super::entry::EntryBuilder;
+use super::{Error, FaultReport, FileRoster, RosterSource, Settings, names, read_text, ssh_options};
 use rocksalt_core::yaml::{Content, Node, Place};
 
-/// How deeply files may include one another.
+/// How deeply includes may nest.
 const MAX_DEPTH: usize = 16;
 
-pub(super) fn open(settings: &Settings) -> Result<Box<dyn Source>, Error> {
+pub(super) fn open(settings: &Settings) -> Result<Box<dyn RosterSource>, Error> {
     let own = settings.home.as_ref().map(|home| home.join(".ssh/config"));
     let path = settings.path.clone().or(own).ok_or(Error::NoPath("sshconfig"))?;
-    Ok(Box::new(File { path, settings: settings.clone(), read }))
+    Ok(Box::new(FileRoster { path, settings: settings.clone(), read }))
 }
 
 fn read(path: &Path, settings: &Settings) -> Result<Roster, Error> {
-    let mut config =
-        Config { settings, folder: path.parent().unwrap_or(Path::new("")), directives: Vec::new(), names: Vec::new() };
-    let mut report = Report::new(path.display().to_string());
-    config.file(path, &mut vec![Condition::Always], MAX_DEPTH, &mut report)?;
+    let mut config = SshConfigFile {
+        settings,
+        folder: path.parent().unwrap_or(Path::new("")),
+        directives: Vec::new(),
+        names: Vec::new(),
+    };
+    let mut report = FaultReport::new(path.display().to_string());
+    config.file(path, &mut vec![HostCondition::Always], MAX_DEPTH, &mut report)?;
     let mut roster = Roster::default();
     for (name, origin) in &config.names {
         if let Err(message) = names::check_id(name) {
@@ -34,37 +38,37 @@ fn read(path: &Path, settings: &Settings) -> Result<Roster, Error> {
     report.finish(roster)
 }
 
-struct Config<'a> {
+struct SshConfigFile<'a> {
     settings: &'a Settings,
     folder: &'a Path,
-    /// In order: of what is said twice, the first holds.
-    directives: Vec<Directive>,
-    /// The hosts, and where each was named first.
+    /// In file order; the first value of a key wins.
+    directives: Vec<SshDirective>,
+    /// The hosts, each with the origin of its first mention.
     names: Vec<(String, String)>,
 }
 
-struct Directive {
-    /// All must hold; an included file has those of the place that includes it.
-    conditions: Vec<Condition>,
+struct SshDirective {
+    /// All must match; an included file inherits those of its include.
+    conditions: Vec<HostCondition>,
     key: String,
     value: String,
     origin: String,
 }
 
 #[derive(Clone)]
-enum Condition {
+enum HostCondition {
     Always,
-    /// A `Match` on something that isn't known before connecting.
+    /// A `Match` on something that is unknown before connecting.
     Never,
     Host(Vec<String>),
 }
 
-impl Condition {
-    fn holds(&self, name: &str) -> bool {
+impl HostCondition {
+    fn matches(&self, name: &str) -> bool {
         match self {
-            Condition::Always => true,
-            Condition::Never => false,
-            Condition::Host(patterns) => {
+            HostCondition::Always => true,
+            HostCondition::Never => false,
+            HostCondition::Host(patterns) => {
                 let fits = |pattern: &str| glob::matches(&pattern.replace('[', "[[]"), name);
                 let refused = patterns.iter().any(|pattern| pattern.strip_prefix('!').is_some_and(fits));
                 !refused && patterns.iter().any(|pattern| fits(pattern))
@@ -73,14 +77,14 @@ impl Condition {
     }
 }
 
-impl Config<'_> {
+impl SshConfigFile<'_> {
     /// The last of `conditions` is the current block's.
     fn file(
         &mut self,
         path: &Path,
-        conditions: &mut Vec<Condition>,
+        conditions: &mut Vec<HostCondition>,
         depth: usize,
-        report: &mut Report,
+        report: &mut FaultReport,
     ) -> Result<(), Error> {
         let text = read_text(path)?;
         for (index, line) in text.lines().enumerate() {
@@ -93,23 +97,23 @@ impl Config<'_> {
                             self.names.push((name.clone(), origin.clone()));
                         }
                     }
-                    Some(Condition::Host(values))
+                    Some(HostCondition::Host(values))
                 }
                 "match" => Some(match values.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-                    ["all"] => Condition::Always,
+                    ["all"] => HostCondition::Always,
                     ["host" | "originalhost", patterns] => {
-                        Condition::Host(patterns.split(',').map(str::to_owned).collect())
+                        HostCondition::Host(patterns.split(',').map(str::to_owned).collect())
                     }
-                    _ => Condition::Never,
+                    _ => HostCondition::Never,
                 }),
                 "include" => {
                     let Some(depth) = depth.checked_sub(1) else {
-                        report.add_at(origin, format!("files include one another more than {MAX_DEPTH} times"));
+                        report.add_at(origin, format!("includes nest more than {MAX_DEPTH} deep"));
                         return Ok(());
                     };
                     for pattern in &values {
                         for included in expand(&self.path(pattern)) {
-                            conditions.push(Condition::Always);
+                            conditions.push(HostCondition::Always);
                             self.file(&included, conditions, depth, report)?;
                             conditions.pop();
                         }
@@ -118,7 +122,7 @@ impl Config<'_> {
                 }
                 _ => {
                     let value = values.join(" ");
-                    self.directives.push(Directive { conditions: conditions.clone(), key, value, origin });
+                    self.directives.push(SshDirective { conditions: conditions.clone(), key, value, origin });
                     None
                 }
             };
@@ -129,13 +133,15 @@ impl Config<'_> {
         Ok(())
     }
 
-    fn entry(&self, name: &str, origin: &str, report: &mut Report) -> Option<Entry> {
+    fn entry(&self, name: &str, origin: &str, report: &mut FaultReport) -> Option<Entry> {
         let place = Place { line: 0, column: 0 };
         let node = Node { place, content: Content::Scalar(name.into()) };
-        let mut entry = Builder { settings: self.settings, folder: Some(self.folder) }.build(name, 0, &node, report)?;
+        let mut entry =
+            EntryBuilder { settings: self.settings, folder: Some(self.folder) }.build(name, 0, &node, report)?;
         entry.origin = origin.to_owned();
         let mut seen: Vec<String> = Vec::new();
-        for directive in self.directives.iter().filter(|it| it.conditions.iter().all(|condition| condition.holds(name)))
+        for directive in
+            self.directives.iter().filter(|it| it.conditions.iter().all(|condition| condition.matches(name)))
         {
             let key = directive.key.to_ascii_lowercase();
             if key != "identityfile" && seen.contains(&key) {
@@ -150,7 +156,7 @@ impl Config<'_> {
                     })
                 }
                 "stricthostkeychecking" => {
-                    // `no` can't be had; such a host is checked like all others.
+                    // `no` is not supported: host keys are always checked.
                     entry.accept_new |= value == "accept-new";
                     Ok(())
                 }
@@ -158,7 +164,7 @@ impl Config<'_> {
                     entry.transport = "openssh".into();
                     Ok(())
                 }
-                // The many others are for ssh itself.
+                // All other keys only concern ssh itself.
                 _ => Ok(()),
             };
             if let Err(message) = done {
@@ -167,18 +173,18 @@ impl Config<'_> {
             seen.push(key);
         }
         if entry.transport == "openssh" {
-            // ssh finds the rest under this name.
+            // ssh looks up the rest by this name.
             entry.host = name.to_owned();
         }
         Some(entry)
     }
 
     fn path(&self, written: &str) -> PathBuf {
-        Builder { settings: self.settings, folder: Some(self.folder) }.path(&written.replace("%d", "~"))
+        EntryBuilder { settings: self.settings, folder: Some(self.folder) }.path(&written.replace("%d", "~"))
     }
 }
 
-/// `Key value…` or `Key=value`; values may be quoted.
+/// Parses `Key value…` or `Key=value`; values may be quoted.
 fn words(line: &str) -> Option<(String, Vec<String>)> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
@@ -206,7 +212,7 @@ fn words(line: &str) -> Option<(String, Vec<String>)> {
     Some((key.to_owned(), values))
 }
 
-/// The files that fit a path with wildcards, by name; a file that isn't there is no fault, as with ssh.
+/// The files that match a path with wildcards, sorted. A missing file is no error, as in ssh.
 fn expand(pattern: &Path) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::new()];
     for part in pattern.components() {

@@ -1,43 +1,43 @@
-//! [`Error`]: why a store couldn't do something.
+//! [`Error`]: why a store operation failed.
 
-/// After all of them but [`Error::Unsure`] nothing was done.
+/// Nothing was done, except maybe after [`Error::OutcomeUnknown`].
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    #[error("there is no store '{name}'; there are {}", super::KINDS.join(", "))]
-    Unknown { name: String },
-    /// It can't be used as it is set up: an address, a certificate, a directory that isn't ours alone.
+    #[error("unknown store '{name}'; known are {}", super::KINDS.join(", "))]
+    UnknownKind { name: String },
+    /// The setup is wrong: an address, a certificate, a directory that others can access.
     #[error("can't use the store: {why}")]
     Settings { why: String },
-    /// It can't be reached now; the same may work later.
+    /// The store can't be reached; a retry may succeed.
     #[error("can't {doing} in the store: {why}")]
-    Away { doing: &'static str, why: String },
-    /// It won't work later either, unless somebody mends it: a broken file, a full disk.
+    Unavailable { doing: &'static str, why: String },
+    /// It fails until somebody repairs it: a damaged file, a full disk.
     #[error("can't {doing} in the store {place}: {why}")]
     Broken { doing: &'static str, place: String, why: String },
-    /// The answer to a commit was lost, or the disk failed in the middle: all of it was done, or nothing. Read and see.
-    #[error("it isn't known whether the store has made a change: {why}")]
-    Unsure { why: String },
-    /// More than the store takes at once.
-    #[error("too much for the store: {what}")]
+    /// The answer to a commit was lost, or the disk failed during it: all of it was done, or nothing. Read to find out.
+    #[error("it is unknown whether the store made a change: {why}")]
+    OutcomeUnknown { why: String },
+    /// More than the store's limits.
+    #[error("too large for the store: {what}")]
     TooLarge { what: String },
-    /// A key can't be put under a lease that was given back, has expired, or never was.
-    #[error("the lease is no longer there")]
+    /// The lease of a put has ended, has expired, or never existed.
+    #[error("the lease no longer exists")]
     LeaseGone,
-    #[error("'{key}' can't be a key of the store: {why}")]
+    #[error("'{key}' is not a valid key: {why}")]
     Key { key: String, why: String },
 }
 
 impl Error {
     pub(crate) fn unknown(name: &str) -> Error {
-        Error::Unknown { name: name.to_owned() }
+        Error::UnknownKind { name: name.to_owned() }
     }
 
     pub(super) fn settings(why: impl Into<String>) -> Error {
         Error::Settings { why: why.into() }
     }
 
-    /// Whether the same may work later without anybody doing anything.
-    pub fn is_passing(&self) -> bool {
-        matches!(self, Error::Away { .. } | Error::Unsure { .. })
+    /// Whether a retry may succeed without a repair.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Error::Unavailable { .. } | Error::OutcomeUnknown { .. })
     }
 }

@@ -1,102 +1,102 @@
-//! [`History`]: the last changes of a store in this process, once for all who watch.
+//! [`History`]: the last changes of a store in memory, shared by all watches.
 //!
-//! Whoever watches has a place in it and reads on at their own pace, so memory is bounded whatever they do.
+//! Each watch has a cursor and reads at its own pace, so memory is bounded.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::{Change, News, Revision};
+use super::{KeyChange, Revision, WatchEvent};
 
-/// How much is kept for those who come back or are slow.
+/// How much is log for slow and resuming watches.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct HistoryBounds {
     pub commits: usize,
     pub bytes: usize,
 }
 
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds { commits: 10_000, bytes: 16 << 20 }
+impl Default for HistoryBounds {
+    fn default() -> HistoryBounds {
+        HistoryBounds { commits: 10_000, bytes: 16 << 20 }
     }
 }
 
 #[derive(Clone)]
-pub struct History(Arc<Shared>);
+pub struct History(Arc<HistoryShared>);
 
-struct Shared {
-    kept: Mutex<Kept>,
-    bounds: Bounds,
-    /// Changes with whatever somebody who waits wants to know of.
-    bell: watch::Sender<()>,
+struct HistoryShared {
+    log: Mutex<HistoryLog>,
+    bounds: HistoryBounds,
+    /// Wakes waiting cursors.
+    changed: watch::Sender<()>,
 }
 
-struct Kept {
-    commits: VecDeque<Commit>,
+struct HistoryLog {
+    commits: VecDeque<HistoryCommit>,
     bytes: usize,
-    /// All up to this one are thrown away.
+    /// Commits up to this one are no longer log.
     compacted: Revision,
     closed: bool,
 }
 
-struct Commit {
+struct HistoryCommit {
     revision: Revision,
-    changes: Vec<Change>,
+    changes: Vec<KeyChange>,
     bytes: usize,
 }
 
 impl History {
-    /// One that knows nothing of what was before this revision.
-    pub fn new(revision: Revision, bounds: Bounds) -> History {
-        let kept = Kept { commits: VecDeque::new(), bytes: 0, compacted: revision, closed: false };
-        History(Arc::new(Shared { kept: Mutex::new(kept), bounds, bell: watch::Sender::new(()) }))
+    /// An empty history that begins after a revision.
+    pub fn new(revision: Revision, bounds: HistoryBounds) -> History {
+        let log = HistoryLog { commits: VecDeque::new(), bytes: 0, compacted: revision, closed: false };
+        History(Arc::new(HistoryShared { log: Mutex::new(log), bounds, changed: watch::Sender::new(()) }))
     }
 
-    pub fn add(&self, commits: impl IntoIterator<Item = (Revision, Vec<Change>)>) {
-        let mut kept = self.0.kept();
+    pub fn add(&self, commits: impl IntoIterator<Item = (Revision, Vec<KeyChange>)>) {
+        let mut log = self.0.log();
         for (revision, changes) in commits {
             let bytes = 64 + changes.iter().map(size).sum::<usize>();
-            kept.bytes += bytes;
-            kept.commits.push_back(Commit { revision, changes, bytes });
+            log.bytes += bytes;
+            log.commits.push_back(HistoryCommit { revision, changes, bytes });
         }
-        while kept.commits.len() > self.0.bounds.commits || kept.bytes > self.0.bounds.bytes {
-            kept.forget_oldest();
+        while log.commits.len() > self.0.bounds.commits || log.bytes > self.0.bounds.bytes {
+            log.drop_oldest();
         }
-        drop(kept);
-        self.0.bell.send_replace(());
+        drop(log);
+        self.0.changed.send_replace(());
     }
 
-    /// Whoever is behind this revision is told of a gap: what was committed up to it isn't known.
+    /// Drops all commits up to a revision: cursors before it get a gap.
     pub fn skip_to(&self, revision: Revision) {
-        let mut kept = self.0.kept();
-        while kept.commits.front().is_some_and(|commit| commit.revision <= revision) {
-            kept.forget_oldest();
+        let mut log = self.0.log();
+        while log.commits.front().is_some_and(|commit| commit.revision <= revision) {
+            log.drop_oldest();
         }
-        kept.compacted = kept.compacted.max(revision);
-        drop(kept);
-        self.0.bell.send_replace(());
+        log.compacted = log.compacted.max(revision);
+        drop(log);
+        self.0.changed.send_replace(());
     }
 
     pub fn close(&self) {
-        self.0.kept().closed = true;
-        self.0.bell.send_replace(());
+        self.0.log().closed = true;
+        self.0.changed.send_replace(());
     }
 
-    pub fn watch(&self, prefix: &str, after: Revision) -> Cursor {
-        let bell = self.0.bell.subscribe();
-        Cursor { shared: Arc::clone(&self.0), prefix: prefix.to_owned(), after, bell }
-    }
-}
-
-impl Shared {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn watch(&self, prefix: &str, after: Revision) -> HistoryCursor {
+        let changed = self.0.changed.subscribe();
+        HistoryCursor { shared: Arc::clone(&self.0), prefix: prefix.to_owned(), after, changed }
     }
 }
 
-impl Kept {
-    fn forget_oldest(&mut self) {
+impl HistoryShared {
+    fn log(&self) -> MutexGuard<'_, HistoryLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl HistoryLog {
+    fn drop_oldest(&mut self) {
         if let Some(oldest) = self.commits.pop_front() {
             self.bytes -= oldest.bytes;
             self.compacted = self.compacted.max(oldest.revision);
@@ -104,57 +104,57 @@ impl Kept {
     }
 }
 
-/// The place of one who watches.
-pub struct Cursor {
-    shared: Arc<Shared>,
+/// The position of one watch.
+pub struct HistoryCursor {
+    shared: Arc<HistoryShared>,
     prefix: String,
     after: Revision,
-    bell: watch::Receiver<()>,
+    changed: watch::Receiver<()>,
 }
 
-impl Cursor {
-    /// `None` when the store is closed and all is told.
-    pub async fn next(&mut self) -> Option<News> {
+impl HistoryCursor {
+    /// The next event; `None` when the store is closed and all events are read.
+    pub async fn next(&mut self) -> Option<WatchEvent> {
         loop {
-            // Marked as heard before looking: what comes after the look rings again.
-            self.bell.borrow_and_update();
-            match self.look() {
-                Look::News(news) => return Some(news),
-                Look::Closed => return None,
-                Look::Nothing => self.bell.changed().await.ok()?,
+            // Mark as seen before looking, so that a later change wakes again.
+            self.changed.borrow_and_update();
+            match self.poll() {
+                CursorPoll::Event(news) => return Some(news),
+                CursorPoll::Closed => return None,
+                CursorPoll::Nothing => self.changed.changed().await.ok()?,
             }
         }
     }
 
-    fn look(&mut self) -> Look {
-        let kept = self.shared.kept();
-        if self.after < kept.compacted {
-            self.after = kept.compacted;
-            return Look::News(News::Gap { revision: kept.compacted });
+    fn poll(&mut self) -> CursorPoll {
+        let log = self.shared.log();
+        if self.after < log.compacted {
+            self.after = log.compacted;
+            return CursorPoll::Event(WatchEvent::Gap { revision: log.compacted });
         }
-        let first = kept.commits.partition_point(|commit| commit.revision <= self.after);
-        for commit in kept.commits.range(first..) {
+        let first = log.commits.partition_point(|commit| commit.revision <= self.after);
+        for commit in log.commits.range(first..) {
             self.after = commit.revision;
             let below = commit.changes.iter().filter(|change| change.key().starts_with(&self.prefix));
-            let changes: Vec<Change> = below.cloned().collect();
+            let changes: Vec<KeyChange> = below.cloned().collect();
             if !changes.is_empty() {
-                return Look::News(News::Changes { revision: commit.revision, changes });
+                return CursorPoll::Event(WatchEvent::Changes { revision: commit.revision, changes });
             }
         }
-        if kept.closed { Look::Closed } else { Look::Nothing }
+        if log.closed { CursorPoll::Closed } else { CursorPoll::Nothing }
     }
 }
 
-enum Look {
-    News(News),
+enum CursorPoll {
+    Event(WatchEvent),
     Nothing,
     Closed,
 }
 
-fn size(change: &Change) -> usize {
+fn size(change: &KeyChange) -> usize {
     match change {
-        Change::Put(pair) => 96 + pair.key.len() + pair.value.len(),
-        Change::Deleted { key } => 48 + key.len(),
+        KeyChange::Put(pair) => 96 + pair.key.len() + pair.value.len(),
+        KeyChange::Deleted { key } => 48 + key.len(),
     }
 }
 
@@ -163,42 +163,42 @@ mod tests {
     use super::*;
     use crate::store::Pair;
 
-    fn put(revision: Revision, size: usize) -> (Revision, Vec<Change>) {
+    fn put(revision: Revision, size: usize) -> (Revision, Vec<KeyChange>) {
         let pair = Pair { key: "a/b".into(), value: vec![0; size], created: 1, modified: revision };
-        (revision, vec![Change::Put(pair)])
+        (revision, vec![KeyChange::Put(pair)])
     }
 
-    fn revisions(cursor: &mut Cursor) -> Vec<(bool, Revision)> {
-        let news = std::iter::from_fn(|| match cursor.look() {
-            Look::News(news) => Some(news),
+    fn revisions(cursor: &mut HistoryCursor) -> Vec<(bool, Revision)> {
+        let news = std::iter::from_fn(|| match cursor.poll() {
+            CursorPoll::Event(news) => Some(news),
             _ => None,
         });
         news.map(|news| match news {
-            News::Changes { revision, .. } => (true, revision),
-            News::Gap { revision } => (false, revision),
+            WatchEvent::Changes { revision, .. } => (true, revision),
+            WatchEvent::Gap { revision } => (false, revision),
         })
         .collect()
     }
 
     #[test]
-    fn it_is_bounded_by_count_and_by_bytes() {
-        let history = History::new(0, Bounds { commits: 3, bytes: 10_000 });
+    fn history_is_bounded_by_count_and_by_bytes() {
+        let history = History::new(0, HistoryBounds { commits: 3, bytes: 10_000 });
         let mut slow = history.watch("a/", 0);
         history.add((1..=5).map(|revision| put(revision, 1)));
         assert_eq!(revisions(&mut slow), [(false, 2), (true, 3), (true, 4), (true, 5)]);
         history.add((6..=7).map(|revision| put(revision, 6_000)));
         assert_eq!(revisions(&mut slow), [(false, 6), (true, 7)]);
-        assert_eq!(history.0.kept().commits.len(), 1);
-        // One that is larger than all that may be kept is not kept.
+        assert_eq!(history.0.log().commits.len(), 1);
+        // A commit larger than the bounds is not log.
         history.add([put(8, 20_000)]);
         assert_eq!(revisions(&mut slow), [(false, 8)]);
-        let kept = history.0.kept();
-        assert_eq!((kept.bytes, kept.commits.len()), (0, 0));
+        let log = history.0.log();
+        assert_eq!((log.bytes, log.commits.len()), (0, 0));
     }
 
     #[test]
-    fn a_watch_begins_where_it_is_told() {
-        let history = History::new(10, Bounds::default());
+    fn a_watch_begins_after_the_given_revision() {
+        let history = History::new(10, HistoryBounds::default());
         history.add((11..=13).map(|revision| put(revision, 1)));
         assert_eq!(revisions(&mut history.watch("a/", 12)), [(true, 13)]);
         assert_eq!(revisions(&mut history.watch("b/", 12)), []);
@@ -213,7 +213,7 @@ mod tests {
 
     #[tokio::test]
     async fn closing_ends_a_watch_that_waits() {
-        let history = History::new(0, Bounds::default());
+        let history = History::new(0, HistoryBounds::default());
         let mut cursor = history.watch("", 0);
         let waiting = tokio::spawn(async move { cursor.next().await });
         tokio::task::yield_now().await;

@@ -1,15 +1,15 @@
-//! [`Lease`]: keys that go when their writer does.
+//! [`Lease`]: keys that are deleted when their writer ends.
 
 use tokio::sync::{oneshot, watch};
 
 pub type LeaseId = i64;
 
-/// A lease that somebody holds; dropped, it is given back.
+/// A lease; dropping it ends it.
 pub struct Lease {
     pub id: LeaseId,
-    /// Becomes true when it is lost: whoever relied on it must stop.
+    /// Becomes true when the lease is lost: its holder must stop relying on it.
     pub lost: watch::Receiver<bool>,
-    /// Dropped with the lease; the store hears it.
+    /// Dropped with the lease, which notifies the store.
     pub(super) _held: oneshot::Sender<()>,
 }
 

@@ -1,4 +1,4 @@
-//! `memory`: a store that goes with its process; for tests, and for commands that keep nothing.
+//! `memory`: a store that ends with its process, for tests and for commands that store nothing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
@@ -8,19 +8,19 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::{oneshot, watch};
 
-use super::history::{Bounds, History};
-use super::watch::Source;
+use super::history::{History, HistoryBounds};
+use super::watch::WatchSource;
 use super::{
-    Change, Committed, Error, Lease, LeaseId, Limits, Listing, Operation, Pair, Range, Revision, Store, Transaction,
-    Watch,
+    Committed, Error, KeyChange, KeyRange, Lease, LeaseId, Pair, RangeResult, Revision, Store, StoreWatch, Transaction,
+    TransactionLimits, TransactionOp,
 };
 
-/// Those of `disk`, so that what works here works there.
-const LIMITS: Limits = super::disk::LIMITS;
+/// The limits of `disk`, so that what works here works there.
+const LIMITS: TransactionLimits = super::disk::LIMITS;
 
-pub struct Memory(Arc<Mutex<State>>);
+pub struct Memory(Arc<Mutex<MemoryState>>);
 
-struct State {
+struct MemoryState {
     revision: Revision,
     pairs: BTreeMap<String, (Pair, Option<LeaseId>)>,
     leases: HashMap<LeaseId, watch::Sender<bool>>,
@@ -30,12 +30,12 @@ struct State {
 
 impl Default for Memory {
     fn default() -> Memory {
-        Memory(Arc::new(Mutex::new(State {
+        Memory(Arc::new(Mutex::new(MemoryState {
             revision: 0,
             pairs: BTreeMap::new(),
             leases: HashMap::new(),
             last_lease: 0,
-            history: History::new(0, Bounds::default()),
+            history: History::new(0, HistoryBounds::default()),
         })))
     }
 }
@@ -47,40 +47,41 @@ impl Drop for Memory {
 }
 
 impl Memory {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemoryState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl MemoryState {
     fn commit(&mut self, transaction: Transaction) -> Result<Committed, Error> {
         let at = |key: &str| Ok::<_, Infallible>(self.pairs.get(key).map(|(pair, _)| pair.modified));
-        let Ok(holds) = transaction.holds(at);
+        let Ok(holds) = transaction.conditions_hold(at);
         if !holds {
             return Ok(Committed::Conflict);
         }
-        if transaction.changes.is_empty() {
+        if transaction.operations.is_empty() {
             return Ok(Committed::Done(self.revision));
         }
         let gone = |lease: &LeaseId| !self.leases.contains_key(lease);
-        let under = |change: &Operation| matches!(change, Operation::Put { lease: Some(lease), .. } if gone(lease));
-        if transaction.changes.iter().any(under) {
+        let under =
+            |change: &TransactionOp| matches!(change, TransactionOp::Put { lease: Some(lease), .. } if gone(lease));
+        if transaction.operations.iter().any(under) {
             return Err(Error::LeaseGone);
         }
         self.revision += 1;
         let revision = self.revision;
-        let mut changes = Vec::with_capacity(transaction.changes.len());
-        for operation in transaction.changes {
+        let mut changes = Vec::with_capacity(transaction.operations.len());
+        for operation in transaction.operations {
             match operation {
-                Operation::Put { key, value, lease } => {
+                TransactionOp::Put { key, value, lease } => {
                     let created = self.pairs.get(&key).map_or(revision, |(pair, _)| pair.created);
                     let pair = Pair { key: key.clone(), value, created, modified: revision };
-                    changes.push(Change::Put(pair.clone()));
+                    changes.push(KeyChange::Put(pair.clone()));
                     self.pairs.insert(key, (pair, lease));
                 }
-                Operation::Delete { key } => {
+                TransactionOp::Delete { key } => {
                     if self.pairs.remove(&key).is_some() {
-                        changes.push(Change::Deleted { key });
+                        changes.push(KeyChange::Deleted { key });
                     }
                 }
             }
@@ -96,25 +97,25 @@ impl Store for Memory {
         Ok(self.state().pairs.get(key).map(|(pair, _)| pair.clone()))
     }
 
-    async fn range(&self, range: &Range) -> Result<Listing, Error> {
+    async fn range(&self, range: &KeyRange) -> Result<RangeResult, Error> {
         let state = self.state();
         if range.is_empty() {
-            return Ok(Listing { revision: state.revision, ..Listing::default() });
+            return Ok(RangeResult { revision: state.revision, ..RangeResult::default() });
         }
         let found = state.pairs.range(range.from.clone()..range.to.clone());
         let mut found: Box<dyn Iterator<Item = _>> =
-            if range.backwards { Box::new(found.rev()) } else { Box::new(found) };
+            if range.descending { Box::new(found.rev()) } else { Box::new(found) };
         let limit = range.limit.unwrap_or(usize::MAX);
         let shown = |(_, (pair, _)): (&String, &(Pair, Option<LeaseId>))| match range.keys_only {
             true => Pair { value: Vec::new(), key: pair.key.clone(), ..*pair },
             false => pair.clone(),
         };
         let pairs: Vec<Pair> = found.by_ref().take(limit).map(shown).collect();
-        Ok(Listing { more: found.next().is_some(), pairs, revision: state.revision })
+        Ok(RangeResult { more: found.next().is_some(), pairs, revision: state.revision })
     }
 
     async fn commit(&self, transaction: Transaction) -> Result<Committed, Error> {
-        let transaction = transaction.settled(LIMITS)?;
+        let transaction = transaction.validated(LIMITS)?;
         self.state().commit(transaction)
     }
 
@@ -128,17 +129,17 @@ impl Store for Memory {
             state.leases.insert(id, lost);
             id
         };
-        // It lives as long as its holder: both are in this process.
+        // Holder and store are in this process, so the lease lasts until it is dropped.
         let state = Arc::downgrade(&self.0);
         tokio::spawn(async move {
             let _ = dropped.await;
-            end(&state, id);
+            end_lease(&state, id);
         });
         Ok(Lease { id, lost: heard, _held: held })
     }
 
-    async fn watch(&self, prefix: &str, after: Revision) -> Result<Watch, Error> {
-        Ok(Watch(Source::History(self.state().history.watch(prefix, after))))
+    async fn watch(&self, prefix: &str, after: Revision) -> Result<StoreWatch, Error> {
+        Ok(StoreWatch(WatchSource::History(self.state().history.watch(prefix, after))))
     }
 
     async fn compact(&self, before: Revision) -> Result<(), Error> {
@@ -147,12 +148,12 @@ impl Store for Memory {
         Ok(())
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> TransactionLimits {
         LIMITS
     }
 }
 
-fn end(state: &Weak<Mutex<State>>, lease: LeaseId) {
+fn end_lease(state: &Weak<Mutex<MemoryState>>, lease: LeaseId) {
     let Some(state) = state.upgrade() else { return };
     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(lost) = state.leases.remove(&lease) {
@@ -161,8 +162,8 @@ fn end(state: &Weak<Mutex<State>>, lease: LeaseId) {
     let under: Vec<String> =
         state.pairs.iter().filter(|(_, (_, under))| *under == Some(lease)).map(|(key, _)| key.clone()).collect();
     if !under.is_empty() {
-        let changes = under.into_iter().map(|key| Operation::Delete { key }).collect();
-        // Without conditions and leases nothing can keep it from being done.
-        let _ = state.commit(Transaction { changes, ..Transaction::default() });
+        let changes = under.into_iter().map(|key| TransactionOp::Delete { key }).collect();
+        // Can't fail: it has no conditions and no leases.
+        let _ = state.commit(Transaction { operations: changes, ..Transaction::default() });
     }
 }

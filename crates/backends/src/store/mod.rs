@@ -1,7 +1,7 @@
-//! Where the controller keeps what must outlive it: jobs, returns, events, tokens.
+//! Stores: persistent data of the controller, such as jobs, returns, events and tokens.
 //!
-//! One trait with etcd's semantics (decision D11), so that one machine with a file and a cluster with etcd are the
-//! same to everybody above. To add a store: a sibling file, a line in [`open`], and it passes the conformance suite.
+//! One trait with etcd's semantics, so that a single machine with a file and a cluster with etcd look the same to the
+//! code above. To add a store: a sibling file, a line in [`open`], and it must pass the conformance suite.
 
 mod disk;
 mod error;
@@ -21,46 +21,45 @@ use async_trait::async_trait;
 
 pub use error::Error;
 pub use lease::{Lease, LeaseId};
-pub use range::{Listing, Range};
-pub use transaction::{Committed, Condition, Limits, Operation, Transaction};
-pub use watch::{Change, News, Watch};
+pub use range::{KeyRange, RangeResult};
+pub use transaction::{Committed, Precondition, Transaction, TransactionLimits, TransactionOp};
+pub use watch::{KeyChange, StoreWatch, WatchEvent};
 
 /// The names of the stores.
 pub const KINDS: [&str; 3] = ["disk", "etcd", "memory"];
 
-/// Counts the commits of a store. Each commit has a higher one than all before it.
+/// The number of a commit; each commit has a higher one than all before it.
 pub type Revision = u64;
 
-/// Keys are texts of printable ASCII with `/` between their parts; values are bytes that only the writer understands.
+/// Keys are printable ASCII with `/` between their parts; values are opaque bytes.
 #[async_trait]
 pub trait Store: Send + Sync {
     async fn get(&self, key: &str) -> Result<Option<Pair>, Error>;
 
-    /// All that a range names, as of one revision.
-    async fn range(&self, range: &Range) -> Result<Listing, Error>;
+    /// Lists a range, as of one revision.
+    async fn range(&self, range: &KeyRange) -> Result<RangeResult, Error>;
 
-    /// Does all of it or nothing. Once it has answered, nothing of it is lost, whatever dies.
+    /// Commits a transaction atomically. It is durable when this returns.
     ///
-    /// After an error nothing was done, unless it is [`Error::Unsure`]: then look before doing it again.
+    /// After an error nothing was done, except maybe after [`Error::OutcomeUnknown`]: then read before retrying.
     async fn commit(&self, transaction: Transaction) -> Result<Committed, Error>;
 
-    /// A lease that is kept alive as long as the process lives and holds it. Keys put under it go with it.
+    /// Creates a lease, kept alive until it is dropped or the process ends. Its keys are deleted with it.
     ///
-    /// What is in this process or belongs to it alone (`memory`, `disk`) has no use for the time: there the lease ends
-    /// with its holder, or with the process.
+    /// `memory` and `disk` ignore the time to live: only this process can hold a lease there.
     async fn lease(&self, time_to_live: Duration) -> Result<Lease, Error>;
 
-    /// What is committed below a prefix after a revision, in order, without gap or double. What was before is not told.
+    /// Watches the commits below a prefix after a revision: in order, without gaps or duplicates.
     ///
-    /// It goes on over broken streams, dead endpoints and changes of the leader; where too much was thrown away
-    /// meanwhile it says [`News::Gap`], and the listener lists again.
-    async fn watch(&self, prefix: &str, after: Revision) -> Result<Watch, Error>;
+    /// It survives broken streams, failed members and leader changes. If the history it needs was compacted, it yields
+    /// [`WatchEvent::Gap`], and the reader must list again.
+    async fn watch(&self, prefix: &str, after: Revision) -> Result<StoreWatch, Error>;
 
-    /// Throws the history before a revision away: whoever watches from before it is told of a gap.
+    /// Discards the history before a revision: watches from before it get a gap.
     async fn compact(&self, before: Revision) -> Result<(), Error>;
 
-    /// How much it takes in one transaction; more is refused with [`Error::TooLarge`].
-    fn limits(&self) -> Limits;
+    /// TransactionLimits of one transaction; a larger one fails with [`Error::TooLarge`].
+    fn limits(&self) -> TransactionLimits;
 }
 
 /// A key with its value.
@@ -68,16 +67,16 @@ pub trait Store: Send + Sync {
 pub struct Pair {
     pub key: String,
     pub value: Vec<u8>,
-    /// The commit that made it.
+    /// The commit that created it.
     pub created: Revision,
-    /// The commit that wrote it last: the fence that a writer compares.
+    /// The commit that last wrote it, for compare-and-swap.
     pub modified: Revision,
 }
 
-/// Where a store is, and how to reach it.
+/// Settings of all kinds of stores.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// `disk`: the file. The directory that it is in must be ours alone; it is made if it isn't there.
+    /// `disk`: the file. Its directory is created if needed, and must be accessible to this user only.
     pub path: PathBuf,
     /// `etcd`: URLs of its members.
     pub endpoints: Vec<String>,
@@ -85,9 +84,9 @@ pub struct Settings {
     pub ca: Option<PathBuf>,
     pub certificate: Option<PathBuf>,
     pub key: Option<PathBuf>,
-    /// `etcd`: before every key, for clusters that share one.
+    /// `etcd`: prefix of every key, for clusters that share one etcd.
     pub prefix: String,
-    /// `etcd`: how long a request may take, all attempts together; ten seconds without it.
+    /// `etcd`: time limit of a request with all its retries; ten seconds by default.
     pub time_limit: Option<Duration>,
 }
 

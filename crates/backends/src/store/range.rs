@@ -1,40 +1,40 @@
-//! [`Range`]: which keys are asked for, and [`Listing`], the answer.
+//! [`KeyRange`]: selects keys; [`RangeResult`]: the result.
 
 use super::{Pair, Revision};
 
-/// The keys from `from` (with it) up to `to` (without it).
+/// The keys from `from` (inclusive) to `to` (exclusive).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Range {
+pub struct KeyRange {
     pub from: String,
     pub to: String,
-    /// At most so many; all without it.
+    /// The most keys to return; all by default.
     pub limit: Option<usize>,
-    /// The last ones first.
-    pub backwards: bool,
-    /// Leave the values out.
+    /// In descending order.
+    pub descending: bool,
+    /// Without values.
     pub keys_only: bool,
 }
 
-impl Range {
-    /// All keys that begin so.
-    pub fn prefix(prefix: &str) -> Range {
-        Range { from: prefix.to_owned(), to: after(prefix), ..Range::default() }
+impl KeyRange {
+    /// All keys with a prefix.
+    pub fn prefix(prefix: &str) -> KeyRange {
+        KeyRange { from: prefix.to_owned(), to: after(prefix), ..KeyRange::default() }
     }
 
     #[must_use]
-    pub fn limit(mut self, limit: usize) -> Range {
+    pub fn limit(mut self, limit: usize) -> KeyRange {
         self.limit = Some(limit);
         self
     }
 
     #[must_use]
-    pub fn backwards(mut self) -> Range {
-        self.backwards = true;
+    pub fn descending(mut self) -> KeyRange {
+        self.descending = true;
         self
     }
 
     #[must_use]
-    pub fn keys_only(mut self) -> Range {
+    pub fn keys_only(mut self) -> KeyRange {
         self.keys_only = true;
         self
     }
@@ -44,22 +44,22 @@ impl Range {
     }
 }
 
-/// The first key behind all that begin with a prefix. Keys are ASCII, so the last byte can grow.
+/// The first key after all keys with a prefix. Keys are ASCII, so the last byte can be incremented.
 pub(super) fn after(prefix: &str) -> String {
     let mut bytes = prefix.as_bytes().to_vec();
     match bytes.pop() {
         Some(last) if last < 0x7f => bytes.push(last + 1),
-        // Nothing comes behind DEL, and nobody names a key so; of no prefix at all everything is behind.
+        // No key contains DEL, so it is after all keys; also for the empty prefix.
         _ => bytes = vec![0x7f],
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Listing {
+pub struct RangeResult {
     pub pairs: Vec<Pair>,
-    /// More than `limit` are there.
+    /// There are more keys than `limit`.
     pub more: bool,
-    /// As of which revision: watch from here.
+    /// The revision of the listing, to watch from.
     pub revision: Revision,
 }

@@ -1,50 +1,50 @@
-//! [`Watch`]: what is committed, told in order.
+//! [`StoreWatch`]: the commits of a store, in order.
 
 use tokio::sync::mpsc;
 
-use super::history::Cursor;
+use super::history::HistoryCursor;
 use super::{Error, Pair, Revision};
 
-/// What a watch hears.
+/// An item of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum WatchEvent {
     /// The changes of one commit below the prefix.
-    Changes { revision: Revision, changes: Vec<Change> },
-    /// What happened after the revision asked for is thrown away up to this one: list again, then go on from here.
+    Changes { revision: Revision, changes: Vec<KeyChange> },
+    /// The history up to this revision was compacted: list again, then continue from here.
     Gap { revision: Revision },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum KeyChange {
     Put(Pair),
     Deleted { key: String },
 }
 
-impl Change {
+impl KeyChange {
     pub fn key(&self) -> &str {
         match self {
-            Change::Put(pair) => &pair.key,
-            Change::Deleted { key } => key,
+            KeyChange::Put(pair) => &pair.key,
+            KeyChange::Deleted { key } => key,
         }
     }
 }
 
-/// News in order; an error ends it.
+/// A stream of commits in order; an error ends it.
 ///
-/// Nothing is kept for a slow reader alone: one who is too slow for what the store keeps is told of a gap.
-pub struct Watch(pub(super) Source);
+/// It has no buffer of its own for slow readers: a reader that falls behind the store's history gets a gap.
+pub struct StoreWatch(pub(super) WatchSource);
 
-pub(super) enum Source {
-    History(Cursor),
-    Stream(mpsc::Receiver<Result<News, Error>>),
+pub(super) enum WatchSource {
+    History(HistoryCursor),
+    Stream(mpsc::Receiver<Result<WatchEvent, Error>>),
 }
 
-impl Watch {
-    /// `None` after an error, and when the store is closed. May be given up while it waits, without a loss.
-    pub async fn next(&mut self) -> Option<Result<News, Error>> {
+impl StoreWatch {
+    /// The next item; `None` after an error, and when the store is closed. Cancel-safe.
+    pub async fn next(&mut self) -> Option<Result<WatchEvent, Error>> {
         match &mut self.0 {
-            Source::History(cursor) => cursor.next().await.map(Ok),
-            Source::Stream(stream) => stream.recv().await,
+            WatchSource::History(cursor) => cursor.next().await.map(Ok),
+            WatchSource::Stream(stream) => stream.recv().await,
         }
     }
 }

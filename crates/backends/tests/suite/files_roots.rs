@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use rocksalt_backends::files::{EntryKind, Error, Files, Name, Options, open_with};
+use rocksalt_backends::files::{Error, FileBackend, Options, TreeEntryKind, TreePath, open_with};
 use rocksalt_core::{Map, Value, yaml};
 use tempfile::TempDir;
 
@@ -33,7 +33,7 @@ fn tree() -> TempDir {
     place
 }
 
-fn files(place: &Path, options: Options) -> Box<dyn Files> {
+fn files(place: &Path, options: Options) -> Box<dyn FileBackend> {
     let roots = Map::from_iter([(
         "base".into(),
         Value::List(["s", "second", "none"].map(|name| place.join(name).display().to_string().into()).to_vec()),
@@ -41,12 +41,12 @@ fn files(place: &Path, options: Options) -> Box<dyn Files> {
     open_with("roots", &roots, options).expect("it opens")
 }
 
-async fn shown(files: &dyn Files) -> Vec<String> {
+async fn shown(files: &dyn FileBackend) -> Vec<String> {
     let entries = files.entries("base").await.expect("it lists");
-    let line = |kind: &EntryKind| match kind {
-        EntryKind::File { size, .. } => format!(" {size}"),
-        EntryKind::Directory => "/".into(),
-        EntryKind::Link { target } => format!(" -> {target}"),
+    let line = |kind: &TreeEntryKind| match kind {
+        TreeEntryKind::File { size, .. } => format!(" {size}"),
+        TreeEntryKind::Directory => "/".into(),
+        TreeEntryKind::Link { target } => format!(" -> {target}"),
     };
     entries.iter().map(|entry| format!("{}{}", entry.path, line(&entry.kind))).collect()
 }
@@ -75,7 +75,7 @@ async fn links_are_followed_where_that_is_allowed() {
         assert!(entries.iter().any(|known| known == entry), "{entry}: {entries:?}");
     }
     assert!(entries.len() < 60, "links lead round in circles: {}", entries.len());
-    let name = |text: &str| Name::parse(text).expect("a name");
+    let name = |text: &str| TreePath::parse(text).expect("a name");
     assert_eq!(following.read("base", &name("formula/file"), 100).await.ok().as_deref(), Some(&b"outside"[..]));
     assert_eq!(following.read("base", &name("top.sls"), 100).await.ok().as_deref(), Some(&b"t"[..]));
     assert!(matches!(following.read("base", &name("formula/file"), 6).await, Err(Error::TooLarge { .. })));
@@ -116,7 +116,7 @@ async fn what_is_ignored_is_not_there() {
         shown(&*files).await,
         [".hid/", "a/", "a/b/", "a/link -> f.sls", "a/up -> ..", "dangling -> nowhere", "dirlink -> a", "more 4"]
     );
-    let name = Name::parse("top.sls").expect("a name");
+    let name = TreePath::parse("top.sls").expect("a name");
     assert!(matches!(files.open("base", &name).await.map(|_| ()), Err(Error::NoFile { .. })));
     assert!(Options::new(false, &Value::Null, &parse("'('")).is_err());
 }
@@ -132,7 +132,7 @@ async fn any_environment_may_have_a_directory() {
         ("__env__".into(), Value::List(vec![place.path().join("envs/__env__/salt").display().to_string().into()])),
     ]);
     let files = open_with("roots", &roots, Options::default()).expect("it opens");
-    let name = Name::parse("f").expect("a name");
+    let name = TreePath::parse("f").expect("a name");
     for (environment, content) in [("dev", "dev"), ("release/1.0", "release")] {
         let found = files.read(environment, &name, 100).await.expect("it is there");
         assert_eq!(String::from_utf8_lossy(&found), content);

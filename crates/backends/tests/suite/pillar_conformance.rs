@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use rocksalt_backends::pillar::{Compile, External, KINDS, Settings, Target, kinds, open};
+use rocksalt_backends::pillar::{ExternalPillars, KINDS, PillarCompiler, PillarTarget, Settings, kinds, open};
 use rocksalt_core::{Map, Value, json, yaml};
 use tempfile::TempDir;
 
 /// What every source has for `web1` and, with another value, for `web2`.
 const EXPECTED: &str = "{'a': {'b': 'web1'}}";
 
-struct Source {
+struct PillarCase {
     kind: &'static str,
     /// Gives `{a: {b: ID}}` for the ids `web1` and `web2`.
     good: Value,
@@ -25,7 +25,7 @@ struct Source {
     endless: Value,
 }
 
-fn sources(place: &Path) -> Vec<Source> {
+fn sources(place: &Path) -> Vec<PillarCase> {
     let port = serve();
     let text = |text: String| Value::String(text);
     let tree = |name: &str| Map::from_iter([("root_dir".into(), place.join(name).display().to_string().into())]).into();
@@ -36,13 +36,13 @@ fn sources(place: &Path) -> Vec<Source> {
     repository(place, "repository", "{a: {b: ID}}");
     repository(place, "broken", "{a: [");
     repository(place, "big", &format!("{{a: {}}}", "x".repeat(200_000)));
-    let cmd = |kind, what: [&str; 3]| Source {
+    let cmd = |kind, what: [&str; 3]| PillarCase {
         kind,
         good: text(what[0].into()),
         broken: text(what[1].into()),
         endless: text(what[2].into()),
     };
-    let http = |kind: &'static str, format: &str| Source {
+    let http = |kind: &'static str, format: &str| PillarCase {
         kind,
         good: text(format!("http://127.0.0.1:{port}/{format}/%s")),
         broken: text(format!("http://127.0.0.1:{port}/broken/%s")),
@@ -52,8 +52,8 @@ fn sources(place: &Path) -> Vec<Source> {
     vec![
         cmd("cmd_json", [r#"echo '{"a": {"b": "%s"}}'"#, "echo '{'", "yes"]),
         cmd("cmd_yaml", ["echo 'a: {b: %s}'", "echo 'a: ['", "yes"]),
-        Source { kind: "file_tree", good: tree("tree"), broken: tree("none"), endless: tree("big") },
-        Source { kind: "git", good: git("repository"), broken: git("broken"), endless: git("big") },
+        PillarCase { kind: "file_tree", good: tree("tree"), broken: tree("none"), endless: tree("big") },
+        PillarCase { kind: "git", good: git("repository"), broken: git("broken"), endless: git("big") },
         http("http_json", "json"),
         http("http_yaml", "yaml"),
     ]
@@ -63,8 +63,8 @@ fn sources(place: &Path) -> Vec<Source> {
 struct OneFile;
 
 #[async_trait]
-impl Compile for OneFile {
-    async fn compile(&self, directories: &[PathBuf], _: &str, target: &Target<'_>) -> Result<Map, Vec<String>> {
+impl PillarCompiler for OneFile {
+    async fn compile(&self, directories: &[PathBuf], _: &str, target: &PillarTarget<'_>) -> Result<Map, Vec<String>> {
         let text =
             std::fs::read_to_string(directories[0].join("pillar.yml")).map_err(|error| vec![error.to_string()])?;
         if text.len() > 100_000 {
@@ -102,7 +102,7 @@ fn every_kind_is_in_the_suite() {
 async fn every_kind_gives_a_target_its_own() {
     let place = TempDir::new().expect("a place");
     let nothing = Map::new();
-    let target = |id| Target { id, grains: &nothing, pillar: &nothing, saltenv: "", pillarenv: "" };
+    let target = |id| PillarTarget { id, grains: &nothing, pillar: &nothing, saltenv: "", pillarenv: "" };
     for source in sources(place.path()) {
         let pillar = open(source.kind, &source.good, &settings(place.path())).expect(source.kind);
         // Two at the same time don't mix.
@@ -133,7 +133,7 @@ async fn no_kind_is_led_astray_by_an_id() {
     for source in sources(place.path()) {
         let pillar = open(source.kind, &source.good, &settings(place.path())).expect(source.kind);
         for id in &hostile {
-            let target = Target { id, grains: &nothing, pillar: &nothing, saltenv: "", pillarenv: "" };
+            let target = PillarTarget { id, grains: &nothing, pillar: &nothing, saltenv: "", pillarenv: "" };
             if let Ok(found) = pillar.pillar(&target).await {
                 let text = Value::Map(found).to_string();
                 assert!(!text.contains("secret") || id.contains("secret"), "{} {id:?}: {text}", source.kind);
@@ -147,7 +147,7 @@ async fn no_kind_is_led_astray_by_an_id() {
 async fn what_is_broken_or_endless_is_an_error() {
     let place = TempDir::new().expect("a place");
     let nothing = Map::new();
-    let target = Target { id: "web1", grains: &nothing, pillar: &nothing, saltenv: "", pillarenv: "" };
+    let target = PillarTarget { id: "web1", grains: &nothing, pillar: &nothing, saltenv: "", pillarenv: "" };
     for source in sources(place.path()) {
         for config in [&source.broken, &source.endless] {
             let pillar = open(source.kind, config, &settings(place.path())).expect(source.kind);
@@ -170,7 +170,7 @@ async fn a_command_that_hangs_is_ended_with_all_it_started() {
     let command = format!("sleep 60 & echo $! > {}; wait", pid.display());
     let pillar = open("cmd_yaml", &command.into(), &settings).expect("it opens");
     let nothing = Map::new();
-    let target = Target { id: "web1", grains: &nothing, pillar: &nothing, saltenv: "", pillarenv: "" };
+    let target = PillarTarget { id: "web1", grains: &nothing, pillar: &nothing, saltenv: "", pillarenv: "" };
     let error = pillar.pillar(&target).await.expect_err("it takes too long").to_string();
     assert!(error.contains("took longer than"), "{error}");
     let pid = std::fs::read_to_string(pid).expect("it was started");
@@ -193,13 +193,13 @@ async fn one_that_fails_leaves_the_others_alone() {
           {cmd_yaml: ['echo \"{a: {y: 2}, l: [2]}\"']}, {cmd_yaml: 'true'}]",
     );
     let config = config.expect("it is YAML");
-    let external = External::new(&config, &settings(place.path()));
+    let external = ExternalPillars::new(&config, &settings(place.path()));
     let nothing = Map::new();
-    let target = Target { id: "web1", grains: &nothing, pillar: &nothing, saltenv: "", pillarenv: "" };
+    let target = PillarTarget { id: "web1", grains: &nothing, pillar: &nothing, saltenv: "", pillarenv: "" };
     assert_eq!(kinds(&config), ["cmd_yaml", "cmd_yaml", "nope", "cmd_json", "cmd_yaml", "cmd_yaml"]);
     let mut given = Vec::new();
     for number in 0..7 {
-        given.push(external.ask(number, &target).await);
+        given.push(external.fetch(number, &target).await);
     }
     let shown = |number: usize| given[number].as_ref().map(|map| json::compact(&Value::Map(map.clone())));
     assert_eq!(shown(0).as_deref(), Ok(r#"{"a":{"x":1},"l":[1]}"#));
@@ -210,8 +210,8 @@ async fn one_that_fails_leaves_the_others_alone() {
     assert_eq!(shown(5).as_deref(), Ok("{}"));
     assert!(shown(6).is_err());
     for malformed in ["{cmd_yaml: x}", "[x]"] {
-        let external = External::new(&yaml::parse(malformed).expect("YAML"), &settings(place.path()));
-        let error = external.ask(0, &target).await.expect_err("it is malformed");
+        let external = ExternalPillars::new(&yaml::parse(malformed).expect("YAML"), &settings(place.path()));
+        let error = external.fetch(0, &target).await.expect_err("it is malformed");
         assert!(error.contains("malformed"), "{error}");
     }
 }
@@ -231,7 +231,7 @@ async fn file_trees_have_groups_links_and_newlines() {
     let nodegroups = rocksalt_core::target::Nodegroups::from_value(&nodegroups).expect("they fit");
     let settings = Settings { nodegroups, ..settings(place.path()) };
     let nothing = Map::new();
-    let target = Target { id: "web1", grains: &nothing, pillar: &nothing, saltenv: "", pillarenv: "" };
+    let target = PillarTarget { id: "web1", grains: &nothing, pillar: &nothing, saltenv: "", pillarenv: "" };
     for (options, expected) in [
         ("{}", r#"{"one":"1","three":"3","d":{"two":"2\n"},"link":{}}"#),
         ("{keep_newline: true}", r#"{"one":"1\n","three":"3","d":{"two":"2\n\n"},"link":{}}"#),
@@ -256,7 +256,7 @@ async fn a_repository_follows_its_branch_and_survives_its_remote() {
     let nothing = Map::new();
     let pillar = open("git", &config, &settings).expect("it opens");
     let value = async |pillarenv: &str| {
-        let target = Target { id: "web1", grains: &nothing, pillar: &nothing, saltenv: "", pillarenv };
+        let target = PillarTarget { id: "web1", grains: &nothing, pillar: &nothing, saltenv: "", pillarenv };
         pillar.pillar(&target).await.map(|map| Value::Map(map).to_string()).map_err(|error| error.to_string())
     };
     assert_eq!(value("").await.as_deref(), Ok("{'v': 1}"));
@@ -277,10 +277,10 @@ async fn an_address_takes_grains() {
     let pillar = open("http_json", &config.into(), &Settings::default()).expect("it opens");
     let nothing = Map::new();
     let grains = yaml::parse("{os: {name: a b}, n: 5}").expect("YAML").as_map().cloned().unwrap_or_default();
-    let target = Target { id: "web1", grains: &grains, pillar: &nothing, saltenv: "", pillarenv: "" };
+    let target = PillarTarget { id: "web1", grains: &grains, pillar: &nothing, saltenv: "", pillarenv: "" };
     let found = pillar.pillar(&target).await.map(|map| Value::Map(map).to_string());
     assert_eq!(found.ok().as_deref(), Some("{'path': '/echo/a%20b/web1?5'}"));
-    assert!(pillar.pillar(&Target { grains: &nothing, ..target }).await.is_err());
+    assert!(pillar.pillar(&PillarTarget { grains: &nothing, ..target }).await.is_err());
 }
 
 fn write(path: &Path, content: &str) {

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use rocksalt_backends::roster::{Error, SOURCES, Scan, Settings, open};
+use rocksalt_backends::roster::{Error, SOURCES, ScanSettings, Settings, open};
 use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups};
 
 /// The same two targets, in each kind's own words.
@@ -42,7 +42,7 @@ async fn every_kind_loads() {
     for (kind, _) in SOURCES {
         let folder = tempfile::tempdir().expect("a folder");
         let mut settings = write_good(kind, folder.path());
-        settings.scan = Scan {
+        settings.scan = ScanSettings {
             networks: vec!["127.0.0.1".into(), "127.0.0.2/32".into()],
             ports: vec![port],
             timeout: Duration::from_secs(5),
@@ -88,5 +88,5 @@ fn kinds_are_listed_in_order_and_near_names_are_found() {
     assert!(SOURCES.is_sorted_by_key(|(name, _)| *name));
     let error = open("flta", &Settings::default()).err().expect("there is no such kind").to_string();
     assert!(open("dir", &Settings::at("x")).is_ok(), "Salt's name of a directory");
-    assert_eq!(error, "there is no kind of roster called 'flta'; did you mean 'flat'?");
+    assert_eq!(error, "unknown kind of roster 'flta'; did you mean 'flat'?");
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rocksalt_backends::store::{
-    Change, Committed, Error, News, Pair, Range, Revision, Settings, Store, Transaction, Watch, open,
+    Committed, Error, KeyChange, KeyRange, Pair, Revision, Settings, Store, StoreWatch, Transaction, WatchEvent, open,
 };
 use tempfile::TempDir;
 
@@ -31,7 +31,7 @@ async fn disk() {
 #[tokio::test]
 async fn a_store_that_is_not_there_is_named() {
     let error = open("redis", &Settings::default()).await.err().expect("refused").to_string();
-    assert_eq!(error, "there is no store 'redis'; there are disk, etcd, memory");
+    assert_eq!(error, "unknown store 'redis'; known are disk, etcd, memory");
 }
 
 /// Every check has a part of the store of its own.
@@ -73,12 +73,12 @@ async fn value(store: &dyn Store, key: &str) -> Option<String> {
     get(store, key).await.map(|pair| String::from_utf8(pair.value).expect("text"))
 }
 
-pub async fn next(watch: &mut Watch) -> News {
+pub async fn next(watch: &mut StoreWatch) -> WatchEvent {
     let news = tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("news in time");
     news.expect("an open watch").expect("no error")
 }
 
-async fn quiet(watch: &mut Watch) {
+async fn quiet(watch: &mut StoreWatch) {
     let news = tokio::time::timeout(Duration::from_millis(150), watch.next()).await;
     assert!(news.is_err(), "{news:?}");
 }
@@ -110,7 +110,7 @@ async fn a_pair_knows_its_commits(store: &dyn Store) {
 async fn ranges(store: &dyn Store) {
     let keys = ["range", "range.", "range/", "range/a", "range/a/b", "range/b", "range/~", "range0", "rangf"];
     let last = done(store, keys.iter().fold(tx(), |all, key| all.put(*key, *key))).await;
-    let listed = async |range: Range| {
+    let listed = async |range: KeyRange| {
         let listing = store.range(&range).await.expect("a range");
         assert!(listing.revision >= last);
         let keys: Vec<String> = listing.pairs.iter().map(|pair| pair.key.clone()).collect();
@@ -120,24 +120,26 @@ async fn ranges(store: &dyn Store) {
         }
         (keys.join(" "), listing.more)
     };
-    let below = || Range::prefix("range/");
+    let below = || KeyRange::prefix("range/");
     assert_eq!(listed(below()).await, ("range/ range/a range/a/b range/b range/~".into(), false));
     assert_eq!(listed(below().keys_only()).await, ("range/ range/a range/a/b range/b range/~".into(), false));
-    assert_eq!(listed(below().backwards()).await, ("range/~ range/b range/a/b range/a range/".into(), false));
+    assert_eq!(listed(below().descending()).await, ("range/~ range/b range/a/b range/a range/".into(), false));
     assert_eq!(listed(below().limit(2)).await, ("range/ range/a".into(), true));
     assert_eq!(listed(below().limit(5)).await, ("range/ range/a range/a/b range/b range/~".into(), false));
-    assert_eq!(listed(below().limit(2).backwards()).await, ("range/~ range/b".into(), true));
+    assert_eq!(listed(below().limit(2).descending()).await, ("range/~ range/b".into(), true));
     assert_eq!(listed(below().limit(0)).await, (String::new(), true));
-    assert_eq!(listed(Range::prefix("range/x").limit(0)).await, (String::new(), false));
-    assert_eq!(listed(Range::prefix("range/~")).await, ("range/~".into(), false));
+    assert_eq!(listed(KeyRange::prefix("range/x").limit(0)).await, (String::new(), false));
+    assert_eq!(listed(KeyRange::prefix("range/~")).await, ("range/~".into(), false));
     assert_eq!(
-        listed(Range { from: "range/a".into(), to: "range/b".into(), ..Range::default() }).await.0,
+        listed(KeyRange { from: "range/a".into(), to: "range/b".into(), ..KeyRange::default() }).await.0,
         "range/a range/a/b"
     );
-    for nothing in [Range::default(), Range { from: "range/b".into(), to: "range/a".into(), ..Range::default() }] {
+    for nothing in
+        [KeyRange::default(), KeyRange { from: "range/b".into(), to: "range/a".into(), ..KeyRange::default() }]
+    {
         assert_eq!(listed(nothing).await, (String::new(), false));
     }
-    let all = store.range(&Range::prefix("").keys_only()).await.expect("a range");
+    let all = store.range(&KeyRange::prefix("").keys_only()).await.expect("a range");
     assert!(all.pairs.is_sorted_by(|one, next| one.key < next.key));
     assert!(keys.iter().all(|key| all.pairs.iter().any(|pair| pair.key == *key)));
 }
@@ -148,16 +150,16 @@ async fn long_ranges(store: &dyn Store) {
         done(store, (part * 65..(part + 1) * 65).fold(tx(), |all, index| all.put(key(index), key(index)))).await;
     }
     let keys = |pairs: Vec<Pair>| pairs.into_iter().map(|pair| pair.key).collect::<Vec<_>>();
-    let whole = store.range(&Range::prefix("long/")).await.expect("a range");
+    let whole = store.range(&KeyRange::prefix("long/")).await.expect("a range");
     assert!(!whole.more);
     assert_eq!(keys(whole.pairs), (0..1300).map(key).collect::<Vec<_>>());
-    let backwards = store.range(&Range::prefix("long/").backwards()).await.expect("a range");
+    let backwards = store.range(&KeyRange::prefix("long/").descending()).await.expect("a range");
     assert_eq!(keys(backwards.pairs), (0..1300).rev().map(key).collect::<Vec<_>>());
-    let many = store.range(&Range::prefix("long/").limit(1100).keys_only()).await.expect("a range");
+    let many = store.range(&KeyRange::prefix("long/").limit(1100).keys_only()).await.expect("a range");
     assert_eq!((keys(many.pairs), many.more), ((0..1100).map(key).collect(), true));
-    let many = store.range(&Range::prefix("long/").limit(1100).backwards()).await.expect("a range");
+    let many = store.range(&KeyRange::prefix("long/").limit(1100).descending()).await.expect("a range");
     assert_eq!((keys(many.pairs), many.more), ((200..1300).rev().map(key).collect(), true));
-    let many = store.range(&Range::prefix("long/").limit(1300).backwards()).await.expect("a range");
+    let many = store.range(&KeyRange::prefix("long/").limit(1300).descending()).await.expect("a range");
     assert_eq!((many.pairs.len(), many.more), (1300, false));
 }
 
@@ -169,21 +171,21 @@ async fn conditions(store: &dyn Store) {
     conflict(tx().if_absent("if/a").put("if/a", "2").put("if/b", "2").delete("if/a")).await;
     assert_eq!((value(store, "if/a").await, get(store, "if/b").await), (Some("1".into()), None));
     // It may be of another key than those that are changed.
-    let second = done(store, tx().if_at("if/a", first).put("if/b", "3")).await;
-    conflict(tx().if_at("if/a", first).if_at("if/b", first).put("if/c", "4")).await;
-    conflict(tx().if_at("if/a", second).delete("if/a")).await;
-    conflict(tx().if_at("if/never", first).put("if/c", "4")).await;
-    conflict(tx().if_at("if/a", 0).put("if/a", "5")).await;
+    let second = done(store, tx().if_revision("if/a", first).put("if/b", "3")).await;
+    conflict(tx().if_revision("if/a", first).if_revision("if/b", first).put("if/c", "4")).await;
+    conflict(tx().if_revision("if/a", second).delete("if/a")).await;
+    conflict(tx().if_revision("if/never", first).put("if/c", "4")).await;
+    conflict(tx().if_revision("if/a", 0).put("if/a", "5")).await;
     assert_eq!(get(store, "if/c").await, None);
     // Only a question.
-    let seen = done(store, tx().if_at("if/a", first).if_absent("if/c")).await;
+    let seen = done(store, tx().if_revision("if/a", first).if_absent("if/c")).await;
     assert!(seen >= second);
     conflict(tx().if_absent("if/a")).await;
     done(store, tx()).await;
     // Deleted is absent, and made anew it is at another commit.
-    done(store, tx().if_at("if/a", first).delete("if/a")).await;
+    done(store, tx().if_revision("if/a", first).delete("if/a")).await;
     done(store, tx().if_absent("if/a").put("if/a", "6")).await;
-    conflict(tx().if_at("if/a", first).put("if/a", "7")).await;
+    conflict(tx().if_revision("if/a", first).put("if/a", "7")).await;
 }
 
 async fn writers_never_lose_a_change(store: &Arc<dyn Store>) {
@@ -199,7 +201,7 @@ async fn writers_never_lose_a_change(store: &Arc<dyn Store>) {
             if revisions.is_empty() && conflicts == 0 {
                 together.wait().await;
             }
-            let counted = tx().if_at("count", pair.modified).put("count", (number + 1).to_string());
+            let counted = tx().if_revision("count", pair.modified).put("count", (number + 1).to_string());
             match store.commit(counted).await.expect("an answer") {
                 Committed::Done(revision) => revisions.push(revision),
                 Committed::Conflict => conflicts += 1,
@@ -235,7 +237,7 @@ async fn readers_see_all_of_a_commit_or_nothing(store: &Arc<dyn Store>) {
     };
     let mut newest = 0;
     while !writer.is_finished() {
-        let listing = store.range(&Range::prefix("both/")).await.expect("a range");
+        let listing = store.range(&KeyRange::prefix("both/")).await.expect("a range");
         assert_eq!(listing.pairs.len(), 3);
         assert!(
             listing.pairs.iter().all(|pair| pair.value == listing.pairs[0].value && pair.modified <= listing.revision)
@@ -273,11 +275,11 @@ pub async fn scribble(store: &Arc<dyn Store>, root: &str, each: usize) -> BTreeM
 }
 
 /// Reads a watch up to a revision; gaps and order are checked by the caller.
-pub async fn heard(watch: &mut Watch, last: Revision) -> Vec<(Revision, Vec<String>)> {
+pub async fn heard(watch: &mut StoreWatch, last: Revision) -> Vec<(Revision, Vec<String>)> {
     let mut all = Vec::new();
     loop {
         match next(watch).await {
-            News::Changes { revision, changes } => {
+            WatchEvent::Changes { revision, changes } => {
                 let mut keys: Vec<String> = changes.iter().map(|change| change.key().to_owned()).collect();
                 keys.sort();
                 all.push((revision, keys));
@@ -285,13 +287,13 @@ pub async fn heard(watch: &mut Watch, last: Revision) -> Vec<(Revision, Vec<Stri
                     return all;
                 }
             }
-            News::Gap { revision } => panic!("a gap up to {revision}"),
+            WatchEvent::Gap { revision } => panic!("a gap up to {revision}"),
         }
     }
 }
 
 async fn a_watch_tells_all_from_any_revision(store: &Arc<dyn Store>) {
-    let start = store.range(&Range::default()).await.expect("a range").revision;
+    let start = store.range(&KeyRange::default()).await.expect("a range").revision;
     let mut from_the_start = store.watch("watch/", start).await.expect("a watch");
     let live = {
         let mut watch = store.watch("watch/", start).await.expect("a watch");
@@ -307,14 +309,14 @@ async fn a_watch_tells_all_from_any_revision(store: &Arc<dyn Store>) {
         assert_eq!(heard(&mut watch, last).await, made[skipped + 1..], "after {skipped}");
     }
     // From a listing on there is neither a gap nor a double.
-    let listing = store.range(&Range::prefix("watch/")).await.expect("a range");
+    let listing = store.range(&KeyRange::prefix("watch/")).await.expect("a range");
     let mut watch = store.watch("watch/", listing.revision).await.expect("a watch");
     quiet(&mut watch).await;
     let more = done(&**store, tx().put("watch/more", "x")).await;
     assert_eq!(heard(&mut watch, more).await, [(more, vec!["watch/more".to_owned()])]);
 }
 
-async fn heard_count(watch: &mut Watch, count: usize) -> Vec<News> {
+async fn heard_count(watch: &mut StoreWatch, count: usize) -> Vec<WatchEvent> {
     let mut all = Vec::new();
     while all.len() < count {
         all.push(next(watch).await);
@@ -329,27 +331,27 @@ async fn a_watch_tells_of_its_prefix_only(store: &dyn Store) {
     done(store, tx().put("only", "x").put("only0", "x")).await;
     let revision =
         done(store, tx().put("only/a", "1").put("other", "x").delete("only/gone").delete("only/never")).await;
-    let News::Changes { revision: told, mut changes } = next(&mut watch).await else { panic!("a gap") };
+    let WatchEvent::Changes { revision: told, mut changes } = next(&mut watch).await else { panic!("a gap") };
     changes.sort_by(|one, other| one.key().cmp(other.key()));
     let pair = Pair { key: "only/a".into(), value: b"1".to_vec(), created: revision, modified: revision };
-    assert_eq!((told, changes), (revision, vec![Change::Put(pair), Change::Deleted { key: "only/gone".into() }]));
+    assert_eq!((told, changes), (revision, vec![KeyChange::Put(pair), KeyChange::Deleted { key: "only/gone".into() }]));
     // What changes nothing is not told.
     done(store, tx().delete("only/never")).await;
     let again = done(store, tx().put("only/a", "2")).await;
-    let News::Changes { revision: told, changes } = next(&mut watch).await else { panic!("a gap") };
+    let WatchEvent::Changes { revision: told, changes } = next(&mut watch).await else { panic!("a gap") };
     let pair = Pair { key: "only/a".into(), value: b"2".to_vec(), created: revision, modified: again };
-    assert_eq!((told, changes), (again, vec![Change::Put(pair)]));
+    assert_eq!((told, changes), (again, vec![KeyChange::Put(pair)]));
     let all: Vec<_> = heard(&mut everything, again).await.into_iter().flat_map(|(_, keys)| keys).collect();
     assert_eq!(all, ["only", "only0", "only/a", "only/gone", "other", "only/a"]);
     // From a revision that is still to come nothing before it is told.
     let mut ahead = store.watch("only/", again + 1).await.expect("a watch");
     done(store, tx().put("only/a", "3")).await;
     let later = done(store, tx().put("only/a", "4")).await;
-    assert!(matches!(next(&mut ahead).await, News::Changes { revision, .. } if revision == later));
+    assert!(matches!(next(&mut ahead).await, WatchEvent::Changes { revision, .. } if revision == later));
 }
 
 async fn a_slow_watch_misses_nothing(store: &Arc<dyn Store>) {
-    let start = store.range(&Range::default()).await.expect("a range").revision;
+    let start = store.range(&KeyRange::default()).await.expect("a range").revision;
     let mut slow = store.watch("slow/", start).await.expect("a watch");
     let made: Vec<_> = scribble(store, "slow/", 250).await.into_iter().collect();
     let last = made.last().expect("some").0;
@@ -357,14 +359,14 @@ async fn a_slow_watch_misses_nothing(store: &Arc<dyn Store>) {
 }
 
 async fn a_watch_may_be_given_up_while_it_waits(store: &dyn Store) {
-    let start = store.range(&Range::default()).await.expect("a range").revision;
+    let start = store.range(&KeyRange::default()).await.expect("a range").revision;
     let mut watch = store.watch("patience/", start).await.expect("a watch");
     for index in 0..10 {
         for _ in 0..3 {
             assert!(tokio::time::timeout(Duration::from_millis(1), watch.next()).await.is_err());
         }
         let revision = done(store, tx().put("patience/a", index.to_string())).await;
-        assert!(matches!(next(&mut watch).await, News::Changes { revision: told, .. } if told == revision));
+        assert!(matches!(next(&mut watch).await, WatchEvent::Changes { revision: told, .. } if told == revision));
     }
 }
 
@@ -388,19 +390,19 @@ async fn large_values(store: &dyn Store) {
     let large: Vec<u8> = (0..1 << 20).map(|index: u32| (index % 251) as u8).collect();
     let revision = done(store, tx().put("large/a", large.clone())).await;
     done(store, tx().put("large/b", large.clone())).await;
-    let pairs = store.range(&Range::prefix("large/")).await.expect("a range").pairs;
+    let pairs = store.range(&KeyRange::prefix("large/")).await.expect("a range").pairs;
     assert!(pairs.len() == 2 && pairs.iter().all(|pair| pair.value == large));
     let mut watch = store.watch("large/", revision - 1).await.expect("a watch");
     for _ in 0..2 {
-        let News::Changes { changes, .. } = next(&mut watch).await else { panic!("a gap") };
-        assert!(matches!(&changes[..], [Change::Put(pair)] if pair.value == large));
+        let WatchEvent::Changes { changes, .. } = next(&mut watch).await else { panic!("a gap") };
+        assert!(matches!(&changes[..], [KeyChange::Put(pair)] if pair.value == large));
     }
 }
 
 /// The same transactions, made by chance, on this store and on one in memory: all the same but the numbers.
 async fn as_memory_does(store: &dyn Store) {
     let model = open("memory", &Settings::default()).await.expect("opens");
-    let start = store.range(&Range::default()).await.expect("a range").revision;
+    let start = store.range(&KeyRange::default()).await.expect("a range").revision;
     let mut watches =
         [store.watch("model/", start).await, model.watch("model/", 0).await].map(|watch| watch.expect("one"));
     let mut chance = 0x2545_f491_4f6c_dd1du64;
@@ -418,10 +420,10 @@ async fn as_memory_does(store: &dyn Store) {
             for (index, store) in [store, &*model].into_iter().enumerate() {
                 let transaction = std::mem::take(&mut transactions[index]);
                 transactions[index] = match get(store, &key).await {
-                    Some(pair) if !wrong => transaction.if_at(&key, pair.modified),
+                    Some(pair) if !wrong => transaction.if_revision(&key, pair.modified),
                     Some(_) => transaction.if_absent(&key),
                     None if !wrong => transaction.if_absent(&key),
-                    None => transaction.if_at(&key, 1),
+                    None => transaction.if_revision(&key, 1),
                 };
             }
         }
@@ -451,7 +453,7 @@ async fn as_memory_does(store: &dyn Store) {
         }
     }
     let listed = async |store: &dyn Store| {
-        let pairs = store.range(&Range::prefix("model/")).await.expect("a range").pairs;
+        let pairs = store.range(&KeyRange::prefix("model/")).await.expect("a range").pairs;
         pairs.into_iter().map(|pair| (pair.key, pair.value, pair.created == pair.modified)).collect::<Vec<_>>()
     };
     assert_eq!(listed(store).await, listed(&*model).await);
@@ -459,11 +461,11 @@ async fn as_memory_does(store: &dyn Store) {
 }
 
 /// The changes of a commit, in no order: value, and whether it is new.
-fn without_numbers(news: News) -> BTreeMap<String, Option<(Vec<u8>, bool)>> {
-    let News::Changes { changes, .. } = news else { panic!("a gap") };
+fn without_numbers(news: WatchEvent) -> BTreeMap<String, Option<(Vec<u8>, bool)>> {
+    let WatchEvent::Changes { changes, .. } = news else { panic!("a gap") };
     let plain = |change| match change {
-        Change::Put(pair) => (pair.key, Some((pair.value, pair.created == pair.modified))),
-        Change::Deleted { key } => (key, None),
+        KeyChange::Put(pair) => (pair.key, Some((pair.value, pair.created == pair.modified))),
+        KeyChange::Deleted { key } => (key, None),
     };
     changes.into_iter().map(plain).collect()
 }
@@ -472,28 +474,34 @@ async fn leases(store: &Arc<dyn Store>) {
     let ttl = Duration::from_secs(5);
     let (first, second) = (store.lease(ttl).await.expect("a lease"), store.lease(ttl).await.expect("a lease"));
     assert_ne!(first.id, second.id);
-    let start = done(&**store, tx().put_under("lease/a", "1", &first).put_under("lease/b", "1", &second)).await;
-    done(&**store, tx().put_under("lease/c", "1", &first).put_under("lease/d", "1", &first).put("lease/e", "1")).await;
+    let start =
+        done(&**store, tx().put_with_lease("lease/a", "1", &first).put_with_lease("lease/b", "1", &second)).await;
+    done(
+        &**store,
+        tx().put_with_lease("lease/c", "1", &first).put_with_lease("lease/d", "1", &first).put("lease/e", "1"),
+    )
+    .await;
     // No longer under it, and now under it.
-    let last = done(&**store, tx().put("lease/c", "2").put_under("lease/e", "2", &first)).await;
+    let last = done(&**store, tx().put("lease/c", "2").put_with_lease("lease/e", "2", &first)).await;
     assert!(!first.is_lost() && !second.is_lost());
     let mut watch = store.watch("lease/", last).await.expect("a watch");
     let (mut lost, id) = (first.lost.clone(), first.id);
     drop(first);
-    let News::Changes { changes, .. } = next(&mut watch).await else { panic!("a gap") };
+    let WatchEvent::Changes { changes, .. } = next(&mut watch).await else { panic!("a gap") };
     let mut gone: Vec<_> =
-        changes.iter().map(|change| (matches!(change, Change::Deleted { .. }), change.key())).collect();
+        changes.iter().map(|change| (matches!(change, KeyChange::Deleted { .. }), change.key())).collect();
     gone.sort_unstable();
     assert_eq!(gone, [(true, "lease/a"), (true, "lease/d"), (true, "lease/e")]);
     lost.wait_for(|lost| *lost).await.expect("told");
-    let left: Vec<_> = store.range(&Range::prefix("lease/").keys_only()).await.expect("a range").pairs;
+    let left: Vec<_> = store.range(&KeyRange::prefix("lease/").keys_only()).await.expect("a range").pairs;
     assert_eq!(left.iter().map(|pair| &*pair.key).collect::<Vec<_>>(), ["lease/b", "lease/c"]);
     assert!(!second.is_lost());
     // Nothing can be put under it any more, nor anything with it; but a conflict is one.
     let under = |key: &str| {
-        let put = rocksalt_backends::store::Operation::Put { key: key.into(), value: b"x".to_vec(), lease: Some(id) };
+        let put =
+            rocksalt_backends::store::TransactionOp::Put { key: key.into(), value: b"x".to_vec(), lease: Some(id) };
         let mut transaction = tx().put("lease/f", "x");
-        transaction.changes.push(put);
+        transaction.operations.push(put);
         transaction
     };
     let error = store.commit(under("lease/g")).await.expect_err("gone");
@@ -501,7 +509,7 @@ async fn leases(store: &Arc<dyn Store>) {
     assert_eq!(get(&**store, "lease/f").await, None);
     assert_eq!(store.commit(under("lease/g").if_absent("lease/b")).await.expect("an answer"), Committed::Conflict);
     // The other one is kept alive for longer than its time.
-    done(&**store, tx().if_at("lease/b", start).put_under("lease/b", "2", &second)).await;
+    done(&**store, tx().if_revision("lease/b", start).put_with_lease("lease/b", "2", &second)).await;
     tokio::time::sleep(ttl + Duration::from_secs(1)).await;
     assert!(!second.is_lost());
     assert_eq!(value(&**store, "lease/b").await, Some("2".into()));
@@ -524,17 +532,17 @@ async fn compaction(store: &dyn Store) {
     store.compact(0).await.expect("compacted");
     for revision in [0, revisions[0], revisions[9], deleted - 1] {
         let mut watch = store.watch("compact/", revision).await.expect("a watch");
-        assert_eq!(next(&mut watch).await, News::Gap { revision: deleted }, "from {revision} of {deleted}");
-        assert!(matches!(next(&mut watch).await, News::Changes { revision, .. } if revision == after));
+        assert_eq!(next(&mut watch).await, WatchEvent::Gap { revision: deleted }, "from {revision} of {deleted}");
+        assert!(matches!(next(&mut watch).await, WatchEvent::Changes { revision, .. } if revision == after));
     }
     let mut watch = store.watch("compact/", deleted).await.expect("a watch");
-    assert!(matches!(next(&mut watch).await, News::Changes { revision, .. } if revision == after));
+    assert!(matches!(next(&mut watch).await, WatchEvent::Changes { revision, .. } if revision == after));
     // Whoever has heard all isn't bothered, and nothing but history is gone.
     let more = done(store, tx().put("compact/a", "more")).await;
-    assert!(matches!(next(&mut waiting).await, News::Changes { revision, .. } if revision == more));
-    assert_eq!(store.range(&Range::prefix("compact/")).await.expect("a range").pairs.len(), 10);
+    assert!(matches!(next(&mut waiting).await, WatchEvent::Changes { revision, .. } if revision == more));
+    assert_eq!(store.range(&KeyRange::prefix("compact/")).await.expect("a range").pairs.len(), 10);
     // What has not happened yet can't be thrown away.
     store.compact(more + 1_000_000).await.expect("compacted");
     let last = done(store, tx().put("compact/a", "last")).await;
-    assert!(matches!(next(&mut waiting).await, News::Changes { revision, .. } if revision == last));
+    assert!(matches!(next(&mut waiting).await, WatchEvent::Changes { revision, .. } if revision == last));
 }

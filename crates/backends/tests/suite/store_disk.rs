@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rocksalt_backends::store::{Committed, Error, News, Range, Settings, Store, Transaction, open};
+use rocksalt_backends::store::{Committed, Error, KeyRange, Settings, Store, Transaction, WatchEvent, open};
 
 use super::store_conformance::{done, next, private};
 
@@ -31,20 +31,20 @@ async fn all_is_there_after_a_restart_but_what_was_under_a_lease() {
     let store = disk(&path).await.expect("opens");
     let first = done(&*store, Transaction::default().put("a", "1")).await;
     let lease = store.lease(Duration::from_secs(5)).await.expect("a lease");
-    let second = done(&*store, Transaction::default().put_under("b", "1", &lease).put("c", "1")).await;
+    let second = done(&*store, Transaction::default().put_with_lease("b", "1", &lease).put("c", "1")).await;
     let mut watch = store.watch("", second).await.expect("a watch");
     drop(store);
     assert!(watch.next().await.is_none(), "a closed store says so");
     assert!(lease.is_lost());
     let store = disk(&path).await.expect("opens");
-    let listing = store.range(&Range::prefix("")).await.expect("a range");
+    let listing = store.range(&KeyRange::prefix("")).await.expect("a range");
     let kept: Vec<_> = listing.pairs.iter().map(|pair| (&*pair.key, pair.created)).collect();
     assert_eq!(kept, [("a", first), ("c", second)]);
     assert_eq!(listing.revision, second + 1, "that something is gone is a commit, too");
     let mut watch = store.watch("", first).await.expect("a watch");
-    assert_eq!(next(&mut watch).await, News::Gap { revision: second + 1 });
+    assert_eq!(next(&mut watch).await, WatchEvent::Gap { revision: second + 1 });
     assert_eq!(done(&*store, Transaction::default().put("d", "1")).await, second + 2);
-    assert!(matches!(next(&mut watch).await, News::Changes { revision, .. } if revision == second + 2));
+    assert!(matches!(next(&mut watch).await, WatchEvent::Changes { revision, .. } if revision == second + 2));
 }
 
 /// Rule of the issue: kill -9 in a loop of writes, nothing acknowledged is lost; and nothing is done by half.
@@ -117,7 +117,7 @@ async fn write_and_say_so(path: &Path) {
 
 /// That all keys of a writer are of one commit; which one it is.
 async fn check(store: &dyn Store, writer: usize) -> Option<u64> {
-    let pairs = store.range(&Range::prefix(&format!("{writer}/"))).await.expect("a range").pairs;
+    let pairs = store.range(&KeyRange::prefix(&format!("{writer}/"))).await.expect("a range").pairs;
     if pairs.is_empty() {
         return None;
     }
@@ -133,7 +133,7 @@ async fn check(store: &dyn Store, writer: usize) -> Option<u64> {
     Some(newest)
 }
 
-/// Fault F12: a disk that is full. In a mount of its own, for which it needs root.
+/// A full disk (docs/faults.md#f12), in a mount of its own, which needs root.
 #[tokio::test(flavor = "multi_thread")]
 async fn on_a_full_disk() {
     if let Ok(path) = std::env::var(CHILD) {
@@ -174,7 +174,7 @@ async fn fill_the_disk(path: &Path) {
     }
     let newest = async |store: &dyn Store| store.get("newest").await.expect("reads").expect("there").value;
     assert_eq!(newest(&*store).await, (stored - 1).to_string().into_bytes(), "what was stored can be read");
-    assert_eq!(store.range(&Range::prefix("a/").keys_only()).await.expect("reads").pairs.len(), stored);
+    assert_eq!(store.range(&KeyRange::prefix("a/").keys_only()).await.expect("reads").pairs.len(), stored);
     std::fs::remove_file(&hog).expect("removed");
     // Deleting is the way to more room.
     let half = (0..stored / 2).fold(Transaction::default(), |all, index| all.delete(format!("a/{index}")));
@@ -184,7 +184,7 @@ async fn fill_the_disk(path: &Path) {
     done(&*store, put(stored)).await;
     assert_eq!(newest(&*store).await, stored.to_string().into_bytes());
     assert_eq!(
-        store.range(&Range::prefix("a/").keys_only()).await.expect("reads").pairs.len(),
+        store.range(&KeyRange::prefix("a/").keys_only()).await.expect("reads").pairs.len(),
         stored - stored / 2 + 1
     );
     write!(std::io::stdout(), "went on").expect("printed");
@@ -255,7 +255,7 @@ async fn a_file_with_wrong_bits_harms_nobody() {
         std::fs::write(&path, damaged).expect("writes");
         let used = async {
             let store = disk(&path).await.map_err(|_| &mut refused)?;
-            let read = store.range(&Range::prefix("a/")).await;
+            let read = store.range(&KeyRange::prefix("a/")).await;
             let written = store.commit(Transaction::default().put("b", "x")).await;
             let (Ok(read), Ok(_)) = (read, written) else { return Err(&mut failed) };
             // What is given out is right.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rocksalt_backends::store::{Committed, Error, News, Range, Settings, Store, Transaction, Watch, open};
+use rocksalt_backends::store::{
+    Committed, Error, KeyRange, Settings, Store, StoreWatch, Transaction, WatchEvent, open,
+};
 
 use super::store_cluster::{Cluster, Mode, Proxy, dead_port};
 use super::store_conformance::{all, done, heard, next, scribble};
@@ -21,11 +23,11 @@ async fn conformance() {
     all(&store).await;
     let port = cluster.port(1);
     let beside = open("etcd", &Settings { prefix: String::new(), ..cluster.settings(&[port]) }).await.expect("opens");
-    let keys = beside.range(&Range::prefix("").keys_only()).await.expect("a range").pairs;
+    let keys = beside.range(&KeyRange::prefix("").keys_only()).await.expect("a range").pairs;
     assert!(!keys.is_empty() && keys.iter().all(|pair| pair.key.starts_with("rocksalt/")));
     let other = open("etcd", &Settings { prefix: "other/".into(), ..cluster.settings(&[port]) }).await.expect("opens");
-    assert!(other.range(&Range::prefix("")).await.expect("a range").pairs.is_empty());
-    let start = other.range(&Range::default()).await.expect("a range").revision;
+    assert!(other.range(&KeyRange::prefix("")).await.expect("a range").pairs.is_empty());
+    let start = other.range(&KeyRange::default()).await.expect("a range").revision;
     let mut watch = other.watch("", start).await.expect("a watch");
     done(&*store, put("a")).await;
     let revision = done(&*other, put("b")).await;
@@ -116,7 +118,7 @@ async fn an_answer_that_is_lost_is_found_out(cluster: &Cluster) {
         tokio::spawn(async move { store.commit(put("lost/a").if_absent("lost/a")).await })
     };
     // It is done, and its author doesn't know.
-    let News::Changes { revision, .. } = next(&mut watch).await else { panic!("a gap") };
+    let WatchEvent::Changes { revision, .. } = next(&mut watch).await else { panic!("a gap") };
     assert!(!committing.is_finished());
     proxy.set(Mode::Open);
     proxy.cut();
@@ -139,13 +141,13 @@ async fn an_answer_that_is_lost_is_found_out(cluster: &Cluster) {
     proxy.set(Mode::Deaf);
     let begun = Instant::now();
     let error = store.commit(put("lost/c")).await.expect_err("no answer");
-    assert!(matches!(error, Error::Unsure { .. }), "{error}");
+    assert!(matches!(error, Error::OutcomeUnknown { .. }), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     // Nobody was reached: that nothing was done is known.
     proxy.set(Mode::Closed);
     proxy.cut();
     let error = store.commit(put("lost/d")).await.expect_err("nobody there");
-    assert!(matches!(error, Error::Away { .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { .. }), "{error}");
     proxy.set(Mode::Open);
     done(&*store, put("lost/e")).await;
     assert!(direct.get("lost/d").await.expect("a read").is_none());
@@ -153,7 +155,7 @@ async fn an_answer_that_is_lost_is_found_out(cluster: &Cluster) {
 
 async fn nothing_is_done_twice_over_a_line_that_breaks(cluster: &Cluster) {
     let direct = cluster.store().await;
-    let start = direct.range(&Range::default()).await.expect("a range").revision;
+    let start = direct.range(&KeyRange::default()).await.expect("a range").revision;
     let mut watch = direct.watch("twice/", start).await.expect("a watch");
     let proxies = [Proxy::start(cluster.port(0)).await, Proxy::start(cluster.port(2)).await];
     let store = open("etcd", &cluster.settings(&[proxies[0].port, proxies[1].port])).await.expect("opens");
@@ -188,7 +190,7 @@ async fn nothing_is_done_twice_over_a_line_that_breaks(cluster: &Cluster) {
             match answer {
                 Ok(Committed::Done(_)) => assert_eq!(count, 1, "{key}"),
                 Ok(Committed::Conflict) => panic!("{key}: a conflict with oneself"),
-                Err(Error::Unsure { .. }) => assert!(count <= 1, "{key}"),
+                Err(Error::OutcomeUnknown { .. }) => assert!(count <= 1, "{key}"),
                 Err(error) => assert_eq!(count, 0, "{key}: {error}"),
             }
         }
@@ -200,7 +202,7 @@ async fn a_watch_goes_on_over_a_broken_stream(cluster: &Cluster) {
     let direct = cluster.store().await;
     let proxy = Proxy::start(cluster.port(1)).await;
     let store = open("etcd", &cluster.settings(&[proxy.port])).await.expect("opens");
-    let start = direct.range(&Range::default()).await.expect("a range").revision;
+    let start = direct.range(&KeyRange::default()).await.expect("a range").revision;
     let mut watch = store.watch("broken/", start).await.expect("a watch");
     let writing = {
         let direct = Arc::clone(&direct);
@@ -230,11 +232,11 @@ async fn a_watch_leaves_a_line_that_hangs(cluster: &Cluster) {
     let start = done(&*direct, put("hangs/a")).await;
     let mut watch = store.watch("hangs/", start).await.expect("a watch");
     let first = done(&*direct, put("hangs/b")).await;
-    assert!(matches!(next(&mut watch).await, News::Changes { revision, .. } if revision == first));
+    assert!(matches!(next(&mut watch).await, WatchEvent::Changes { revision, .. } if revision == first));
     proxy.set(Mode::Silent);
     let begun = Instant::now();
     let second = done(&*direct, put("hangs/c")).await;
-    assert!(matches!(next(&mut watch).await, News::Changes { revision, .. } if revision == second));
+    assert!(matches!(next(&mut watch).await, WatchEvent::Changes { revision, .. } if revision == second));
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
 }
 
@@ -245,7 +247,7 @@ async fn a_watch_goes_on_over_a_compaction(cluster: &Cluster) {
     let start = done(&*direct, put("away/a")).await;
     let mut watch = store.watch("away/", start).await.expect("a watch");
     let first = done(&*direct, put("away/b")).await;
-    assert!(matches!(next(&mut watch).await, News::Changes { revision, .. } if revision == first));
+    assert!(matches!(next(&mut watch).await, WatchEvent::Changes { revision, .. } if revision == first));
     // It is away, and what happens meanwhile is thrown away.
     proxy.set(Mode::Closed);
     proxy.cut();
@@ -256,32 +258,32 @@ async fn a_watch_goes_on_over_a_compaction(cluster: &Cluster) {
     direct.compact(compacted + 1).await.expect("compacted");
     let after = done(&*direct, put("away/d")).await;
     proxy.set(Mode::Open);
-    assert_eq!(next(&mut watch).await, News::Gap { revision: compacted });
-    assert!(matches!(next(&mut watch).await, News::Changes { revision, .. } if revision == after));
+    assert_eq!(next(&mut watch).await, WatchEvent::Gap { revision: compacted });
+    assert!(matches!(next(&mut watch).await, WatchEvent::Changes { revision, .. } if revision == after));
     let more = done(&*direct, put("away/e")).await;
-    assert!(matches!(next(&mut watch).await, News::Changes { revision, .. } if revision == more));
+    assert!(matches!(next(&mut watch).await, WatchEvent::Changes { revision, .. } if revision == more));
 }
 
-/// As after a restore from a backup (fault F19): its revisions begin lower, and mean something else.
+/// As after a restore from a backup (docs/faults.md#f19): its revisions begin lower, and mean something else.
 async fn a_watch_notices_that_the_cluster_is_another(cluster: &Cluster) {
     let proxy = Proxy::start(cluster.port(0)).await;
     let store = open("etcd", &cluster.settings(&[proxy.port])).await.expect("opens");
     let start = done(&*store, put("another/a")).await;
     let mut watch = store.watch("another/", start).await.expect("a watch");
     let first = done(&*store, put("another/b")).await;
-    assert!(matches!(next(&mut watch).await, News::Changes { revision, .. } if revision == first));
+    assert!(matches!(next(&mut watch).await, WatchEvent::Changes { revision, .. } if revision == first));
     let other = cluster.another(&[]);
     let restored = done(&*other.store().await, put("another/c")).await;
     assert!(restored < first);
     proxy.lead_to(other.port(0));
-    assert_eq!(next(&mut watch).await, News::Gap { revision: restored });
+    assert_eq!(next(&mut watch).await, WatchEvent::Gap { revision: restored });
     // Writing goes on as well, though what we knew of our marker is no longer true.
     let second = done(&*store, put("another/d")).await;
-    assert!(matches!(next(&mut watch).await, News::Changes { revision, .. } if revision == second));
+    assert!(matches!(next(&mut watch).await, WatchEvent::Changes { revision, .. } if revision == second));
     assert!(second < first);
 }
 
-/// Fault F12, in etcd: its quota is used up.
+/// etcd's quota is used up (docs/faults.md#f12).
 async fn a_full_etcd(cluster: &Cluster) {
     let small = cluster.another(&["--quota-backend-bytes", "4000000"]);
     let store = small.store().await;
@@ -307,7 +309,7 @@ async fn a_full_etcd(cluster: &Cluster) {
     }
     assert!(refused == 20 && stored.len() > 5, "{refused} refused, {} stored", stored.len());
     // What was said to be stored is, and nothing else.
-    let keys = store.range(&Range::prefix("full/").keys_only()).await.expect("a range").pairs;
+    let keys = store.range(&KeyRange::prefix("full/").keys_only()).await.expect("a range").pairs;
     assert_eq!(keys.iter().map(|pair| &pair.key).collect::<Vec<_>>(), stored.iter().collect::<Vec<_>>());
     // Deleting works; then somebody has to look after it, and all goes on.
     // The last one apart: what happened before its end is compacted, and that is where the others are.
@@ -316,7 +318,7 @@ async fn a_full_etcd(cluster: &Cluster) {
         done(&*store, part.iter().fold(Transaction::default(), |all, key| all.delete(key))).await;
     }
     let revision = done(&*store, Transaction::default().delete(last)).await;
-    assert!(store.range(&Range::prefix("full/")).await.expect("a range").pairs.is_empty());
+    assert!(store.range(&KeyRange::prefix("full/")).await.expect("a range").pairs.is_empty());
     store.compact(revision).await.expect("compacted");
     // What is compacted is gone after a moment only, which is longer on a machine that has much to do.
     let begun = Instant::now();
@@ -336,7 +338,7 @@ async fn a_lease_that_cannot_be_kept_alive_is_lost(cluster: &Cluster) {
     let store = open("etcd", &cluster.settings(&[proxy.port])).await.expect("opens");
     let ttl = Duration::from_secs(4);
     let mut lease = store.lease(ttl).await.expect("a lease");
-    let put = done(&*store, Transaction::default().put_under("kept/a", "x", &lease)).await;
+    let put = done(&*store, Transaction::default().put_with_lease("kept/a", "x", &lease)).await;
     let mut watch = direct.watch("kept/", put).await.expect("a watch");
     // Short faults don't matter.
     for _ in 0..8 {
@@ -349,21 +351,21 @@ async fn a_lease_that_cannot_be_kept_alive_is_lost(cluster: &Cluster) {
     lease.lost.wait_for(|lost| *lost).await.expect("told");
     assert!(begun.elapsed() < ttl, "known only after {:?}", begun.elapsed());
     assert!(direct.get("kept/a").await.expect("a read").is_some(), "lost for us before it is lost for others");
-    assert!(matches!(next(&mut watch).await, News::Changes { .. }), "then etcd ends it");
+    assert!(matches!(next(&mut watch).await, WatchEvent::Changes { .. }), "then etcd ends it");
     assert!(direct.get("kept/a").await.expect("a read").is_none());
     proxy.set(Mode::Open);
     proxy.cut();
-    let error = store.commit(Transaction::default().put_under("kept/b", "x", &lease)).await.expect_err("gone");
+    let error = store.commit(Transaction::default().put_with_lease("kept/b", "x", &lease)).await.expect_err("gone");
     assert!(matches!(error, Error::LeaseGone), "{error}");
 }
 
-/// Fault F4.
+/// A member fails (docs/faults.md#f4).
 async fn a_leader_that_is_killed(cluster: &mut Cluster) {
     let store = cluster.store().await;
-    let start = store.range(&Range::default()).await.expect("a range").revision;
+    let start = store.range(&KeyRange::default()).await.expect("a range").revision;
     let mut watch = store.watch("leader/", start).await.expect("a watch");
     let lease = store.lease(Duration::from_secs(20)).await.expect("a lease");
-    done(&*store, Transaction::default().put_under("mine", "x", &lease)).await;
+    done(&*store, Transaction::default().put_with_lease("mine", "x", &lease)).await;
     let mut made = Vec::new();
     for round in 0..2 {
         let leader = cluster.leader();
@@ -384,7 +386,7 @@ async fn a_leader_that_is_killed(cluster: &mut Cluster) {
     assert!(store.get("mine").await.expect("a read").is_some());
 }
 
-/// Fault F6, as far as it is ours: no quorum.
+/// etcd has no quorum (docs/faults.md#f6).
 async fn two_of_three_stopped(cluster: &Cluster) {
     let limit = Duration::from_secs(3);
     let ports: Vec<u16> = (0..3).map(|index| cluster.port(index)).collect();
@@ -398,8 +400,8 @@ async fn two_of_three_stopped(cluster: &Cluster) {
         let begun = Instant::now();
         let error = store.commit(put(key)).await.expect_err("no quorum");
         assert!(begun.elapsed() < limit + Duration::from_secs(1), "{:?}", begun.elapsed());
-        assert!(matches!(error, Error::Unsure { .. } | Error::Away { .. }), "{error}");
-        assert!(error.is_passing() && error.to_string().contains("https://127.0.0.1"), "{error}");
+        assert!(matches!(error, Error::OutcomeUnknown { .. } | Error::Unavailable { .. }), "{error}");
+        assert!(error.is_transient() && error.to_string().contains("https://127.0.0.1"), "{error}");
     }
     let begun = Instant::now();
     let error = store.get("quorum/before").await.expect_err("what can't be proved to be the newest isn't read");
@@ -409,7 +411,7 @@ async fn two_of_three_stopped(cluster: &Cluster) {
     cluster.leader();
     let after = after_a_while(&*store, "quorum/after").await;
     let told = told_up_to(&mut watch, after).await;
-    let stored = store.range(&Range::prefix("quorum/").keys_only()).await.expect("a range").pairs;
+    let stored = store.range(&KeyRange::prefix("quorum/").keys_only()).await.expect("a range").pairs;
     // What wasn't sure is done once or not at all, and the watch tells the same as the listing.
     assert_eq!(told.len() + 1, stored.len());
     assert!(told.iter().all(|key| stored.iter().any(|pair| pair.key == *key)));
@@ -419,7 +421,7 @@ async fn all_stopped_for_longer_than_a_lease(cluster: &Cluster) {
     let store = cluster.store().await;
     let ttl = Duration::from_secs(3);
     let mut lease = store.lease(ttl).await.expect("a lease");
-    let put = done(&*store, Transaction::default().put_under("stopped/a", "x", &lease)).await;
+    let put = done(&*store, Transaction::default().put_with_lease("stopped/a", "x", &lease)).await;
     let mut watch = store.watch("stopped/", put).await.expect("a watch");
     tokio::time::sleep(ttl).await;
     assert!(!lease.is_lost());
@@ -430,7 +432,7 @@ async fn all_stopped_for_longer_than_a_lease(cluster: &Cluster) {
     tokio::time::sleep((ttl + Duration::from_secs(2)).saturating_sub(begun.elapsed())).await;
     (0..3).for_each(|index| cluster.pause(index, false));
     cluster.leader();
-    assert!(matches!(next(&mut watch).await, News::Changes { .. }), "its key goes");
+    assert!(matches!(next(&mut watch).await, WatchEvent::Changes { .. }), "its key goes");
     after_a_while(&*store, "stopped/b").await;
     assert!(store.get("stopped/a").await.expect("a read").is_none());
 }
@@ -447,6 +449,6 @@ async fn after_a_while(store: &dyn Store, key: &str) -> u64 {
     }
 }
 
-async fn told_up_to(watch: &mut Watch, last: u64) -> Vec<String> {
+async fn told_up_to(watch: &mut StoreWatch, last: u64) -> Vec<String> {
     heard(watch, last).await.into_iter().flat_map(|(_, keys)| keys).collect()
 }

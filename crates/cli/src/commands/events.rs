@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use rocksalt_client::{Client, Events, EventNotice};
+use rocksalt_client::{Client, EventNotice, Events};
 use rocksalt_core::record::{EventId, LoggedEvent};
 use rocksalt_core::{Event, Map, Value, json};
 use tokio::signal::unix::{SignalKind, signal};

@@ -228,7 +228,7 @@ impl JobService {
     pub async fn tidy(&self) -> Result<usize, store::Error> {
         let count = self.ledger.expire().await?;
         let store = self.ledger.store();
-        let now = store.range(&store::Range::prefix("job/").limit(1).keys_only()).await?.revision;
+        let now = store.range(&store::KeyRange::prefix("job/").limit(1).keys_only()).await?.revision;
         let old = {
             let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
             history.push_back(now);

@@ -1,6 +1,6 @@
 //! Forgetting: what is older than it must be kept, and the store's own history.
 
-use rocksalt_backends::store::{Error, Operation, Pair, Range};
+use rocksalt_backends::store::{Error, KeyRange, Pair, TransactionOp};
 use rocksalt_core::JobId;
 use rocksalt_core::record::{JobRecord, LoggedEvent};
 
@@ -17,16 +17,16 @@ impl Ledger {
     pub async fn expire(&self) -> Result<usize, Error> {
         let now = (self.settings.now)();
         let oldest = now.saturating_sub(self.settings.keep_jobs_seconds.saturating_mul(1_000_000));
-        let all = Range::prefix(keys::JOBS);
+        let all = KeyRange::prefix(keys::JOBS);
         // By their ids, which are times; and those whose ids somebody has chosen far in the future.
-        let old = Range { to: keys::job(JobId::at(oldest)), ..all.clone() };
-        let odd = Range { from: keys::job(JobId::at(now + DAY)), ..all };
+        let old = KeyRange { to: keys::job(JobId::at(oldest)), ..all.clone() };
+        let odd = KeyRange { from: keys::job(JobId::at(now + DAY)), ..all };
         let count = self.expire_jobs(old, oldest).await? + self.expire_jobs(odd, oldest).await?;
         self.expire_events(now).await?;
         Ok(count)
     }
 
-    async fn expire_jobs(&self, range: Range, oldest: u64) -> Result<usize, Error> {
+    async fn expire_jobs(&self, range: KeyRange, oldest: u64) -> Result<usize, Error> {
         let mut range = range.limit(TOGETHER);
         let mut count = 0;
         loop {
@@ -37,15 +37,15 @@ impl Ledger {
                     continue;
                 }
                 let Some(id) = keys::job_id(&pair.key) else { continue };
-                let returns = self.store.range(&Range::prefix(&keys::returns(id)).keys_only()).await?.pairs;
+                let returns = self.store.range(&KeyRange::prefix(&keys::returns(id)).keys_only()).await?.pairs;
                 // The record last: what is left of it after a crash is found again.
                 for part in returns.chunks(TOGETHER) {
                     if request.changes.len() + part.len() > TOGETHER {
                         self.writer.write(std::mem::take(&mut request)).await?;
                     }
-                    request.changes.extend(part.iter().map(|pair| Operation::Delete { key: pair.key.clone() }));
+                    request.changes.extend(part.iter().map(|pair| TransactionOp::Delete { key: pair.key.clone() }));
                 }
-                request.changes.push(Operation::Delete { key: pair.key.clone() });
+                request.changes.push(TransactionOp::Delete { key: pair.key.clone() });
                 request.gone.push(id);
                 count += 1;
             }
@@ -64,14 +64,14 @@ impl Ledger {
     async fn expire_events(&self, now: u64) -> Result<(), Error> {
         let oldest = now.saturating_sub(self.settings.keep_events_seconds.saturating_mul(1_000_000));
         loop {
-            let page = self.store.range(&Range::prefix(keys::EVENTS).limit(TOGETHER)).await?;
+            let page = self.store.range(&KeyRange::prefix(keys::EVENTS).limit(TOGETHER)).await?;
             let old = |value: &[u8]| minicbor::decode::<LoggedEvent>(value).map_or(true, |event| event.stamp < oldest);
             let newest = self.recent.last();
-            let gone: Vec<Operation> = page
+            let gone: Vec<TransactionOp> = page
                 .pairs
                 .iter()
                 .take_while(|pair| keys::event_id(&pair.key).is_none_or(|id| id < newest) && old(&pair.value))
-                .map(|pair| Operation::Delete { key: pair.key.clone() })
+                .map(|pair| TransactionOp::Delete { key: pair.key.clone() })
                 .collect();
             let whole = !gone.is_empty() && gone.len() == page.pairs.len();
             if !gone.is_empty() {

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rocksalt_backends::store::{Error, Range, Store};
+use rocksalt_backends::store::{Error, KeyRange, Store};
 use rocksalt_core::record::{EventId, LoggedEvent};
 use tokio::sync::watch;
 
@@ -146,7 +146,7 @@ impl Follower {
                 }
                 Look::Nothing => {
                     if self.count.changed().await.is_err() {
-                        return Err(Error::Away { doing: "listen", why: "the ledger is closed".into() });
+                        return Err(Error::Unavailable { doing: "listen", why: "the ledger is closed".into() });
                     }
                 }
             }
@@ -182,7 +182,7 @@ impl Follower {
 
     /// Reads on; a gap if what comes next is forgotten.
     async fn read_on(&mut self) -> Result<Option<Heard>, Error> {
-        let range = Range { from: keys::event(self.after + 1), ..Range::prefix(keys::EVENTS) };
+        let range = KeyRange { from: keys::event(self.after + 1), ..KeyRange::prefix(keys::EVENTS) };
         let listing = self.store.range(&range.limit(PAGE)).await?;
         let events = listing.pairs.iter().filter_map(|pair| minicbor::decode::<LoggedEvent>(&pair.value).ok());
         self.page = events.map(Arc::new).collect();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rocksalt_backends::store::{Error, Operation};
+use rocksalt_backends::store::{Error, TransactionOp};
 use rocksalt_core::record::{JobRecord, ReturnRecord};
 
 use super::writer::WriteRequest;
@@ -17,7 +17,7 @@ impl Ledger {
         if self.job(job.id).await?.is_some() {
             return Ok(());
         }
-        let put = |record: &ReturnRecord| Operation::Put {
+        let put = |record: &ReturnRecord| TransactionOp::Put {
             key: keys::return_of(job.id, &record.target),
             value: minicbor::to_vec(record).unwrap_or_default(),
             lease: None,

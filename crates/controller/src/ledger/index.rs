@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rocksalt_backends::store::{Error, Range, Store};
+use rocksalt_backends::store::{Error, KeyRange, Store};
 use rocksalt_core::JobId;
 use rocksalt_core::record::JobRecord;
 
@@ -29,7 +29,7 @@ struct Known {
 
 impl Index {
     pub async fn read(store: &dyn Store) -> Result<Index, Error> {
-        let listing = store.range(&Range::prefix(keys::JOBS).backwards().limit(MOST)).await?;
+        let listing = store.range(&KeyRange::prefix(keys::JOBS).descending().limit(MOST)).await?;
         let mut known = Known::default();
         let oldest = listing.pairs.last().and_then(|pair| keys::job_id(&pair.key));
         for pair in &listing.pairs {

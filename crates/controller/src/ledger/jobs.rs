@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rocksalt_backends::store::{Error, Operation, Range};
+use rocksalt_backends::store::{Error, TransactionOp, KeyRange};
 use rocksalt_core::record::{JobRecord, JobState, LoggedEvent, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::JobFilter;
 use rocksalt_core::{Event, JobId, Map, Value};
@@ -143,7 +143,7 @@ impl Ledger {
     }
 
     pub async fn returns(&self, id: JobId) -> Result<Vec<ReturnRecord>, Error> {
-        let mut range = Range::prefix(&keys::returns(id)).limit(PAGE);
+        let mut range = KeyRange::prefix(&keys::returns(id)).limit(PAGE);
         let mut all = Vec::new();
         loop {
             let listing = self.store.range(&range).await?;
@@ -168,14 +168,14 @@ impl Ledger {
         let Some(older) = older else { return Ok(found) };
         // A job's id is its time, unless somebody has chosen another: those are looked for a day further.
         let oldest = filter.since.map(|since| keys::job(JobId::at(since.saturating_sub(86_400_000_000))));
-        let mut range = Range::prefix(keys::JOBS).backwards().limit(PAGE);
+        let mut range = KeyRange::prefix(keys::JOBS).descending().limit(PAGE);
         range.to = keys::job(older);
         range.from = oldest.unwrap_or(range.from);
         if let Some(prefix) = &filter.prefix {
             if !prefix.bytes().all(|byte| byte.is_ascii_digit()) {
                 return Ok(found);
             }
-            let fitting = Range::prefix(&format!("{}{prefix}", keys::JOBS));
+            let fitting = KeyRange::prefix(&format!("{}{prefix}", keys::JOBS));
             (range.from, range.to) = (range.from.max(fitting.from), range.to.min(fitting.to));
         }
         range.from = range.from.min(range.to.clone());
@@ -195,10 +195,10 @@ impl Ledger {
     }
 }
 
-fn stored_return(job: &JobRecord, record: &ReturnRecord) -> (Operation, LoggedEvent, usize) {
+fn stored_return(job: &JobRecord, record: &ReturnRecord) -> (TransactionOp, LoggedEvent, usize) {
     let value = minicbor::to_vec(record).unwrap_or_default();
     let size = value.len();
-    let put = Operation::Put { key: keys::return_of(job.id, &record.target), value, lease: None };
+    let put = TransactionOp::Put { key: keys::return_of(job.id, &record.target), value, lease: None };
     (put, LoggedEvent { id: 0, stamp: 0, event: job_events::returned(job, record) }, size)
 }
 

@@ -14,7 +14,7 @@ mod writer;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use rocksalt_backends::store::{Error, Range, Store};
+use rocksalt_backends::store::{Error, KeyRange, Store};
 use rocksalt_core::Event;
 use rocksalt_core::record::{EventId, LoggedEvent};
 
@@ -64,7 +64,7 @@ impl Settings {
 
 impl Ledger {
     pub async fn open(store: Arc<dyn Store>, settings: Settings) -> Result<Ledger, Error> {
-        let last = store.range(&Range::prefix(keys::EVENTS).backwards().limit(1).keys_only()).await?;
+        let last = store.range(&KeyRange::prefix(keys::EVENTS).descending().limit(1).keys_only()).await?;
         let last = last.pairs.first().and_then(|pair| keys::event_id(&pair.key)).unwrap_or(0);
         let recent = Arc::new(Recent::new(last));
         let index = Arc::new(Index::read(&*store).await?);

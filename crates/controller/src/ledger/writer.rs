@@ -5,7 +5,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
-use rocksalt_backends::store::{Committed, Error, Operation, Range, Store, Transaction};
+use rocksalt_backends::store::{Committed, Error, TransactionOp, KeyRange, Store, Transaction};
 use rocksalt_core::record::{EventId, JobRecord, LoggedEvent};
 use rocksalt_core::{Event, JobId};
 use tokio::sync::{mpsc, oneshot};
@@ -28,7 +28,7 @@ pub struct Writer(mpsc::Sender<Asked>);
 pub struct WriteRequest {
     /// Only if this key isn't there.
     pub absent: Option<String>,
-    pub changes: Vec<Operation>,
+    pub changes: Vec<TransactionOp>,
     pub events: Vec<LoggedEvent>,
     /// The job whose record is among the changes, and how large that is.
     pub job: Option<(Arc<JobRecord>, usize)>,
@@ -46,7 +46,7 @@ impl WriteRequest {
     pub fn job(mut self, job: Arc<JobRecord>) -> WriteRequest {
         let value = minicbor::to_vec(&*job).unwrap_or_default();
         let size = value.len();
-        self.changes.push(Operation::Put { key: keys::job(job.id), value, lease: None });
+        self.changes.push(TransactionOp::Put { key: keys::job(job.id), value, lease: None });
         self.job = Some((job, size));
         self
     }
@@ -56,9 +56,9 @@ impl WriteRequest {
     }
 
     fn bytes(&self) -> usize {
-        let size = |change: &Operation| match change {
-            Operation::Put { value, .. } => value.len(),
-            Operation::Delete { .. } => 0,
+        let size = |change: &TransactionOp| match change {
+            TransactionOp::Put { value, .. } => value.len(),
+            TransactionOp::Delete { .. } => 0,
         };
         self.changes.iter().map(size).sum()
     }
@@ -96,7 +96,7 @@ impl Writer {
     /// that must not be there is.
     pub async fn write(&self, request: WriteRequest) -> Result<Option<EventId>, Error> {
         let (answer, answered) = oneshot::channel();
-        let closed = || Error::Away { doing: "write", why: "it is being closed".into() };
+        let closed = || Error::Unavailable { doing: "write", why: "it is being closed".into() };
         self.0.send(Asked { request, answer }).await.map_err(|_| closed())?;
         answered.await.map_err(|_| closed())?
     }
@@ -136,9 +136,9 @@ impl Shared {
                 return;
             }
             let (transaction, sizes) = self.transaction(&mut batch);
-            let witness = transaction.changes.last().cloned();
+            let witness = transaction.operations.last().cloned();
             let committed = match self.store.commit(transaction).await {
-                Err(Error::Unsure { why }) => self.was_it_done(witness, why).await,
+                Err(Error::OutcomeUnknown { why }) => self.was_it_done(witness, why).await,
                 other => other,
             };
             match committed {
@@ -157,7 +157,7 @@ impl Shared {
                 Err(error) => return refuse(batch, &error),
             }
         }
-        refuse(batch, &Error::Away { doing: "write", why: "others write all the time".into() });
+        refuse(batch, &Error::Unavailable { doing: "write", why: "others write all the time".into() });
     }
 
     fn transaction(&self, batch: &mut [Asked]) -> (Transaction, Vec<usize>) {
@@ -174,7 +174,7 @@ impl Shared {
             if let Some(key) = &request.absent {
                 transaction = transaction.if_absent(key);
             }
-            transaction.changes.extend(request.changes.iter().cloned());
+            transaction.operations.extend(request.changes.iter().cloned());
             for event in &mut request.events {
                 last += 1;
                 (event.id, event.stamp) = (last, stamp);
@@ -188,16 +188,16 @@ impl Shared {
     }
 
     /// All of a commit was done or nothing: one change tells for all.
-    async fn was_it_done(&self, witness: Option<Operation>, why: String) -> Result<Committed, Error> {
+    async fn was_it_done(&self, witness: Option<TransactionOp>, why: String) -> Result<Committed, Error> {
         let there = match &witness {
-            Some(Operation::Put { key, value, .. }) => {
+            Some(TransactionOp::Put { key, value, .. }) => {
                 self.store.get(key).await?.is_some_and(|pair| pair.value == *value)
             }
-            Some(Operation::Delete { key }) => self.store.get(key).await?.is_none(),
+            Some(TransactionOp::Delete { key }) => self.store.get(key).await?.is_none(),
             None => true,
         };
         // Which revision it was nobody here wants to know.
-        if there { Ok(Committed::Done(0)) } else { Err(Error::Away { doing: "write", why }) }
+        if there { Ok(Committed::Done(0)) } else { Err(Error::Unavailable { doing: "write", why }) }
     }
 
     fn done(&self, batch: Vec<Asked>, sizes: Vec<usize>) {
@@ -265,6 +265,6 @@ fn refuse(batch: Vec<Asked>, error: &Error) {
 }
 
 async fn newest(store: &dyn Store) -> Result<EventId, Error> {
-    let listing = store.range(&Range::prefix(keys::EVENTS).backwards().limit(1).keys_only()).await?;
+    let listing = store.range(&KeyRange::prefix(keys::EVENTS).descending().limit(1).keys_only()).await?;
     Ok(listing.pairs.first().and_then(|pair| keys::event_id(&pair.key)).unwrap_or(0))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rocksalt_backends::store::{
-    self, Committed, Lease, Limits, Listing, Pair, Range, Revision, Store, Transaction, Watch,
+    self, Committed, KeyRange, Lease, Pair, RangeResult, Revision, Store, StoreWatch, Transaction, TransactionLimits,
 };
 use rocksalt_backends::{files, pillar};
 use rocksalt_connect::link::{FrameSink, RequestChannel};
@@ -122,7 +122,7 @@ impl Fleet {
         let mut ids: Vec<String> = self.targets().keys().cloned().collect();
         ids.sort();
         let files: Arc<dyn files::Files> = files::open("roots", &Map::new()).expect("files").into();
-        let external = pillar::External::new(&Value::List(Vec::new()), &pillar::Settings::default());
+        let external = pillar::ExternalPillars::new(&Value::List(Vec::new()), &pillar::Settings::default());
         let compiler = Compiler { links: Arc::clone(&links), options: Map::new() };
         Arc::new(Controller {
             roster: Roster { entries: ids.iter().map(|id| Entry::new(id, id)).collect(), ..Roster::default() },
@@ -310,7 +310,7 @@ impl Store for Seen {
         self.0.get(key).await
     }
 
-    async fn range(&self, range: &Range) -> Result<Listing, store::Error> {
+    async fn range(&self, range: &KeyRange) -> Result<RangeResult, store::Error> {
         self.1.or_never().await;
         self.0.range(range).await
     }
@@ -327,7 +327,7 @@ impl Store for Seen {
         self.0.lease(time_to_live).await
     }
 
-    async fn watch(&self, prefix: &str, after: Revision) -> Result<Watch, store::Error> {
+    async fn watch(&self, prefix: &str, after: Revision) -> Result<StoreWatch, store::Error> {
         self.0.watch(prefix, after).await
     }
 
@@ -335,7 +335,7 @@ impl Store for Seen {
         self.0.compact(before).await
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> TransactionLimits {
         self.0.limits()
     }
 }

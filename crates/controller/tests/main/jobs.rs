@@ -55,7 +55,7 @@ fn values(returns: &[ReturnRecord]) -> Vec<Value> {
 async fn a_job_costs_two_commits_and_says_all_events_in_order() {
     let stage = Stage::new(&["a", "b"]).await;
     let revision = async || {
-        let listing = stage.jobs.ledger.store().range(&rocksalt_backends::store::Range::prefix("job/")).await;
+        let listing = stage.jobs.ledger.store().range(&rocksalt_backends::store::KeyRange::prefix("job/")).await;
         listing.expect("read").revision
     };
     let before = revision().await;

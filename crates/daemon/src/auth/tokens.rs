@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use minicbor::{Decode, Encode};
-use rocksalt_backends::store::{Change, Committed, Error, News, Pair, Range, Store, Transaction};
+use rocksalt_backends::store::{Committed, Error, KeyChange, KeyRange, Pair, Store, Transaction, WatchEvent};
 use rocksalt_core::Secret;
 use rocksalt_core::hex;
 use sha2::{Digest, Sha256};
@@ -153,7 +153,7 @@ impl Tokens {
     /// So that a token in use lives on over a restart. One that is lost costs nothing but a login.
     async fn write_use(&self, key: &str, remembered: &Remembered, now: u64) {
         let kept = Kept { used: now, ..remembered.kept.clone() };
-        let transaction = Transaction::default().if_at(key, remembered.modified).put(key, encoded(&kept));
+        let transaction = Transaction::default().if_revision(key, remembered.modified).put(key, encoded(&kept));
         if self.store.commit(transaction).await.is_ok() {
             self.known().tokens.remove(key);
         }
@@ -187,7 +187,7 @@ impl Tokens {
         const PAGE: usize = 500;
         let mut counts: HashMap<(String, String), u64> = HashMap::new();
         let mut removed = 0;
-        let mut range = Range::prefix(PREFIX).limit(PAGE);
+        let mut range = KeyRange::prefix(PREFIX).limit(PAGE);
         loop {
             let listing = self.store.range(&range).await?;
             let mut transaction = Transaction::default();
@@ -232,7 +232,7 @@ impl Tokens {
     }
 
     async fn listen(&self) -> Result<(), Error> {
-        let revision = self.store.range(&Range::prefix(PREFIX).keys_only().limit(1)).await?.revision;
+        let revision = self.store.range(&KeyRange::prefix(PREFIX).keys_only().limit(1)).await?.revision;
         let mut watch = self.store.watch(PREFIX, revision).await?;
         self.known().live = true;
         while let Some(news) = watch.next().await {
@@ -240,14 +240,14 @@ impl Tokens {
             let mut known = self.known();
             known.news += 1;
             match news {
-                News::Changes { changes, .. } => changes.into_iter().for_each(|change| match change {
-                    Change::Put(pair) => match remember(&pair) {
+                WatchEvent::Changes { changes, .. } => changes.into_iter().for_each(|change| match change {
+                    KeyChange::Put(pair) => match remember(&pair) {
                         Some(remembered) => known.keep(pair.key, &remembered),
                         None => drop(known.tokens.remove(&pair.key)),
                     },
-                    Change::Deleted { key } => drop(known.tokens.remove(&key)),
+                    KeyChange::Deleted { key } => drop(known.tokens.remove(&key)),
                 }),
-                News::Gap { .. } => known.tokens.clear(),
+                WatchEvent::Gap { .. } => known.tokens.clear(),
             }
         }
         Ok(())

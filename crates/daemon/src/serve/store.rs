@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use rocksalt_backends::store::{
-    self, Committed, Error, Lease, Listing, Pair, Range, Revision, Store, Transaction, Watch,
+    self, Committed, Error, KeyRange, Lease, Pair, RangeResult, Revision, Store, StoreWatch, Transaction,
 };
 
 use super::metrics::Metrics;
@@ -24,7 +24,7 @@ struct Timed {
 
 #[async_trait]
 impl Store for Timed {
-    fn limits(&self) -> rocksalt_backends::store::Limits {
+    fn limits(&self) -> rocksalt_backends::store::TransactionLimits {
         self.store.limits()
     }
 
@@ -32,7 +32,7 @@ impl Store for Timed {
         self.store.get(key).await
     }
 
-    async fn range(&self, range: &Range) -> Result<Listing, Error> {
+    async fn range(&self, range: &KeyRange) -> Result<RangeResult, Error> {
         self.store.range(range).await
     }
 
@@ -47,7 +47,7 @@ impl Store for Timed {
         self.store.lease(time_to_live).await
     }
 
-    async fn watch(&self, prefix: &str, after: Revision) -> Result<Watch, Error> {
+    async fn watch(&self, prefix: &str, after: Revision) -> Result<StoreWatch, Error> {
         self.store.watch(prefix, after).await
     }
 

@@ -1,6 +1,6 @@
 //! What can be seen of a tree of files.
 
-use rocksalt_backends::files::{Files, Name};
+use rocksalt_backends::files::{FileBackend, TreePath};
 use rocksalt_core::{Map, Value};
 
 use crate::functions::Failure;
@@ -17,7 +17,7 @@ pub fn read_only() -> Failure {
 }
 
 /// Directories are maps, files are `f`.
-pub async fn list(files: &dyn Files, environment: &str) -> Result<Value, Failure> {
+pub async fn list(files: &dyn FileBackend, environment: &str) -> Result<Value, Failure> {
     let names = files.list(environment).await.map_err(|error| Failure::said(error.to_string()))?;
     let mut tree = Map::new();
     for name in names {
@@ -39,8 +39,8 @@ pub async fn list(files: &dyn Files, environment: &str) -> Result<Value, Failure
     Ok(tree.into())
 }
 
-pub async fn find(files: &dyn Files, environment: &str, path: &str) -> Result<Value, Failure> {
-    let name = Name::parse(path).map_err(|error| Failure::said(error.to_string()))?;
+pub async fn find(files: &dyn FileBackend, environment: &str, path: &str) -> Result<Value, Failure> {
+    let name = TreePath::parse(path).map_err(|error| Failure::said(error.to_string()))?;
     let names = files.list(environment).await.map_err(|error| Failure::said(error.to_string()))?;
     let found = names.iter().filter(|known| **known == name.as_str());
     Ok(Value::List(
@@ -48,8 +48,8 @@ pub async fn find(files: &dyn Files, environment: &str, path: &str) -> Result<Va
     ))
 }
 
-pub async fn read(files: &dyn Files, environment: &str, path: &str) -> Result<Value, Failure> {
-    let name = Name::parse(path).map_err(|error| Failure::said(error.to_string()))?;
+pub async fn read(files: &dyn FileBackend, environment: &str, path: &str) -> Result<Value, Failure> {
+    let name = TreePath::parse(path).map_err(|error| Failure::said(error.to_string()))?;
     let content = files.read(environment, &name, LARGEST).await.map_err(|error| Failure::said(error.to_string()))?;
     let text = String::from_utf8(content).map_err(|_| Failure::said(format!("{path} is no text")))?;
     Ok(Value::List(vec![Map::from_iter([(path.into(), text.into())]).into()]))

@@ -4,20 +4,21 @@ use std::path::{Path, PathBuf};
 
 use rocksalt_core::yaml;
 
-use super::Variables;
-use crate::roster::{Error, Report};
+use super::HostVariables;
+use crate::roster::{Error, FaultReport};
 
-/// The variables of one group or host: from `name`, `name.yml` and the like, or all files of a folder `name`.
-pub(super) fn load(folder: Option<&Path>, kind: &str, name: &str, report: &mut Report) -> Variables {
-    let mut variables = Variables::new();
-    // A name that would lead elsewhere is refused where hosts and groups are checked.
+/// Loads the variables of one group or host: from `name`, `name.yml`, `name.yaml`, `name.json`, or all files of a
+/// directory `name`.
+pub(super) fn load(folder: Option<&Path>, kind: &str, name: &str, report: &mut FaultReport) -> HostVariables {
+    let mut variables = HostVariables::new();
+    // Names that are paths are reported where hosts and groups are checked.
     if name.contains('/') || name.starts_with('.') {
         return variables;
     }
     let base = folder.unwrap_or(Path::new("")).join(kind);
     for path in ["", ".yml", ".yaml", ".json"].iter().map(|end| base.join(format!("{name}{end}"))) {
         for path in files(path) {
-            let mut own = Report::new(path.display().to_string());
+            let mut own = FaultReport::new(path.display().to_string());
             variables.extend(read(&path, &mut own));
             if let Err(Error::Faults(faults)) = own.finish(()) {
                 report.absorb(faults);
@@ -39,26 +40,23 @@ fn files(path: PathBuf) -> Vec<PathBuf> {
     files
 }
 
-fn read(path: &Path, report: &mut Report) -> Variables {
+fn read(path: &Path, report: &mut FaultReport) -> HostVariables {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) => {
             report.add(0, error.to_string());
-            return Variables::new();
+            return HostVariables::new();
         }
     };
     if text.starts_with("$ANSIBLE_VAULT") {
-        report.add(
-            1,
-            "it is encrypted with Ansible's vault, which can't be opened here; decrypt it, or move it to pillar",
-        );
-        return Variables::new();
+        report.add(1, "files encrypted with Ansible's vault are not supported; decrypt it, or move it to pillar");
+        return HostVariables::new();
     }
     match yaml::load(&text) {
         Ok(node) => super::yaml::variables(&node, report),
         Err(error) => {
             report.add(error.place.line, error.message);
-            Variables::new()
+            HostVariables::new()
         }
     }
 }

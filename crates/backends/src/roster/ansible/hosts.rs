@@ -1,9 +1,9 @@
-//! `web[01:10].example`: one line for many hosts.
+//! InventoryHost ranges such as `web[01:10].example`.
 
-/// More than any line should stand for.
+/// The most hosts that one pattern may expand to.
 const MAX_HOSTS: usize = 10_000;
 
-/// All hosts that a pattern names; itself if it has no range.
+/// Expands a pattern to host names; a pattern without a range is one host.
 pub(super) fn expand(pattern: &str) -> Result<Vec<String>, String> {
     let bare = pattern.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     if let Some(address) = bare.filter(|address| address.parse::<std::net::Ipv6Addr>().is_ok()) {
@@ -17,7 +17,7 @@ pub(super) fn expand(pattern: &str) -> Result<Vec<String>, String> {
         let parts =
             range(&behind[1..close]).map_err(|reason| format!("'{}' is not a range: {reason}", &behind[..=close]))?;
         if names.len().saturating_mul(parts.len()) > MAX_HOSTS {
-            return Err(format!("'{pattern}' stands for more than {MAX_HOSTS} hosts"));
+            return Err(format!("'{pattern}' expands to more than {MAX_HOSTS} hosts"));
         }
         names = names.iter().flat_map(|name| parts.iter().map(move |part| format!("{name}{before}{part}"))).collect();
         rest = &behind[close + 1..];
@@ -32,7 +32,7 @@ fn range(text: &str) -> Result<Vec<String>, String> {
     let (from, to, step) = match fields.as_slice() {
         [from, to] => (*from, *to, "1"),
         [from, to, step] => (*from, *to, *step),
-        _ => return Err("it is written 'first:last'".into()),
+        _ => return Err("the form is 'first:last'".into()),
     };
     let step: usize = step.parse().ok().filter(|step| *step > 0).ok_or_else(|| format!("'{step}' is not a step"))?;
     // An empty start is 0.
@@ -51,6 +51,6 @@ fn range(text: &str) -> Result<Vec<String>, String> {
         ([first], [last]) if first.is_ascii_alphabetic() && last.is_ascii_alphabetic() && first <= last => {
             Ok((*first..=*last).step_by(step).map(|letter| char::from(letter).to_string()).collect())
         }
-        _ => Err("it goes from number to number or from letter to letter".into()),
+        _ => Err("both ends must be numbers or single letters".into()),
     }
 }

@@ -1,29 +1,29 @@
-//! An inventory in INI form.
+//! Inventories in INI format.
 
 use rocksalt_core::value::Value;
 
-use super::{Inventory, UNGROUPED, Variables, hosts};
-use crate::roster::Report;
+use super::{HostVariables, Inventory, UNGROUPED, hosts};
+use crate::roster::FaultReport;
 
-enum Section {
+enum IniSection {
     Hosts(String),
     Children(String),
     Variables(String),
 }
 
-pub(super) fn parse(text: &str, report: &mut Report) -> Inventory {
+pub(super) fn parse(text: &str, report: &mut FaultReport) -> Inventory {
     let mut inventory = Inventory::default();
-    let mut section = Section::Hosts(UNGROUPED.into());
+    let mut section = IniSection::Hosts(UNGROUPED.into());
     for (index, line) in text.lines().enumerate() {
         let (number, line) = (index + 1, line.trim());
         if line.is_empty() || line.starts_with(['#', ';']) {
             continue;
         }
-        // A host may start with a range; a section ends with the line or a comment.
+        // A host may start with a range; after a section header only a comment may follow.
         if let Some(header) = header(line) {
             match read_header(header) {
                 Ok(read) => {
-                    let (Section::Hosts(name) | Section::Children(name) | Section::Variables(name)) = &read;
+                    let (IniSection::Hosts(name) | IniSection::Children(name) | IniSection::Variables(name)) = &read;
                     inventory.group(name);
                     section = read;
                 }
@@ -32,20 +32,20 @@ pub(super) fn parse(text: &str, report: &mut Report) -> Inventory {
             continue;
         }
         let done = match &section {
-            Section::Hosts(group) => host_line(line, number, group, &mut inventory, report),
-            Section::Children(group) => {
+            IniSection::Hosts(group) => host_line(line, number, group, &mut inventory, report),
+            IniSection::Children(group) => {
                 let child = line.split(char::is_whitespace).next().unwrap_or(line).to_owned();
                 inventory.group(&child);
                 inventory.group(group).children.push((child, number));
                 Ok(())
             }
-            Section::Variables(group) => match line.split_once('=') {
+            IniSection::Variables(group) => match line.split_once('=') {
                 Some((key, value)) => {
                     let value = literal(value.trim());
                     inventory.group(group).variables.insert(key.trim().to_owned(), (value, report.origin(number)));
                     Ok(())
                 }
-                None => Err(format!("'{line}' is not a variable; it is written 'name=value'")),
+                None => Err(format!("'{line}' is not a variable; the form is 'name=value'")),
             },
         };
         if let Err(message) = done {
@@ -62,16 +62,16 @@ fn header(line: &str) -> Option<&str> {
     (!address && (behind.is_empty() || behind.starts_with(['#', ';']))).then_some(inner)
 }
 
-fn read_header(header: &str) -> Result<Section, String> {
+fn read_header(header: &str) -> Result<IniSection, String> {
     let (name, kind) = header.split_once(':').map_or((header, None), |(name, kind)| (name, Some(kind)));
     let bad = |c: char| c.is_whitespace() || c.is_control();
     if name.is_empty() || name.contains(bad) {
         return Err(format!("'{name}' can't be the name of a group"));
     }
     match kind {
-        None => Ok(Section::Hosts(name.to_owned())),
-        Some("children") => Ok(Section::Children(name.to_owned())),
-        Some("vars") => Ok(Section::Variables(name.to_owned())),
+        None => Ok(IniSection::Hosts(name.to_owned())),
+        Some("children") => Ok(IniSection::Children(name.to_owned())),
+        Some("vars") => Ok(IniSection::Variables(name.to_owned())),
         Some(kind) => {
             let hint = rocksalt_core::nearest::hint(kind, ["children", "vars"]);
             Err(format!("a group has ':children' or ':vars', not ':{kind}'{hint}"))
@@ -79,10 +79,16 @@ fn read_header(header: &str) -> Result<Section, String> {
     }
 }
 
-fn host_line(line: &str, number: usize, group: &str, inventory: &mut Inventory, report: &Report) -> Result<(), String> {
+fn host_line(
+    line: &str,
+    number: usize,
+    group: &str,
+    inventory: &mut Inventory,
+    report: &FaultReport,
+) -> Result<(), String> {
     let words = words(line)?;
     let Some((pattern, settings)) = words.split_first() else { return Ok(()) };
-    let mut variables = Variables::new();
+    let mut variables = HostVariables::new();
     let (pattern, port) = split_port(pattern)?;
     if let Some(port) = port {
         variables.insert("ansible_port".into(), (Value::from(port), report.origin(number)));
@@ -90,7 +96,7 @@ fn host_line(line: &str, number: usize, group: &str, inventory: &mut Inventory, 
     for setting in settings {
         let (key, value) = setting
             .split_once('=')
-            .ok_or_else(|| format!("'{setting}' is not a variable; it is written 'name=value'"))?;
+            .ok_or_else(|| format!("'{setting}' is not a variable; the form is 'name=value'"))?;
         variables.insert(key.to_owned(), (literal(value), report.origin(number)));
     }
     for name in hosts::expand(pattern)? {
@@ -99,7 +105,7 @@ fn host_line(line: &str, number: usize, group: &str, inventory: &mut Inventory, 
     Ok(())
 }
 
-/// A colon within brackets belongs to a range, more than one outside to an IPv6 address.
+/// Splits `host:port`. A colon in brackets belongs to a range; several outside are an IPv6 address.
 fn split_port(pattern: &str) -> Result<(&str, Option<&str>), String> {
     let behind = pattern.rfind(']').map_or(0, |at| at + 1);
     if pattern[behind..].contains('[') {
@@ -113,7 +119,7 @@ fn split_port(pattern: &str) -> Result<(&str, Option<&str>), String> {
     Ok((host, Some(port)))
 }
 
-/// Words as a shell would split them: quotes keep spaces and vanish, a `#` begins a comment.
+/// Splits a line into words like a shell: quotes group, `#` begins a comment.
 fn words(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -141,7 +147,7 @@ fn words(line: &str) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// Ansible reads values as Python literals: numbers, booleans, quoted texts; all else is text.
+/// Ansible reads values as Python literals: numbers, booleans, quoted strings; anything else is a string.
 fn literal(text: &str) -> Value {
     let unquoted = ['\'', '"'].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
     if let Some(inner) = unquoted {

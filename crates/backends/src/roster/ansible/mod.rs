@@ -1,4 +1,4 @@
-//! Ansible's inventories, INI and YAML: groups become nodegroups, variables pillar.
+//! Ansible inventories in INI and YAML format: groups become nodegroups, variables become pillar.
 
 mod files;
 mod hosts;
@@ -12,56 +12,57 @@ use indexmap::IndexMap;
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::value::Value;
 
-use super::{Error, File, Report, Settings, Source, names, read_text};
+use super::{Error, FaultReport, FileRoster, RosterSource, Settings, names, read_text};
 
-pub(super) fn open(settings: &Settings) -> Result<Box<dyn Source>, Error> {
-    Ok(Box::new(File { path: settings.path("ansible")?, settings: settings.clone(), read }))
+pub(super) fn open(settings: &Settings) -> Result<Box<dyn RosterSource>, Error> {
+    Ok(Box::new(FileRoster { path: settings.path("ansible")?, settings: settings.clone(), read }))
 }
 
 fn read(path: &Path, settings: &Settings) -> Result<Roster, Error> {
     let text = read_text(path)?;
-    let mut report = Report::new(path.display().to_string());
+    let mut report = FaultReport::new(path.display().to_string());
     let inventory =
         if yaml::is_yaml(path, &text) { yaml::parse(&text, &mut report) } else { ini::parse(&text, &mut report) };
     let roster = inventory.roster(path.parent(), settings, &mut report);
     report.finish(roster)
 }
 
-/// The group that every host is in.
+/// The group of all hosts.
 const ALL: &str = "all";
-/// The hosts that are in no other group.
+/// The group of hosts that are in no other group.
 const UNGROUPED: &str = "ungrouped";
 
 #[derive(Default)]
 struct Inventory {
-    groups: IndexMap<String, Group>,
-    hosts: IndexMap<String, Host>,
+    groups: IndexMap<String, InventoryGroup>,
+    hosts: IndexMap<String, InventoryHost>,
 }
 
 #[derive(Default)]
-struct Group {
+struct InventoryGroup {
     hosts: Vec<String>,
     children: Vec<(String, usize)>,
-    variables: Variables,
+    variables: HostVariables,
 }
 
 #[derive(Default)]
-struct Host {
+struct InventoryHost {
     line: usize,
-    variables: Variables,
+    variables: HostVariables,
 }
 
-/// A value and where it was written.
-type Variables = IndexMap<String, (Value, String)>;
+/// Values with their origins.
+type HostVariables = IndexMap<String, (Value, String)>;
 
 impl Inventory {
-    fn group(&mut self, name: &str) -> &mut Group {
+    fn group(&mut self, name: &str) -> &mut InventoryGroup {
         self.groups.entry(name.to_owned()).or_default()
     }
 
-    /// Puts a host, maybe known already, into a group.
-    fn add_host(&mut self, group: &str, name: &str, line: usize, variables: Variables) {
-        let host = self.hosts.entry(name.to_owned()).or_insert_with(|| Host { line, ..Host::default() });
+    /// Adds a host, new or known, to a group.
+    fn add_host(&mut self, group: &str, name: &str, line: usize, variables: HostVariables) {
+        let host =
+            self.hosts.entry(name.to_owned()).or_insert_with(|| InventoryHost { line, ..InventoryHost::default() });
         host.variables.extend(variables);
         let hosts = &mut self.group(group).hosts;
         if !hosts.iter().any(|known| known == name) {
@@ -69,10 +70,10 @@ impl Inventory {
         }
     }
 
-    fn roster(&self, folder: Option<&Path>, settings: &Settings, report: &mut Report) -> Roster {
+    fn roster(&self, folder: Option<&Path>, settings: &Settings, report: &mut FaultReport) -> Roster {
         let mut roster = Roster::default();
         let depths = self.depths(report);
-        // The nearer to the host, the stronger; of groups at the same depth the last by name.
+        // Deeper groups take precedence; at the same depth the last by name.
         let all = ALL.to_owned();
         let mut order: Vec<&String> = self.groups.keys().collect();
         if !self.groups.contains_key(ALL) {
@@ -80,18 +81,18 @@ impl Inventory {
         }
         order.sort_by_key(|name| (depths.get(*name).copied().unwrap_or(1), name.as_str()));
         let load = |group: &&String| ((*group).clone(), files::load(folder, "group_vars", group, report));
-        let group_files: IndexMap<String, Variables> = order.iter().map(load).collect();
+        let group_files: IndexMap<String, HostVariables> = order.iter().map(load).collect();
         for (name, host) in &self.hosts {
             if let Err(message) = names::check_id(name) {
                 report.add(host.line, message);
                 continue;
             }
-            let mine = |group: &&&String| group.as_str() == ALL || self.holds(group, name, 0);
-            let mut variables = Variables::new();
+            let mine = |group: &&&String| group.as_str() == ALL || self.contains_host(group, name, 0);
+            let mut variables = HostVariables::new();
             for group in order.iter().filter(mine) {
                 variables.extend(self.groups.get(*group).map(|group| group.variables.clone()).unwrap_or_default());
             }
-            // What stands in files is stronger than what the inventory says of any group.
+            // HostVariables in files take precedence over those in the inventory.
             for group in order.iter().filter(mine) {
                 variables.extend(group_files.get(*group).cloned().unwrap_or_default());
             }
@@ -104,8 +105,8 @@ impl Inventory {
         roster
     }
 
-    /// How far below the top a group is. What contains itself is reported and left out.
-    fn depths(&self, report: &mut Report) -> IndexMap<String, usize> {
+    /// The depth of each group below the top. A group that contains itself is reported and left out.
+    fn depths(&self, report: &mut FaultReport) -> IndexMap<String, usize> {
         let mut depths: IndexMap<String, usize> = self.groups.keys().map(|name| (name.clone(), 1)).collect();
         depths.insert(ALL.into(), 0);
         for round in 0..=self.groups.len() {
@@ -130,18 +131,18 @@ impl Inventory {
         depths
     }
 
-    fn holds(&self, group: &str, host: &str, depth: usize) -> bool {
+    fn contains_host(&self, group: &str, host: &str, depth: usize) -> bool {
         let Some(group) = self.groups.get(group).filter(|_| depth <= self.groups.len()) else { return false };
         group.hosts.iter().any(|name| name == host)
-            || group.children.iter().any(|(child, _)| self.holds(child, host, depth + 1))
+            || group.children.iter().any(|(child, _)| self.contains_host(child, host, depth + 1))
     }
 
-    /// Each group that has hosts, as a list of them.
+    /// Each group with hosts, as a list target.
     fn nodegroups(&self) -> Vec<(String, String)> {
         let named = self.groups.keys().filter(|name| *name != ALL && *name != UNGROUPED);
         let members = |name: &String| {
             let hosts: Vec<&str> =
-                self.hosts.keys().map(String::as_str).filter(|host| self.holds(name, host, 0)).collect();
+                self.hosts.keys().map(String::as_str).filter(|host| self.contains_host(name, host, 0)).collect();
             (!hosts.is_empty()).then(|| (name.clone(), format!("L@{}", hosts.join(","))))
         };
         named.filter_map(members).collect()

@@ -1,4 +1,4 @@
-//! A host's variables: those that say how to reach it, and the rest.
+//! A host's variables: connection settings become entry fields, the rest pillar.
 
 use std::path::Path;
 
@@ -7,32 +7,32 @@ use rocksalt_core::roster::{Entry, Escalate, Method};
 use rocksalt_core::value::Value;
 use rocksalt_core::yaml::{Content, Node, Place};
 
-use super::Variables;
-use crate::roster::entry::{self, Builder};
-use crate::roster::{Report, Settings, names, ssh_options};
+use super::HostVariables;
+use crate::roster::entry::{self, EntryBuilder};
+use crate::roster::{FaultReport, Settings, names, ssh_options};
 
 pub(super) fn entry(
     name: &str,
     line: usize,
-    variables: Variables,
+    variables: HostVariables,
     folder: Option<&Path>,
     settings: &Settings,
-    report: &mut Report,
+    report: &mut FaultReport,
 ) -> Option<Entry> {
-    // The address may be another, but the entry must have one to begin with.
+    // The entry needs an address; `ansible_host` overrides the name.
     let address = variables.get("ansible_host").or_else(|| variables.get("ansible_ssh_host"));
     let own_origin = report.origin(line);
     let (host, origin) =
         address.map_or((name.to_owned(), own_origin), |(value, origin)| (value.to_string(), origin.clone()));
     let checked = match is_template(&host) {
-        true => Err(format!("'{host}' is a template, which isn't rendered here")),
+        true => Err(format!("'{host}' is a template; templates are not rendered here")),
         false => names::check_host(&host),
     };
     if let Err(message) = checked {
         report.add_at(origin, format!("ansible_host: {message}"));
         return None;
     }
-    let builder = Builder { settings, folder };
+    let builder = EntryBuilder { settings, folder };
     let node = Node { place: Place { line, column: 1 }, content: Content::Scalar(host.into()) };
     let mut entry = builder.build(name, line, &node, report)?;
     let mut escalation = Become { wanted: None, method: Method::Sudo, user: None, password: None };
@@ -43,7 +43,7 @@ pub(super) fn entry(
         }
         let known = KNOWN.contains(&key.as_str());
         let done = if known && is_template(&value.to_string()) {
-            Err(format!("'{value}' is a template, which isn't rendered here"))
+            Err(format!("'{value}' is a template; templates are not rendered here"))
         } else {
             set(&key, &value, &mut entry, &mut escalation, &builder)
         };
@@ -71,7 +71,7 @@ struct Become {
     password: Option<Secret>,
 }
 
-/// Those that `set` reads; the other `ansible_` ones are about Ansible itself.
+/// The variables that `set` reads. Other `ansible_` variables configure Ansible itself.
 const KNOWN: [&str; 18] = [
     "ansible_become",
     "ansible_become_method",
@@ -98,7 +98,7 @@ fn set(
     value: &Value,
     entry: &mut Entry,
     escalation: &mut Become,
-    builder: &Builder<'_>,
+    builder: &EntryBuilder<'_>,
 ) -> Result<(), String> {
     let text = value.to_string();
     match key {
@@ -113,7 +113,7 @@ fn set(
             entry.transport = match text.as_str() {
                 "ssh" | "smart" | "paramiko" | "paramiko_ssh" | "ansible.builtin.ssh" => "ssh",
                 "local" | "ansible.builtin.local" => "local",
-                other => return Err(format!("a target can't be reached by '{other}'; ssh and local are there")),
+                other => return Err(format!("connection '{other}' is not supported; use ssh or local")),
             }
             .into();
         }
@@ -132,7 +132,7 @@ fn set(
 }
 
 /// `-o Key=Value`, `-oKey=Value`, `-J jump`, `-p port`, `-i key`, `-l user`.
-fn arguments(text: &str, entry: &mut Entry, builder: &Builder<'_>) -> Result<(), String> {
+fn arguments(text: &str, entry: &mut Entry, builder: &EntryBuilder<'_>) -> Result<(), String> {
     let mut options = Vec::new();
     let mut words = text.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
     while let Some(word) = words.next() {
@@ -143,7 +143,7 @@ fn arguments(text: &str, entry: &mut Entry, builder: &Builder<'_>) -> Result<(),
             "-p" => "Port=",
             "-i" => "IdentityFile=",
             "-l" => "User=",
-            _ => return Err(format!("the argument '{word}' can't be honoured; -o, -J, -p, -i and -l can")),
+            _ => return Err(format!("the argument '{word}' is not supported; -o, -J, -p, -i and -l are")),
         };
         let value = if value.is_empty() { words.next() } else { Some(value) };
         options.push(format!("{key}{}", value.ok_or_else(|| format!("'{word}' needs a value"))?));

@@ -1,14 +1,14 @@
-//! An inventory in YAML form (or JSON, which is YAML).
+//! Inventories in YAML format (or JSON, which is YAML).
 
 use std::path::Path;
 
 use rocksalt_core::nearest::hint;
 use rocksalt_core::yaml::{self, Node};
 
-use super::{ALL, Inventory, UNGROUPED, Variables, hosts};
-use crate::roster::Report;
+use super::{ALL, HostVariables, Inventory, UNGROUPED, hosts};
+use crate::roster::FaultReport;
 
-/// How deeply groups may be written within one another.
+/// How deeply groups may nest.
 const MAX_DEPTH: usize = 64;
 
 pub(super) fn is_yaml(path: &Path, text: &str) -> bool {
@@ -19,7 +19,7 @@ pub(super) fn is_yaml(path: &Path, text: &str) -> bool {
     }
 }
 
-pub(super) fn parse(text: &str, report: &mut Report) -> Inventory {
+pub(super) fn parse(text: &str, report: &mut FaultReport) -> Inventory {
     let mut inventory = Inventory::default();
     match yaml::load(text) {
         Ok(root) if root.is_null() => {}
@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str, report: &mut Report) -> Inventory {
     inventory
 }
 
-fn group(group_name: &str, node: &Node, inventory: &mut Inventory, depth: usize, report: &mut Report) {
+fn group(group_name: &str, node: &Node, inventory: &mut Inventory, depth: usize, report: &mut FaultReport) {
     let Some(depth) = depth.checked_sub(1) else { return report.add(node.place.line, "groups nest too deeply") };
     if group_name.is_empty() || group_name.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return report.add(node.place.line, format!("{group_name:?} can't be the name of a group"));
@@ -49,7 +49,7 @@ fn group(group_name: &str, node: &Node, inventory: &mut Inventory, depth: usize,
             "children" => {
                 for (key, node) in pairs(node, "'children' is a map of groups", report) {
                     let child = name(key);
-                    // Everything is below `all` anyway.
+                    // All groups are below `all` anyway.
                     if group_name != ALL {
                         inventory.group(group_name).children.push((child.clone(), key.place.line));
                     }
@@ -64,7 +64,7 @@ fn group(group_name: &str, node: &Node, inventory: &mut Inventory, depth: usize,
     }
 }
 
-fn add_hosts(group_name: &str, node: &Node, inventory: &mut Inventory, report: &mut Report) {
+fn add_hosts(group_name: &str, node: &Node, inventory: &mut Inventory, report: &mut FaultReport) {
     let group_name = if group_name == ALL { UNGROUPED } else { group_name };
     for (key, node) in pairs(node, "'hosts' is a map of hosts", report) {
         let variables = variables(node, report);
@@ -79,7 +79,7 @@ fn add_hosts(group_name: &str, node: &Node, inventory: &mut Inventory, report: &
     }
 }
 
-pub(super) fn variables(node: &Node, report: &mut Report) -> Variables {
+pub(super) fn variables(node: &Node, report: &mut FaultReport) -> HostVariables {
     let pairs = pairs(node, "variables are a map", report);
     let origin = |key: &Node| report.origin(key.place.line);
     pairs.iter().map(|(key, value)| (name(key), (value.clone().into_value(), origin(key)))).collect()
@@ -89,8 +89,8 @@ fn name(key: &Node) -> String {
     key.scalar().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Nothing at all is an empty map.
-fn pairs<'a>(node: &'a Node, wanted: &str, report: &mut Report) -> &'a [(Node, Node)] {
+/// The pairs of a map; null is an empty map.
+fn pairs<'a>(node: &'a Node, wanted: &str, report: &mut FaultReport) -> &'a [(Node, Node)] {
     match node.pairs() {
         Some(pairs) => pairs,
         None => {

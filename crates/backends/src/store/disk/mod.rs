@@ -1,11 +1,11 @@
-//! `disk`: a store in one file of this machine, by redb. The default: nothing to set up, nothing to look after.
+//! `disk`: a store in one redb file. The default: it needs no setup and no maintenance.
 //!
-//! One thread writes (see [`writer`]); reads go past it and see the last commit. Revisions are counted in the file. The
-//! history for watches is in memory: whoever watches from before the start is told of a gap. Leases end with the
-//! process: what was put under one is gone at the next opening.
+//! One thread writes (see [`writer`]); reads bypass it and see the last commit. The revision is stored in the file. The
+//! history for watches is in memory: a watch from before the start gets a gap. Leases end with the process: their keys
+//! are deleted at the next opening.
 
-mod file;
-mod place;
+mod database;
+mod store_file;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -18,22 +18,24 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::history::{Bounds, History};
-use super::watch::Source;
-use super::{Committed, Error, Lease, Limits, Listing, Pair, Range, Revision, Store, Transaction, Watch};
-use file::{Database, Fault};
-use place::Place;
-use writer::{Ask, Writer};
+use super::history::{History, HistoryBounds};
+use super::watch::WatchSource;
+use super::{
+    Committed, Error, KeyRange, Lease, Pair, RangeResult, Revision, Store, StoreWatch, Transaction, TransactionLimits,
+};
+use database::{Database, DatabaseFault};
+use store_file::StoreFile;
+use writer::{DiskWriter, WriterRequest};
 
-/// What one commit may have; far more than etcd takes, for those who never leave this machine.
-pub(super) const LIMITS: Limits = Limits { operations: 10_000, bytes: 64 << 20 };
+/// Far more than etcd's limits, because nothing here crosses a network.
+pub(super) const LIMITS: TransactionLimits = TransactionLimits { operations: 10_000, bytes: 64 << 20 };
 
-/// How many may wait for the thread before others wait to be heard.
-const WAITING: usize = 4096;
+/// Capacity of the writer's queue.
+const QUEUE_CAPACITY: usize = 4096;
 
 pub struct Disk {
-    /// `None` only while it is dropped: the thread ends when nobody can ask it any more.
-    asks: Option<mpsc::Sender<Ask>>,
+    /// `None` only while dropping: the thread ends when its last sender is gone.
+    requests: Option<mpsc::Sender<WriterRequest>>,
     database: Arc<Database>,
     history: History,
     thread: Option<JoinHandle<()>>,
@@ -42,46 +44,48 @@ pub struct Disk {
 impl Disk {
     pub async fn open(path: &Path) -> Result<Disk, Error> {
         let path = path.to_owned();
-        // It may have to be repaired, which reads the whole file.
-        let opened = tokio::task::spawn_blocking(move || Disk::open_now(Place::new(path)?, Bounds::default()));
-        opened.await.unwrap_or_else(|error| Err(Error::Away { doing: "open what is", why: error.to_string() }))
+        // Opening may repair the file, which reads all of it.
+        let opened =
+            tokio::task::spawn_blocking(move || Disk::open_blocking(StoreFile::new(path)?, HistoryBounds::default()));
+        opened.await.unwrap_or_else(|error| Err(Error::Unavailable { doing: "open the data", why: error.to_string() }))
     }
 
-    fn open_now(place: Place, bounds: Bounds) -> Result<Disk, Error> {
-        let database = Arc::new(Database::open(place)?);
-        let revision = database.begin()?;
+    fn open_blocking(file: StoreFile, bounds: HistoryBounds) -> Result<Disk, Error> {
+        let database = Arc::new(Database::open(file)?);
+        let revision = database.start()?;
         let history = History::new(revision, bounds);
-        let (asks, asked) = mpsc::channel(WAITING);
-        let writer = Writer::new(Arc::clone(&database), history.clone(), revision);
-        let thread = std::thread::Builder::new().name("store".into()).spawn(move || writer.run(asked));
-        let thread = thread.map_err(|error| Error::Away { doing: "start what writes", why: error.to_string() })?;
-        Ok(Disk { asks: Some(asks), database, history, thread: Some(thread) })
+        let (requests, received) = mpsc::channel(QUEUE_CAPACITY);
+        let writer = DiskWriter::new(Arc::clone(&database), history.clone(), revision);
+        let thread = std::thread::Builder::new().name("store".into()).spawn(move || writer.run(received));
+        let thread =
+            thread.map_err(|error| Error::Unavailable { doing: "start the writer", why: error.to_string() })?;
+        Ok(Disk { requests: Some(requests), database, history, thread: Some(thread) })
     }
 
-    async fn ask(&self, ask: Ask) -> Result<(), Error> {
-        let asks = self.asks.as_ref().ok_or_else(closed)?;
-        asks.send(ask).await.map_err(|_| closed())
+    async fn send(&self, request: WriterRequest) -> Result<(), Error> {
+        let requests = self.requests.as_ref().ok_or_else(closed)?;
+        requests.send(request).await.map_err(|_| closed())
     }
 
-    /// Reads on a thread that may wait for the disk. A handle that is broken is mended once, then tried again.
+    /// Reads on a blocking thread. A broken handle is reopened once and the read repeated.
     async fn read<T, F>(&self, read: F) -> Result<T, Error>
     where
         T: Send + 'static,
-        F: Fn(&redb::ReadTransaction) -> Result<T, Fault> + Send + Clone + 'static,
+        F: Fn(&redb::ReadTransaction) -> Result<T, DatabaseFault> + Send + Clone + 'static,
     {
         for attempt in 0.. {
             let (database, read) = (Arc::clone(&self.database), read.clone());
             let done = tokio::task::spawn_blocking(move || database.read(read)).await;
-            // A panic: redb has found something that it holds for impossible.
-            let done = done.unwrap_or_else(|error| Err(Fault::panic(error.to_string())));
+            // redb panics on some kinds of damage.
+            let done = done.unwrap_or_else(|error| Err(DatabaseFault::panic(error.to_string())));
             match done {
                 Ok(value) => return Ok(value),
                 Err(_) if attempt == 0 => {
                     let (answer, answered) = oneshot::channel();
-                    self.ask(Ask::Mend(answer)).await?;
+                    self.send(WriterRequest::Repair(answer)).await?;
                     answered.await.map_err(|_| closed())?;
                 }
-                Err(fault) => return Err(fault.error("read", self.database.place())),
+                Err(fault) => return Err(fault.error("read", self.database.store_file())),
             }
         }
         Err(closed())
@@ -90,8 +94,8 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        drop(self.asks.take());
-        // What was asked for is still written; then the file can be opened again.
+        drop(self.requests.take());
+        // Queued commits are still written; then the file can be opened again.
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -99,26 +103,26 @@ impl Drop for Disk {
 }
 
 fn closed() -> Error {
-    Error::Away { doing: "do anything", why: "it is closed".into() }
+    Error::Unavailable { doing: "do anything", why: "it is closed".into() }
 }
 
 #[async_trait]
 impl Store for Disk {
     async fn get(&self, key: &str) -> Result<Option<Pair>, Error> {
         let key = key.to_owned();
-        self.read(move |transaction| file::get(transaction, &key)).await
+        self.read(move |transaction| database::get(transaction, &key)).await
     }
 
-    async fn range(&self, range: &Range) -> Result<Listing, Error> {
+    async fn range(&self, range: &KeyRange) -> Result<RangeResult, Error> {
         let range = range.clone();
-        self.read(move |transaction| file::range(transaction, &range)).await
+        self.read(move |transaction| database::range(transaction, &range)).await
     }
 
     async fn commit(&self, transaction: Transaction) -> Result<Committed, Error> {
-        let transaction = transaction.settled(LIMITS)?;
+        let transaction = transaction.validated(LIMITS)?;
         let (answer, answered) = oneshot::channel();
-        self.ask(Ask::Commit(transaction, answer)).await?;
-        let unsure = |_| Error::Unsure { why: "the thread that writes has ended".into() };
+        self.send(WriterRequest::Commit(transaction, answer)).await?;
+        let unsure = |_| Error::OutcomeUnknown { why: "the writer thread has ended".into() };
         answered.await.map_err(unsure)?
     }
 
@@ -126,16 +130,16 @@ impl Store for Disk {
         let (lost, heard) = watch::channel(false);
         let (held, dropped) = oneshot::channel::<()>();
         let (answer, answered) = oneshot::channel();
-        self.ask(Ask::Lease(lost, answer)).await?;
+        self.send(WriterRequest::Lease(lost, answer)).await?;
         let id = answered.await.map_err(|_| closed())?;
-        // Not to keep the thread alive: with the store, its leases end anyway.
-        let asks = self.asks.as_ref().map(mpsc::Sender::downgrade);
+        // A weak sender, so that leases don't keep the writer alive: they end with the store anyway.
+        let requests = self.requests.as_ref().map(mpsc::Sender::downgrade);
         tokio::spawn(async move {
             let _ = dropped.await;
-            // Held only for the moment of asking: whoever closes the store waits until nobody has it.
-            while let Some(asks) = asks.as_ref().and_then(mpsc::WeakSender::upgrade) {
-                match asks.try_send(Ask::End(id)) {
-                    Err(mpsc::error::TrySendError::Full(_)) => drop(asks),
+            // Upgraded only for one send: closing the store waits for all strong senders.
+            while let Some(requests) = requests.as_ref().and_then(mpsc::WeakSender::upgrade) {
+                match requests.try_send(WriterRequest::EndLease(id)) {
+                    Err(mpsc::error::TrySendError::Full(_)) => drop(requests),
                     _ => return,
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -144,17 +148,17 @@ impl Store for Disk {
         Ok(Lease { id, lost: heard, _held: held })
     }
 
-    async fn watch(&self, prefix: &str, after: Revision) -> Result<Watch, Error> {
-        Ok(Watch(Source::History(self.history.watch(prefix, after))))
+    async fn watch(&self, prefix: &str, after: Revision) -> Result<StoreWatch, Error> {
+        Ok(StoreWatch(WatchSource::History(self.history.watch(prefix, after))))
     }
 
     async fn compact(&self, before: Revision) -> Result<(), Error> {
-        let newest = self.range(&Range::default()).await?.revision;
+        let newest = self.range(&KeyRange::default()).await?.revision;
         self.history.skip_to(before.saturating_sub(1).min(newest));
         Ok(())
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> TransactionLimits {
         LIMITS
     }
 }

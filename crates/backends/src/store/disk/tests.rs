@@ -8,7 +8,7 @@ use redb::backends::FileBackend;
 use tempfile::TempDir;
 
 use super::*;
-use crate::store::News;
+use crate::store::WatchEvent;
 
 fn put(key: &str) -> Transaction {
     Transaction::default().put(key, vec![7; 1000])
@@ -68,7 +68,7 @@ impl StorageBackend for Failing {
 fn make_fail(disk: &Disk) -> (Arc<AtomicBool>, Arc<AtomicBool>) {
     let (writes, reads) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     disk.database.close();
-    let file = disk.database.place().file().expect("ours").expect("there");
+    let file = disk.database.store_file().open().expect("ours").expect("there");
     let file = FileBackend::new(file).expect("a file");
     let failing = Failing { file, writes: Arc::clone(&writes), reads: Arc::clone(&reads) };
     // Without a cache every read is one of the file.
@@ -90,11 +90,11 @@ async fn a_failed_write_leaves_nothing_and_the_next_one_works() {
     // The store has opened the real file again by itself.
     assert!(disk.get("lost").await.expect("reads").is_none());
     assert_eq!(disk.commit(put("after")).await.expect("written"), Committed::Done(2));
-    let listing = disk.range(&Range::prefix("").keys_only()).await.expect("reads");
+    let listing = disk.range(&KeyRange::prefix("").keys_only()).await.expect("reads");
     assert_eq!(listing.pairs.iter().map(|pair| &*pair.key).collect::<Vec<_>>(), ["after", "before"]);
     for expected in [1, 2] {
         let news = watch.next().await.expect("open").expect("no error");
-        assert!(matches!(news, News::Changes { revision, .. } if revision == expected), "{news:?}");
+        assert!(matches!(news, WatchEvent::Changes { revision, .. } if revision == expected), "{news:?}");
     }
 }
 
@@ -120,9 +120,9 @@ async fn while_the_file_is_away_everybody_is_told_and_later_it_goes_on() {
     std::fs::rename(&path, &elsewhere).expect("moved");
     disk.commit(put("b")).await.expect_err("the disk fails");
     let error = disk.get("a").await.expect_err("the file is away");
-    assert!(error.to_string().contains("closed after a fault"), "{error}");
+    assert!(error.to_string().contains("closed after a failure"), "{error}");
     let error = disk.commit(put("b")).await.expect_err("the file is away");
-    assert!(error.to_string().contains("no longer there"), "{error}");
+    assert!(error.to_string().contains("no longer exists"), "{error}");
     assert!(!path.exists(), "an empty file was made in its place");
     std::fs::rename(&elsewhere, &path).expect("moved");
     assert_eq!(disk.commit(put("b")).await.expect("written"), Committed::Done(2));
@@ -188,7 +188,7 @@ async fn a_file_of_another_version_is_refused() {
     let (_directory, path) = place();
     let disk = Disk::open(&path).await.expect("opens");
     let write = disk.database.handle().expect("open").get().expect("open").begin_write().expect("begins");
-    write.open_table(file::META).expect("a table").insert("format", 99).expect("written");
+    write.open_table(database::META).expect("a table").insert("format", 99).expect("written");
     write.commit().expect("written");
     drop(disk);
     let error = Disk::open(&path).await.err().expect("refused").to_string();
@@ -210,5 +210,5 @@ async fn space_is_given_back() {
     let disk = Disk::open(&path).await.expect("opens");
     assert!(length(&path) * 8 < full, "{} of {full}", length(&path));
     assert!(disk.get("small").await.expect("reads").is_some());
-    assert_eq!(disk.range(&Range::prefix("")).await.expect("reads").revision, 41);
+    assert_eq!(disk.range(&KeyRange::prefix("")).await.expect("reads").revision, 41);
 }

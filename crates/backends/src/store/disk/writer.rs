@@ -1,7 +1,7 @@
-//! [`Writer`]: the thread that writes; many transactions with one wait for the disk.
+//! [`DiskWriter`]: the writer thread, which commits many transactions with one `fsync`.
 //!
-//! All that wait are put into one transaction of redb, each judged by its own conditions in the order in which they
-//! came, with a revision of its own. They are answered after the one `fsync`; the next group collects meanwhile.
+//! All queued transactions go into one redb transaction. Each is checked against its own conditions, in order, and gets
+//! its own revision. They are answered after the `fsync`; the next group queues meanwhile.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,72 +11,72 @@ use std::time::{Duration, Instant};
 use redb::{ReadableDatabase, ReadableTable, Table};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::file::{Database, Fault, Handle, LEASED, META, PAIRS, REVISION, Row};
+use super::database::{Database, DatabaseFault, Handle, LEASED, META, PAIRS, PairRow, REVISION};
 use crate::store::history::History;
-use crate::store::{Change, Committed, Error, LeaseId, Operation, Pair, Revision, Transaction};
+use crate::store::{Committed, Error, KeyChange, LeaseId, Pair, Revision, Transaction, TransactionOp};
 
-/// A group takes no more once it has so many, or so many bytes.
-const TOGETHER: usize = 1024;
-const TOGETHER_BYTES: usize = 8 << 20;
+/// TransactionLimits of one group.
+const MAX_GROUP: usize = 1024;
+const MAX_GROUP_BYTES: usize = 8 << 20;
 
-/// How long the next group waits for those who were answered with the last one, as a part of what a commit takes:
-/// they often have more to write, and would else find the disk busy with the first of them alone.
-const WAIT_PART: u32 = 3;
-const LONGEST_WAIT: Duration = Duration::from_millis(3);
+/// A group waits up to this fraction of the last commit's duration for the clients of the last group: they often write
+/// again at once, and would otherwise wait for a commit with only the first of them.
+const WAIT_DIVISOR: u32 = 3;
+const MAX_WAIT: Duration = Duration::from_millis(3);
 const WAIT_STEP: Duration = Duration::from_micros(30);
 
-/// Before a group is begun there must be room for several times its size, and for pages that are written anew.
-/// redb would give its handle up if it ran out of space in the middle.
-const ROOM: u64 = 8 << 20;
-/// Deleting needs new pages, too, but it's the way to more room.
-const ROOM_TO_DELETE: u64 = 1 << 20;
+/// Free space needed besides several times the group's size, for rewritten pages. If redb runs out of space in the
+/// middle of a commit, its handle becomes unusable.
+const FREE_SPACE: u64 = 8 << 20;
+/// Deleting also needs new pages, but must stay possible to get space back.
+const FREE_SPACE_TO_DELETE: u64 = 1 << 20;
 
-type Answer = oneshot::Sender<Result<Committed, Error>>;
+type CommitReply = oneshot::Sender<Result<Committed, Error>>;
 
-pub enum Ask {
-    Commit(Transaction, Answer),
+pub enum WriterRequest {
+    Commit(Transaction, CommitReply),
     Lease(watch::Sender<bool>, oneshot::Sender<LeaseId>),
-    /// A lease is given back.
-    End(LeaseId),
-    /// A reader has met a fault. The answer comes when there is a new handle, or can't be one.
-    Mend(oneshot::Sender<()>),
+    /// A lease was dropped.
+    EndLease(LeaseId),
+    /// A read failed. Answered when the handle is reopened, or that failed.
+    Repair(oneshot::Sender<()>),
 }
 
-pub struct Writer {
+pub struct DiskWriter {
     database: Arc<Database>,
     history: History,
     revision: Revision,
     leases: HashMap<LeaseId, watch::Sender<bool>>,
     last_lease: LeaseId,
-    /// Given back, with keys that are still to be removed.
+    /// Ended leases whose keys are still to be deleted.
     ended: Vec<LeaseId>,
-    /// How many were in the last group, and how long it took.
+    /// Size and duration of the last commit.
     last: (usize, Duration),
 }
 
-/// What a group has changed, once it is written.
+/// The results of a group of transactions.
 #[derive(Default)]
-struct Group {
+struct CommitGroup {
     answers: Vec<Result<Committed, Error>>,
-    commits: Vec<(Revision, Vec<Change>)>,
+    commits: Vec<(Revision, Vec<KeyChange>)>,
 }
 
-enum Failed {
+enum WriteFailure {
     /// Nothing was written.
-    Before(Fault),
-    /// It was being written, or not.
-    Midway(Fault),
+    Before(DatabaseFault),
+    /// It may have been written.
+    Midway(DatabaseFault),
 }
 
-impl<E: Into<redb::Error>> From<E> for Failed {
-    fn from(error: E) -> Failed {
-        Failed::Before(error.into().into())
+impl<E: Into<redb::Error>> From<E> for WriteFailure {
+    fn from(error: E) -> WriteFailure {
+        WriteFailure::Before(error.into().into())
     }
 }
 
-impl Writer {
-    pub fn new(database: Arc<Database>, history: History, revision: Revision) -> Writer {
-        Writer {
+impl DiskWriter {
+    pub fn new(database: Arc<Database>, history: History, revision: Revision) -> DiskWriter {
+        DiskWriter {
             database,
             history,
             revision,
@@ -87,15 +87,15 @@ impl Writer {
         }
     }
 
-    /// Until nobody can ask any more.
-    pub fn run(mut self, mut asked: mpsc::Receiver<Ask>) {
-        while let Some(first) = asked.blocking_recv() {
-            let (transactions, answers, bytes) = self.collect(first, &mut asked);
+    /// Runs until all senders are gone.
+    pub fn run(mut self, mut received: mpsc::Receiver<WriterRequest>) {
+        while let Some(first) = received.blocking_recv() {
+            let (transactions, answers, bytes) = self.collect(first, &mut received);
             let begun = Instant::now();
             let results = self.commit(transactions, bytes);
             self.last = (answers.len(), begun.elapsed());
             for (answer, result) in answers.into_iter().zip(results) {
-                // Whoever asked may be gone.
+                // The receiver may be gone.
                 let _ = answer.send(result);
             }
         }
@@ -105,32 +105,36 @@ impl Writer {
         }
     }
 
-    /// All that wait, and those who are about to.
-    fn collect(&mut self, first: Ask, asked: &mut mpsc::Receiver<Ask>) -> (Vec<Transaction>, Vec<Answer>, usize) {
+    /// Collects the next group: what is queued, and what is expected shortly.
+    fn collect(
+        &mut self,
+        first: WriterRequest,
+        received: &mut mpsc::Receiver<WriterRequest>,
+    ) -> (Vec<Transaction>, Vec<CommitReply>, usize) {
         let (mut transactions, mut answers, mut bytes) = (Vec::new(), Vec::new(), 0);
         let (expected, took) = self.last;
-        let end = Instant::now() + (took / WAIT_PART).min(LONGEST_WAIT);
+        let end = Instant::now() + (took / WAIT_DIVISOR).min(MAX_WAIT);
         let mut next = Some(first);
         loop {
             match next {
-                Some(Ask::Commit(transaction, answer)) => {
+                Some(WriterRequest::Commit(transaction, answer)) => {
                     bytes += transaction.size();
                     transactions.push(transaction);
                     answers.push(answer);
                 }
-                Some(Ask::Lease(lost, answer)) => self.lease(lost, answer),
-                Some(Ask::End(lease)) => self.end(lease),
-                Some(Ask::Mend(answer)) => {
-                    self.mend();
+                Some(WriterRequest::Lease(lost, answer)) => self.lease(lost, answer),
+                Some(WriterRequest::EndLease(lease)) => self.end(lease),
+                Some(WriterRequest::Repair(answer)) => {
+                    self.repair_handle();
                     let _ = answer.send(());
                 }
                 None if answers.len() < expected && Instant::now() < end => std::thread::sleep(WAIT_STEP),
                 None => break,
             }
-            if answers.len() >= TOGETHER || bytes >= TOGETHER_BYTES {
+            if answers.len() >= MAX_GROUP || bytes >= MAX_GROUP_BYTES {
                 break;
             }
-            next = asked.try_recv().ok();
+            next = received.try_recv().ok();
         }
         (transactions, answers, bytes)
     }
@@ -161,10 +165,11 @@ impl Writer {
         {
             return all(error);
         }
-        let puts = transactions.iter().any(|one| one.changes.iter().any(|it| matches!(it, Operation::Put { .. })));
-        let needed = if puts { ROOM + 4 * bytes as u64 } else { ROOM_TO_DELETE };
-        if let Some(room) = self.database.place().room().filter(|room| *room < needed) {
-            return all(Fault::no_room(room).error("write", self.database.place()));
+        let puts =
+            transactions.iter().any(|one| one.operations.iter().any(|it| matches!(it, TransactionOp::Put { .. })));
+        let needed = if puts { FREE_SPACE + 4 * bytes as u64 } else { FREE_SPACE_TO_DELETE };
+        if let Some(space) = self.database.store_file().free_space().filter(|space| *space < needed) {
+            return all(DatabaseFault::no_room(space).error("write", self.database.store_file()));
         }
         let written = catch_unwind(AssertUnwindSafe(|| self.write(transactions)));
         let failed = match written {
@@ -177,32 +182,32 @@ impl Writer {
                 return group.answers;
             }
             Ok(Err(failed)) => failed,
-            Err(_) => Failed::Midway(Fault::panic("what is in the file makes no sense".into())),
+            Err(_) => WriteFailure::Midway(DatabaseFault::panic("the file's content is invalid".into())),
         };
         let before = self.revision;
         let reopened = self.reopen();
         match failed {
-            Failed::Before(fault) => all(fault.error("write", self.database.place())),
-            // The file says what became of it, if it can be read.
-            Failed::Midway(fault) if reopened.is_ok() && self.revision == before => {
-                all(fault.error("write", self.database.place()))
+            WriteFailure::Before(fault) => all(fault.error("write", self.database.store_file())),
+            // The file's revision tells whether it was written.
+            WriteFailure::Midway(fault) if reopened.is_ok() && self.revision == before => {
+                all(fault.error("write", self.database.store_file()))
             }
-            Failed::Midway(fault) => all(Error::Unsure { why: fault.why().to_owned() }),
+            WriteFailure::Midway(fault) => all(Error::OutcomeUnknown { why: fault.why().to_owned() }),
         }
     }
 
-    fn mend(&mut self) {
-        let sound = self.database.handle().is_ok_and(|handle| {
-            let sound = |handle: &Handle| -> Result<(), Fault> {
+    fn repair_handle(&mut self) {
+        let is_usable = self.database.handle().is_ok_and(|handle| {
+            let is_usable = |handle: &Handle| -> Result<(), DatabaseFault> {
                 let handle = handle.get()?;
                 handle.begin_read()?.open_table(PAIRS)?.first()?;
                 handle.begin_write()?.abort()?;
                 Ok(())
             };
-            catch_unwind(AssertUnwindSafe(|| sound(&handle))).is_ok_and(|sound| sound.is_ok())
+            catch_unwind(AssertUnwindSafe(|| is_usable(&handle))).is_ok_and(|is_usable| is_usable.is_ok())
         });
-        if !sound {
-            // If it can't be, whoever asks next is told why.
+        if !is_usable {
+            // If it fails, the next commit or read reports why.
             let _ = self.reopen();
         }
     }
@@ -210,40 +215,39 @@ impl Writer {
     fn reopen(&mut self) -> Result<(), Error> {
         let revision = self.database.reopen()?;
         if revision != self.revision {
-            // A group of which nobody heard is in the file after all: let them look.
+            // A group whose clients got an error is in the file after all: make watches list again.
             self.revision = revision;
             self.history.skip_to(revision);
         }
         Ok(())
     }
 
-    fn write(&self, transactions: Vec<Transaction>) -> Result<Group, Failed> {
-        let handle = self.database.handle().map_err(Failed::Before)?;
-        let write = handle.get().map_err(Failed::Before)?.begin_write()?;
-        let mut group = Group::default();
+    fn write(&self, transactions: Vec<Transaction>) -> Result<CommitGroup, WriteFailure> {
+        let handle = self.database.handle().map_err(WriteFailure::Before)?;
+        let write = handle.get().map_err(WriteFailure::Before)?.begin_write()?;
+        let mut group = CommitGroup::default();
         let mut revision = self.revision;
         {
             let mut tables = Tables { pairs: write.open_table(PAIRS)?, leased: write.open_table(LEASED)? };
             for lease in &self.ended {
-                let keys = tables.under(*lease)?;
+                let keys = tables.keys_of(*lease)?;
                 if !keys.is_empty() {
-                    let changes = keys.into_iter().map(|key| Operation::Delete { key }).collect();
+                    let changes = keys.into_iter().map(|key| TransactionOp::Delete { key }).collect();
                     revision += 1;
-                    group.commits.push((revision, tables.change(revision, changes)?));
+                    group.commits.push((revision, tables.apply(revision, changes)?));
                 }
             }
             for transaction in transactions {
                 let known = |lease: &LeaseId| self.leases.contains_key(lease);
-                let gone =
-                    |change: &Operation| matches!(change, Operation::Put { lease: Some(lease), .. } if !known(lease));
-                let answer = if !transaction.holds(|key| tables.at(key))? {
+                let gone = |change: &TransactionOp| matches!(change, TransactionOp::Put { lease: Some(lease), .. } if !known(lease));
+                let answer = if !transaction.conditions_hold(|key| tables.revision_of(key))? {
                     Ok(Committed::Conflict)
-                } else if transaction.changes.iter().any(gone) {
+                } else if transaction.operations.iter().any(gone) {
                     Err(Error::LeaseGone)
                 } else {
-                    if !transaction.changes.is_empty() {
+                    if !transaction.operations.is_empty() {
                         revision += 1;
-                        group.commits.push((revision, tables.change(revision, transaction.changes)?));
+                        group.commits.push((revision, tables.apply(revision, transaction.operations)?));
                     }
                     Ok(Committed::Done(revision))
                 };
@@ -255,47 +259,47 @@ impl Writer {
         }
         match revision == self.revision {
             true => write.abort()?,
-            false => write.commit().map_err(|error| Failed::Midway(Fault::from(error)))?,
+            false => write.commit().map_err(|error| WriteFailure::Midway(DatabaseFault::from(error)))?,
         }
         Ok(group)
     }
 }
 
 struct Tables<'a> {
-    pairs: Table<'a, &'static str, Row>,
+    pairs: Table<'a, &'static str, PairRow>,
     leased: Table<'a, (LeaseId, &'static str), ()>,
 }
 
 impl Tables<'_> {
-    fn at(&self, key: &str) -> Result<Option<Revision>, redb::StorageError> {
+    fn revision_of(&self, key: &str) -> Result<Option<Revision>, redb::StorageError> {
         Ok(self.pairs.get(key)?.map(|row| row.value().1))
     }
 
-    fn under(&self, lease: LeaseId) -> Result<Vec<String>, redb::StorageError> {
+    fn keys_of(&self, lease: LeaseId) -> Result<Vec<String>, redb::StorageError> {
         let rows = self.leased.range((lease, "")..(lease + 1, ""))?;
         rows.map(|row| row.map(|(key, _)| key.value().1.to_owned())).collect()
     }
 
-    fn change(&mut self, revision: Revision, changes: Vec<Operation>) -> Result<Vec<Change>, redb::StorageError> {
+    fn apply(&mut self, revision: Revision, changes: Vec<TransactionOp>) -> Result<Vec<KeyChange>, redb::StorageError> {
         let mut made = Vec::with_capacity(changes.len());
         for operation in changes {
-            // Created, and the lease it was under.
+            // Created, and the lease.
             let old = self.pairs.get(operation.key())?.map(|row| (row.value().0, row.value().2));
             if let Some((_, lease)) = old.filter(|(_, lease)| *lease != 0) {
                 self.leased.remove((lease, operation.key()))?;
             }
             match operation {
-                Operation::Put { key, value, lease } => {
+                TransactionOp::Put { key, value, lease } => {
                     let created = old.map_or(revision, |(created, _)| created);
                     self.pairs.insert(&*key, (created, revision, lease.unwrap_or(0), &*value))?;
                     if let Some(lease) = lease {
                         self.leased.insert((lease, &*key), ())?;
                     }
-                    made.push(Change::Put(Pair { key, value, created, modified: revision }));
+                    made.push(KeyChange::Put(Pair { key, value, created, modified: revision }));
                 }
-                Operation::Delete { key } => {
+                TransactionOp::Delete { key } => {
                     if self.pairs.remove(&*key)?.is_some() {
-                        made.push(Change::Deleted { key });
+                        made.push(KeyChange::Deleted { key });
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! One question to one member, and the same question to one after the other until there is an answer.
+//! gRPC calls to etcd: one attempt at one member, and attempts at all members until one succeeds.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -13,49 +13,49 @@ use tonic::transport::Channel;
 use tonic::{Code, Request, Status, Streaming};
 use tonic_prost::ProstCodec;
 
-use super::members::{Members, chain};
+use super::members::{EtcdMembers, chain};
 use crate::store::Error;
 
-/// The largest answer.
-const LARGEST: usize = 64 << 20;
+/// The largest response.
+const MAX_RESPONSE: usize = 64 << 20;
 
-/// Why there is no answer.
+/// Why a call failed.
 #[derive(Debug)]
-pub struct Trouble {
-    pub kind: Kind,
+pub struct CallError {
+    pub kind: CallErrorKind,
     pub why: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Nobody was reached: surely nothing was done.
+pub enum CallErrorKind {
+    /// No member was reached: certainly nothing was done.
     NotSent,
-    /// The answer is lost: it was done, or will be, or not. Another member, or the same one later, may answer.
+    /// The response was lost: the request was done, will be done, or not. A retry may get a response.
     NoAnswer,
-    /// It was refused for now, and nothing was done.
+    /// Refused for now; nothing was done.
     Busy,
-    /// The answer would be larger than we take.
+    /// The response is larger than [`MAX_RESPONSE`].
     LargeAnswer,
-    /// What was asked for is thrown away.
+    /// The revision was compacted.
     Compacted,
     LeaseGone,
     TooLarge,
-    /// It's full, and takes nothing before somebody looks after it. What filled it may have been done nevertheless.
+    /// etcd's space quota is used up until somebody frees some. The request that used it up may have been done.
     Full,
-    /// Anything else: the same will fail again.
+    /// Anything else: a retry would fail again.
     Refused,
 }
 
-impl Trouble {
-    pub fn passes(&self) -> bool {
-        matches!(self.kind, Kind::NotSent | Kind::NoAnswer | Kind::Busy)
+impl CallError {
+    pub fn is_transient(&self) -> bool {
+        matches!(self.kind, CallErrorKind::NotSent | CallErrorKind::NoAnswer | CallErrorKind::Busy)
     }
 
     pub fn error(self, doing: &'static str) -> Error {
         match self.kind {
-            Kind::LeaseGone => Error::LeaseGone,
-            Kind::TooLarge => Error::TooLarge { what: self.why },
-            Kind::Full => Error::Broken {
+            CallErrorKind::LeaseGone => Error::LeaseGone,
+            CallErrorKind::TooLarge => Error::TooLarge { what: self.why },
+            CallErrorKind::Full => Error::Broken {
                 doing,
                 place: "etcd".into(),
                 why: format!(
@@ -63,26 +63,29 @@ impl Trouble {
                     self.why
                 ),
             },
-            Kind::NotSent | Kind::NoAnswer | Kind::Busy | Kind::LargeAnswer | Kind::Compacted | Kind::Refused => {
-                Error::Away { doing, why: self.why }
-            }
+            CallErrorKind::NotSent
+            | CallErrorKind::NoAnswer
+            | CallErrorKind::Busy
+            | CallErrorKind::LargeAnswer
+            | CallErrorKind::Compacted
+            | CallErrorKind::Refused => Error::Unavailable { doing, why: self.why },
         }
     }
 
-    fn of(status: &Status, member: &str) -> Trouble {
+    fn from_status(status: &Status, member: &str) -> CallError {
         let text = status.message();
         let kind = match status.code() {
-            Code::NotFound if text.contains("lease not found") => Kind::LeaseGone,
-            Code::OutOfRange if text.contains("compacted") => Kind::Compacted,
-            Code::OutOfRange if text.contains("length too large") => Kind::LargeAnswer,
-            Code::InvalidArgument if text.contains("too large") || text.contains("too many op") => Kind::TooLarge,
-            Code::ResourceExhausted if text.contains("larger than max") => Kind::TooLarge,
-            Code::ResourceExhausted if text.contains("space exceeded") => Kind::Full,
-            Code::ResourceExhausted if text.contains("too many requests") => Kind::Busy,
+            Code::NotFound if text.contains("lease not found") => CallErrorKind::LeaseGone,
+            Code::OutOfRange if text.contains("compacted") => CallErrorKind::Compacted,
+            Code::OutOfRange if text.contains("length too large") => CallErrorKind::LargeAnswer,
+            Code::InvalidArgument if text.contains("too large") || text.contains("too many op") => CallErrorKind::TooLarge,
+            Code::ResourceExhausted if text.contains("larger than max") => CallErrorKind::TooLarge,
+            Code::ResourceExhausted if text.contains("space exceeded") => CallErrorKind::Full,
+            Code::ResourceExhausted if text.contains("too many requests") => CallErrorKind::Busy,
             Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled | Code::DeadlineExceeded
                 if not_sent(status) =>
             {
-                Kind::NotSent
+                CallErrorKind::NotSent
             }
             Code::Unavailable
             | Code::Unknown
@@ -91,23 +94,23 @@ impl Trouble {
             | Code::DeadlineExceeded
             | Code::Aborted
             | Code::DataLoss
-            // Else it comes from the connection.
-            | Code::ResourceExhausted => Kind::NoAnswer,
-            _ => Kind::Refused,
+            // Otherwise it comes from the connection.
+            | Code::ResourceExhausted => CallErrorKind::NoAnswer,
+            _ => CallErrorKind::Refused,
         };
         let why = match std::error::Error::source(status) {
             Some(cause) => chain(cause),
             None => text.to_owned(),
         };
         let hint = match status.code() {
-            Code::PermissionDenied | Code::Unauthenticated => " (etcd's own users aren't used: switch its auth off)",
+            Code::PermissionDenied | Code::Unauthenticated => " (etcd users are not supported: switch off etcd's auth)",
             _ => "",
         };
-        Trouble { kind, why: format!("{member}: {why}{hint}") }
+        CallError { kind, why: format!("{member}: {why}{hint}") }
     }
 }
 
-/// Whether it failed while connecting.
+/// Whether the call failed while connecting.
 fn not_sent(status: &Status) -> bool {
     let mut cause = std::error::Error::source(status);
     while let Some(error) = cause {
@@ -119,104 +122,104 @@ fn not_sent(status: &Status) -> bool {
     false
 }
 
-impl Members {
-    /// Asks the current member once; if it fails the next one is current afterwards.
-    pub async fn ask<Q, A>(&self, path: &'static str, question: Q, limit: Duration) -> Result<A, Trouble>
+impl EtcdMembers {
+    /// Calls the current member once; if that fails, the next member becomes current.
+    pub async fn call_once<Q, A>(&self, path: &'static str, request: Q, limit: Duration) -> Result<A, CallError>
     where
         Q: Message + 'static,
         A: Message + Default + 'static,
     {
-        let asked = |mut grpc: Grpc<Channel>| async move {
+        let send = |mut grpc: Grpc<Channel>| async move {
             grpc.ready().await.map_err(|error| Status::from_error(Box::new(error)))?;
             let codec = ProstCodec::<Q, A>::default();
-            grpc.unary(Request::new(question), PathAndQuery::from_static(path), codec).await
+            grpc.unary(Request::new(request), PathAndQuery::from_static(path), codec).await
         };
-        self.once(limit, asked).await.map(tonic::Response::into_inner)
+        self.call_member(limit, send).await.map(tonic::Response::into_inner)
     }
 
-    /// Opens a stream of questions and answers with the current member. The answers may take as long as they like.
+    /// Opens a stream with the current member. The limit is only for opening it.
     pub async fn stream<Q, A>(
         &self,
         path: &'static str,
-        questions: impl Stream<Item = Q> + Send + 'static,
+        requests: impl Stream<Item = Q> + Send + 'static,
         limit: Duration,
-    ) -> Result<(usize, Streaming<A>), Trouble>
+    ) -> Result<(usize, Streaming<A>), CallError>
     where
         Q: Message + 'static,
         A: Message + Default + 'static,
     {
         let (index, _) = self.current();
-        let asked = |mut grpc: Grpc<Channel>| async move {
+        let send = |mut grpc: Grpc<Channel>| async move {
             grpc.ready().await.map_err(|error| Status::from_error(Box::new(error)))?;
-            let mut request = Request::new(questions);
-            // A member that has lost the others ends the stream, instead of being silent.
+            let mut request = Request::new(requests);
+            // A member that has lost the cluster ends the stream instead of staying silent.
             request.metadata_mut().insert("hasleader", MetadataValue::from_static("true"));
             let codec = ProstCodec::<Q, A>::default();
             grpc.streaming(request, PathAndQuery::from_static(path), codec).await
         };
-        Ok((index, self.once(limit, asked).await?.into_inner()))
+        Ok((index, self.call_member(limit, send).await?.into_inner()))
     }
 
-    async fn once<T, F>(&self, limit: Duration, ask: impl FnOnce(Grpc<Channel>) -> F) -> Result<T, Trouble>
+    async fn call_member<T, F>(&self, limit: Duration, send: impl FnOnce(Grpc<Channel>) -> F) -> Result<T, CallError>
     where
         F: Future<Output = Result<T, Status>>,
     {
         let (index, channel) = self.current();
-        let grpc = Grpc::new(channel).max_decoding_message_size(LARGEST);
-        let trouble = match tokio::time::timeout(limit, ask(grpc)).await {
-            Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(status)) => self.trouble(index, &status),
+        let grpc = Grpc::new(channel).max_decoding_message_size(MAX_RESPONSE);
+        let error = match tokio::time::timeout(limit, send(grpc)).await {
+            Ok(Ok(response)) => return Ok(response),
+            Ok(Err(status)) => self.call_error(index, &status),
             Err(_) => {
                 self.failed(index, true);
-                let why = format!("{}: no answer within {:.1} seconds", self.name(index), limit.as_secs_f64());
-                return Err(Trouble { kind: Kind::NoAnswer, why });
+                let why = format!("{}: no response within {:.1} seconds", self.name(index), limit.as_secs_f64());
+                return Err(CallError { kind: CallErrorKind::NoAnswer, why });
             }
         };
-        Err(trouble)
+        Err(error)
     }
 
-    /// What a status means; turns to another member if this one is to blame.
-    pub fn trouble(&self, index: usize, status: &Status) -> Trouble {
-        let trouble = Trouble::of(status, &self.name(index));
-        if matches!(trouble.kind, Kind::NotSent | Kind::NoAnswer) {
+    /// Classifies a status; moves on to another member if this one failed.
+    pub fn call_error(&self, index: usize, status: &Status) -> CallError {
+        let error = CallError::from_status(status, &self.name(index));
+        if matches!(error.kind, CallErrorKind::NotSent | CallErrorKind::NoAnswer) {
             self.failed(index, false);
         }
-        trouble
+        error
     }
 
-    /// Asks until there is an answer, or the time is over; only for what may be done twice.
-    pub async fn insist<Q, A>(&self, path: &'static str, question: Q) -> Result<A, Trouble>
+    /// Retries until there is a response or the time limit is reached; only for idempotent requests.
+    pub async fn call<Q, A>(&self, path: &'static str, request: Q) -> Result<A, CallError>
     where
         Q: Message + Clone + 'static,
         A: Message + Default + 'static,
     {
-        let mut patience = Patience::new(self.time_limit);
+        let mut budget = RetryBudget::new(self.time_limit);
         loop {
-            match self.ask(path, question.clone(), patience.attempt()).await {
-                Err(trouble) if trouble.passes() => patience.after(self, trouble).await?,
-                answer => return answer,
+            match self.call_once(path, request.clone(), budget.attempt()).await {
+                Err(error) if error.is_transient() => budget.wait_after(self, error).await?,
+                response => return response,
             }
         }
     }
 }
 
-/// How long to go on, and how long to wait between two attempts.
-pub struct Patience {
+/// The time limit of a request with all its retries, and the pauses between them.
+pub struct RetryBudget {
     limit: Duration,
     end: Instant,
     failed: u32,
 }
 
-impl Patience {
-    pub fn new(limit: Duration) -> Patience {
-        Patience { limit, end: Instant::now() + limit, failed: 0 }
+impl RetryBudget {
+    pub fn new(limit: Duration) -> RetryBudget {
+        RetryBudget { limit, end: Instant::now() + limit, failed: 0 }
     }
 
     fn left(&self) -> Duration {
         self.end.saturating_duration_since(Instant::now())
     }
 
-    /// How long one attempt may take: a third of what is left, so that there is time to ask other members.
+    /// Time limit of one attempt: a third of what is left, so that there is time for other members.
     pub fn attempt(&self) -> Duration {
         (self.left() / 3).max(Duration::from_millis(300)).min(self.left().max(Duration::from_millis(50)))
     }
@@ -225,10 +228,10 @@ impl Patience {
         self.left().is_zero()
     }
 
-    /// Waits after a failure; gives it back when the time is over.
-    pub async fn after(&mut self, members: &Members, trouble: Trouble) -> Result<(), Trouble> {
+    /// Waits after a failure; returns it when the time is over.
+    pub async fn wait_after(&mut self, members: &EtcdMembers, error: CallError) -> Result<(), CallError> {
         self.failed += 1;
-        // All others first, without a pause.
+        // All other members first, without a pause.
         let rounds = self.failed / u32::try_from(members.count()).unwrap_or(1).max(1);
         if rounds > 0 {
             tokio::time::sleep(backoff(rounds).min(self.left())).await;
@@ -236,18 +239,18 @@ impl Patience {
         if !self.is_over() {
             return Ok(());
         }
-        let why = format!("nobody answered in {:.0} seconds, last {}", self.limit.as_secs_f64(), trouble.why);
-        Err(Trouble { why, ..trouble })
+        let why = format!("no response in {:.0} seconds, last {}", self.limit.as_secs_f64(), error.why);
+        Err(CallError { why, ..error })
     }
 }
 
-/// Longer with each round, up to two seconds; never the same, so that not all come back at once.
+/// Exponential backoff with jitter, up to two seconds.
 pub fn backoff(rounds: u32) -> Duration {
     let longest = 50u64 << rounds.min(6);
     Duration::from_millis(longest / 2 + random() % (longest / 2).max(1)).min(Duration::from_secs(2))
 }
 
-/// Good enough for waiting times and names.
+/// Not cryptographic: for backoff and names.
 pub fn random() -> u64 {
     RandomState::new().hash_one(0)
 }

@@ -1,7 +1,7 @@
-//! A lease at etcd, kept alive as long as its holder wants it.
+//! An etcd lease, kept alive until its holder drops it.
 //!
-//! What counts is what can be proved: a lease is alive for its time after we have *sent* the question that was answered.
-//! If that time is nearly over without a new answer it is lost for us, whatever etcd thinks of it.
+//! A lease is valid for its time to live after we *sent* the last keep-alive that was answered. When that time is nearly
+//! over without a new response, we treat it as lost, whatever etcd's state is.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,94 +10,94 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 use tonic::codegen::tokio_stream;
 
-use super::call::{Kind, Trouble, backoff};
-use super::members::Members;
+use super::call::{CallError, CallErrorKind, backoff};
+use super::members::EtcdMembers;
 use super::messages::{
     Acknowledged, LEASE_GRANT, LEASE_KEEP_ALIVE, LEASE_REVOKE, LeaseGrantRequest, LeaseGrantResponse,
     LeaseKeepAliveResponse, LeaseRequest,
 };
 use crate::store::{Error, Lease, LeaseId};
 
-pub async fn grant(members: &Arc<Members>, time_to_live: Duration) -> Result<Lease, Error> {
+pub async fn grant(members: &Arc<EtcdMembers>, time_to_live: Duration) -> Result<Lease, Error> {
     let ttl = i64::try_from(time_to_live.as_millis().div_ceil(1000)).unwrap_or(i64::MAX).max(1);
     let sent = Instant::now();
-    // If an answer is lost there are two; the one of which nobody knows ends by itself.
-    let granted = members.insist::<_, LeaseGrantResponse>(LEASE_GRANT, LeaseGrantRequest { ttl }).await;
-    let granted = granted.map_err(|trouble| trouble.error("get a lease"))?;
+    // A lost response leaves a second lease behind, which expires by itself.
+    let granted = members.call::<_, LeaseGrantResponse>(LEASE_GRANT, LeaseGrantRequest { ttl }).await;
+    let granted = granted.map_err(|error| error.error("get a lease"))?;
     if !granted.error.is_empty() || granted.id == 0 || granted.ttl <= 0 {
-        return Err(Error::Away { doing: "get a lease", why: format!("etcd: {}", granted.error) });
+        return Err(Error::Unavailable { doing: "get a lease", why: format!("etcd: {}", granted.error) });
     }
     let (lost, heard) = watch::channel(false);
     let (held, dropped) = oneshot::channel::<()>();
-    // etcd makes it longer if it is very short.
-    let keeper = Keeper { members: Arc::clone(members), id: granted.id, ttl: seconds(granted.ttl), proved: sent };
+    // etcd extends a very short time to live.
+    let keeper = LeaseKeeper { members: Arc::clone(members), id: granted.id, ttl: seconds(granted.ttl), renewed: sent };
     tokio::spawn(keeper.keep(lost, dropped));
     Ok(Lease { id: granted.id, lost: heard, _held: held })
 }
 
-struct Keeper {
-    members: Arc<Members>,
+struct LeaseKeeper {
+    members: Arc<EtcdMembers>,
     id: LeaseId,
     ttl: Duration,
-    /// When the last question was sent that was answered.
-    proved: Instant,
+    /// When the last answered keep-alive was sent.
+    renewed: Instant,
 }
 
-impl Keeper {
+impl LeaseKeeper {
     async fn keep(mut self, lost: watch::Sender<bool>, dropped: oneshot::Receiver<()>) {
         tokio::select! {
             _ = dropped => {}
             () = self.until_lost() => {}
         }
         lost.send_replace(true);
-        // Its keys go at once, if etcd can be reached; else when its time is over.
-        let ended = self.members.insist::<_, Acknowledged>(LEASE_REVOKE, LeaseRequest { id: self.id });
+        // Deletes its keys at once if etcd can be reached; otherwise they expire.
+        let ended = self.members.call::<_, Acknowledged>(LEASE_REVOKE, LeaseRequest { id: self.id });
         let _ = tokio::time::timeout(self.ttl, ended).await;
     }
 
     async fn until_lost(&mut self) {
         loop {
-            tokio::time::sleep_until(self.proved + self.ttl / 3).await;
-            // The clocks may not run alike.
-            let end = self.proved + self.ttl - self.ttl / 10;
-            let Ok(Some(())) = tokio::time::timeout_at(end, self.prove()).await else { return };
+            tokio::time::sleep_until(self.renewed + self.ttl / 3).await;
+            // Allow for clock drift.
+            let end = self.renewed + self.ttl - self.ttl / 10;
+            let Ok(Some(())) = tokio::time::timeout_at(end, self.renew()).await else { return };
         }
     }
 
-    /// Asks until it is answered; `None` if etcd says that there is no such lease.
-    async fn prove(&mut self) -> Option<()> {
+    /// Sends keep-alives until one is answered; `None` if the lease doesn't exist.
+    async fn renew(&mut self) -> Option<()> {
         for round in 0.. {
             let sent = Instant::now();
-            match self.ask().await {
+            match self.send_keep_alive().await {
                 Ok(0) => return None,
                 Ok(ttl) => {
-                    (self.proved, self.ttl) = (sent, seconds(ttl));
+                    (self.renewed, self.ttl) = (sent, seconds(ttl));
                     return Some(());
                 }
-                Err(trouble) if trouble.kind == Kind::LeaseGone => return None,
+                Err(error) if error.kind == CallErrorKind::LeaseGone => return None,
                 Err(_) => tokio::time::sleep(backoff(round).min(self.ttl / 10)).await,
             }
         }
         None
     }
 
-    /// A stream with one question: the next one may go to another member.
-    async fn ask(&self) -> Result<i64, Trouble> {
-        let question = tokio_stream::once(LeaseRequest { id: self.id });
+    /// Opens a stream for a single keep-alive, so that the next one can go to another member.
+    async fn send_keep_alive(&self) -> Result<i64, CallError> {
+        let request = tokio_stream::once(LeaseRequest { id: self.id });
         let limit = (self.ttl / 4).max(Duration::from_millis(300));
-        let answer = async {
-            let (index, mut answers) = self.members.stream(LEASE_KEEP_ALIVE, question, limit).await?;
-            let answer: Result<Option<LeaseKeepAliveResponse>, _> = answers.message().await;
-            match answer {
-                Ok(Some(answer)) => Ok(answer.ttl),
-                Ok(None) => Err(Trouble { kind: Kind::NoAnswer, why: "the stream ended".into() }),
-                Err(status) => Err(self.members.trouble(index, &status)),
+        let response = async {
+            let (index, mut responses) = self.members.stream(LEASE_KEEP_ALIVE, request, limit).await?;
+            let response: Result<Option<LeaseKeepAliveResponse>, _> = responses.message().await;
+            match response {
+                Ok(Some(response)) => Ok(response.ttl),
+                Ok(None) => Err(CallError { kind: CallErrorKind::NoAnswer, why: "the stream ended".into() }),
+                Err(status) => Err(self.members.call_error(index, &status)),
             }
         };
         let (index, _) = self.members.current();
-        tokio::time::timeout(limit, answer).await.unwrap_or_else(|_| {
+        tokio::time::timeout(limit, response).await.unwrap_or_else(|_| {
             self.members.failed(index, true);
-            Err(Trouble { kind: Kind::NoAnswer, why: "no answer in time".into() })
+            Err(CallError { kind: CallErrorKind::NoAnswer, why: "no response in time".into() })
         })
     }
 }

@@ -1,20 +1,21 @@
-//! The messages of etcd's protocol that we use, by hand (decision 0019): `rpc.proto` and `kv.proto` of etcd 3.4.
+//! The messages of etcd's protocol that we use, written by hand (`docs/decisions/0019-etcd-without-generated-code.md`):
+//! `rpc.proto` and `kv.proto` of etcd 3.4.
 //!
-//! Fields that we neither send nor look at are left out: protobuf skips what it doesn't know.
+//! Fields that we neither send nor read are left out: protobuf skips unknown fields.
 
 use prost::{Message, Oneof};
 
-pub const RANGE: &str = "/etcdserverpb.KV/Range";
+pub const RANGE: &str = "/etcdserverpb.KV/KeyRange";
 pub const TXN: &str = "/etcdserverpb.KV/Txn";
 pub const COMPACT: &str = "/etcdserverpb.KV/Compact";
-pub const WATCH: &str = "/etcdserverpb.Watch/Watch";
+pub const WATCH: &str = "/etcdserverpb.StoreWatch/StoreWatch";
 pub const LEASE_GRANT: &str = "/etcdserverpb.Lease/LeaseGrant";
 pub const LEASE_REVOKE: &str = "/etcdserverpb.Lease/LeaseRevoke";
 pub const LEASE_KEEP_ALIVE: &str = "/etcdserverpb.Lease/LeaseKeepAlive";
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Header {
-    /// Another one after the cluster was made anew from a backup.
+pub struct ResponseHeader {
+    /// Changes when the cluster is restored from a backup.
     #[prost(uint64, tag = "1")]
     pub cluster_id: u64,
     #[prost(int64, tag = "3")]
@@ -45,7 +46,7 @@ pub struct RangeRequest {
     /// 0 for the newest.
     #[prost(int64, tag = "4")]
     pub revision: i64,
-    /// 0 as they come (by key), 2 for descending; always by key, the default of `sort_target`.
+    /// 0: unsorted, which is ascending by key; 2: descending. `sort_target` is left at its default, the key.
     #[prost(int32, tag = "5")]
     pub sort_order: i32,
     #[prost(bool, tag = "8")]
@@ -57,7 +58,7 @@ pub const DESCENDING: i32 = 2;
 #[derive(Clone, PartialEq, Message)]
 pub struct RangeResponse {
     #[prost(message, optional, tag = "1")]
-    pub header: Option<Header>,
+    pub header: Option<ResponseHeader>,
     #[prost(message, repeated, tag = "2")]
     pub kvs: Vec<KeyValue>,
     #[prost(bool, tag = "3")]
@@ -82,18 +83,18 @@ pub struct DeleteRequest {
 
 /// One of a transaction's operations.
 #[derive(Clone, PartialEq, Message)]
-pub struct Op {
-    #[prost(oneof = "op::Request", tags = "1, 2, 3")]
-    pub request: Option<op::Request>,
+pub struct RequestOp {
+    #[prost(oneof = "op::Kind", tags = "1, 2, 3")]
+    pub request: Option<op::Kind>,
 }
 
 pub mod op {
     use super::{DeleteRequest, Oneof, PutRequest, RangeRequest};
 
     #[derive(Clone, PartialEq, Oneof)]
-    pub enum Request {
+    pub enum Kind {
         #[prost(message, tag = "1")]
-        Range(RangeRequest),
+        KeyRange(RangeRequest),
         #[prost(message, tag = "2")]
         Put(PutRequest),
         #[prost(message, tag = "3")]
@@ -101,13 +102,13 @@ pub mod op {
     }
 }
 
-impl From<op::Request> for Op {
-    fn from(request: op::Request) -> Op {
-        Op { request: Some(request) }
+impl From<op::Kind> for RequestOp {
+    fn from(request: op::Kind) -> RequestOp {
+        RequestOp { request: Some(request) }
     }
 }
 
-/// The key's last revision equals this one; 0 if it isn't there.
+/// Precondition that the key's last revision equals `mod_revision`; 0 if the key doesn't exist.
 #[derive(Clone, PartialEq, Message)]
 pub struct Compare {
     /// 0: equal.
@@ -117,7 +118,7 @@ pub struct Compare {
     pub target: i32,
     #[prost(bytes = "vec", tag = "3")]
     pub key: Vec<u8>,
-    /// In a `oneof`, so 0 is sent, too.
+    /// In a `oneof`, so 0 is sent as well.
     #[prost(int64, optional, tag = "6")]
     pub mod_revision: Option<i64>,
 }
@@ -134,24 +135,24 @@ pub struct TxnRequest {
     #[prost(message, repeated, tag = "1")]
     pub compare: Vec<Compare>,
     #[prost(message, repeated, tag = "2")]
-    pub success: Vec<Op>,
+    pub success: Vec<RequestOp>,
     #[prost(message, repeated, tag = "3")]
-    pub failure: Vec<Op>,
+    pub failure: Vec<RequestOp>,
 }
 
 #[derive(Clone, PartialEq, Message)]
 pub struct TxnResponse {
     #[prost(message, optional, tag = "1")]
-    pub header: Option<Header>,
+    pub header: Option<ResponseHeader>,
     #[prost(bool, tag = "2")]
     pub succeeded: bool,
     #[prost(message, repeated, tag = "3")]
-    pub responses: Vec<OpResponse>,
+    pub responses: Vec<ResponseOp>,
 }
 
-/// Of the answers to a transaction's operations we only look at those to ranges.
+/// Only the responses to ranges are read.
 #[derive(Clone, PartialEq, Message)]
-pub struct OpResponse {
+pub struct ResponseOp {
     #[prost(message, optional, tag = "1")]
     pub range: Option<RangeResponse>,
 }
@@ -162,7 +163,7 @@ pub struct CompactRequest {
     pub revision: i64,
 }
 
-/// An answer of which nothing matters but that it came.
+/// A response without fields of interest.
 #[derive(Clone, PartialEq, Message)]
 pub struct Acknowledged {}
 
@@ -189,7 +190,7 @@ pub struct WatchCreate {
 #[derive(Clone, PartialEq, Message)]
 pub struct WatchResponse {
     #[prost(message, optional, tag = "1")]
-    pub header: Option<Header>,
+    pub header: Option<ResponseHeader>,
     #[prost(bool, tag = "3")]
     pub created: bool,
     #[prost(bool, tag = "4")]
@@ -198,15 +199,15 @@ pub struct WatchResponse {
     pub compact_revision: i64,
     #[prost(string, tag = "6")]
     pub cancel_reason: String,
-    /// More of the same follows.
+    /// More of the same response follows.
     #[prost(bool, tag = "7")]
     pub fragment: bool,
     #[prost(message, repeated, tag = "11")]
-    pub events: Vec<Event>,
+    pub events: Vec<MvccEvent>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Event {
+pub struct MvccEvent {
     /// 0: put, 1: deleted.
     #[prost(int32, tag = "1")]
     pub kind: i32,
@@ -232,7 +233,7 @@ pub struct LeaseGrantResponse {
     pub error: String,
 }
 
-/// To keep one alive, or to give it back.
+/// Keeps a lease alive, or revokes it.
 #[derive(Clone, PartialEq, Message)]
 pub struct LeaseRequest {
     #[prost(int64, tag = "1")]
@@ -241,7 +242,7 @@ pub struct LeaseRequest {
 
 #[derive(Clone, PartialEq, Message)]
 pub struct LeaseKeepAliveResponse {
-    /// 0 if there is no such lease any more.
+    /// 0 if the lease no longer exists.
     #[prost(int64, tag = "3")]
     pub ttl: i64,
 }
@@ -250,7 +251,7 @@ pub struct LeaseKeepAliveResponse {
 mod tests {
     use super::*;
 
-    /// The bytes that etcd's own definition gives.
+    /// The bytes that etcd's own definition produces.
     #[test]
     fn a_comparison_with_zero_is_sent() {
         let bytes = Compare::modified(b"k".to_vec(), 0).encode_to_vec();
@@ -260,10 +261,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_skipped() {
+    fn unknown_fields_are_skipped() {
         // header {cluster_id 1, member_id 2, revision 3, raft_term 4}, deleted 9
         let bytes = [0x0a, 8, 0x08, 1, 0x10, 2, 0x18, 3, 0x20, 4, 0x10, 1];
-        let answer = TxnResponse::decode(&bytes[..]).expect("decodes");
-        assert_eq!((answer.header.map(|header| header.revision), answer.succeeded), (Some(3), true));
+        let response = TxnResponse::decode(&bytes[..]).expect("decodes");
+        assert_eq!((response.header.map(|header| header.revision), response.succeeded), (Some(3), true));
     }
 }

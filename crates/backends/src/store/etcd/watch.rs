@@ -1,4 +1,4 @@
-//! A watch at etcd that goes on, whatever happens to the stream below it.
+//! An etcd watch that resumes after any failure of its stream.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,27 +6,27 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tonic::codegen::tokio_stream::{self, StreamExt};
 
-use super::Names;
-use super::call::{Kind, Trouble, backoff};
-use super::members::Members;
-use super::messages::{DELETED, Event, WATCH, WatchCreate, WatchRequest, WatchResponse};
-use crate::store::{Change, Error, News, Pair, Revision};
+use super::KeyNames;
+use super::call::{CallError, CallErrorKind, backoff};
+use super::members::EtcdMembers;
+use super::messages::{DELETED, MvccEvent, WATCH, WatchCreate, WatchRequest, WatchResponse};
+use crate::store::{Error, KeyChange, Pair, Revision, WatchEvent};
 
-/// How much may wait for a slow reader; then etcd waits, too, until what is missing is compacted.
-const WAITING: usize = 64;
+/// Events queued for a slow reader. When it is full, etcd buffers, until the missing revisions are compacted.
+const QUEUE_CAPACITY: usize = 64;
 
-/// How long it may take until a stream is there.
-const OPENED: Duration = Duration::from_secs(5);
+/// Time limit for opening a stream.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub fn start(
-    members: Arc<Members>,
-    names: Arc<Names>,
+    members: Arc<EtcdMembers>,
+    names: Arc<KeyNames>,
     prefix: &str,
     after: Revision,
-) -> mpsc::Receiver<Result<News, Error>> {
-    let (sender, receiver) = mpsc::channel(WAITING);
+) -> mpsc::Receiver<Result<WatchEvent, Error>> {
+    let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
     let (key, range_end) = names.below(prefix);
-    let mut watcher = Watcher { members, names, key, range_end, next: after + 1, cluster: None, sender };
+    let mut watcher = EtcdWatcher { members, names, key, range_end, next: after + 1, cluster: None, sender };
     tokio::spawn(async move {
         let sender = watcher.sender.clone();
         tokio::select! {
@@ -37,33 +37,33 @@ pub fn start(
     receiver
 }
 
-struct Watcher {
-    members: Arc<Members>,
-    names: Arc<Names>,
+struct EtcdWatcher {
+    members: Arc<EtcdMembers>,
+    names: Arc<KeyNames>,
     key: Vec<u8>,
     range_end: Vec<u8>,
-    /// The first revision that was not told yet.
+    /// The first revision that was not delivered yet.
     next: Revision,
-    /// Whose revisions these are.
+    /// The cluster that the revisions belong to.
     cluster: Option<u64>,
-    sender: mpsc::Sender<Result<News, Error>>,
+    sender: mpsc::Sender<Result<WatchEvent, Error>>,
 }
 
 /// Why a stream ended.
-enum Ended {
-    /// Nobody listens any more.
-    Unheard,
-    Trouble(Trouble),
+enum StreamEnd {
+    /// The reader is gone.
+    ReaderGone,
+    Failed(CallError),
 }
 
-impl Watcher {
+impl EtcdWatcher {
     async fn run(&mut self) {
         let mut failed = 0;
         loop {
             let next = self.next;
-            let Ended::Trouble(trouble) = self.follow().await else { return };
-            if trouble.kind == Kind::Refused {
-                let _ = self.sender.send(Err(trouble.error("watch what happens"))).await;
+            let StreamEnd::Failed(error) = self.follow().await else { return };
+            if error.kind == CallErrorKind::Refused {
+                let _ = self.sender.send(Err(error.error("watch changes"))).await;
                 return;
             }
             failed = if self.next == next { failed + 1 } else { 0 };
@@ -71,113 +71,114 @@ impl Watcher {
         }
     }
 
-    /// Opens a stream where we are, and tells what it says.
-    async fn follow(&mut self) -> Ended {
+    /// Opens a stream at the next revision and delivers its events.
+    async fn follow(&mut self) -> StreamEnd {
         let create = WatchCreate {
             key: self.key.clone(),
             range_end: self.range_end.clone(),
-            // One earlier than needed: of the compacted revision itself etcd may have forgotten what was deleted, and
-            // only says so of those before it (etcd#18089, #19179). 0 would mean: from now on.
+            // One earlier than needed: etcd may have lost deletions in the compacted revision itself, and only reports
+            // revisions before it as compacted (etcd#18089, #19179). 0 would mean: from now on.
             start_revision: self.next.saturating_sub(1).max(1).cast_signed(),
             progress_notify: true,
             fragment: true,
         };
-        // The stream ends with its questions, so they don't.
-        let questions = tokio_stream::once(WatchRequest { create: Some(create) }).chain(tokio_stream::pending());
-        let (index, mut answers) = match self.members.stream::<_, WatchResponse>(WATCH, questions, OPENED).await {
+        // The stream ends when its requests end, so they stay pending.
+        let requests = tokio_stream::once(WatchRequest { create: Some(create) }).chain(tokio_stream::pending());
+        let (index, mut responses) = match self.members.stream::<_, WatchResponse>(WATCH, requests, OPEN_TIMEOUT).await
+        {
             Ok(opened) => opened,
-            Err(trouble) => return Ended::Trouble(trouble),
+            Err(error) => return StreamEnd::Failed(error),
         };
-        let mut commit = Commit::default();
+        let mut commit = WatchedCommit::default();
         loop {
-            let answer = match answers.message().await {
-                Ok(Some(answer)) => answer,
-                Ok(None) => return Ended::Trouble(self.broken(index, "the stream ended")),
-                Err(status) => return Ended::Trouble(self.members.trouble(index, &status)),
+            let response = match responses.message().await {
+                Ok(Some(response)) => response,
+                Ok(None) => return StreamEnd::Failed(self.broken(index, "the stream ended")),
+                Err(status) => return StreamEnd::Failed(self.members.call_error(index, &status)),
             };
-            if answer.canceled && answer.compact_revision > 0 {
-                return self.gap(answer.compact_revision.cast_unsigned()).await;
+            if response.canceled && response.compact_revision > 0 {
+                return self.deliver_gap(response.compact_revision.cast_unsigned()).await;
             }
-            if let Some(header) = &answer.header
+            if let Some(header) = &response.header
                 && self.cluster.replace(header.cluster_id).is_some_and(|known| known != header.cluster_id)
             {
-                // Made anew from a backup: it counts from where that was.
-                return self.gap(header.revision.cast_unsigned()).await;
+                // Restored from a backup: its revisions start from there.
+                return self.deliver_gap(header.revision.cast_unsigned()).await;
             }
-            if answer.canceled {
-                return Ended::Trouble(self.broken(index, &answer.cancel_reason));
+            if response.canceled {
+                return StreamEnd::Failed(self.broken(index, &response.cancel_reason));
             }
-            let progress = answer.events.is_empty() && !answer.created && !answer.fragment;
-            for event in answer.events {
+            let progress = response.events.is_empty() && !response.created && !response.fragment;
+            for event in response.events {
                 if let Some(whole) = commit.add(&self.names, event)
-                    && !self.told(whole).await
+                    && !self.deliver(whole).await
                 {
-                    return Ended::Unheard;
+                    return StreamEnd::ReaderGone;
                 }
             }
-            if !answer.fragment && !self.told(std::mem::take(&mut commit)).await {
-                return Ended::Unheard;
+            if !response.fragment && !self.deliver(std::mem::take(&mut commit)).await {
+                return StreamEnd::ReaderGone;
             }
-            // Sent in the order of the events, and only if there is nothing before it that wasn't. That doesn't hold for
-            // progress that is asked for (etcd#15220), so we don't ask.
-            if progress && let Some(header) = answer.header {
+            // Ordered after all earlier events. That doesn't hold for progress that is requested (etcd#15220), so we
+            // don't request it.
+            if progress && let Some(header) = response.header {
                 self.next = self.next.max(header.revision.cast_unsigned() + 1);
             }
         }
     }
 
-    /// Tells of a gap; then a new stream begins behind it.
-    async fn gap(&mut self, revision: Revision) -> Ended {
-        if !self.tell(News::Gap { revision }).await {
-            return Ended::Unheard;
+    /// Delivers a gap; the next stream begins after it.
+    async fn deliver_gap(&mut self, revision: Revision) -> StreamEnd {
+        if !self.send(WatchEvent::Gap { revision }).await {
+            return StreamEnd::ReaderGone;
         }
         self.next = revision + 1;
-        Ended::Trouble(Trouble { kind: Kind::Compacted, why: String::new() })
+        StreamEnd::Failed(CallError { kind: CallErrorKind::Compacted, why: String::new() })
     }
 
-    fn broken(&self, index: usize, why: &str) -> Trouble {
+    fn broken(&self, index: usize, why: &str) -> CallError {
         self.members.failed(index, false);
-        Trouble { kind: Kind::NoAnswer, why: format!("{}: {why}", self.members.name(index)) }
+        CallError { kind: CallErrorKind::NoAnswer, why: format!("{}: {why}", self.members.name(index)) }
     }
 
-    /// Tells a commit that is whole, unless it was told before.
-    async fn told(&mut self, commit: Commit) -> bool {
+    /// Delivers a complete commit, unless it was delivered before. False if the reader is gone.
+    async fn deliver(&mut self, commit: WatchedCommit) -> bool {
         if commit.revision < self.next {
             return true;
         }
         let revision = commit.revision;
-        if !commit.changes.is_empty() && !self.tell(News::Changes { revision, changes: commit.changes }).await {
+        if !commit.changes.is_empty() && !self.send(WatchEvent::Changes { revision, changes: commit.changes }).await {
             return false;
         }
         self.next = revision + 1;
         true
     }
 
-    async fn tell(&self, news: News) -> bool {
+    async fn send(&self, news: WatchEvent) -> bool {
         self.sender.send(Ok(news)).await.is_ok()
     }
 }
 
-/// The events of one revision; they come one after the other, but maybe not in one answer.
+/// The events of one revision. They are consecutive, but may span several responses.
 #[derive(Default)]
-struct Commit {
+struct WatchedCommit {
     revision: Revision,
-    changes: Vec<Change>,
+    changes: Vec<KeyChange>,
 }
 
-impl Commit {
-    /// The commit before, if this event is of another one.
-    fn add(&mut self, names: &Names, event: Event) -> Option<Commit> {
+impl WatchedCommit {
+    /// Adds an event; returns the previous commit if this event begins a new one.
+    fn add(&mut self, names: &KeyNames, event: MvccEvent) -> Option<WatchedCommit> {
         let pair = event.kv?;
         let revision = pair.mod_revision.cast_unsigned();
-        let fresh = || Commit { revision, changes: Vec::new() };
+        let fresh = || WatchedCommit { revision, changes: Vec::new() };
         let whole = (revision != self.revision).then(|| std::mem::replace(self, fresh()));
-        // A key that isn't a text is not one of ours.
+        // A key that isn't UTF-8 is not one of ours.
         if let Some(key) = names.short(&pair.key) {
             let created = pair.create_revision.cast_unsigned();
             self.changes.push(match event.kind {
-                DELETED => Change::Deleted { key },
-                _ => Change::Put(Pair { key, value: pair.value, created, modified: revision }),
+                DELETED => KeyChange::Deleted { key },
+                _ => KeyChange::Put(Pair { key, value: pair.value, created, modified: revision }),
             });
         }
         whole

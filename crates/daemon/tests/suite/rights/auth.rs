@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use rocksalt_backends::store::{Range, Store};
+use rocksalt_backends::store::{KeyRange, Store};
 use rocksalt_core::Secret;
 use rocksalt_daemon::access::Rights;
 use rocksalt_daemon::audit::Audit;
@@ -74,7 +74,7 @@ async fn a_login_gives_a_token_and_a_logout_takes_it_back() {
     assert!(matches!(&caller.rights, Rights::Listed { groups } if groups == &["ops"]));
 
     // The store has no token and no password in it.
-    let kept = place.store.range(&Range::prefix("")).await.expect("all").pairs;
+    let kept = place.store.range(&KeyRange::prefix("")).await.expect("all").pairs;
     assert_eq!(kept.len(), 1);
     let text = format!("{} {}", kept[0].key, String::from_utf8_lossy(&kept[0].value));
     assert!(!text.contains(&token) && !text.contains("freds password"), "{text}");

@@ -70,7 +70,7 @@ pub fn controller(directory: &Path) -> Arc<Controller> {
     }
     let links: Arc<dyn Links> = Arc::new(Nowhere);
     let files = || Arc::from(files::open("roots", &Map::new()).expect("files"));
-    let external = pillar::External::new(&Value::Null, &pillar::Settings::default());
+    let external = pillar::ExternalPillars::new(&Value::Null, &pillar::Settings::default());
     let compiler = Compiler { links: Arc::clone(&links), options: Map::new() };
     Arc::new(Controller {
         roster: Roster {

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
-use rocksalt_backends::pillar::{External, Settings as PillarSettings};
+use rocksalt_backends::pillar::{ExternalPillars, Settings as PillarSettings};
 use rocksalt_backends::{files, store};
 use rocksalt_connect::HostKeys;
 use rocksalt_connect::LocalUser;
@@ -201,7 +201,7 @@ fn controller(directory: &Path, config: &Map, fleet: &Arc<Fleet>) -> Controller 
     let links: Arc<dyn Links> = Arc::new(FleetLinks(Arc::clone(fleet)));
     let pillar = Pillar {
         files: files::open("roots", &Map::new()).expect("files").into(),
-        external: Arc::new(External::new(&Value::Null, &PillarSettings::default())),
+        external: Arc::new(ExternalPillars::new(&Value::Null, &PillarSettings::default())),
         compiler: Arc::new(Compiler { links: Arc::clone(&links), options: Map::new() }),
     };
     Controller {

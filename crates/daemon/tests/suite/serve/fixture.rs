@@ -147,7 +147,7 @@ impl Project {
     fn controller(&self) -> Arc<Controller> {
         let links: Arc<dyn Links> = Arc::clone(&self.network) as _;
         let files = || Arc::from(files::open("roots", &Map::new()).expect("files"));
-        let external = pillar::External::new(&Value::Null, &pillar::Settings::default());
+        let external = pillar::ExternalPillars::new(&Value::Null, &pillar::Settings::default());
         let compiler = Compiler { links: Arc::clone(&links), options: Map::new() };
         Arc::new(Controller {
             roster: Roster { entries: TARGETS.map(|id| Entry::new(id, "192.0.2.1")).to_vec(), nodegroups: Vec::new() },

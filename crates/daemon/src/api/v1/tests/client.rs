@@ -94,7 +94,8 @@ async fn a_job_is_started_and_watched_to_its_end() {
     }
     assert_eq!(count, 12);
     assert_eq!(client.jobs(&JobFilter::default()).await.expect("listed"), std::slice::from_ref(&job));
-    let rerun = client.rerun(job.id, &RerunOptions { failed: true, job: None }).await.expect("again").expect("somebody");
+    let rerun =
+        client.rerun(job.id, &RerunOptions { failed: true, job: None }).await.expect("again").expect("somebody");
     assert_eq!(rerun.targets, ["web-9", "gone"]);
     assert!(client.start(&ping("nobody")).await.expect("understood").is_none());
     assert_eq!(client.cancel(job.id, true).await.expect_err("it has ended").kind(), Some(RefusalKind::Taken));

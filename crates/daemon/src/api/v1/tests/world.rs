@@ -10,7 +10,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use rocksalt_backends::files;
-use rocksalt_backends::pillar::{self, External};
+use rocksalt_backends::pillar::{self, ExternalPillars};
 use rocksalt_backends::store;
 use rocksalt_connect::link::{FrameSink, RequestChannel};
 use rocksalt_connect::links::{LinkHandle, Links, Progress};
@@ -170,7 +170,7 @@ fn controller() -> Controller {
         options: Map::new(),
         pillar: Pillar {
             files: tree(),
-            external: Arc::new(External::new(&Value::Null, &pillar::Settings::default())),
+            external: Arc::new(ExternalPillars::new(&Value::Null, &pillar::Settings::default())),
             compiler: Arc::new(Compiler { links, options: Map::new() }),
         },
         grains_cache: GrainsCache { directory: "no-such-directory".into(), fresh: Duration::from_secs(1) },

@@ -1,7 +1,7 @@
-//! [`Place`]: the directory, the lock and the file of a store, ours alone (rule R10).
+//! [`StoreFile`]: the directory, the lock and the file of a store, for this user alone (`docs/security-rules.md#r10`).
 //!
-//! The lock is a file of its own: it is held from the first look at the directory until the store is closed, also while
-//! the store's file is being made, or is closed and opened again after a fault. It has its holder's number in it.
+//! The lock is a separate file. It is held until the store is closed, also while the store's file is created or reopened
+//! after a failure. It contains its holder's process id.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,19 +13,19 @@ use rustix::fs::{FlockOperation, OFlags};
 
 use crate::store::Error;
 
-/// How long to wait for one who is just closing it.
-pub const PATIENCE: Duration = Duration::from_secs(1);
+/// How long to wait for a process that is just closing the store.
+pub const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
-pub struct Place {
+pub struct StoreFile {
     path: PathBuf,
     directory: PathBuf,
-    /// Held, not used.
+    /// Only held.
     _lock: File,
 }
 
-impl Place {
-    /// Takes the place for this process.
-    pub fn new(path: PathBuf) -> Result<Place, Error> {
+impl StoreFile {
+    /// Creates the directory and takes the lock.
+    pub fn new(path: PathBuf) -> Result<StoreFile, Error> {
         if path.file_name().is_none() {
             return Err(Error::settings(format!("{} is not the name of a file", path.display())));
         }
@@ -33,26 +33,26 @@ impl Place {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
             _ => PathBuf::from("."),
         };
-        make_directory(&directory)?;
+        create_directory(&directory)?;
         let lock = lock(&path)?;
-        Ok(Place { path, directory, _lock: lock })
+        Ok(StoreFile { path, directory, _lock: lock })
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file, if it is there.
-    pub fn file(&self) -> Result<Option<File>, Error> {
-        match open(&self.path, OpenOptions::new().read(true).write(true)) {
+    /// Opens the file, if it exists.
+    pub fn open(&self) -> Result<Option<File>, Error> {
+        match open_private(&self.path, OpenOptions::new().read(true).write(true)) {
             Ok(file) => check(&file, &self.path).map(|()| Some(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(cant("open", &self.path, &error)),
         }
     }
 
-    /// Makes the file: whole, or not at all, whenever it is broken off.
-    pub fn make(&self, fill: impl FnOnce(File) -> Result<(), Error>) -> Result<(), Error> {
+    /// Creates the file atomically: under a temporary name, renamed when it is complete.
+    pub fn create(&self, fill: impl FnOnce(File) -> Result<(), Error>) -> Result<(), Error> {
         let mut name = self.path.clone().into_os_string();
         name.push(".new");
         let unfinished = PathBuf::from(name);
@@ -60,31 +60,31 @@ impl Place {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cant("remove", &unfinished, &error)),
             _ => {}
         }
-        let file = open(&unfinished, OpenOptions::new().read(true).write(true).create_new(true));
-        let file = file.map_err(|error| cant("make", &unfinished, &error))?;
-        let again = file.try_clone().map_err(|error| cant("make", &unfinished, &error))?;
+        let file = open_private(&unfinished, OpenOptions::new().read(true).write(true).create_new(true));
+        let file = file.map_err(|error| cant("create", &unfinished, &error))?;
+        let again = file.try_clone().map_err(|error| cant("create", &unfinished, &error))?;
         let sync = |file: &File, path: &Path| file.sync_all().map_err(|error| cant("write", path, &error));
         fill(file).and_then(|()| sync(&again, &unfinished)).inspect_err(|_| {
             let _ = fs::remove_file(&unfinished);
         })?;
-        fs::rename(&unfinished, &self.path).map_err(|error| cant("make", &self.path, &error))?;
+        fs::rename(&unfinished, &self.path).map_err(|error| cant("create", &self.path, &error))?;
         let directory = File::open(&self.directory).map_err(|error| cant("open", &self.directory, &error))?;
         sync(&directory, &self.directory)
     }
 
-    /// How many bytes the file system has left for us; `None` where it doesn't say.
-    pub fn room(&self) -> Option<u64> {
+    /// Free bytes of the file system; `None` where it doesn't say.
+    pub fn free_space(&self) -> Option<u64> {
         let space = rustix::fs::statvfs(&self.directory).ok()?;
         (space.f_blocks > 0).then(|| space.f_bavail.saturating_mul(space.f_frsize))
     }
 }
 
-/// The directory is made if it isn't there, and refused unless it is ours alone.
-fn make_directory(directory: &Path) -> Result<(), Error> {
+/// Creates the directory if needed, and refuses one that others can use.
+fn create_directory(directory: &Path) -> Result<(), Error> {
     if let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(directory) {
-        return Err(cant("make the directory", directory, &error));
+        return Err(cant("create the directory", directory, &error));
     }
-    let metadata = fs::metadata(directory).map_err(|error| cant("look at", directory, &error))?;
+    let metadata = fs::metadata(directory).map_err(|error| cant("inspect", directory, &error))?;
     let (shown, me) = (directory.display(), rustix::process::geteuid().as_raw());
     if !metadata.is_dir() {
         return Err(Error::settings(format!("{shown} is not a directory")));
@@ -92,13 +92,13 @@ fn make_directory(directory: &Path) -> Result<(), Error> {
     if metadata.uid() != me {
         let owner = metadata.uid();
         return Err(Error::settings(format!(
-            "the directory {shown} belongs to user {owner}, and this runs as user {me}; run it as that user, or name \
-             another place for the store"
+            "the directory {shown} belongs to user {owner}, and this process runs as user {me}; run it as that user, or \
+             set another store_path"
         )));
     }
     if metadata.mode() & 0o077 != 0 {
         return Err(Error::settings(format!(
-            "others can use the directory {shown}, in which the store would be; do: chmod 700 {shown}"
+            "other users can access the store's directory {shown}; run: chmod 700 {shown}"
         )));
     }
     Ok(())
@@ -108,7 +108,7 @@ fn lock(path: &Path) -> Result<File, Error> {
     let mut name = path.to_owned().into_os_string();
     name.push(".lock");
     let path_of_lock = PathBuf::from(name);
-    let file = open(&path_of_lock, OpenOptions::new().read(true).write(true).create(true).truncate(false));
+    let file = open_private(&path_of_lock, OpenOptions::new().read(true).write(true).create(true).truncate(false));
     let mut file = file.map_err(|error| cant("open", &path_of_lock, &error))?;
     check(&file, &path_of_lock)?;
     let begun = Instant::now();
@@ -116,12 +116,12 @@ fn lock(path: &Path) -> Result<File, Error> {
         if error != rustix::io::Errno::WOULDBLOCK {
             return Err(cant("lock", &path_of_lock, &error.into()));
         }
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > LOCK_TIMEOUT {
             return Err(held(path, &mut file));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    // Only for the message above: a disk that is full doesn't matter here.
+    // Only for the error message of others, so a full disk doesn't matter here.
     let _ = file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0)));
     let _ = writeln!(file, "{}", std::process::id());
     Ok(file)
@@ -138,30 +138,30 @@ fn held(path: &Path, lock: &mut File) -> Error {
         Err(_) => "another process".to_owned(),
     };
     Error::settings(format!(
-        "{} is in use by {holder}, and only one process can have it; stop that one first (systemctl stop rocksalt, if \
-         it is the service), or give this one another place (store_path), or let all share an etcd (store: etcd)",
+        "{} is in use by {holder}, and only one process can use it; stop that one first (systemctl stop rocksalt, if it \
+         is the service), or set another store_path, or share an etcd (store: etcd)",
         path.display()
     ))
 }
 
-fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+fn open_private(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     options.mode(0o600).custom_flags(flags.bits().cast_signed()).open(path)
 }
 
-/// A file that another could read, write or have linked to is not ours alone.
+/// Refuses a file that others can read or write, or that has another hard link.
 fn check(file: &File, path: &Path) -> Result<(), Error> {
-    let metadata = file.metadata().map_err(|error| cant("look at", path, &error))?;
+    let metadata = file.metadata().map_err(|error| cant("inspect", path, &error))?;
     let (shown, me) = (path.display(), rustix::process::geteuid().as_raw());
     if !metadata.is_file() || metadata.nlink() != 1 {
-        return Err(Error::settings(format!("{shown} is not a plain file with one name")));
+        return Err(Error::settings(format!("{shown} is not a regular file with one link")));
     }
     if metadata.uid() != me {
         let owner = metadata.uid();
-        return Err(Error::settings(format!("{shown} belongs to user {owner}, and this runs as user {me}")));
+        return Err(Error::settings(format!("{shown} belongs to user {owner}, and this process runs as user {me}")));
     }
     if metadata.mode() & 0o077 != 0 {
-        return Err(Error::settings(format!("others can read {shown}; do: chmod 600 {shown}")));
+        return Err(Error::settings(format!("other users can access {shown}; run: chmod 600 {shown}")));
     }
     Ok(())
 }
