@@ -198,9 +198,9 @@ impl Tokens {
                     _ => transaction = transaction.delete(&pair.key),
                 }
             }
-            removed += transaction.changes.len() as u64;
-            for part in transaction.changes.chunks(100) {
-                let part = Transaction { changes: part.to_vec(), ..Transaction::default() };
+            removed += transaction.operations.len() as u64;
+            for part in transaction.operations.chunks(100) {
+                let part = Transaction { operations: part.to_vec(), ..Transaction::default() };
                 self.store.commit(part).await?;
             }
             match listing.pairs.last().filter(|_| listing.more) {
