@@ -267,7 +267,7 @@ fn put_op(key: &[u8], value: &[u8]) -> RequestOp {
 }
 
 fn read_op(key: &[u8]) -> RequestOp {
-    op::Kind::KeyRange(RangeRequest { key: key.to_owned(), ..RangeRequest::default() }).into()
+    op::Kind::Range(RangeRequest { key: key.to_owned(), ..RangeRequest::default() }).into()
 }
 
 /// Deletes the markers of ended processes. If such a process still runs, it just creates a new marker.

@@ -5,10 +5,10 @@
 
 use prost::{Message, Oneof};
 
-pub const RANGE: &str = "/etcdserverpb.KV/KeyRange";
+pub const RANGE: &str = "/etcdserverpb.KV/Range";
 pub const TXN: &str = "/etcdserverpb.KV/Txn";
 pub const COMPACT: &str = "/etcdserverpb.KV/Compact";
-pub const WATCH: &str = "/etcdserverpb.StoreWatch/StoreWatch";
+pub const WATCH: &str = "/etcdserverpb.Watch/Watch";
 pub const LEASE_GRANT: &str = "/etcdserverpb.Lease/LeaseGrant";
 pub const LEASE_REVOKE: &str = "/etcdserverpb.Lease/LeaseRevoke";
 pub const LEASE_KEEP_ALIVE: &str = "/etcdserverpb.Lease/LeaseKeepAlive";
@@ -94,7 +94,7 @@ pub mod op {
     #[derive(Clone, PartialEq, Oneof)]
     pub enum Kind {
         #[prost(message, tag = "1")]
-        KeyRange(RangeRequest),
+        Range(RangeRequest),
         #[prost(message, tag = "2")]
         Put(PutRequest),
         #[prost(message, tag = "3")]
