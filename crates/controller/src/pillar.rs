@@ -159,7 +159,7 @@ impl Answers for PillarAnswers {
     async fn answer(&self, ask: Ask) -> Result<Value, Problem> {
         match (ask, &self.external) {
             (Ask::Tree, _) => tree::entries(&*self.files).await,
-            (Ask::FileBackend { saltenv, paths }, _) => tree::contents(&*self.files, &saltenv, &paths).await,
+            (Ask::Files { saltenv, paths }, _) => tree::contents(&*self.files, &saltenv, &paths).await,
             (Ask::ExternalPillar { number, pillar }, Some(external)) => {
                 let target = PillarTarget {
                     id: &self.id,

@@ -1,4 +1,5 @@
-//! The decision itself. Requests and explanations go the same way; an explanation also says each step.
+//! Decides whether a caller may run a function. Requests and explanations use the same code; an explanation also records
+//! each step.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,40 +9,40 @@ use rocksalt_controller::select::Target;
 use rocksalt_core::request::RunRequest;
 use rocksalt_core::target::{DELIMITER, Kind};
 
-use super::grammar::Entry;
-use super::rule::{self, Asked, Rule};
-use super::{Access, FREE, Grant};
+use super::grammar::AuthEntry;
+use super::rule::{self, AccessRule, CallView};
+use super::{ALWAYS_ALLOWED, Access, Grant};
 use crate::requests::{Kind as Why, Refusal};
 
-/// Which of the controller's own functions.
+/// The two kinds of functions that the controller itself runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum FunctionKind {
     Runner,
     Wheel,
 }
 
-impl Form {
+impl FunctionKind {
     pub fn name(self) -> &'static str {
         match self {
-            Form::Runner => "runner",
-            Form::Wheel => "wheel",
+            FunctionKind::Runner => "runner",
+            FunctionKind::Wheel => "wheel",
         }
     }
 }
 
-/// Says how it goes to whoever wants to know; costs nothing where nobody does.
-pub struct Talk<'a>(Option<&'a mut Vec<String>>);
+/// Records the steps of a decision, if anybody wants to read them.
+pub struct DecisionTrace<'a>(Option<&'a mut Vec<String>>);
 
-impl<'a> Talk<'a> {
-    pub fn silent() -> Talk<'a> {
-        Talk(None)
+impl<'a> DecisionTrace<'a> {
+    pub fn off() -> DecisionTrace<'a> {
+        DecisionTrace(None)
     }
 
-    pub fn into(lines: &'a mut Vec<String>) -> Talk<'a> {
-        Talk(Some(lines))
+    pub fn to(lines: &'a mut Vec<String>) -> DecisionTrace<'a> {
+        DecisionTrace(Some(lines))
     }
 
-    pub fn say(&mut self, line: impl FnOnce() -> String) {
+    pub fn add(&mut self, line: impl FnOnce() -> String) {
         if let Some(lines) = &mut self.0 {
             lines.push(line());
         }
@@ -49,76 +50,47 @@ impl<'a> Talk<'a> {
 }
 
 impl Access {
-    /// Whether a function may run, and on whom; `None` if it may not.
-    pub(super) async fn function(
+    /// Whether a function may run, and on which targets; `None` if it may not.
+    pub(super) async fn check_function(
         &self,
-        entries: &[&Entry],
+        entries: &[&AuthEntry],
         run: &RunRequest,
         controller: &Arc<Controller>,
-        talk: &mut Talk<'_>,
+        trace: &mut DecisionTrace<'_>,
     ) -> Result<Option<Grant>, Refusal> {
         if !is_name(&run.function) {
-            talk.say(|| "that is no name of a function".into());
+            trace.add(|| "that is not a valid function name".into());
             return Ok(None);
         }
-        if run.function == FREE {
-            talk.say(|| format!("{FREE} is free for everybody who is logged in"));
+        if run.function == ALWAYS_ALLOWED {
+            trace.add(|| format!("{ALWAYS_ALLOWED} is allowed to every authenticated user"));
             return Ok(Some(Grant::default()));
         }
-        let asked = Asked { function: &run.function, args: &run.args, kwargs: &run.kwargs };
         let mut wanted: Option<BTreeSet<String>> = None;
         let mut covered = BTreeSet::new();
-        for (entry, rule) in rules(entries) {
-            let within = match rule {
-                Rule::Function(words) => {
-                    if let Some(way) = words.fits(&run.function) {
-                        talk.say(|| format!("{entry}: '{}' fits {}, on any target", words.text, way.name()));
-                        return Ok(Some(Grant::default()));
-                    }
-                    talk.say(|| match words.begins(&run.function) {
-                        true => format!("{entry}: '{}' fits only the beginning, which is not enough", words.text),
-                        false => format!("{entry}: '{}' is another function", words.text),
-                    });
-                    continue;
-                }
-                Rule::Controller { name, .. } => {
-                    talk.say(|| format!("{entry}: '@{name}' is for functions of the controller"));
-                    continue;
-                }
-                Rule::Target { within, functions } => match rule::any(functions, asked) {
-                    (None, why) => {
-                        let why = why.unwrap_or_else(|| "none of its functions is this one".into());
-                        talk.say(|| format!("{entry}: '{within}': {why}"));
-                        continue;
-                    }
-                    (Some((index, way)), _) => {
-                        let function = &functions[index].function.text;
-                        talk.say(|| format!("{entry}: '{within}': '{function}' fits {}", way.name()));
-                        within
-                    }
-                },
+        for (position, rule) in numbered_rules(entries) {
+            let within = match rule_scope(&position, rule, run, trace) {
+                RuleScope::None => continue,
+                RuleScope::AllTargets => return Ok(Some(Grant::default())),
+                RuleScope::Targets(within) => within,
             };
-            if within == "*" {
-                talk.say(|| "  and it holds on any target".into());
-                return Ok(Some(Grant::default()));
-            }
             if wanted.is_none() {
-                wanted = Some(ids(controller, target(run)?).await?);
+                wanted = Some(select_ids(controller, target_of(run)?).await?);
             }
             let Some(wanted) = &wanted else { continue };
-            let limits = Target { kind: Kind::Compound, text: within.clone(), delimiter: DELIMITER.to_owned() };
-            let inside = ids(controller, limits).await?;
+            let limits = Target { kind: Kind::Compound, text: within.to_owned(), delimiter: DELIMITER.to_owned() };
+            let inside = select_ids(controller, limits).await?;
             let outside: Vec<&String> = wanted.difference(&inside).collect();
             if outside.is_empty() {
-                talk.say(|| format!("  and '{}' is wholly inside '{within}' ({} of them)", run.target, wanted.len()));
+                trace.add(|| format!("  and '{}' is inside '{within}' ({} selected)", run.target, wanted.len()));
                 return Ok(Some(Grant { only: Some(wanted.clone()) }));
             }
-            talk.say(|| format!("  but '{}' means more than '{within}': {}", run.target, some(&outside)));
+            trace.add(|| format!("  but '{}' is not inside '{within}': {}", run.target, shortened(&outside)));
             covered.extend(wanted.intersection(&inside).cloned());
         }
         match wanted {
             Some(wanted) if self.expanded && wanted.is_subset(&covered) => {
-                talk.say(|| "the rules above cover it together (auth.enable_expanded_auth_matching)".into());
+                trace.add(|| "the rules above cover it together (auth.enable_expanded_auth_matching)".into());
                 Ok(Some(Grant { only: Some(wanted) }))
             }
             _ => Ok(None),
@@ -126,69 +98,125 @@ impl Access {
     }
 }
 
-/// Whether a function of the controller may run. `.*` alone never covers these.
-pub fn controller(entries: &[&Entry], form: Form, asked: Asked<'_>, talk: &mut Talk<'_>) -> bool {
-    if !is_name(asked.function) {
-        talk.say(|| "that is no name of a function".into());
+/// Where a rule allows a function.
+enum RuleScope<'r> {
+    None,
+    AllTargets,
+    /// On the targets of a compound expression.
+    Targets(&'r str),
+}
+
+fn rule_scope<'r>(
+    position: &RulePosition<'_>,
+    rule: &'r AccessRule,
+    run: &RunRequest,
+    trace: &mut DecisionTrace<'_>,
+) -> RuleScope<'r> {
+    let call = CallView { function: &run.function, args: &run.args, kwargs: &run.kwargs };
+    match rule {
+        AccessRule::Function(pattern) => {
+            if let Some(kind) = pattern.matches(&run.function) {
+                trace.add(|| format!("{position}: '{}' matches {}, on any target", pattern.text, kind.name()));
+                return RuleScope::AllTargets;
+            }
+            trace.add(|| match pattern.matches_prefix(&run.function) {
+                true => format!("{position}: '{}' matches only the beginning, which is not enough", pattern.text),
+                false => format!("{position}: '{}' is another function", pattern.text),
+            });
+            RuleScope::None
+        }
+        AccessRule::Controller { name, .. } => {
+            trace.add(|| format!("{position}: '@{name}' is for functions of the controller"));
+            RuleScope::None
+        }
+        AccessRule::Target { within, functions } => match rule::first_match(functions, call) {
+            (None, why) => {
+                let why = why.unwrap_or_else(|| "none of its functions matches".into());
+                trace.add(|| format!("{position}: '{within}': {why}"));
+                RuleScope::None
+            }
+            (Some((index, kind)), _) => {
+                let function = &functions[index].function.text;
+                trace.add(|| format!("{position}: '{within}': '{function}' matches {}", kind.name()));
+                if within != "*" {
+                    return RuleScope::Targets(within);
+                }
+                trace.add(|| "  and it applies to any target".into());
+                RuleScope::AllTargets
+            }
+        },
+    }
+}
+
+/// Whether a runner or wheel function may run. `.*` alone never allows these.
+pub fn check_controller_function(
+    entries: &[&AuthEntry],
+    kind: FunctionKind,
+    call: CallView<'_>,
+    trace: &mut DecisionTrace<'_>,
+) -> bool {
+    if !is_name(call.function) {
+        trace.add(|| "that is not a valid function name".into());
         return false;
     }
-    let (module, short) = asked.function.split_once('.').unwrap_or((asked.function, ""));
-    for (entry, rule) in rules(entries) {
-        let Rule::Controller { name, functions } = rule else {
-            talk.say(|| format!("{entry}: it is for functions on targets; a {} needs '@…'", form.name()));
+    let (module, short) = call.function.split_once('.').unwrap_or((call.function, ""));
+    for (position, rule) in numbered_rules(entries) {
+        let AccessRule::Controller { name, functions } = rule else {
+            trace.add(|| format!("{position}: it is for functions on targets; a {} needs '@…'", kind.name()));
             continue;
         };
-        let whole = name == form.name() || name.strip_suffix('s') == Some(form.name());
+        let whole = name == kind.name() || name.strip_suffix('s') == Some(kind.name());
         if !whole && name != module {
-            talk.say(|| format!("{entry}: '@{name}' is about something else"));
+            trace.add(|| format!("{position}: '@{name}' is for other functions"));
             continue;
         }
         let Some(functions) = functions else {
-            talk.say(|| format!("{entry}: '@{name}' allows all of it"));
+            trace.add(|| format!("{position}: '@{name}' allows all of its functions"));
             return true;
         };
-        // A module of that name may be meant as well as all of them.
-        let as_whole = if whole { rule::any(functions, asked) } else { (None, None) };
+        // The name may be a kind of functions and a module at the same time.
+        let as_whole = if whole { rule::first_match(functions, call) } else { (None, None) };
         let as_module = match name == module {
-            true => rule::any(functions, Asked { function: short, ..asked }),
+            true => rule::first_match(functions, CallView { function: short, ..call }),
             false => (None, None),
         };
-        if let Some((index, way)) = as_whole.0.or(as_module.0) {
-            talk.say(|| format!("{entry}: '@{name}': '{}' fits {}", functions[index].function.text, way.name()));
+        if let Some((index, kind)) = as_whole.0.or(as_module.0) {
+            let function = &functions[index].function.text;
+            trace.add(|| format!("{position}: '@{name}': '{function}' matches {}", kind.name()));
             return true;
         }
-        let why = as_whole.1.or(as_module.1).unwrap_or_else(|| "none of its functions is this one".into());
-        talk.say(|| format!("{entry}: '@{name}': {why}"));
+        let why = as_whole.1.or(as_module.1).unwrap_or_else(|| "none of its functions matches".into());
+        trace.add(|| format!("{position}: '@{name}': {why}"));
     }
     false
 }
 
-/// Patterns are for names: what is none fits no pattern, be it as wide as it may.
+/// Patterns are for names: anything else matches no pattern, however wide.
 fn is_name(function: &str) -> bool {
     !function.is_empty() && function.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-'))
 }
 
-/// All rules of all entries, each with its place.
-fn rules<'e>(entries: &[&'e Entry]) -> impl Iterator<Item = (Place<'e>, &'e Rule)> {
-    let places: Vec<(Place<'e>, &'e Rule)> = entries
+/// All rules of all entries with their positions.
+fn numbered_rules<'e>(entries: &[&'e AuthEntry]) -> impl Iterator<Item = (RulePosition<'e>, &'e AccessRule)> {
+    let rules: Vec<(RulePosition<'e>, &'e AccessRule)> = entries
         .iter()
-        .flat_map(|entry| entry.rules.iter().enumerate().map(|(index, rule)| (Place { entry, index }, rule)))
+        .flat_map(|entry| entry.rules.iter().enumerate().map(|(index, rule)| (RulePosition { entry, index }, rule)))
         .collect();
-    places.into_iter()
+    rules.into_iter()
 }
 
-struct Place<'e> {
-    entry: &'e Entry,
+struct RulePosition<'e> {
+    entry: &'e AuthEntry,
     index: usize,
 }
 
-impl std::fmt::Display for Place<'_> {
+impl std::fmt::Display for RulePosition<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}, rule {}", self.entry.who.text(), self.index + 1)
+        write!(f, "{}, rule {}", self.entry.principal.text(), self.index + 1)
     }
 }
 
-pub fn target(run: &RunRequest) -> Result<Target, Refusal> {
+fn target_of(run: &RunRequest) -> Result<Target, Refusal> {
     let invalid = |error: rocksalt_core::target::Error| Refusal::new(Why::Invalid, error.to_string());
     let kind = match run.target_kind.as_str() {
         "" => Kind::Glob,
@@ -198,13 +226,13 @@ pub fn target(run: &RunRequest) -> Result<Target, Refusal> {
     Ok(Target { kind, text: run.target.clone(), delimiter })
 }
 
-async fn ids(controller: &Arc<Controller>, target: Target) -> Result<BTreeSet<String>, Refusal> {
+async fn select_ids(controller: &Arc<Controller>, target: Target) -> Result<BTreeSet<String>, Refusal> {
     let selection = controller.select(&target).await.map_err(|error| Refusal::new(Why::Invalid, error.to_string()))?;
-    // Those whose grains nobody knows are in no selection: what can't be checked is not inside.
+    // Targets whose grains are unknown are not selected: what can't be checked is not inside.
     Ok(selection.entries.into_iter().map(|entry| entry.id).collect())
 }
 
-fn some(ids: &[&String]) -> String {
+fn shortened(ids: &[&String]) -> String {
     const SHOWN: usize = 5;
     let shown: Vec<&str> = ids.iter().take(SHOWN).map(|id| id.as_str()).collect();
     match ids.len() {

@@ -1,4 +1,4 @@
-//! [`Explanation`]: every rule that was looked at, why it fits or not, and the verdict.
+//! [`Explanation`]: every rule that was checked, why it matches or not, and the verdict.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use rocksalt_controller::Controller;
 use rocksalt_core::request::RunRequest;
 use rocksalt_core::{Map, Value};
 
-use super::decide::{self, Form, Talk};
-use super::rule::Asked;
+use super::decide::{self, DecisionTrace, FunctionKind};
+use super::rule::CallView;
 use super::{Access, Grant};
 use crate::requests::Refusal;
 
@@ -15,7 +15,7 @@ use crate::requests::Refusal;
 pub struct Explanation {
     pub allowed: bool,
     pub lines: Vec<String>,
-    /// The targets that it would run on, where the rule limits them.
+    /// The targets that it would run on, if the rule limits them.
     pub only: Option<Vec<String>>,
 }
 
@@ -33,8 +33,8 @@ impl Explanation {
 }
 
 impl Access {
-    /// How a decision comes about. `runner.x.y` and `wheel.x.y` mean the controller's own functions. Without `eauth`
-    /// every backend is asked, and one that allows it is enough.
+    /// Explains a decision. `runner.x.y` and `wheel.x.y` mean functions of the controller. Without `eauth` all backends are
+    /// checked, and one that allows it is enough.
     pub async fn explain(
         &self,
         user: &str,
@@ -50,20 +50,20 @@ impl Access {
             None => self.backends.keys().map(String::as_str).collect(),
         };
         if backends.is_empty() {
-            lines.push("external_auth names no backend: nobody may do anything over the network".into());
+            lines.push("external_auth has no backends: nobody may do anything over the network".into());
         }
         for eauth in backends {
             if !self.backends.contains_key(eauth) {
-                lines.push(format!("{eauth}: external_auth does not name it: nobody can log in by it"));
+                lines.push(format!("{eauth}: not in external_auth: nobody can log in with it"));
                 continue;
             }
             let entries = self.entries(eauth, user, groups);
             if entries.is_empty() {
-                lines.push(format!("{eauth}: no entry is for {user}{}", among(groups)));
+                lines.push(format!("{eauth}: no entry matches {user}{}", or_groups(groups)));
                 continue;
             }
             let start = lines.len();
-            let grant = self.one(&entries, run, controller, &mut Talk::into(&mut lines)).await?;
+            let grant = self.explain_entries(&entries, run, controller, &mut DecisionTrace::to(&mut lines)).await?;
             lines[start..].iter_mut().for_each(|line| line.insert_str(0, &format!("{eauth}: ")));
             allowed = allowed.or(grant);
         }
@@ -71,25 +71,25 @@ impl Access {
         Ok(Explanation { allowed: allowed.is_some(), lines, only })
     }
 
-    async fn one(
+    async fn explain_entries(
         &self,
-        entries: &[&super::Entry],
+        entries: &[&super::AuthEntry],
         run: &RunRequest,
         controller: &Arc<Controller>,
-        talk: &mut Talk<'_>,
+        trace: &mut DecisionTrace<'_>,
     ) -> Result<Option<Grant>, Refusal> {
-        let own = [(Form::Runner, "runner."), (Form::Wheel, "wheel.")];
-        for (form, prefix) in own {
+        let prefixes = [(FunctionKind::Runner, "runner."), (FunctionKind::Wheel, "wheel.")];
+        for (kind, prefix) in prefixes {
             if let Some(function) = run.function.strip_prefix(prefix) {
-                let asked = Asked { function, args: &run.args, kwargs: &run.kwargs };
-                return Ok(decide::controller(entries, form, asked, talk).then(Grant::default));
+                let call = CallView { function, args: &run.args, kwargs: &run.kwargs };
+                return Ok(decide::check_controller_function(entries, kind, call, trace).then(Grant::default));
             }
         }
-        self.function(entries, run, controller, talk).await
+        self.check_function(entries, run, controller, trace).await
     }
 }
 
-fn among(groups: &[String]) -> String {
+fn or_groups(groups: &[String]) -> String {
     match groups {
         [] => String::new(),
         groups => format!(" or the groups {}", groups.join(", ")),

@@ -1,58 +1,58 @@
-//! Reads `external_auth`; what is wrong in it is said with its place.
+//! Parses `external_auth`; errors name the position in it.
 
 use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups};
 use rocksalt_core::{Map, Value};
 
-use super::rule::{Allowed, Arguments, Rule};
-use super::words::Words;
+use super::name_pattern::NamePattern;
+use super::rule::{AccessRule, ArgumentRule, FunctionRule};
 
-/// Whom an entry is for, and what it gives.
+/// A principal with its rules.
 #[derive(Clone, Debug)]
-pub struct Entry {
-    pub who: Who,
-    pub rules: Vec<Rule>,
-    /// As it was written, for `perms`.
+pub struct AuthEntry {
+    pub principal: Principal,
+    pub rules: Vec<AccessRule>,
+    /// The rules as written, for `perms`.
     pub written: Vec<Value>,
 }
 
 #[derive(Clone, Debug)]
-pub enum Who {
-    User(Words),
+pub enum Principal {
+    User(NamePattern),
     Group(String),
-    /// `*`: whoever no other name fits.
+    /// `*`: users whom no other entry matches.
     Everybody,
 }
 
-impl Who {
+impl Principal {
     pub fn text(&self) -> String {
         match self {
-            Who::User(words) => words.text.clone(),
-            Who::Group(name) => format!("{name}%"),
-            Who::Everybody => "*".into(),
+            Principal::User(pattern) => pattern.text.clone(),
+            Principal::Group(name) => format!("{name}%"),
+            Principal::Everybody => "*".into(),
         }
     }
 }
 
-/// Reads the entries of one backend.
-pub struct Reader<'a> {
+/// Parses the entries of one backend.
+pub struct RuleParser<'a> {
     pub nodegroups: &'a Nodegroups,
-    place: Vec<String>,
+    position: Vec<String>,
 }
 
-impl Reader<'_> {
-    pub fn new(nodegroups: &Nodegroups) -> Reader<'_> {
-        Reader { nodegroups, place: vec!["external_auth".into()] }
+impl RuleParser<'_> {
+    pub fn new(nodegroups: &Nodegroups) -> RuleParser<'_> {
+        RuleParser { nodegroups, position: vec!["external_auth".into()] }
     }
 
-    pub fn backend(&mut self, name: &str, entries: &Value) -> Result<Vec<Entry>, String> {
-        self.at(name, |reader| match entries {
+    pub fn backend(&mut self, name: &str, entries: &Value) -> Result<Vec<AuthEntry>, String> {
+        self.within(name, |parser| match entries {
             Value::Null => Ok(Vec::new()),
-            Value::Map(entries) => reader.entries(entries),
-            other => Err(reader.fault(format!("users and what they may, not {}", other.kind()))),
+            Value::Map(entries) => parser.entries(entries),
+            other => Err(parser.fault(format!("must be a map of users and their rules, not {}", other.kind()))),
         })
     }
 
-    fn entries(&mut self, entries: &Map) -> Result<Vec<Entry>, String> {
+    fn entries(&mut self, entries: &Map) -> Result<Vec<AuthEntry>, String> {
         let mut all = Vec::new();
         for (name, rules) in entries.iter() {
             let name = name.to_string();
@@ -60,86 +60,88 @@ impl Reader<'_> {
             if name.starts_with('^') {
                 continue;
             }
-            all.push(self.at(&name, |reader| reader.entry(&name, rules))?);
+            all.push(self.within(&name, |parser| parser.entry(&name, rules))?);
         }
         Ok(all)
     }
 
-    fn entry(&mut self, name: &str, rules: &Value) -> Result<Entry, String> {
-        let who = match name.strip_suffix('%') {
-            _ if name == "*" => Who::Everybody,
-            Some(group) => Who::Group(group.trim_end_matches('%').to_owned()),
-            None => Who::User(self.words(name)?),
+    fn entry(&mut self, name: &str, rules: &Value) -> Result<AuthEntry, String> {
+        let principal = match name.strip_suffix('%') {
+            _ if name == "*" => Principal::Everybody,
+            Some(group) => Principal::Group(group.trim_end_matches('%').to_owned()),
+            None => Principal::User(self.pattern(name)?),
         };
-        let written = list(rules);
+        let written = as_list(rules);
         let mut all = Vec::new();
         for (index, rule) in written.iter().enumerate() {
-            all.push(self.at(&(index + 1).to_string(), |reader| reader.rule(rule))?);
+            all.push(self.within(&(index + 1).to_string(), |parser| parser.rule(rule))?);
         }
-        Ok(Entry { who, rules: all, written })
+        Ok(AuthEntry { principal, rules: all, written })
     }
 
-    fn rule(&mut self, rule: &Value) -> Result<Rule, String> {
+    fn rule(&mut self, rule: &Value) -> Result<AccessRule, String> {
         match rule {
             Value::String(text) => match text.strip_prefix('@') {
-                Some(name) => Ok(Rule::Controller { name: self.name(name)?, functions: None }),
-                None => Ok(Rule::Function(self.words(text)?)),
+                Some(name) => Ok(AccessRule::Controller { name: self.name(name)?, functions: None }),
+                None => Ok(AccessRule::Function(self.pattern(text)?)),
             },
             Value::Map(map) => {
-                let (key, functions) = self.only(map)?;
-                self.at(&key, |reader| {
-                    let functions = reader.functions(functions)?;
+                let (key, functions) = self.single_pair(map)?;
+                self.within(&key, |parser| {
+                    let functions = parser.functions(functions)?;
                     match key.strip_prefix('@') {
-                        Some(name) => Ok(Rule::Controller { name: reader.name(name)?, functions: Some(functions) }),
-                        None => Ok(Rule::Target { within: reader.target(&key)?, functions }),
+                        Some(name) => {
+                            Ok(AccessRule::Controller { name: parser.name(name)?, functions: Some(functions) })
+                        }
+                        None => Ok(AccessRule::Target { within: parser.target(&key)?, functions }),
                     }
                 })
             }
-            other => Err(self.fault(format!("a function, or a target with its functions, not {}", other.kind()))),
+            other => Err(self.fault(format!("must be a function or a target with functions, not {}", other.kind()))),
         }
     }
 
-    fn functions(&mut self, functions: &Value) -> Result<Vec<Allowed>, String> {
+    fn functions(&mut self, functions: &Value) -> Result<Vec<FunctionRule>, String> {
         let mut all = Vec::new();
-        for (index, function) in list(functions).iter().enumerate() {
-            all.push(self.at(&(index + 1).to_string(), |reader| match function {
-                Value::String(text) => Ok(Allowed { function: reader.words(text)?, arguments: None }),
+        for (index, function) in as_list(functions).iter().enumerate() {
+            all.push(self.within(&(index + 1).to_string(), |parser| match function {
+                Value::String(text) => Ok(FunctionRule { function: parser.pattern(text)?, arguments: None }),
                 Value::Map(map) => {
-                    let (name, arguments) = reader.only(map)?;
-                    reader.at(&name, |reader| {
-                        let arguments = list(arguments);
-                        let arguments: Result<Vec<Arguments>, String> =
-                            arguments.iter().map(|arguments| reader.arguments(arguments)).collect();
-                        Ok(Allowed { function: reader.words(&name)?, arguments: Some(arguments?) })
+                    let (name, arguments) = parser.single_pair(map)?;
+                    parser.within(&name, |parser| {
+                        let arguments = as_list(arguments);
+                        let arguments: Result<Vec<ArgumentRule>, String> =
+                            arguments.iter().map(|arguments| parser.arguments(arguments)).collect();
+                        Ok(FunctionRule { function: parser.pattern(&name)?, arguments: Some(arguments?) })
                     })
                 }
-                other => Err(reader.fault(format!("a function, not {}", other.kind()))),
+                other => Err(parser.fault(format!("must be a function, not {}", other.kind()))),
             })?);
         }
         Ok(all)
     }
 
-    fn arguments(&mut self, arguments: &Value) -> Result<Arguments, String> {
+    fn arguments(&mut self, arguments: &Value) -> Result<ArgumentRule, String> {
         let Some(map) = arguments.as_map() else {
-            return Err(self.fault(format!("`args` and `kwargs`, not {}", arguments.kind())));
+            return Err(self.fault(format!("must be `args` and `kwargs`, not {}", arguments.kind())));
         };
-        let mut all = Arguments::default();
+        let mut all = ArgumentRule::default();
         for (key, value) in map.iter() {
             match (key.to_string().as_str(), value) {
                 (_, Value::Null) => {}
                 ("args", Value::List(items)) => {
                     for item in items {
-                        all.args.push(self.at("args", |reader| reader.optional(item))?);
+                        all.args.push(self.within("args", |parser| parser.optional(item))?);
                     }
                 }
                 ("kwargs", Value::Map(named)) => {
                     for (name, value) in named.iter() {
                         let name = name.to_string();
-                        let words = self.at(&name, |reader| reader.optional(value))?;
-                        all.kwargs.push((name, words));
+                        let pattern = self.within(&name, |parser| parser.optional(value))?;
+                        all.kwargs.push((name, pattern));
                     }
                 }
-                ("args", other) => return Err(self.fault(format!("`args` must be a list, not {}", other.kind()))),
+                ("args", other) => return Err(self.fault(format!("`args` must be a as_list, not {}", other.kind()))),
                 ("kwargs", other) => return Err(self.fault(format!("`kwargs` must be a map, not {}", other.kind()))),
                 (other, _) => return Err(self.fault(format!("'{other}' is neither `args` nor `kwargs`"))),
             }
@@ -147,21 +149,21 @@ impl Reader<'_> {
         Ok(all)
     }
 
-    fn optional(&mut self, value: &Value) -> Result<Option<Words>, String> {
+    fn optional(&mut self, value: &Value) -> Result<Option<NamePattern>, String> {
         match value {
             Value::Null => Ok(None),
-            Value::List(_) | Value::Map(_) => Err(self.fault(format!("a pattern, not {}", value.kind()))),
-            scalar => self.words(&scalar.to_string()).map(Some),
+            Value::List(_) | Value::Map(_) => Err(self.fault(format!("must be a pattern, not {}", value.kind()))),
+            scalar => self.pattern(&scalar.to_string()).map(Some),
         }
     }
 
-    fn words(&self, text: &str) -> Result<Words, String> {
-        Words::parse(text).map_err(|why| self.fault(why))
+    fn pattern(&self, text: &str) -> Result<NamePattern, String> {
+        NamePattern::parse(text).map_err(|why| self.fault(why))
     }
 
     fn name(&self, name: &str) -> Result<String, String> {
         match name {
-            "" => Err(self.fault("what is behind the @ is missing".into())),
+            "" => Err(self.fault("the name after the @ is missing".into())),
             name => Ok(name.to_owned()),
         }
     }
@@ -174,27 +176,27 @@ impl Reader<'_> {
         Ok(text.to_owned())
     }
 
-    fn only<'v>(&self, map: &'v Map) -> Result<(String, &'v Value), String> {
+    fn single_pair<'v>(&self, map: &'v Map) -> Result<(String, &'v Value), String> {
         match (map.len(), map.iter().next()) {
             (1, Some((key, value))) => Ok((key.to_string(), value)),
-            (count, _) => Err(self.fault(format!("one key is meant here, not {count}: put a `-` before each"))),
+            (count, _) => Err(self.fault(format!("expected one key, not {count}: put a `-` before each"))),
         }
     }
 
-    fn at<T>(&mut self, place: &str, read: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
-        self.place.push(place.to_owned());
+    fn within<T>(&mut self, position: &str, read: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
+        self.position.push(position.to_owned());
         let result = read(self);
-        self.place.pop();
+        self.position.pop();
         result
     }
 
     fn fault(&self, why: String) -> String {
-        format!("{}: {why}", self.place.join(" → "))
+        format!("{}: {why}", self.position.join(" → "))
     }
 }
 
-/// One thing is a list of one.
-fn list(value: &Value) -> Vec<Value> {
+/// A value that isn't a as_list is a as_list of one.
+fn as_list(value: &Value) -> Vec<Value> {
     match value {
         Value::Null => Vec::new(),
         Value::List(items) => items.clone(),

@@ -1,63 +1,63 @@
-//! [`Access`]: who may do what, by Salt's `external_auth` and what goes with it.
+//! [`Access`]: principal may do what, by Salt's `external_auth` and related settings.
 //!
-//! Rules are looked up anew for each request, by who the caller is and what proved it, so that a reload counts at once.
-//! What a limited rule allows is found by the controller's own selection, and the ids that were found go with the
-//! [`Grant`]: a job runs on these or not at all, whatever grains say a moment later.
+//! Rules are looked up for each request, by the caller's user and backend, so that a reload takes effect at once. The
+//! targets of a limited rule are selected by the controller, and their ids are part of the [`Grant`]: a job runs on these
+//! or not at all, even if grains change a moment later.
 
 mod decide;
 mod explain;
 mod grammar;
+mod name_pattern;
 mod rule;
-mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rocksalt_controller::Controller;
 use rocksalt_controller::ledger::Ledger;
-use rocksalt_core::request::Needs;
+use rocksalt_core::request::{ControllerCall, Needs, RunRequest};
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Value};
 
 use crate::requests::{Caller, Kind, Refusal};
 
-use decide::{Form, Talk};
+use decide::{DecisionTrace, FunctionKind};
 pub use explain::Explanation;
-use grammar::{Entry, Reader, Who};
-use rule::Asked;
+use grammar::{AuthEntry, Principal, RuleParser};
+use rule::CallView;
 
-/// What somebody may do.
+/// What a caller may do.
 #[derive(Clone, Debug, Default)]
 pub enum Rights {
-    /// Everything: this machine's own users on the unix socket.
+    /// Everything: the daemon's user and root on the unix socket.
     All,
-    /// What `external_auth` says for this user and these groups, looked up anew for each request.
+    /// What `external_auth` allows this user and these groups, looked up for each request.
     Listed { groups: Vec<String> },
     #[default]
     None,
 }
 
-/// What was allowed.
+/// A request that was allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grant {
-    /// Only on these targets, which were checked one by one; `None`: on any.
+    /// Only on these targets; `None` for any.
     pub only: Option<BTreeSet<String>>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Access {
-    backends: BTreeMap<String, Vec<Entry>>,
-    /// Salt's `permissive_acl`: `*` counts beside other names.
+    backends: BTreeMap<String, Vec<AuthEntry>>,
+    /// Salt's `permissive_acl`: `*` also applies to users with an entry of their own.
     permissive: bool,
     /// Salt's `auth.enable_expanded_auth_matching`: several rules together may cover a target.
     expanded: bool,
 }
 
-/// What Salt lets everybody do who is logged in: asking whether a job still runs.
-const FREE: &str = "saltutil.find_job";
+/// Salt allows this function to every authenticated user.
+const ALWAYS_ALLOWED: &str = "saltutil.find_job";
 
 impl Access {
-    /// From the whole configuration. Without `external_auth` there is one who may do everything: `admin`.
+    /// Reads the whole configuration. Without `external_auth` the user `admin` may do everything.
     pub fn read(config: &Map, nodegroups: &Nodegroups) -> Result<Access, String> {
         let flag = |key: &str| match config.get(key) {
             None | Some(Value::Null) => Ok(false),
@@ -70,7 +70,7 @@ impl Access {
         Ok(access)
     }
 
-    /// From `external_auth` alone.
+    /// Reads `external_auth` alone.
     pub fn parse(external_auth: &Map) -> Result<Access, String> {
         Access::with(external_auth, &Nodegroups::new())
     }
@@ -79,7 +79,7 @@ impl Access {
         let mut backends = BTreeMap::new();
         for (name, entries) in external_auth.iter() {
             let name = name.to_string();
-            backends.insert(name.clone(), Reader::new(nodegroups).backend(&name, entries)?);
+            backends.insert(name.clone(), RuleParser::new(nodegroups).backend(&name, entries)?);
         }
         Ok(Access { backends, permissive: false, expanded: false })
     }
@@ -96,52 +96,36 @@ impl Access {
             Rights::Listed { groups } => groups,
             Rights::None => return Err(Refusal::new(Kind::Unauthenticated, "log in first")),
         };
-        // A token outlives the way in which it was got, if the configuration closes that.
+        // A token may outlive its backend, if the configuration removes that.
         if !self.backends.contains_key(&caller.eauth) {
-            let text = format!("the eauth '{}' is not in external_auth any more", caller.eauth);
+            let text = format!("the eauth '{}' is no longer in external_auth", caller.eauth);
             return Err(Refusal::new(Kind::Unauthenticated, text));
         }
         let entries = self.entries(&caller.eauth, &caller.user, groups);
-        let talk = &mut Talk::silent();
-        let none = Map::new();
-        let named = |function: &'static str| Asked { function, args: &[], kwargs: &none };
         let (allowed, what) = match needs {
             Needs::Login => (true, String::new()),
-            Needs::Function(run) => {
-                return match self.function(&entries, run, controller, talk).await? {
-                    Some(grant) => Ok(grant),
-                    None => {
-                        let text = format!("{} may not run {} on '{}'", caller.user, run.function, run.target);
-                        Err(Refusal::new(Kind::Forbidden, text).hint(format!(
-                            "`rocksalt access explain {} {} '{}'` tells why",
-                            caller.user, run.function, run.target
-                        )))
-                    }
-                };
-            }
-            Needs::Runner(local) => {
-                let asked = Asked { function: &local.function, args: &local.args, kwargs: &local.kwargs };
-                (decide::controller(&entries, Form::Runner, asked, talk), format!("the runner {}", local.function))
-            }
-            Needs::Wheel(local) => {
-                let asked = Asked { function: &local.function, args: &local.args, kwargs: &local.kwargs };
-                (decide::controller(&entries, Form::Wheel, asked, talk), format!("the wheel {}", local.function))
-            }
-            Needs::RunnerNamed(function) => (
-                decide::controller(&entries, Form::Runner, named(function), talk),
-                format!("what needs the runner {function}"),
-            ),
-            Needs::WheelNamed(function) => (
-                decide::controller(&entries, Form::Wheel, named(function), talk),
-                format!("what needs the wheel {function}"),
-            ),
+            Needs::Function(run) => return self.grant_run(caller, &entries, run, controller).await,
             Needs::Job { job, or_runner } => {
-                let mut allowed = decide::controller(&entries, Form::Runner, named(or_runner), talk);
+                let mut allowed = is_allowed(&entries, FunctionKind::Runner, or_runner);
                 if !allowed {
-                    // No job, and a job of somebody else, are the same to who may not know.
+                    // To others, a job of another user looks like no job.
                     allowed = ledger.job(*job).await?.is_some_and(|job| job.user == caller.user);
                 }
-                (allowed, format!("job {job}, which somebody else started"))
+                (allowed, format!("job {job}, which another user started"))
+            }
+            Needs::Runner(local) => {
+                (is_call_allowed(&entries, FunctionKind::Runner, local), format!("the runner {}", local.function))
+            }
+            Needs::Wheel(local) => {
+                (is_call_allowed(&entries, FunctionKind::Wheel, local), format!("the wheel {}", local.function))
+            }
+            Needs::RunnerNamed(function) => {
+                let what = format!("a request that needs the runner {function}");
+                (is_allowed(&entries, FunctionKind::Runner, function), what)
+            }
+            Needs::WheelNamed(function) => {
+                let what = format!("a request that needs the wheel {function}");
+                (is_allowed(&entries, FunctionKind::Wheel, function), what)
             }
         };
         match allowed {
@@ -150,14 +134,29 @@ impl Access {
         }
     }
 
-    /// `perms` of the login answer: what the rules give a user, as they are written, the texts first.
+    async fn grant_run(
+        &self,
+        caller: &Caller,
+        entries: &[&AuthEntry],
+        run: &RunRequest,
+        controller: &Arc<Controller>,
+    ) -> Result<Grant, Refusal> {
+        let grant = self.check_function(entries, run, controller, &mut DecisionTrace::off()).await?;
+        grant.ok_or_else(|| {
+            let (user, function, target) = (&caller.user, &run.function, &run.target);
+            Refusal::new(Kind::Forbidden, format!("{user} may not run {function} on '{target}'"))
+                .hint(format!("`rocksalt access explain {user} {function} '{target}'` tells why"))
+        })
+    }
+
+    /// `perms` of the login response: the user's rules as written, strings first.
     pub fn permissions(&self, eauth: &str, user: &str, groups: &[String]) -> Value {
         let mut texts: Vec<Value> = Vec::new();
         let mut maps: Vec<Value> = Vec::new();
         for entry in self.backends.get(eauth).into_iter().flatten() {
-            let theirs = match &entry.who {
-                Who::Everybody => true,
-                who => fits(who, user, groups),
+            let theirs = match &entry.principal {
+                Principal::Everybody => true,
+                principal => is_principal(principal, user, groups),
             };
             for rule in entry.written.iter().filter(|_| theirs) {
                 let all = if rule.as_str().is_some() { &mut texts } else { &mut maps };
@@ -175,24 +174,31 @@ impl Access {
         }
     }
 
-    /// Whether `external_auth` names a backend.
-    pub fn knows(&self, eauth: &str) -> bool {
-        self.backends.contains_key(eauth)
-    }
-
-    /// The entries that hold for somebody. `*` holds for those whom no other name fits, or for all if it is permissive.
-    fn entries(&self, eauth: &str, user: &str, groups: &[String]) -> Vec<&Entry> {
-        let all: &[Entry] = self.backends.get(eauth).map_or(&[], Vec::as_slice);
-        let named = all.iter().any(|entry| matches!(&entry.who, Who::User(words) if words.fits(user).is_some()));
-        let holds = |entry: &&Entry| match &entry.who {
-            Who::Everybody => self.permissive || !named,
-            who => fits(who, user, groups),
+    /// The entries of a user. `*` applies to users whom no other name matches, or to all if `permissive_acl` is set.
+    fn entries(&self, eauth: &str, user: &str, groups: &[String]) -> Vec<&AuthEntry> {
+        let all: &[AuthEntry] = self.backends.get(eauth).map_or(&[], Vec::as_slice);
+        let named = all
+            .iter()
+            .any(|entry| matches!(&entry.principal, Principal::User(pattern) if pattern.matches(user).is_some()));
+        let holds = |entry: &&AuthEntry| match &entry.principal {
+            Principal::Everybody => self.permissive || !named,
+            principal => is_principal(principal, user, groups),
         };
         all.iter().filter(holds).collect()
     }
 }
 
-/// `external_auth` of a configuration, or what holds without it.
+fn is_call_allowed(entries: &[&AuthEntry], kind: FunctionKind, local: &ControllerCall) -> bool {
+    let call = CallView { function: &local.function, args: &local.args, kwargs: &local.kwargs };
+    decide::check_controller_function(entries, kind, call, &mut DecisionTrace::off())
+}
+
+fn is_allowed(entries: &[&AuthEntry], kind: FunctionKind, function: &str) -> bool {
+    let call = CallView { function, args: &[], kwargs: &Map::new() };
+    decide::check_controller_function(entries, kind, call, &mut DecisionTrace::off())
+}
+
+/// `external_auth` of a configuration, or its default.
 pub fn external_auth(config: &Map) -> Result<Map, String> {
     match config.get("external_auth") {
         Some(Value::Map(map)) => Ok(map.clone()),
@@ -205,10 +211,10 @@ pub fn external_auth(config: &Map) -> Result<Map, String> {
     }
 }
 
-fn fits(who: &Who, user: &str, groups: &[String]) -> bool {
-    match who {
-        Who::User(words) => words.fits(user).is_some(),
-        Who::Group(group) => groups.contains(group),
-        Who::Everybody => false,
+fn is_principal(principal: &Principal, user: &str, groups: &[String]) -> bool {
+    match principal {
+        Principal::User(pattern) => pattern.matches(user).is_some(),
+        Principal::Group(group) => groups.contains(group),
+        Principal::Everybody => false,
     }
 }

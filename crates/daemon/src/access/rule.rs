@@ -1,101 +1,101 @@
-//! [`Rule`]: one line of what somebody may do, and whether a call fits it.
+//! [`AccessRule`]: a rule of `external_auth`, and whether a call matches it.
 
 use rocksalt_core::{Map, Value};
 
-use super::words::{Way, Words};
+use super::name_pattern::{MatchKind, NamePattern};
 
 #[derive(Clone, Debug)]
-pub enum Rule {
+pub enum AccessRule {
     /// `test.*`: on any target.
-    Function(Words),
-    /// `web*: [test.*, …]`: on targets that are wholly inside a compound target.
-    Target { within: String, functions: Vec<Allowed> },
-    /// `@runner`, `@wheel`, `@jobs`; with a list, only these functions.
-    Controller { name: String, functions: Option<Vec<Allowed>> },
+    Function(NamePattern),
+    /// `web*: [test.*, …]`: on targets inside a compound target.
+    Target { within: String, functions: Vec<FunctionRule> },
+    /// `@runner`, `@wheel`, `@jobs`; with a list only these functions.
+    Controller { name: String, functions: Option<Vec<FunctionRule>> },
 }
 
-/// A function, with what its arguments must be.
+/// A function with conditions on its arguments.
 #[derive(Clone, Debug)]
-pub struct Allowed {
-    pub function: Words,
-    /// Any of them is enough; without any, all arguments are free.
-    pub arguments: Option<Vec<Arguments>>,
+pub struct FunctionRule {
+    pub function: NamePattern,
+    /// One of them must match; `None` allows any arguments.
+    pub arguments: Option<Vec<ArgumentRule>>,
 }
 
-/// What is named here must be given and fit; what isn't named is free.
+/// ArgumentRule that must be present and match; others are not checked.
 #[derive(Clone, Debug, Default)]
-pub struct Arguments {
-    pub args: Vec<Option<Words>>,
-    pub kwargs: Vec<(String, Option<Words>)>,
+pub struct ArgumentRule {
+    pub args: Vec<Option<NamePattern>>,
+    pub kwargs: Vec<(String, Option<NamePattern>)>,
 }
 
-/// A call as the rules see it.
+/// A call to check.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct CallView<'a> {
     pub function: &'a str,
     pub args: &'a [Value],
     pub kwargs: &'a Map,
 }
 
-/// Whether a call fits, and how or why not.
+/// Whether a call matches, and how or why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fit {
-    Yes(Way),
+pub enum RuleMatch {
+    Yes(MatchKind),
     /// Another function.
     Other,
     /// The right function with other arguments.
     Arguments(String),
 }
 
-impl Allowed {
-    pub fn fit(&self, asked: Asked<'_>) -> Fit {
-        let Some(way) = self.function.fits(asked.function) else { return Fit::Other };
-        let Some(arguments) = &self.arguments else { return Fit::Yes(way) };
-        let mut why = "no arguments are allowed for it".to_owned();
+impl FunctionRule {
+    pub fn check(&self, call: CallView<'_>) -> RuleMatch {
+        let Some(kind) = self.function.matches(call.function) else { return RuleMatch::Other };
+        let Some(arguments) = &self.arguments else { return RuleMatch::Yes(kind) };
+        let mut why = "no arguments are allowed".to_owned();
         for wanted in arguments {
-            match wanted.fault(asked) {
-                None => return Fit::Yes(way),
+            match wanted.mismatch(call) {
+                None => return RuleMatch::Yes(kind),
                 Some(fault) => why = fault,
             }
         }
-        Fit::Arguments(why)
+        RuleMatch::Arguments(why)
     }
 }
 
-impl Arguments {
-    /// Why a call's arguments don't fit. Never says what they are: they may be secret.
-    fn fault(&self, asked: Asked<'_>) -> Option<String> {
+impl ArgumentRule {
+    /// Why a call's arguments don't match. Never contains their values: they may be secret.
+    fn mismatch(&self, call: CallView<'_>) -> Option<String> {
         for (index, wanted) in self.args.iter().enumerate() {
-            let Some(given) = asked.args.get(index) else {
+            let Some(given) = call.args.get(index) else {
                 return Some(format!("argument {} must be given", index + 1));
             };
-            if let Some(words) = wanted.as_ref().filter(|words| !matches(words, given)) {
-                return Some(format!("argument {} is not '{}'", index + 1, words.text));
+            if let Some(pattern) = wanted.as_ref().filter(|pattern| !value_matches(pattern, given)) {
+                return Some(format!("argument {} is not '{}'", index + 1, pattern.text));
             }
         }
         for (name, wanted) in &self.kwargs {
-            let Some(given) = asked.kwargs.get(name) else { return Some(format!("`{name}` must be given")) };
-            if let Some(words) = wanted.as_ref().filter(|words| !matches(words, given)) {
-                return Some(format!("`{name}` is not '{}'", words.text));
+            let Some(given) = call.kwargs.get(name) else { return Some(format!("`{name}` must be given")) };
+            if let Some(pattern) = wanted.as_ref().filter(|pattern| !value_matches(pattern, given)) {
+                return Some(format!("`{name}` is not '{}'", pattern.text));
             }
         }
         None
     }
 }
 
-/// Values are compared as Python prints them, as Salt does.
-fn matches(words: &Words, given: &Value) -> bool {
-    words.any() || words.fits(&given.to_string()).is_some()
+/// Compares values as Python prints them, like Salt.
+fn value_matches(pattern: &NamePattern, given: &Value) -> bool {
+    pattern.is_wildcard() || pattern.matches(&given.to_string()).is_some()
 }
 
-/// Whether one of them fits; the best reason why not.
-pub fn any(functions: &[Allowed], asked: Asked<'_>) -> (Option<(usize, Way)>, Option<String>) {
+/// The first function that matches, or the last reason why not.
+pub fn first_match(functions: &[FunctionRule], call: CallView<'_>) -> (Option<(usize, MatchKind)>, Option<String>) {
     let mut why = None;
     for (index, allowed) in functions.iter().enumerate() {
-        match allowed.fit(asked) {
-            Fit::Yes(way) => return (Some((index, way)), None),
-            Fit::Other => {}
-            Fit::Arguments(fault) => why = Some(fault),
+        match allowed.check(call) {
+            RuleMatch::Yes(kind) => return (Some((index, kind)), None),
+            RuleMatch::Other => {}
+            RuleMatch::Arguments(fault) => why = Some(fault),
         }
     }
     (None, why)
