@@ -45,6 +45,6 @@ pub use error::{Error, RefusalKind};
 pub use events::{EventNotice, EventPage, Events};
 pub use jobs::RerunOptions;
 pub use sessions::{ClientSession, DaemonInfo};
-pub use targets::{TargetFilter, TargetStatus, TargetPage};
+pub use targets::{TargetFilter, TargetPage, TargetStatus};
 pub use tls::Tls;
 pub use watch::JobWatch;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rocksalt_backends::store::{Error, TransactionOp, KeyRange};
+use rocksalt_backends::store::{Error, KeyRange, TransactionOp};
 use rocksalt_core::record::{JobRecord, JobState, LoggedEvent, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::JobFilter;
 use rocksalt_core::{Event, JobId, Map, Value};

@@ -5,7 +5,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
-use rocksalt_backends::store::{Committed, Error, TransactionOp, KeyRange, Store, Transaction};
+use rocksalt_backends::store::{Committed, Error, KeyRange, Store, Transaction, TransactionOp};
 use rocksalt_core::record::{EventId, JobRecord, LoggedEvent};
 use rocksalt_core::{Event, JobId};
 use tokio::sync::{mpsc, oneshot};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Extension;
 use rocksalt_client::{Client, Error, EventNotice, RefusalKind, RerunOptions, TargetFilter, Tls};
 use rocksalt_core::job_update::JobUpdate;
-use rocksalt_core::request::{JobFilter, ControllerCall, RunRequest};
+use rocksalt_core::request::{ControllerCall, JobFilter, RunRequest};
 use rocksalt_core::{Event, Map, Secret, Value};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
