@@ -141,7 +141,7 @@ impl RuleParser<'_> {
                         all.kwargs.push((name, pattern));
                     }
                 }
-                ("args", other) => return Err(self.fault(format!("`args` must be a as_list, not {}", other.kind()))),
+                ("args", other) => return Err(self.fault(format!("`args` must be a list, not {}", other.kind()))),
                 ("kwargs", other) => return Err(self.fault(format!("`kwargs` must be a map, not {}", other.kind()))),
                 (other, _) => return Err(self.fault(format!("'{other}' is neither `args` nor `kwargs`"))),
             }
