@@ -201,7 +201,7 @@ impl Client {
         let body = body.map(|body| body.to_bytes()).unwrap_or_default();
         let reply = std::str::from_utf8(&body).ok().and_then(|text| json::parse(text).ok()).unwrap_or_default();
         let word = |key: &str| reply.walk(&format!("error:{key}"), ":").and_then(Value::as_str).map(str::to_owned);
-        let text = word("text").unwrap_or_else(|| format!("{} pending {status}", self.address()));
+        let text = word("text").unwrap_or_else(|| format!("{} responded with status {status}", self.address()));
         let kind = word("kind")
             .as_deref()
             .and_then(RefusalKind::from_name)
