@@ -121,7 +121,7 @@ impl Fleet {
         let links: Arc<dyn Links> = Arc::new(Playing(Arc::clone(self), alive.clone()));
         let mut ids: Vec<String> = self.targets().keys().cloned().collect();
         ids.sort();
-        let files: Arc<dyn files::Files> = files::open("roots", &Map::new()).expect("files").into();
+        let files: Arc<dyn files::FileBackend> = files::open("roots", &Map::new()).expect("files").into();
         let external = pillar::ExternalPillars::new(&Value::List(Vec::new()), &pillar::Settings::default());
         let compiler = Compiler { links: Arc::clone(&links), options: Map::new() };
         Arc::new(Controller {
