@@ -1,4 +1,4 @@
-//! [`Failure`]: why a command did not do what it should, for a local_user.
+//! [`Failure`]: why a command did not do what it should, for a person.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Asks the local_user at the terminal.
+//! Asks the user at the terminal.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};

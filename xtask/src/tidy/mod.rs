@@ -35,7 +35,7 @@ pub const RULES: &[Rule] = &[
     Rule { name: "length", about: "no file is too long to read", check: length::check },
     Rule { name: "machine", about: "no path of a builder's machine, no registry's host name", check: machine::check },
     Rule { name: "modules", about: "no Rust file is forgotten", check: modules::check },
-    Rule { name: "named-tests", about: "rules and faults name tests that exist", check: named_tests::check },
+    Rule { name: "named-tests", about: "pages name files, types and tests that exist", check: named_tests::check },
     Rule { name: "runtime", about: "no async runtime below the agent", check: runtime::check },
     Rule { name: "test-binaries", about: "one test binary a crate", check: test_binaries::check },
 ];

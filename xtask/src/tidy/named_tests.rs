@@ -1,35 +1,52 @@
-//! The pages of rules and faults name files and tests that exist: a rule without its test is only a sentence.
+//! Pages that name files, types and tests of the tree name those that exist: a rule without its test is only a sentence.
 
 use crate::tree::Tree;
 
-const PAGES: [&str; 2] = ["docs/faults.md", "docs/security-rules.md"];
+const PAGES: [&str; 3] = ["ARCHITECTURE.md", "docs/faults.md", "docs/security-rules.md"];
 
-/// Where files begin that a page can name.
+/// The folders of files that a page can name.
 const FOLDERS: [&str; 5] = ["crates/", "e2e/", "fuzz/", "packaging/", "xtask/"];
 
 pub fn check(tree: &Tree) -> Vec<String> {
     let pages = PAGES.iter().filter_map(|page| tree.files.get_key_value(*page));
     let lines = pages.flat_map(|(page, text)| text.lines().map(move |line| (page, line)));
-    let faults = lines.flat_map(|(page, line)| {
-        let (paths, names): (Vec<_>, Vec<_>) =
-            quoted(line).partition(|text| FOLDERS.iter().any(|folder| text.starts_with(folder)));
-        let missing = paths.into_iter().filter(|path| !exists(tree, path)).map(|path| format!("has no {path}"));
-        // A name of several words is a test's; the shorter ones are functions of Salt and the like.
-        let tests = names.into_iter().filter(|name| line.starts_with("- Tests:") && name.contains('_'));
-        let gone = tests.filter(|name| !is_test(tree, name)).map(|name| format!("has no test {name}"));
-        missing.chain(gone).map(|fault| format!("{page}: the tree {fault}")).collect::<Vec<_>>()
-    });
-    faults.collect()
+    lines.flat_map(|(page, line)| faults(tree, line).into_iter().map(move |fault| format!("{page}: {fault}"))).collect()
 }
 
-/// What stands between backticks.
-fn quoted(line: &str) -> impl Iterator<Item = &str> {
-    line.split('`').skip(1).step_by(2)
+fn faults(tree: &Tree, line: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    let quoted: Vec<&str> = line.split('`').collect();
+    for (index, text) in quoted.iter().enumerate().skip(1).step_by(2) {
+        if is_path(text) {
+            if !exists(tree, text) {
+                faults.push(format!("there is no {text}"));
+            } else if let Some(name) = index.checked_sub(2).map(|before| quoted[before])
+                && quoted[index - 1] == " in "
+                && tree.files.get(*text).is_some_and(|file| !defines(file, name))
+            {
+                faults.push(format!("{text} has no {name}"));
+            }
+        } else if line.starts_with("- Tests:") && text.contains('_') && !is_test(tree, text) {
+            // A name of several words is a test's; the shorter ones are functions of Salt and the like.
+            faults.push(format!("there is no test {text}"));
+        }
+    }
+    faults
+}
+
+fn is_path(text: &str) -> bool {
+    FOLDERS.iter().any(|folder| text.starts_with(folder)) && !text.contains(['<', '{', '*', ' '])
 }
 
 fn exists(tree: &Tree, path: &str) -> bool {
-    let folder = format!("{path}/");
+    let folder = format!("{}/", path.trim_end_matches('/'));
     tree.files.contains_key(path) || tree.files.keys().any(|file| file.starts_with(&folder))
+}
+
+fn defines(file: &str, name: &str) -> bool {
+    let starts = ["struct", "enum", "trait", "type", "fn", "const"];
+    let ends = [' ', '(', '<', ';', ':', '{'];
+    starts.iter().any(|start| ends.iter().any(|end| file.contains(&format!("{start} {name}{end}"))))
 }
 
 fn is_test(tree: &Tree, name: &str) -> bool {
@@ -44,12 +61,14 @@ mod tests {
 
     #[test]
     fn what_is_gone_is_found() {
-        let page = "- Code: `crates/a.rs`, `crates/b`, `crates/gone.rs`\n\
-                    - Tests: `it_holds` and `it_went` in `crates/b/c.rs`; `cmd.run`\n";
-        let tree = tree(&[("docs/faults.md", page), ("crates/a.rs", ""), ("crates/b/c.rs", "fn it_holds() {}")]);
-        assert_eq!(
-            check(&tree),
-            ["docs/faults.md: the tree has no crates/gone.rs", "docs/faults.md: the tree has no test it_went"]
-        );
+        let page = "- Code: `crates/a.rs`, `crates/b`, `crates/gone.rs`, `e2e/<noun>/x`\n\
+                    - Tests: `it_holds` and `it_went` in `crates/b/c.rs`; `cmd.run`\n\
+                    | job | `Job` in `crates/a.rs`, `Run` in `crates/a.rs` |\n";
+        let tree =
+            tree(&[("docs/faults.md", page), ("crates/a.rs", "struct Job {"), ("crates/b/c.rs", "fn it_holds() {}")]);
+        let faults = ["there is no crates/gone.rs", "there is no test it_went", "crates/b/c.rs has no it_went"];
+        let expected: Vec<String> =
+            faults.iter().chain(&["crates/a.rs has no Run"]).map(|fault| format!("docs/faults.md: {fault}")).collect();
+        assert_eq!(check(&tree), expected);
     }
 }

@@ -64,8 +64,8 @@ pub struct Running {
     #[arg(long)]
     pub test: bool,
 
-    /// The order of steps: ansible (Salt's, one by one), justdoit or genius
-    #[arg(long, value_name = "MODE", value_parser = ["ansible", "justdoit", "genius"])]
+    /// The order of steps: ordered (Salt's order, one by one; also called ansible), justdoit or genius
+    #[arg(long, value_name = "MODE", value_parser = ["ordered", "ansible", "justdoit", "genius"])]
     pub mode: Option<String>,
 
     /// Leave out state files (`sls: name`, or just the name) or ids (`id: name`): YAML
@@ -105,8 +105,8 @@ struct Graph {
     /// Say for each step why it waits
     #[arg(long)]
     why: bool,
-    /// The order of steps: ansible (Salt's, one by one), justdoit or genius
-    #[arg(long, value_name = "MODE", value_parser = ["ansible", "justdoit", "genius"])]
+    /// The order of steps: ordered (Salt's order, one by one; also called ansible), justdoit or genius
+    #[arg(long, value_name = "MODE", value_parser = ["ordered", "ansible", "justdoit", "genius"])]
     mode: Option<String>,
     #[command(flatten)]
     compiling: Compiling,

@@ -24,6 +24,15 @@ struct Made {
     seed: u64,
 }
 
+#[test]
+fn salts_own_order_has_two_names() {
+    assert_eq!(OrderMode::from_name("ordered"), Some(OrderMode::Ansible));
+    for mode in OrderMode::ALL {
+        assert_eq!(OrderMode::from_name(mode.name()), Some(mode));
+    }
+    assert_eq!(OrderMode::from_name("sideways"), None);
+}
+
 fn made() -> impl Strategy<Value = Made> {
     (
         prop::collection::vec((any::<u8>(), any::<u8>()), 0..3),

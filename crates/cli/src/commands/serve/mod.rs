@@ -87,7 +87,7 @@ async fn upkeep(pool: Arc<Pool>) {
     }
 }
 
-/// What a local_user at the terminal should know. Logs go to standard error, this to standard output.
+/// What the user at the terminal should know. Logs go to standard error, this to standard output.
 fn tell(notice: Notice) {
     match notice {
         Notice::Admin { user, password } => {
