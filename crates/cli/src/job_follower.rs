@@ -1,18 +1,18 @@
-//! A job on the terminal: results as they come, the live line, Ctrl-C. The same wherever the job runs.
+//! Prints a job on the terminal: results as they come, the progress line, Ctrl-C. The same wherever the job runs.
 
+use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rocksalt_client::Client;
-use rocksalt_controller::execution::{CancelSignal, Update};
-use rocksalt_controller::job_events;
-use rocksalt_controller::spool::{self, Process, Spool};
+use rocksalt_controller::jobs::JobService;
+use rocksalt_controller::spool::{Process, Spool, SpoolRecords};
 use rocksalt_core::JobId;
-use rocksalt_core::frame::Stream;
 use rocksalt_core::job_update::JobUpdate;
-use rocksalt_core::record::{JobRecord, ReturnRecord};
+use rocksalt_core::link::Stage;
+use rocksalt_core::record::JobRecord;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
 
 use crate::failure::{Failure, Kind};
 use crate::job_summary::JobSummary;
@@ -20,118 +20,138 @@ use crate::output;
 use crate::printing::Printer;
 use crate::progress_line::ProgressLine;
 
-/// Where the news of a job come from.
-pub enum News {
-    /// This process runs it, and keeps a record if it can.
-    Here { updates: mpsc::UnboundedReceiver<Update>, function: String, entry: Option<Box<spool::Entry>> },
-    /// Another one does.
-    There(mpsc::Receiver<Result<JobUpdate, Failure>>),
+/// Where the updates of a job come from.
+pub enum JobUpdates {
+    /// This process runs the job.
+    Local(mpsc::UnboundedReceiver<JobUpdate>),
+    /// Another process does.
+    Remote(mpsc::Receiver<Result<JobUpdate, Failure>>),
 }
 
-/// How a job is stopped.
-pub enum Stop {
-    Here(CancelSignal, AbortHandle),
+/// What Ctrl-C does to a job.
+pub enum JobControl {
+    /// This process runs the job.
+    Local(Arc<JobService<SpoolRecords>>, JobId),
     Daemon(Client, JobId),
-    /// Whoever only watches leaves it alone.
-    Nobody(JobId),
+    /// Whoever only watches leaves the job alone.
+    Watch(JobId),
 }
 
-/// Prints what comes until the job has ended, or until somebody has pressed Ctrl-C twice; the job's record, if it came.
-pub async fn follow(
-    news: &mut News,
-    stop: &Stop,
+/// Prints a job until it has ended, or until Ctrl-C was pressed twice; the exit code is the job's.
+///
+/// `not_in_roster` is the text for an id that the target names and the roster does not have.
+pub async fn print_job(
+    job: &JobRecord,
+    mut updates: JobUpdates,
+    control: &JobControl,
+    printer: &mut Printer,
+    not_in_roster: impl Fn(&str) -> String,
+) -> Result<ExitCode, Failure> {
+    let mut summary = JobSummary::of(job.targets.len() + job.missing.len());
+    for id in &job.missing {
+        summary.unreached += 1;
+        printer.failure(id, Stage::Settings.name(), &not_in_roster(id), None);
+    }
+    let followed = print_updates(&mut updates, control, job.targets.clone(), &mut summary, printer).await;
+    printer.end(&job.targets);
+    followed?;
+    summary.end(printer.human)
+}
+
+async fn print_updates(
+    updates: &mut JobUpdates,
+    control: &JobControl,
     targets: Vec<String>,
     summary: &mut JobSummary,
     printer: &mut Printer,
-) -> Result<Option<JobRecord>, Failure> {
-    let mut live = ProgressLine::new(targets);
+) -> Result<(), Failure> {
+    let mut progress = ProgressLine::new(targets);
     let mut tick = tokio::time::interval(Duration::from_millis(100));
-    // One for the whole time: what comes between two rounds of the loop must not be lost.
+    // One for the whole time: a signal between two rounds of the loop must not be lost.
     let mut interrupts = signal(SignalKind::interrupt()).ok();
     let ended = loop {
         tokio::select! {
-            heard = news.next() => match heard {
-                None => break Ok(None),
+            update = updates.next() => match update {
+                None => break Ok(()),
                 Some(Err(failure)) => break Err(failure),
-                Some(Ok(JobUpdate::Ended(job))) => break Ok(Some(job)),
-                Some(Ok(JobUpdate::Begun { target })) => live.begun(&target),
-                Some(Ok(JobUpdate::Progress { target, bytes })) => live.progress(&target, &bytes),
-                Some(Ok(JobUpdate::Output { target, bytes, .. })) => live.above(|| show_piece(&target, &bytes)),
-                Some(Ok(JobUpdate::Note { target, text })) => live.above(|| eprintln!("{target}: {}", output::clean(&text))),
-                Some(Ok(JobUpdate::Event { target, event })) => {
-                    live.above(|| eprintln!("event from {target}: {}", output::clean(&event.tag)));
-                }
-                Some(Ok(JobUpdate::Done(record))) => {
-                    live.done(&record.target);
-                    summary.count(&record.outcome);
-                    live.above(|| printer.outcome(record));
-                }
+                Some(Ok(JobUpdate::Ended(_))) => break Ok(()),
+                Some(Ok(update)) => print_update(update, &mut progress, summary, printer),
             },
-            _ = tick.tick() => live.draw(),
+            _ = tick.tick() => progress.draw(),
             () = interrupted(&mut interrupts) => {
-                live.clear();
-                let out = live.out();
-                if let Stop::Nobody(job) = stop {
+                progress.clear();
+                let running = progress.running();
+                if let JobControl::Watch(job) = control {
                     summary.interrupted = true;
                     eprintln!("the job goes on; `rocksalt jobs cancel {job}` stops it");
-                    break Ok(None);
+                    break Ok(());
                 }
                 if summary.interrupted {
-                    eprintln!("leaving at once; may still run on: {}", out.join(", "));
-                    stop.leave();
-                    break Ok(None);
+                    eprintln!("leaving at once; may still run on: {}", running.join(", "));
+                    control.abandon();
+                    break Ok(());
                 }
                 summary.interrupted = true;
-                eprintln!("stopping; waiting for: {} (Ctrl-C again to leave at once)", out.join(", "));
-                stop.stop();
+                eprintln!("stopping; waiting for: {} (Ctrl-C again to leave at once)", running.join(", "));
+                control.cancel();
             }
         }
     };
-    live.clear();
+    progress.clear();
     ended
 }
 
-impl News {
+fn print_update(update: JobUpdate, progress: &mut ProgressLine, summary: &mut JobSummary, printer: &mut Printer) {
+    match update {
+        JobUpdate::Begun { target } => progress.begun(&target),
+        JobUpdate::Progress { target, bytes } => progress.progress(&target, &bytes),
+        JobUpdate::Output { target, bytes, .. } => progress.above(|| print_output(&target, &bytes)),
+        JobUpdate::Note { target, text } => progress.above(|| eprintln!("{target}: {}", output::clean(&text))),
+        JobUpdate::Event { target, event } => {
+            progress.above(|| eprintln!("event from {target}: {}", output::clean(&event.tag)));
+        }
+        JobUpdate::Done(record) => {
+            progress.done(&record.target);
+            summary.count(&record.outcome);
+            progress.above(|| printer.outcome(record));
+        }
+        JobUpdate::Ended(_) => {}
+    }
+}
+
+impl JobUpdates {
     /// Nothing is lost if it is dropped while it waits.
     async fn next(&mut self) -> Option<Result<JobUpdate, Failure>> {
         match self {
-            News::Here { updates, function, entry } => {
-                let news = told(updates.recv().await?, function);
-                if let (JobUpdate::Done(record), Some(entry)) = (&news, entry) {
-                    // A record that can't be kept must not end the run.
-                    let _ = entry.returned(record);
-                }
-                Some(Ok(news))
-            }
-            News::There(news) => news.recv().await,
+            JobUpdates::Local(updates) => updates.recv().await.map(Ok),
+            JobUpdates::Remote(updates) => updates.recv().await,
         }
     }
 
-    /// From a daemon.
-    pub fn of_daemon(client: &Client, job: JobId) -> News {
+    pub fn of_daemon(client: &Client, job: JobId) -> JobUpdates {
         let mut watch = client.watch(job);
         let (sender, receiver) = mpsc::channel(64);
         tokio::spawn(async move {
             loop {
-                let news = match watch.next().await {
-                    Ok(Some(news)) => Ok(news),
+                let update = match watch.next().await {
+                    Ok(Some(update)) => Ok(update),
                     Ok(None) => break,
-                    Err(error) => Err(gone(&error, job)),
+                    Err(error) => Err(connection_lost(&error, job)),
                 };
-                let failed = news.is_err();
-                if sender.send(news).await.is_err() || failed {
+                let failed = update.is_err();
+                if sender.send(update).await.is_err() || failed {
                     break;
                 }
             }
         });
-        News::There(receiver)
+        JobUpdates::Remote(receiver)
     }
 
-    /// From another command's record, as it grows.
-    pub fn of_spool(spool: Spool, job: JobId) -> News {
+    /// From the record that another command writes.
+    pub fn of_spool(spool: Spool, job: JobId) -> JobUpdates {
         let (sender, receiver) = mpsc::channel(64);
         tokio::spawn(async move {
-            let mut told = 0;
+            let mut sent = 0;
             loop {
                 let Ok(Some(mut spooled)) = spool.job(job) else {
                     let taken = Failure::usage(format!("the record of job {job} is gone: a daemon has taken it over"))
@@ -141,11 +161,11 @@ impl News {
                 };
                 spooled.add_lost();
                 let ended = spooled.process.is_none();
-                let fresh = spooled.returns.into_iter().skip(told).map(JobUpdate::Done).collect::<Vec<_>>();
-                told += fresh.len();
+                let fresh = spooled.returns.into_iter().skip(sent).map(JobUpdate::Done).collect::<Vec<_>>();
+                sent += fresh.len();
                 let end = ended.then_some(JobUpdate::Ended(spooled.job));
-                for news in fresh.into_iter().chain(end) {
-                    if sender.send(Ok(news)).await.is_err() {
+                for update in fresh.into_iter().chain(end) {
+                    if sender.send(Ok(update)).await.is_err() {
                         return;
                     }
                 }
@@ -155,39 +175,21 @@ impl News {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         });
-        News::There(receiver)
+        JobUpdates::Remote(receiver)
     }
 }
 
-/// What this process's own job says, as others would hear it.
-fn told(update: Update, function: &str) -> JobUpdate {
-    match update {
-        Update::Begun { id } => JobUpdate::Begun { target: id },
-        Update::Output { id, stream: Stream::Progress, bytes } => JobUpdate::Progress { target: id, bytes },
-        Update::Output { id, stream, bytes } => JobUpdate::Output { target: id, stream, bytes },
-        Update::Note { id, text } => JobUpdate::Note { target: id, text },
-        Update::Event { id, event } => JobUpdate::Event { target: id, event },
-        Update::Done { id, outcome } => JobUpdate::Done(ReturnRecord {
-            target: id,
-            outcome: outcome.kept(),
-            ended: crate::times::now(),
-            outputter: job_events::outputter(function).map(str::to_owned),
-            cut_from: None,
-        }),
-    }
-}
-
-fn gone(error: &rocksalt_client::Error, job: JobId) -> Failure {
+fn connection_lost(error: &rocksalt_client::Error, job: JobId) -> Failure {
     let failure = crate::daemon::refused(error);
     Failure { kind: Kind::Unreached, ..failure }.hint(format!("the job goes on; `rocksalt jobs watch {job}` shows it"))
 }
 
-impl Stop {
-    /// Once: what runs is cancelled, and what has not begun never does.
-    fn stop(&self) {
+impl JobControl {
+    /// After the first Ctrl-C: running calls are cancelled, and waiting targets are skipped.
+    fn cancel(&self) {
         match self {
-            Stop::Here(cancel_signal, _) => cancel_signal.stop(),
-            Stop::Daemon(client, job) => {
+            JobControl::Local(jobs, job) => drop(jobs.cancel(*job, false)),
+            JobControl::Daemon(client, job) => {
                 let (client, job) = (client.clone(), *job);
                 tokio::spawn(async move {
                     if let Err(error) = client.cancel(job, false).await {
@@ -195,19 +197,19 @@ impl Stop {
                     }
                 });
             }
-            Stop::Nobody(_) => {}
+            JobControl::Watch(_) => {}
         }
     }
 
-    /// Twice: nobody waits for it.
-    fn leave(&self) {
-        if let Stop::Here(_, running) = self {
-            running.abort();
+    /// After the second one: nobody waits for the end, so the record must say so now.
+    fn abandon(&self) {
+        if let JobControl::Local(jobs, job) = self {
+            jobs.records.abandon(*job);
         }
     }
 }
 
-/// As Ctrl-C would at that command.
+/// Does what Ctrl-C does at that command.
 pub fn interrupt(process: Process) {
     if let (true, Some(id)) = (process.is_alive(), rustix::process::Pid::from_raw(process.id.cast_signed())) {
         let _ = rustix::process::kill_process(id, rustix::process::Signal::INT);
@@ -221,7 +223,7 @@ async fn interrupted(interrupts: &mut Option<Signal>) {
     }
 }
 
-fn show_piece(id: &str, bytes: &[u8]) {
+fn print_output(id: &str, bytes: &[u8]) {
     for line in String::from_utf8_lossy(bytes).lines() {
         eprintln!("{id}| {}", output::clean(line));
     }

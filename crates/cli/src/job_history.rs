@@ -1,4 +1,4 @@
-//! [`JobHistory`]: the daemon's jobs and those that commands ran without it, as one.
+//! [`JobHistory`]: the jobs of the daemon and those that commands ran without it, together.
 
 use rocksalt_client::{Client, RefusalKind};
 use rocksalt_controller::spool::{Process, Spool};
@@ -16,14 +16,14 @@ pub struct JobHistory {
 }
 
 /// A job with what it has returned so far.
-pub struct Known {
+pub struct JobDetails {
     pub job: JobRecord,
     pub returns: Vec<ReturnRecord>,
-    pub place: Place,
+    pub source: JobSource,
 }
 
-/// Who knows of it.
-pub enum Place {
+/// Where a job is recorded.
+pub enum JobSource {
     Daemon(Client),
     /// A command; it runs as long as there is a process.
     Spool(Option<Process>),
@@ -56,10 +56,12 @@ impl JobHistory {
         Ok(jobs)
     }
 
-    pub async fn show(&self, id: JobId) -> Result<Option<Known>, Failure> {
+    pub async fn show(&self, id: JobId) -> Result<Option<JobDetails>, Failure> {
         if let Some(client) = &self.daemon {
             match client.job(id).await {
-                Ok((job, returns)) => return Ok(Some(Known { job, returns, place: Place::Daemon(client.clone()) })),
+                Ok((job, returns)) => {
+                    return Ok(Some(JobDetails { job, returns, source: JobSource::Daemon(client.clone()) }));
+                }
                 Err(error) if error.kind() == Some(RefusalKind::NotFound) => {}
                 Err(error) => return Err(daemon::refused(&error)),
             }
@@ -67,12 +69,12 @@ impl JobHistory {
         let spooled = self.spool.job(id).map_err(|error| self.unreadable(&error))?;
         Ok(spooled.map(|mut spooled| {
             spooled.add_lost();
-            Known { job: spooled.job, returns: spooled.returns, place: Place::Spool(spooled.process) }
+            JobDetails { job: spooled.job, returns: spooled.returns, source: JobSource::Spool(spooled.process) }
         }))
     }
 
     /// The one that a word means: an id, the first or last digits of one, or `last`.
-    pub async fn find(&self, word: &str) -> Result<Known, Failure> {
+    pub async fn find(&self, word: &str) -> Result<JobDetails, Failure> {
         if let Ok(id) = word.parse::<JobId>() {
             return match self.show(id).await? {
                 Some(known) => Ok(known),
@@ -114,7 +116,7 @@ impl JobHistory {
         }
     }
 
-    /// Says what there is instead.
+    /// An error that says which jobs there are.
     async fn unknown(&self, word: &str) -> Failure {
         let all = JobFilter { limit: Some(1000), ..JobFilter::default() };
         let jobs = self.list(&all).await.unwrap_or_default();

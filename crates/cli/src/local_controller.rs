@@ -1,4 +1,4 @@
-//! A command's way from a job to printed results.
+//! [`LocalController`]: the controller in the process of a command, for jobs that no daemon runs.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -8,30 +8,37 @@ use std::time::Duration;
 use rocksalt_backends::files;
 use rocksalt_backends::pillar::{ExternalPillars, PillarCompiler, Settings, kinds};
 use rocksalt_connect::links::Links;
-use rocksalt_controller::execution::{AnswersFor, CancelSignal, Job};
+use rocksalt_controller::execution::AnswersFor;
 use rocksalt_controller::grains_cache::GrainsCache;
+use rocksalt_controller::jobs::{self, JobService, SelectedTargets, StartOptions, select_targets};
 use rocksalt_controller::peer::Rules;
 use rocksalt_controller::pillar::{Compiler, Pillar};
-use rocksalt_controller::select::{Selection, Target};
-use rocksalt_controller::{Controller, Receive, spool};
+use rocksalt_controller::select::Target;
+use rocksalt_controller::spool::{Spool, SpoolRecords};
+use rocksalt_controller::{Controller, Receive};
+use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::link::{AgentKind, Failure as Unreached, Stage};
-use rocksalt_core::record::{JobState, ReturnRecord, TargetOutcome};
-use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
+use rocksalt_core::request::RunRequest;
+use rocksalt_core::roster::Roster;
 use rocksalt_core::target::{Kind, Nodegroups};
-use rocksalt_core::{Map, Value};
+use rocksalt_core::{Map, Return, Value};
 use rocksalt_modules::catalog;
 use tokio::sync::mpsc;
 
 use crate::commands::Context;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::job_follower::{News, Stop, follow};
+use crate::job_follower::{JobControl, JobUpdates, print_job};
 use crate::job_summary::JobSummary;
 use crate::printing::Printer;
-use crate::{keeper, local, roster, times};
+use crate::progress_line::ProgressLine;
+use crate::{keeper, roster, times};
 
 pub struct LocalController {
     pub controller: Arc<Controller>,
+    /// This machine's name, for the records.
+    hostname: String,
 }
 
 impl LocalController {
@@ -74,27 +81,18 @@ impl LocalController {
             own: crate::local::answer,
             user: context.environment.local_user.name.clone(),
         };
-        Ok(LocalController { controller: Arc::new(controller) })
+        let hostname = context.environment.local_user.hostname.clone();
+        Ok(LocalController { controller: Arc::new(controller), hostname })
     }
 
-    /// Whom a target means; an error that says what there is, if it is nobody.
-    pub async fn select(&self, target: &Target) -> Result<Selection, Failure> {
-        let mut selection = self.controller.select(target).await.map_err(|error| Failure::caused(&error))?;
-        if target.kind == Kind::List && !selection.entries.is_empty() {
-            let named = target.text.split(',').map(str::trim).filter(|id| !id.is_empty());
-            for id in named.filter(|id| self.controller.roster.get(id).is_none()) {
-                let ids = self.controller.roster.entries.iter().map(|entry| entry.id.as_str());
-                let failure = Unreached::new(Stage::Settings, not_in_roster(id, ids));
-                selection.unknown.push((Entry::new(id, id), failure));
-            }
-        }
-        if selection.entries.is_empty() && selection.unknown.is_empty() {
-            return Err(self.nobody(target));
-        }
-        Ok(selection)
+    /// The targets of a request; if there are none, an error that says which there are.
+    pub async fn select(&self, request: &RunRequest) -> Result<SelectedTargets, Failure> {
+        let selected =
+            select_targets(&self.controller, request, None).await.map_err(|error| Failure::caused(&error))?;
+        if selected.is_empty() { Err(self.no_target(&selected.target)) } else { Ok(selected) }
     }
 
-    fn nobody(&self, target: &Target) -> Failure {
+    fn no_target(&self, target: &Target) -> Failure {
         let ids: Vec<&str> = self.controller.roster.entries.iter().map(|entry| entry.id.as_str()).collect();
         if ids.is_empty() {
             return Failure::usage("the roster has no targets").hint("add some to it, or use --host user@address");
@@ -108,90 +106,98 @@ impl LocalController {
             .hint(format!("there are {}{more}; `rocksalt hosts` lists them", ids[..ids.len().min(8)].join(", ")))
     }
 
-    /// Runs a job and prints what comes of it.
-    pub async fn run(&self, job: Job, unknown: Vec<(Entry, Unreached)>, printer: Printer) -> Result<ExitCode, Failure> {
-        self.run_with(job, unknown, printer, Extras::default()).await
+    /// Starts a job in this process.
+    pub async fn start_job(&self, request: RunRequest, options: LocalJobOptions) -> Result<LocalJob, Failure> {
+        let selected = self.select(&request).await?;
+        let records = SpoolRecords::new(options.spool, times::now, self.hostname.clone());
+        // A call ends with this process: no target keeps a result for it.
+        let jobs = Arc::new(JobService::with(Arc::new(records), jobs::Settings { recall: None }));
+        let (observer, updates) = mpsc::unbounded_channel();
+        let start = StartOptions {
+            user: &self.controller.user,
+            answers: options.answers,
+            observer: Some(observer),
+            no_progress: !ProgressLine::is_shown(),
+            grains: options.grains,
+        };
+        let started = jobs.start_selected(&self.controller, request, selected, start).await;
+        let record = started.map_err(|error| Failure::caused(&error))?;
+        Ok(LocalJob { jobs, record, updates })
     }
 
-    /// As `run`, with what only some commands have.
-    pub async fn run_with(
+    /// Prints a job until it has ended; the exit code is the job's.
+    pub async fn print_job(&self, job: LocalJob, mut printer: Printer) -> Result<ExitCode, Failure> {
+        let LocalJob { jobs, record, updates } = job;
+        let control = JobControl::Local(jobs, record.id);
+        let text = |id: &str| self.not_in_roster(id);
+        let printed = print_job(&record, JobUpdates::Local(updates), &control, &mut printer, text).await;
+        if record.options.wipe {
+            self.controller.links.close(&record.targets, true).await?;
+        }
+        printed
+    }
+
+    /// Runs a job that leaves no record, and prints it.
+    pub async fn run_job(
         &self,
-        job: Job,
-        unknown: Vec<(Entry, Unreached)>,
-        mut printer: Printer,
-        extras: Extras,
+        request: RunRequest,
+        options: LocalJobOptions,
+        printer: Printer,
     ) -> Result<ExitCode, Failure> {
-        let mut summary = JobSummary::of(job.targets.len() + unknown.len());
+        let job = self.start_job(request, options).await?;
+        self.print_job(job, printer).await
+    }
+
+    /// Prints what the controller answers in the place of every target.
+    pub async fn print_answer(
+        &self,
+        request: &RunRequest,
+        result: &Return,
+        mut printer: Printer,
+    ) -> Result<ExitCode, Failure> {
+        let selected = self.select(request).await?;
+        let total = selected.entries.len() + selected.unknown.len() + selected.missing.len();
+        let mut summary = JobSummary::of(total);
+        let unknown = selected.unknown.into_iter().map(|(entry, failure)| (entry.id, failure.into()));
+        let missing = selected.missing.into_iter().map(|id| {
+            let failure = Unreached::new(Stage::Settings, self.not_in_roster(&id));
+            (id, failure.into())
+        });
+        let answered = selected.entries.into_iter().map(|entry| (entry.id, TargetOutcome::Returned(result.clone())));
+        for (target, outcome) in unknown.chain(missing).chain(answered) {
+            summary.count(&outcome);
+            printer.outcome(ReturnRecord::new(target, outcome));
+        }
         let order: Vec<String> = self.controller.roster.entries.iter().map(|entry| entry.id.clone()).collect();
-        for (entry, failure) in unknown {
-            summary.unreached += 1;
-            printer.failure(&entry.id, failure.stage.name(), &why_unknown(&failure), failure.hint.as_deref());
-        }
-        let wipe = job.how.wipe.then(|| job.targets.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>());
-        if let Some(result) = local::answer(&job.call) {
-            for entry in &job.targets {
-                let outcome = TargetOutcome::Returned(result.clone());
-                summary.count(&outcome);
-                let target = entry.id.clone();
-                printer.outcome(ReturnRecord { target, outcome, ended: 0, outputter: None, cut_from: None });
-            }
-        } else {
-            self.follow(job, extras, &mut summary, &mut printer).await?;
-        }
         printer.end(&order);
-        if let Some(targets) = wipe {
-            self.controller.links.close(&targets, true).await?;
-        }
         summary.end(printer.human)
     }
 
-    async fn follow(
-        &self,
-        job: Job,
-        extras: Extras,
-        summary: &mut JobSummary,
-        printer: &mut Printer,
-    ) -> Result<(), Failure> {
-        let (sender, updates) = mpsc::unbounded_channel();
-        let cancel_signal = CancelSignal::default();
-        let targets = job.targets.iter().map(|entry| entry.id.clone()).collect();
-        let function = job.call.function.clone();
-        let controller = Arc::clone(&self.controller);
-        let running = tokio::spawn({
-            let cancel_signal = cancel_signal.clone();
-            async move { controller.run(job, extras.answers, sender, cancel_signal).await }
-        });
-        let mut news = News::Here { updates, function, entry: extras.entry.map(Box::new) };
-        let followed =
-            follow(&mut news, &Stop::Here(cancel_signal, running.abort_handle()), targets, summary, printer).await;
-        if let News::Here { entry: Some(entry), .. } = news {
-            let state = if summary.interrupted { JobState::Cancelled } else { JobState::Done };
-            // A record that can't be kept must not end the run.
-            let _ = entry.end(state, times::now());
-        }
-        followed.map(drop)
+    fn not_in_roster(&self, id: &str) -> String {
+        not_in_roster(id, self.controller.roster.entries.iter().map(|entry| entry.id.as_str()))
     }
 }
 
-/// What only some runs of a job have.
+/// What only some jobs have.
 #[derive(Default)]
-pub struct Extras {
-    /// Other answers to what the targets' functions ask.
+pub struct LocalJobOptions {
+    /// Where the job is recorded; nowhere without it.
+    pub spool: Option<Spool>,
+    /// In the place of the controller's own answers to what the targets' functions ask.
     pub answers: Option<Arc<AnswersFor>>,
-    /// Where it is kept.
-    pub entry: Option<spool::Entry>,
+    /// In the place of the target's own grains.
+    pub grains: Option<Map>,
+}
+
+/// A job that this process runs.
+pub struct LocalJob {
+    pub jobs: Arc<JobService<SpoolRecords>>,
+    pub record: JobRecord,
+    pub updates: mpsc::UnboundedReceiver<JobUpdate>,
 }
 
 pub fn not_in_roster<'a>(id: &str, known: impl Iterator<Item = &'a str>) -> String {
     format!("it is not in the roster{}", rocksalt_core::nearest::hint(id, known))
-}
-
-/// Why a target that was named could not be asked at all.
-pub fn why_unknown(failure: &Unreached) -> String {
-    match failure.stage {
-        Stage::Settings => failure.text.clone(),
-        _ => format!("its grains are not known, and it can't be asked: {}", failure.text),
-    }
 }
 
 /// Where the pillar comes from, as configured.

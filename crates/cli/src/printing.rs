@@ -170,7 +170,7 @@ impl Printer {
                     self.failure(id, stage, &problem.text, problem.hint.as_deref());
                 }
             },
-            TargetOutcome::Unreached { stage, text, hint } => self.failure(id, &stage, &text, hint.as_deref()),
+            TargetOutcome::Unreached { stage, text, hint } => self.failure(id, stage.name(), &text, hint.as_deref()),
             TargetOutcome::Skipped(reason) => self.failure(id, "skipped", &reason, None),
             TargetOutcome::Lost(why) => self.failure(id, "lost", &why, None),
         }

@@ -59,8 +59,8 @@ impl ProgressLine {
         self.out.iter_mut().find(|target| target.id == id)
     }
 
-    /// Who is being worked on.
-    pub fn out(&self) -> Vec<String> {
+    /// The targets that run now.
+    pub fn running(&self) -> Vec<String> {
         self.out.iter().filter(|target| target.since.is_some()).map(|target| target.id.clone()).collect()
     }
 

@@ -1,21 +1,27 @@
 //! [`ThisMachine`]: the machine that the command runs on, as a target like any other.
 
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use rocksalt_connect::links::LocalLinks;
 use rocksalt_connect::pool::{Limits, Pool};
-use rocksalt_controller::execution::{CancelSignal, How, Job, Outcome, Update};
+use rocksalt_core::job_options::JobOptions;
+use rocksalt_core::job_update::JobUpdate;
+use rocksalt_core::link::Failure as Unreached;
+use rocksalt_core::record::TargetOutcome;
+use rocksalt_core::request::RunRequest;
 use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::target::Kind;
 use rocksalt_core::{Call, Map, Return, Value, json, yaml};
-use tokio::sync::mpsc;
 
-use crate::commands::{Context, run};
+use crate::commands::Context;
 use crate::failure::Failure;
-use crate::local_controller::LocalController;
+use crate::local_controller::{LocalController, LocalJobOptions};
+use crate::printing::Printer;
 use crate::prompt::Terminal;
 
 pub struct ThisMachine {
-    pub session: LocalController,
+    pub local: LocalController,
     pub entry: Entry,
     /// Instead of its own, if they were given.
     pub grains: Option<Map>,
@@ -47,40 +53,46 @@ impl ThisMachine {
             agent_socket: None,
         };
         let roster = Roster { entries: vec![entry.clone()], nodegroups: Vec::new() };
-        let session = LocalController::with(context, roster, Arc::new(links))?;
-        Ok(ThisMachine { session, entry, grains })
+        let local = LocalController::with(context, roster, Arc::new(links))?;
+        Ok(ThisMachine { local, entry, grains })
     }
 
-    /// A job with one call.
-    pub fn job(&self, mut call: Call, how: How) -> Job {
-        call.grains.clone_from(&self.grains);
-        Job { id: run::new_job_id(), call, targets: vec![self.entry.clone()], how }
+    /// Runs a call and prints its result.
+    pub async fn print_call(&self, call: &Call, options: JobOptions, printer: Printer) -> Result<ExitCode, Failure> {
+        self.local.run_job(RunRequest { options, ..self.request(call) }, self.job_options(), printer).await
     }
 
     /// Runs a call and gives its result; nothing is printed.
-    pub async fn call(&self, call: Call) -> Result<Return, Failure> {
-        let (updates, mut news) = mpsc::unbounded_channel();
-        let job = self.job(call, How::default());
-        let controller = Arc::clone(&self.session.controller);
-        let running = tokio::spawn(async move { controller.run(job, None, updates, CancelSignal::default()).await });
+    pub async fn call(&self, call: &Call) -> Result<Return, Failure> {
+        let mut job = self.local.start_job(self.request(call), self.job_options()).await?;
         let mut outcome = None;
-        while let Some(update) = news.recv().await {
+        while let Some(update) = job.updates.recv().await {
             match update {
-                Update::Done { outcome: done, .. } => outcome = Some(done),
-                Update::Event { event, .. } if event.tag.starts_with("warning: ") => {
+                JobUpdate::Done(record) => outcome = Some(record.outcome),
+                JobUpdate::Event { event, .. } if event.tag.starts_with("warning: ") => {
                     eprintln!("{}", crate::output::clean(&event.tag));
                 }
-                Update::Note { text, .. } => eprintln!("{}", crate::output::clean(&text)),
+                JobUpdate::Note { text, .. } => eprintln!("{}", crate::output::clean(&text)),
+                JobUpdate::Ended(_) => break,
                 _ => {}
             }
         }
-        let _ = running.await;
         match outcome {
-            Some(Outcome::Returned(result)) => Ok(result),
-            Some(Outcome::Unreached(failure)) => Err(failure.into()),
-            Some(Outcome::Skipped(why)) => Err(Failure::usage(why)),
+            Some(TargetOutcome::Returned(result)) => Ok(result),
+            Some(TargetOutcome::Unreached { stage, text, hint }) => {
+                Err(Unreached { hint, ..Unreached::new(stage, text) }.into())
+            }
+            Some(TargetOutcome::Skipped(why) | TargetOutcome::Lost(why)) => Err(Failure::usage(why)),
             None => Err(Failure::usage("there was no result")),
         }
+    }
+
+    fn request(&self, call: &Call) -> RunRequest {
+        RunRequest { target: self.entry.id.clone(), target_kind: Kind::List.name().to_owned(), ..RunRequest::of(call) }
+    }
+
+    fn job_options(&self) -> LocalJobOptions {
+        LocalJobOptions { grains: self.grains.clone(), ..LocalJobOptions::default() }
     }
 }
 

@@ -13,13 +13,15 @@ use rocksalt_backends::files::TreePath;
 use rocksalt_connect::link::{Answers, NoAnswers, Upload};
 use rocksalt_core::call::{Problem, ProblemKind, STEP_OUTPUTS};
 use rocksalt_core::frame::Ask;
+use rocksalt_core::job_update::JobUpdate;
+use rocksalt_core::record::TargetOutcome;
 use rocksalt_core::target::Kind;
 use rocksalt_core::{Call, Event, JobId, Map, Value};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 
 use crate::Controller;
-use crate::execution::{CancelSignal, How, Outcome, Update, Work};
+use crate::execution::{CancelSignal, ExecutionOptions, TargetCall};
 use crate::pillar::PillarRequest;
 use crate::select::Target;
 use crate::tree::{self, failed};
@@ -32,7 +34,9 @@ pub struct TargetAnswers {
     /// The job, and all of its targets.
     pub job: JobId,
     pub targets: Arc<[String]>,
-    pub updates: mpsc::UnboundedSender<Update>,
+    pub updates: mpsc::UnboundedSender<JobUpdate>,
+    /// Bounded: a target that sends more events than can be stored has to wait.
+    pub events: mpsc::Sender<(String, Event)>,
 }
 
 /// The most that an event may hold, as text.
@@ -56,14 +60,14 @@ impl Answers for TargetAnswers {
             Ask::Publish { target, target_type, call, timeout } => {
                 self.publish(target, &target_type, *call, timeout).await
             }
-            Ask::Event(event) => self.event(event),
+            Ask::Event(event) => self.event(event).await,
             Ask::Tree => tree::entries(&*self.controller.files).await,
             Ask::Files { saltenv, paths } => tree::contents(&*self.controller.files, &saltenv, &paths).await,
             Ask::Pillar { grains, saltenv, pillarenv, given } => {
                 let wanted = PillarRequest { grains, saltenv, pillarenv, given };
                 let pillar = self.controller.pillar(&self.source, wanted).await?;
                 for text in pillar.details {
-                    let _ = self.updates.send(Update::Note { id: self.source.clone(), text });
+                    let _ = self.updates.send(JobUpdate::Note { target: self.source.clone(), text });
                 }
                 Ok(Value::Map(pillar.data))
             }
@@ -118,22 +122,26 @@ impl TargetAnswers {
         let kind = Kind::from_name(kind).map_err(refuse)?;
         let target = Target { kind, text: target, delimiter: ":".into() };
         let selection = self.controller.select(&target).await.map_err(refuse)?;
-        let how = How { timeout: Some(Duration::from_secs(u64::from(seconds.clamp(1, 3600)))), ..How::default() };
+        let options = ExecutionOptions {
+            timeout: Some(Duration::from_secs(u64::from(seconds.clamp(1, 3600)))),
+            ..ExecutionOptions::default()
+        };
         let mut running = tokio::task::JoinSet::new();
         for entry in selection.entries {
-            let (controller, call, how) = (Arc::clone(&self.controller), call.clone(), how.clone());
+            let (controller, call, options) = (Arc::clone(&self.controller), call.clone(), options.clone());
             // What is published may not publish again: no way round in circles.
             let (updates, _) = mpsc::unbounded_channel();
             running.spawn(async move {
                 let (answers, cancel_signal) = (Arc::new(NoAnswers), CancelSignal::default());
-                let work = Work { call, how: &how, answers, updates: &updates, cancel_signal: &cancel_signal };
+                let work =
+                    TargetCall { call, options: &options, answers, updates: &updates, cancel_signal: &cancel_signal };
                 let outcome = controller.call(&entry, work).await;
                 (entry.id, outcome)
             });
         }
         let mut results = HashMap::new();
         while let Some(Ok((id, outcome))) = running.join_next().await {
-            if let Outcome::Returned(result) = outcome {
+            if let TargetOutcome::Returned(result) = outcome {
                 results.insert(id, result);
             }
         }
@@ -164,31 +172,33 @@ impl TargetAnswers {
                 .hint("name it among the targets: outputs are only known while a run lasts"));
         };
         let call = Call::new(STEP_OUTPUTS).arg(self.job.to_string()).arg(step);
-        let (answers, cancel_signal, how) = (Arc::new(NoAnswers), CancelSignal::default(), How::default());
+        let (answers, cancel_signal, options) =
+            (Arc::new(NoAnswers), CancelSignal::default(), ExecutionOptions::default());
         let (updates, _) = mpsc::unbounded_channel();
-        let work = Work { call, how: &how, answers, updates: &updates, cancel_signal: &cancel_signal };
+        let work = TargetCall { call, options: &options, answers, updates: &updates, cancel_signal: &cancel_signal };
         match self.controller.call(entry, work).await {
-            Outcome::Returned(result) => match result.problem {
+            TargetOutcome::Returned(result) => match result.problem {
                 None => Ok(result.value),
                 Some(problem) => Err(problem),
             },
-            Outcome::Unreached(failure) => {
-                Err(Problem::new(ProblemKind::Failed, format!("{target} was not reached: {}", failure.text)))
+            TargetOutcome::Unreached { text, .. } => {
+                Err(Problem::new(ProblemKind::Failed, format!("{target} was not reached: {text}")))
             }
-            Outcome::Skipped(why) => Err(Problem::new(ProblemKind::Failed, why)),
+            TargetOutcome::Skipped(why) | TargetOutcome::Lost(why) => Err(Problem::new(ProblemKind::Failed, why)),
         }
     }
 
-    fn event(&self, event: Event) -> Result<Value, Problem> {
+    async fn event(&self, event: Event) -> Result<Value, Problem> {
         if is_too_large(&event) {
             return Err(Problem::new(ProblemKind::Refused, "the event is too large"));
         }
-        let _ = self.updates.send(Update::Event { id: self.source.clone(), event });
+        let ended = |_| Problem::new(ProblemKind::Failed, "the job has ended");
+        self.events.send((self.source.clone(), event)).await.map_err(ended)?;
         Ok(Value::Bool(true))
     }
 }
 
-pub(crate) fn is_too_large(event: &Event) -> bool {
+fn is_too_large(event: &Event) -> bool {
     event.tag.len() > 1024 || rocksalt_core::json::compact(&Value::Map(event.data.clone())).len() > EVENT
 }
 

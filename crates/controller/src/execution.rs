@@ -1,4 +1,4 @@
-//! [`Job`]: a call on many targets, from its start to the last result.
+//! [`Execution`]: a call on many targets, from its start to the last outcome.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,8 +7,9 @@ use std::time::Duration;
 use rocksalt_connect::link::{Answers, Receipt, Request};
 use rocksalt_core::call::{Problem, ProblemKind, Return, is_harmless};
 use rocksalt_core::frame::Stream;
+use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::link::{Failure, Stage};
-use rocksalt_core::record::TargetOutcome;
+use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
 use rocksalt_core::roster::Entry;
 use rocksalt_core::{Call, Event, JobId, Value};
 use tokio::sync::{mpsc, watch};
@@ -19,17 +20,17 @@ use crate::answers::TargetAnswers;
 use crate::{Controller, secondary_agent};
 
 #[derive(Clone, Debug)]
-pub struct Job {
-    pub id: JobId,
+pub struct Execution {
+    pub job: JobId,
     pub call: Call,
     pub targets: Vec<Entry>,
-    pub how: How,
+    pub options: ExecutionOptions,
 }
 
-/// How a job goes over its targets.
+/// How an execution goes over its targets.
 #[derive(Clone, Debug, Default)]
-pub struct How {
-    /// So many at a time; all at once without it.
+pub struct ExecutionOptions {
+    /// How many targets run at a time; all at once without it.
     pub batch: Option<usize>,
     /// A pause after each target of a batch.
     pub batch_wait: Duration,
@@ -41,240 +42,202 @@ pub struct How {
     pub wipe: bool,
     /// Send the output of commands as it comes.
     pub stream: bool,
-    /// Tell how far runs of states are.
+    /// Send the progress of runs of states.
     pub progress: bool,
-    /// Targets keep their results until they hear that they are stored: whom to give what tells them so. Without it a
-    /// call ends with its controller.
+    /// Targets keep their results until a receipt tells them that they are stored; this takes the receipts. Without it
+    /// a call ends with its controller.
     pub receipts: Option<mpsc::UnboundedSender<(String, Receipt)>>,
-}
-
-/// What happens while a job runs.
-#[derive(Debug)]
-pub enum Update {
-    /// A target is being worked on.
-    Begun { id: String },
-    /// Part of what a command prints there.
-    Output { id: String, stream: Stream, bytes: Vec<u8> },
-    /// A target's function sent an event.
-    Event { id: String, event: Event },
-    /// Something that the operator should know, and the target must not.
-    Note { id: String, text: String },
-    /// A target is done.
-    Done { id: String, outcome: Outcome },
 }
 
 /// Makes the answers to what a target's function asks.
 pub type AnswersFor = dyn Fn(&Entry) -> Arc<dyn Answers> + Send + Sync;
 
-/// How it ended on one target.
-#[derive(Clone, Debug)]
-pub enum Outcome {
-    Returned(Return),
-    /// It was not reached, or the link broke.
-    Unreached(Failure),
-    /// Not even tried, because of an earlier failure or since the job was stopped.
-    Skipped(&'static str),
-}
-
-impl Outcome {
-    pub fn success(&self) -> bool {
-        matches!(self, Outcome::Returned(result) if result.success())
-    }
-
-    /// As it is kept.
-    pub fn kept(self) -> TargetOutcome {
-        match self {
-            Outcome::Returned(result) => TargetOutcome::Returned(result),
-            Outcome::Unreached(failure) => TargetOutcome::Unreached {
-                stage: failure.stage.name().to_owned(),
-                text: failure.text,
-                hint: failure.hint,
-            },
-            Outcome::Skipped(why) => TargetOutcome::Skipped(why.to_owned()),
-        }
-    }
-}
-
-/// Tells a job to stop; every clone does.
+/// Cancels a job; every clone does.
 #[derive(Clone)]
-pub struct CancelSignal(Arc<watch::Sender<Stop>>);
+pub struct CancelSignal(Arc<watch::Sender<CancelLevel>>);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Stop {
-    Go,
+enum CancelLevel {
+    None,
     Term,
     Kill,
 }
 
 impl Default for CancelSignal {
     fn default() -> CancelSignal {
-        CancelSignal(Arc::new(watch::Sender::new(Stop::Go)))
+        CancelSignal(Arc::new(watch::Sender::new(CancelLevel::None)))
     }
 }
 
 impl CancelSignal {
     /// What calls have started gets SIGTERM.
-    pub fn stop(&self) {
-        self.0.send_if_modified(|stop| std::mem::replace(stop, (*stop).max(Stop::Term)) == Stop::Go);
+    pub fn cancel(&self) {
+        self.0.send_if_modified(|level| std::mem::replace(level, (*level).max(CancelLevel::Term)) == CancelLevel::None);
     }
 
     /// What calls have started gets SIGKILL.
     pub fn kill(&self) {
-        self.0.send_replace(Stop::Kill);
+        self.0.send_replace(CancelLevel::Kill);
     }
 
-    pub(crate) async fn stopped(&self) {
-        self.reached(Stop::Term).await;
+    pub(crate) async fn cancelled(&self) {
+        self.reached(CancelLevel::Term).await;
     }
 
     pub(crate) async fn killed(&self) {
-        self.reached(Stop::Kill).await;
+        self.reached(CancelLevel::Kill).await;
     }
 
-    async fn reached(&self, level: Stop) {
+    async fn reached(&self, level: CancelLevel) {
         let mut receiver = self.0.subscribe();
         // The sender lives as long as `self`.
-        let _ = receiver.wait_for(|stop| *stop >= level).await;
+        let _ = receiver.wait_for(|now| *now >= level).await;
     }
 
-    pub(crate) fn is_stopped(&self) -> bool {
-        *self.0.borrow() > Stop::Go
+    pub(crate) fn is_cancelled(&self) -> bool {
+        *self.0.borrow() > CancelLevel::None
     }
 
     pub(crate) fn is_killed(&self) -> bool {
-        *self.0.borrow() == Stop::Kill
+        *self.0.borrow() == CancelLevel::Kill
     }
 }
 
-/// One target's share of a job.
-pub(crate) struct Work<'a> {
+/// The call on one target, and what it needs.
+pub(crate) struct TargetCall<'a> {
     pub call: Call,
-    pub how: &'a How,
+    pub options: &'a ExecutionOptions,
     pub answers: Arc<dyn Answers>,
-    pub updates: &'a mpsc::UnboundedSender<Update>,
+    pub updates: &'a mpsc::UnboundedSender<JobUpdate>,
     pub cancel_signal: &'a CancelSignal,
 }
 
 impl Controller {
-    /// Runs a job. Each target gets exactly one `Done`, whatever happens.
-    ///
-    /// What functions ask is answered by the controller, unless there are other `answers`.
-    pub async fn run(
+    /// Calls the function on each target. Each target gets exactly one `Done`, whatever happens.
+    pub async fn execute(
         self: &Arc<Controller>,
-        job: Job,
-        answers: Option<Arc<AnswersFor>>,
-        updates: mpsc::UnboundedSender<Update>,
+        execution: Execution,
+        answers: Arc<AnswersFor>,
+        updates: mpsc::UnboundedSender<JobUpdate>,
         cancel_signal: CancelSignal,
     ) {
-        let width = job.how.batch.unwrap_or(job.targets.len()).max(1);
-        let all: Arc<[String]> = job.targets.iter().map(|entry| entry.id.clone()).collect();
-        let mut waiting: VecDeque<Entry> = job.targets.into();
+        let Execution { job, call, targets, options } = execution;
+        let width = options.batch.unwrap_or(targets.len()).max(1);
+        let mut waiting: VecDeque<Entry> = targets.into();
         let mut running = JoinSet::new();
         let mut skip = None;
         loop {
             while running.len() < width && skip.is_none() {
                 let Some(entry) = waiting.pop_front() else { break };
-                let _ = updates.send(Update::Begun { id: entry.id.clone() });
-                let mut call = job.call.clone();
-                call.job = Some(job.id);
-                call.stream = job.how.stream;
-                call.progress = job.how.progress;
-                call.keep = job.how.receipts.is_some() && !is_harmless(&call.function);
-                let (controller, how) = (Arc::clone(self), job.how.clone());
+                let _ = updates.send(JobUpdate::Begun { target: entry.id.clone() });
+                let mut call = call.clone();
+                call.job = Some(job);
+                call.stream = options.stream;
+                call.progress = options.progress;
+                call.keep = options.receipts.is_some() && !is_harmless(&call.function);
+                let (controller, options) = (Arc::clone(self), options.clone());
                 let (updates, cancel_signal) = (updates.clone(), cancel_signal.clone());
-                let answers = match &answers {
-                    Some(answers) => answers(&entry),
-                    None => self.serving(&entry, job.id, &all, &updates),
-                };
+                let answers = answers(&entry);
                 running.spawn(async move {
-                    let work = Work { call, how: &how, answers, updates: &updates, cancel_signal: &cancel_signal };
-                    let outcome = controller.on_target(&entry, work).await;
+                    let work = TargetCall {
+                        call,
+                        options: &options,
+                        answers,
+                        updates: &updates,
+                        cancel_signal: &cancel_signal,
+                    };
+                    let outcome = controller.call_within_limit(&entry, work).await;
                     let success = outcome.success();
-                    let _ = updates.send(Update::Done { id: entry.id, outcome });
+                    let _ = updates.send(JobUpdate::Done(ReturnRecord::new(entry.id, outcome)));
                     success
                 });
             }
             let Some(ended) = running.join_next().await else { break };
-            if cancel_signal.is_stopped() {
+            if cancel_signal.is_cancelled() {
                 skip = Some("the job was stopped before it came to this target");
-            } else if job.how.failhard && !ended.unwrap_or(false) {
+            } else if options.failhard && !ended.unwrap_or(false) {
                 skip = Some("an earlier target failed, and --failhard was given");
-            } else if !waiting.is_empty() && !job.how.batch_wait.is_zero() {
-                sleep(job.how.batch_wait).await;
+            } else if !waiting.is_empty() && !options.batch_wait.is_zero() {
+                sleep(options.batch_wait).await;
             }
         }
         for entry in waiting {
-            let outcome = Outcome::Skipped(skip.unwrap_or("the job ended"));
-            let _ = updates.send(Update::Done { id: entry.id, outcome });
+            let outcome = TargetOutcome::Skipped(skip.unwrap_or("the job ended").into());
+            let _ = updates.send(JobUpdate::Done(ReturnRecord::new(entry.id, outcome)));
         }
     }
 
-    /// The usual answers: files, other targets, events.
-    pub(crate) fn serving(
+    /// The controller's answers to what the targets' functions ask: files, pillar, other targets, events.
+    pub(crate) fn answers_for(
         self: &Arc<Controller>,
-        entry: &Entry,
-        job: JobId,
-        targets: &Arc<[String]>,
-        updates: &mpsc::UnboundedSender<Update>,
-    ) -> Arc<dyn Answers> {
-        Arc::new(TargetAnswers {
-            controller: Arc::clone(self),
-            source: entry.id.clone(),
-            job,
-            targets: Arc::clone(targets),
-            updates: updates.clone(),
+        job: &JobRecord,
+        updates: &mpsc::UnboundedSender<JobUpdate>,
+        events: mpsc::Sender<(String, Event)>,
+    ) -> Arc<AnswersFor> {
+        let targets: Arc<[String]> = job.targets.iter().cloned().collect();
+        let (controller, job, updates) = (Arc::clone(self), job.id, updates.clone());
+        Arc::new(move |entry: &Entry| {
+            Arc::new(TargetAnswers {
+                controller: Arc::clone(&controller),
+                source: entry.id.clone(),
+                job,
+                targets: Arc::clone(&targets),
+                updates: updates.clone(),
+                events: events.clone(),
+            }) as Arc<dyn Answers>
         })
     }
 
-    async fn on_target(&self, entry: &Entry, work: Work<'_>) -> Outcome {
-        let limit = work.how.timeout;
-        if let Some(result) = (self.own)(&work.call) {
-            return Outcome::Returned(result);
-        }
+    async fn call_within_limit(&self, entry: &Entry, work: TargetCall<'_>) -> TargetOutcome {
+        let limit = work.options.timeout;
         let working = self.through_reboots(entry, work);
         match limit {
             None => working.await,
             // The call's own limit is inside; this one holds for the connecting as well.
             Some(limit) => match timeout(limit + Duration::from_secs(5), working).await {
                 Ok(outcome) => outcome,
-                Err(_) => Outcome::Returned(timed_out(limit)),
+                Err(_) => TargetOutcome::Returned(timed_out(limit)),
             },
         }
     }
 
     /// One call on one target.
-    pub(crate) async fn call(&self, entry: &Entry, work: Work<'_>) -> Outcome {
-        let Work { mut call, how, answers, updates, cancel_signal } = work;
+    pub(crate) async fn call(&self, entry: &Entry, work: TargetCall<'_>) -> TargetOutcome {
+        let TargetCall { mut call, options, answers, updates, cancel_signal } = work;
         call.target.clone_from(&entry.id);
         call.options.clone_from(&self.options);
         call.options.extend(entry.options.clone());
         let user = format!("{} {}", self.user, call.function);
         let opening = async {
-            let line = self.links.open(entry, (self.agent_kind)(&call), how.wipe, None).await?;
+            let line = self.links.open(entry, (self.agent_kind)(&call), options.wipe, None).await?;
             line.open_channel(&user)
         };
         let port = tokio::select! {
             port = opening => match port {
                 Ok(port) => port,
-                Err(failure) => return Outcome::Unreached(failure),
+                Err(failure) => return failure.into(),
             },
-            () = cancel_signal.stopped() => return Outcome::Skipped("the job was stopped while it connected to this target"),
+            () = cancel_signal.cancelled() => return TargetOutcome::Skipped("the job was stopped while it connected to this target".into()),
         };
         let is_grains = call.function == "grains.items";
         let about_jobs = secondary_agent::asks(&call.function).then(|| call.clone());
         let kept = call.job.filter(|_| call.keep);
         let mut request = Request::start(port, call, answers);
         let mut output = |stream: Stream, bytes: &[u8]| {
-            let _ = updates.send(Update::Output { id: entry.id.clone(), stream, bytes: bytes.to_vec() });
+            let (target, bytes) = (entry.id.clone(), bytes.to_vec());
+            let _ = updates.send(match stream {
+                Stream::Progress => JobUpdate::Progress { target, bytes },
+                stream => JobUpdate::Output { target, stream, bytes },
+            });
         };
         let finished = tokio::select! {
             result = request.finish(&mut output) => result,
-            () = cancel_signal.stopped() => stop(&mut request, cancel_signal, how).await,
-            () = limit(how.timeout) => return self.give_up(entry, request, how.timeout.unwrap_or_default()).await,
+            () = cancel_signal.cancelled() => stop(&mut request, cancel_signal, options).await,
+            () = limit(options.timeout) => return self.give_up(entry, request, options.timeout.unwrap_or_default()).await,
         };
         match finished {
             Ok(mut result) => {
-                if let (Some(job), Some(receipts)) = (kept, &how.receipts) {
+                if let (Some(job), Some(receipts)) = (kept, &options.receipts) {
                     let _ = receipts.send((entry.id.clone(), request.into_receipt(job, entry.id.clone())));
                 }
                 if let Some(call) = about_jobs {
@@ -283,26 +246,30 @@ impl Controller {
                 if let (true, Value::Map(grains)) = (is_grains, &result.value) {
                     let _ = self.grains_cache.remember(&entry.id, grains);
                 }
-                Outcome::Returned(result)
+                TargetOutcome::Returned(result)
             }
-            Err(failure) => Outcome::Unreached(failure),
+            Err(failure) => failure.into(),
         }
     }
 
     /// The call took too long. A target that doesn't even answer a cancel is not there any more.
-    async fn give_up(&self, entry: &Entry, request: Request, limit: Duration) -> Outcome {
+    async fn give_up(&self, entry: &Entry, request: Request, limit: Duration) -> TargetOutcome {
         if cancel(request).await.is_some() {
-            return Outcome::Returned(timed_out(limit));
+            return TargetOutcome::Returned(timed_out(limit));
         }
         // The next command shall connect anew instead of waiting for the same silence.
         let _ = self.links.close(std::slice::from_ref(&entry.id), false).await;
         let text = format!("no answer within {} seconds, nor to the cancel that followed", limit.as_secs_f64());
-        Outcome::Unreached(Failure::new(Stage::Link, text).hint("the network is cut, or the target hangs"))
+        Failure::new(Stage::Link, text).hint("the network is cut, or the target hangs").into()
     }
 }
 
 /// Stops a call as hard as somebody wants, and gives it a moment to say so itself.
-async fn stop(request: &mut Request, cancel_signal: &CancelSignal, how: &How) -> Result<Return, Failure> {
+async fn stop(
+    request: &mut Request,
+    cancel_signal: &CancelSignal,
+    options: &ExecutionOptions,
+) -> Result<Return, Failure> {
     let mut kill = cancel_signal.is_killed();
     let mut output = |_: Stream, _: &[u8]| {};
     loop {
@@ -312,7 +279,7 @@ async fn stop(request: &mut Request, cancel_signal: &CancelSignal, how: &How) ->
             request.cancel()
         }
         // Who is there for a command waits with it; a job that is kept has time to end in peace.
-        let patience = if how.receipts.is_some() && !kill { PATIENCE } else { MOMENT };
+        let patience = if options.receipts.is_some() && !kill { PATIENCE } else { MOMENT };
         tokio::select! {
             result = request.finish(&mut output) => return result,
             () = cancel_signal.killed(), if !kill => kill = true,
@@ -323,7 +290,7 @@ async fn stop(request: &mut Request, cancel_signal: &CancelSignal, how: &How) ->
     }
 }
 
-/// How long a call may take to end once it was asked to.
+/// ExecutionOptions long a call may take to end once it was asked to.
 const MOMENT: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(60);
 

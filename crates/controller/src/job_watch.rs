@@ -1,7 +1,7 @@
 //! [`UpdateLog`] and [`JobWatcher`]: what a job does, for those who watch it.
 //!
-//! A hub remembers a bounded part of what was said. Whoever comes late or is slow takes the returns from the ledger and
-//! goes on with what is remembered: of a command's output something may be missing then, of the returns never.
+//! The log holds a bounded number of updates. A watcher that comes late or is slow takes the returns from the ledger and
+//! continues with what the log still has: it may miss some of a command's output, but never a return.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,26 +15,26 @@ use tokio::sync::watch;
 
 use crate::ledger::Ledger;
 
-/// So much is remembered of a job: pieces of news, and bytes of what is in them.
-const MOST: usize = 4096;
-const MOST_BYTES: usize = 1 << 20;
+/// The log of a job holds this many updates, and this many bytes of what is in them.
+const MAX_UPDATES: usize = 4096;
+const MAX_BYTES: usize = 1 << 20;
 
 /// How often the ledger is asked about a job that runs elsewhere.
-const ASK: Duration = Duration::from_millis(500);
+const POLL: Duration = Duration::from_millis(500);
 
 pub struct UpdateLog {
-    /// Another one for each: a mark of an earlier run of the daemon means nothing here.
+    /// Random: a mark of an earlier run of the daemon means nothing here.
     id: u64,
-    said: Mutex<Said>,
+    buffer: Mutex<Buffer>,
     /// Tells the watchers that there is more.
     count: watch::Sender<u64>,
 }
 
 #[derive(Default)]
-struct Said {
-    /// So many are forgotten.
-    gone: u64,
-    news: VecDeque<(Arc<JobUpdate>, usize)>,
+struct Buffer {
+    /// How many updates were dropped.
+    dropped: u64,
+    updates: VecDeque<(Arc<JobUpdate>, usize)>,
     bytes: usize,
     /// Targets that are being worked on.
     begun: Vec<String>,
@@ -43,41 +43,41 @@ struct Said {
 impl Default for UpdateLog {
     fn default() -> UpdateLog {
         use std::hash::{BuildHasher, RandomState};
-        UpdateLog { id: RandomState::new().hash_one(0), said: Mutex::default(), count: watch::Sender::new(0) }
+        UpdateLog { id: RandomState::new().hash_one(0), buffer: Mutex::default(), count: watch::Sender::new(0) }
     }
 }
 
 impl UpdateLog {
-    /// A return is told once it is stored, `Ended` once the record says so.
-    pub fn tell(&self, news: JobUpdate) {
-        let mut said = self.said();
-        match &news {
-            JobUpdate::Begun { target } => said.begun.push(target.clone()),
-            JobUpdate::Done(record) => said.begun.retain(|id| *id != record.target),
+    /// A return is pushed once it is stored, `Ended` once the record says so.
+    pub fn push(&self, update: JobUpdate) {
+        let mut buffer = self.buffer();
+        match &update {
+            JobUpdate::Begun { target } => buffer.begun.push(target.clone()),
+            JobUpdate::Done(record) => buffer.begun.retain(|id| *id != record.target),
             _ => {}
         }
-        let size = size(&news);
-        said.bytes += size;
-        said.news.push_back((Arc::new(news), size));
-        while said.news.len() > 1 && (said.news.len() > MOST || said.bytes > MOST_BYTES) {
-            if let Some((_, size)) = said.news.pop_front() {
-                said.bytes -= size;
-                said.gone += 1;
+        let size = size(&update);
+        buffer.bytes += size;
+        buffer.updates.push_back((Arc::new(update), size));
+        while buffer.updates.len() > 1 && (buffer.updates.len() > MAX_UPDATES || buffer.bytes > MAX_BYTES) {
+            if let Some((_, size)) = buffer.updates.pop_front() {
+                buffer.bytes -= size;
+                buffer.dropped += 1;
             }
         }
-        drop(said);
+        drop(buffer);
         self.count.send_modify(|count| *count += 1);
     }
 
-    fn said(&self) -> MutexGuard<'_, Said> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    fn buffer(&self) -> MutexGuard<'_, Buffer> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 pub struct JobWatcher {
     ledger: Arc<Ledger>,
     job: JobId,
-    live: Option<Live>,
+    position: Option<LogPosition>,
     /// What comes before anything else.
     page: VecDeque<JobUpdate>,
     /// Whose return was given already.
@@ -85,74 +85,74 @@ pub struct JobWatcher {
     ended: bool,
 }
 
-struct Live {
-    hub: Arc<UpdateLog>,
+struct LogPosition {
+    log: Arc<UpdateLog>,
     count: watch::Receiver<u64>,
-    place: u64,
+    next: u64,
 }
 
 impl JobWatcher {
-    /// `hub` is that of a job that runs here.
-    pub fn new(ledger: Arc<Ledger>, job: JobId, hub: Option<Arc<UpdateLog>>) -> JobWatcher {
-        let live = hub.map(|hub| Live { count: hub.count.subscribe(), hub, place: 0 });
-        JobWatcher { ledger, job, live, page: VecDeque::new(), given: HashSet::new(), ended: false }
+    /// `log` is that of a job that runs in this process.
+    pub fn new(ledger: Arc<Ledger>, job: JobId, log: Option<Arc<UpdateLog>>) -> JobWatcher {
+        let position = log.map(|log| LogPosition { count: log.count.subscribe(), log, next: 0 });
+        JobWatcher { ledger, job, position, page: VecDeque::new(), given: HashSet::new(), ended: false }
     }
 
     /// Where it is, for [`JobWatcher::resume`]; `None` where only the ledger is read.
     pub fn mark(&self) -> Option<String> {
-        let live = self.live.as_ref().filter(|_| self.page.is_empty())?;
-        Some(format!("{:x}-{}", live.hub.id, live.place))
+        let position = self.position.as_ref().filter(|_| self.page.is_empty())?;
+        Some(format!("{:x}-{}", position.log.id, position.next))
     }
 
-    /// Goes on from a mark, if it is one of this hub's; else from the beginning.
+    /// Goes on from a mark, if it is one of this log's; else from the beginning.
     pub fn resume(&mut self, mark: &str) {
-        let Some(live) = &mut self.live else { return };
-        let Some((hub, place)) = mark.split_once('-') else { return };
-        let last = *live.count.borrow();
-        if let (Ok(hub), Ok(place)) = (u64::from_str_radix(hub, 16), place.parse::<u64>())
-            && hub == live.hub.id
-            && place <= last
+        let Some(position) = &mut self.position else { return };
+        let Some((log, next)) = mark.split_once('-') else { return };
+        let last = *position.count.borrow();
+        if let (Ok(log), Ok(next)) = (u64::from_str_radix(log, 16), next.parse::<u64>())
+            && log == position.log.id
+            && next <= last
         {
-            live.place = place;
+            position.next = next;
         }
     }
 
     /// What comes next; waits for it. `None` once the job has ended.
     pub async fn next(&mut self) -> Result<Option<JobUpdate>, Error> {
         loop {
-            if let Some(news) = self.page.pop_front() {
-                if self.is_new(&news) {
-                    return Ok(Some(news));
+            if let Some(update) = self.page.pop_front() {
+                if self.is_new(&update) {
+                    return Ok(Some(update));
                 }
                 continue;
             }
             if self.ended {
                 return Ok(None);
             }
-            let Some(live) = &mut self.live else {
+            let Some(position) = &mut self.position else {
                 self.ask().await?;
                 continue;
             };
-            match live.look() {
-                Look::News(news) => {
+            match position.look() {
+                Look::Update(update) => {
                     // Cloned once for each watcher: they send it over a wire anyhow.
-                    self.page.push_back(JobUpdate::clone(&news));
+                    self.page.push_back(JobUpdate::clone(&update));
                 }
                 Look::Behind { begun } => {
                     self.page.extend(self.ledger.returns(self.job).await?.into_iter().map(JobUpdate::Done));
                     self.page.extend(begun.into_iter().map(|target| JobUpdate::Begun { target }));
                 }
                 Look::Nothing => {
-                    if live.count.changed().await.is_err() {
-                        self.live = None;
+                    if position.count.changed().await.is_err() {
+                        self.position = None;
                     }
                 }
             }
         }
     }
 
-    fn is_new(&mut self, news: &JobUpdate) -> bool {
-        match news {
+    fn is_new(&mut self, update: &JobUpdate) -> bool {
+        match update {
             JobUpdate::Done(record) => self.given.insert(record.target.clone()),
             JobUpdate::Ended(_) => {
                 self.ended = true;
@@ -176,7 +176,7 @@ impl JobWatcher {
         if job.state.ended() {
             self.page.push_back(JobUpdate::Ended(job));
         } else if nothing {
-            tokio::time::sleep(ASK).await;
+            tokio::time::sleep(POLL).await;
         }
         Ok(())
     }
@@ -188,7 +188,7 @@ impl JobWatcher {
 }
 
 enum Look {
-    News(Arc<JobUpdate>),
+    Update(Arc<JobUpdate>),
     /// Some were forgotten before they were read.
     Behind {
         begun: Vec<String>,
@@ -196,19 +196,19 @@ enum Look {
     Nothing,
 }
 
-impl Live {
+impl LogPosition {
     fn look(&mut self) -> Look {
         // Marked as seen before looking: what comes after the look wakes us.
         self.count.borrow_and_update();
-        let said = self.hub.said();
-        if self.place < said.gone {
-            self.place = said.gone;
-            return Look::Behind { begun: said.begun.clone() };
+        let buffer = self.log.buffer();
+        if self.next < buffer.dropped {
+            self.next = buffer.dropped;
+            return Look::Behind { begun: buffer.begun.clone() };
         }
-        match said.news.get((self.place - said.gone) as usize) {
-            Some((news, _)) => {
-                self.place += 1;
-                Look::News(Arc::clone(news))
+        match buffer.updates.get((self.next - buffer.dropped) as usize) {
+            Some((update, _)) => {
+                self.next += 1;
+                Look::Update(Arc::clone(update))
             }
             None => Look::Nothing,
         }
@@ -216,8 +216,8 @@ impl Live {
 }
 
 /// About how much memory it takes.
-fn size(news: &JobUpdate) -> usize {
-    match news {
+fn size(update: &JobUpdate) -> usize {
+    match update {
         JobUpdate::Output { bytes, .. } | JobUpdate::Progress { bytes, .. } => bytes.len(),
         JobUpdate::Done(record) => match &record.outcome {
             TargetOutcome::Returned(result) => weight(&result.value),
@@ -267,8 +267,8 @@ mod tests {
 
     async fn all(mut watcher: JobWatcher) -> Vec<String> {
         let mut heard = Vec::new();
-        while let Some(news) = watcher.next().await.expect("the store is there") {
-            heard.push(match news {
+        while let Some(update) = watcher.next().await.expect("the store is there") {
+            heard.push(match update {
                 JobUpdate::Begun { target } => format!("begun {target}"),
                 JobUpdate::Output { target, .. } => format!("output {target}"),
                 JobUpdate::Done(record) => format!("done {}", record.target),
@@ -285,20 +285,20 @@ mod tests {
         let targets = ["a", "b"].map(str::to_owned).to_vec();
         let new = NewJob { function: "test.ping".into(), targets, ..NewJob::default() };
         let mut job = ledger.begin(new, JobState::Running).await.expect("stored").expect("a new id");
-        let hub = Arc::new(UpdateLog::default());
-        let early = JobWatcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)));
-        hub.tell(JobUpdate::Begun { target: "a".into() });
-        hub.tell(JobUpdate::Begun { target: "b".into() });
-        hub.tell(JobUpdate::Done(ledger.returned(&job, "a", fine()).await.expect("stored")));
+        let log = Arc::new(UpdateLog::default());
+        let early = JobWatcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&log)));
+        log.push(JobUpdate::Begun { target: "a".into() });
+        log.push(JobUpdate::Begun { target: "b".into() });
+        log.push(JobUpdate::Done(ledger.returned(&job, "a", fine()).await.expect("stored")));
         // More than is remembered: the watcher that did not read yet is behind.
-        for _ in 0..MOST {
-            hub.tell(JobUpdate::Output { target: "b".into(), stream: Stream::Stdout, bytes: b"x".to_vec() });
+        for _ in 0..MAX_UPDATES {
+            log.push(JobUpdate::Output { target: "b".into(), stream: Stream::Stdout, bytes: b"x".to_vec() });
         }
-        let late = JobWatcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)));
-        hub.tell(JobUpdate::Done(ledger.returned(&job, "b", fine()).await.expect("stored")));
+        let late = JobWatcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&log)));
+        log.push(JobUpdate::Done(ledger.returned(&job, "b", fine()).await.expect("stored")));
         ledger.set_state(&mut job, JobState::Done, Vec::new()).await.expect("stored");
-        hub.tell(JobUpdate::Ended(job.clone()));
-        drop(hub);
+        log.push(JobUpdate::Ended(job.clone()));
+        drop(log);
         let after = JobWatcher::new(Arc::clone(&ledger), job.id, None);
         for watcher in [early, late, after] {
             let mut heard = all(watcher).await;
@@ -312,19 +312,19 @@ mod tests {
         let ledger = ledger().await;
         let new = NewJob { function: "test.ping".into(), targets: vec!["a".into()], ..NewJob::default() };
         let mut job = ledger.begin(new, JobState::Running).await.expect("stored").expect("a new id");
-        let hub = Arc::new(UpdateLog::default());
-        hub.tell(JobUpdate::Begun { target: "a".into() });
-        hub.tell(JobUpdate::Done(ledger.returned(&job, "a", fine()).await.expect("stored")));
-        let watch = || JobWatcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)));
+        let log = Arc::new(UpdateLog::default());
+        log.push(JobUpdate::Begun { target: "a".into() });
+        log.push(JobUpdate::Done(ledger.returned(&job, "a", fine()).await.expect("stored")));
+        let watch = || JobWatcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&log)));
         let mut first = watch();
-        let news = first.next().await.expect("the store is there").expect("more");
-        assert_eq!(news, JobUpdate::Begun { target: "a".into() });
+        let update = first.next().await.expect("the store is there").expect("more");
+        assert_eq!(update, JobUpdate::Begun { target: "a".into() });
         let mark = first.mark().expect("it runs here");
         let (mut second, mut other) = (watch(), watch());
         second.resume(&mark);
         other.resume(&format!("1{mark}"));
         ledger.set_state(&mut job, JobState::Done, Vec::new()).await.expect("stored");
-        hub.tell(JobUpdate::Ended(job));
+        log.push(JobUpdate::Ended(job));
         assert_eq!(all(second).await, ["done a", "ended done"]);
         assert_eq!(all(other).await, ["begun a", "done a", "ended done"], "of another run of the daemon");
     }
@@ -334,11 +334,11 @@ mod tests {
         let ledger = ledger().await;
         let new = NewJob { function: "test.ping".into(), targets: vec!["a".into()], ..NewJob::default() };
         let mut job = ledger.begin(new, JobState::Running).await.expect("stored").expect("a new id");
-        let hub = Arc::new(UpdateLog::default());
-        let watcher = JobWatcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&hub)));
+        let log = Arc::new(UpdateLog::default());
+        let watcher = JobWatcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&log)));
         let watching = tokio::spawn(all(watcher));
         ledger.set_state(&mut job, JobState::Lost, Vec::new()).await.expect("stored");
-        hub.tell(JobUpdate::Ended(job));
+        log.push(JobUpdate::Ended(job));
         assert_eq!(watching.await.expect("it ends"), ["ended lost"]);
     }
 }

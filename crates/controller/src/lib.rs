@@ -13,6 +13,7 @@ mod state_queue;
 
 pub mod controller_events;
 pub mod job_events;
+pub mod job_records;
 pub mod ledger;
 mod reboot;
 mod secondary_agent;

@@ -3,18 +3,19 @@
 use std::time::Duration;
 
 use rocksalt_core::call::{Problem, ProblemKind, RESUME, Return};
-use rocksalt_core::frame::Stream;
+use rocksalt_core::job_update::JobUpdate;
+use rocksalt_core::record::TargetOutcome;
 use rocksalt_core::roster::Entry;
 use rocksalt_core::{Call, Map, Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::Controller;
-use crate::execution::{How, Outcome, Update, Work};
+use crate::execution::{ExecutionOptions, TargetCall};
 
-/// How often it is looked whether the target is there again.
+/// ExecutionOptions often it is looked whether the target is there again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How long one look may take.
+/// ExecutionOptions long one look may take.
 const LOOK: Duration = Duration::from_secs(20);
 
 /// No target makes a command wait for longer than a day.
@@ -22,20 +23,20 @@ const MOST: f64 = 86_400.0;
 
 impl Controller {
     /// A call on a target, through all restarts that it announces.
-    pub(crate) async fn through_reboots(&self, entry: &Entry, work: Work<'_>) -> Outcome {
-        let (call, how, answers, updates, cancel_signal) =
-            (work.call.clone(), work.how, work.answers.clone(), work.updates, work.cancel_signal);
+    pub(crate) async fn through_reboots(&self, entry: &Entry, work: TargetCall<'_>) -> TargetOutcome {
+        let (call, options, answers, updates, cancel_signal) =
+            (work.call.clone(), work.options, work.answers.clone(), work.updates, work.cancel_signal);
         let mut outcome = self.call(entry, work).await;
         while let Some(announced) = announced(&outcome) {
             let again = |kwargs: Map| {
                 let keep = call.keep && !kwargs.get("probe").is_some_and(Value::truth);
                 let call = Call { function: RESUME.into(), args: Vec::new(), kwargs, keep, ..call.clone() };
-                Work { call, how, answers: answers.clone(), updates, cancel_signal }
+                TargetCall { call, options, answers: answers.clone(), updates, cancel_signal }
             };
             let waiting = self.wait_for_reboot(entry, &announced, &again);
             let ready = tokio::select! {
                 ready = waiting => ready,
-                () = cancel_signal.stopped() => Err(Outcome::Skipped("the job was stopped while this target rebooted")),
+                () = cancel_signal.cancelled() => Err(TargetOutcome::Skipped("the job was stopped while this target rebooted".into())),
             };
             outcome = match ready {
                 Ok(()) => self.call(entry, again(kwargs(&announced, false))).await,
@@ -50,39 +51,36 @@ impl Controller {
         &self,
         entry: &Entry,
         announced: &Announced,
-        again: &impl Fn(Map) -> Work<'w>,
-    ) -> Result<(), Outcome> {
+        again: &impl Fn(Map) -> TargetCall<'w>,
+    ) -> Result<(), TargetOutcome> {
         let until = Instant::now() + announced.wait;
         let limit = announced.wait.as_secs();
         loop {
             let work = again(kwargs(announced, true));
             let left = until.saturating_duration_since(Instant::now()).as_secs();
-            let _ = work.updates.send(Update::Output {
-                id: entry.id.clone(),
-                stream: Stream::Progress,
-                bytes: announced.progress(left),
-            });
+            let _ =
+                work.updates.send(JobUpdate::Progress { target: entry.id.clone(), bytes: announced.progress(left) });
             sleep(PAUSE).await;
-            let how = How { timeout: Some(LOOK), ..work.how.clone() };
-            let outcome = timeout(LOOK + PAUSE, self.call(entry, Work { how: &how, ..work })).await;
+            let options = ExecutionOptions { timeout: Some(LOOK), ..work.options.clone() };
+            let outcome = timeout(LOOK + PAUSE, self.call(entry, TargetCall { options: &options, ..work })).await;
             match outcome {
-                Ok(Outcome::Returned(result)) if result.success() => return Ok(()),
-                Ok(Outcome::Returned(Return { problem: Some(problem), .. }))
+                Ok(TargetOutcome::Returned(result)) if result.success() => return Ok(()),
+                Ok(TargetOutcome::Returned(Return { problem: Some(problem), .. }))
                     if !matches!(problem.kind, ProblemKind::Rebooting | ProblemKind::TimedOut) =>
                 {
-                    let text = format!("the run was not gone on with after a reboot: {}", problem.text);
+                    let text = format!("the run was not resumed after a reboot: {}", problem.text);
                     let hint = problem.hint.unwrap_or_else(|| announced.said());
-                    return Err(Outcome::Returned(Problem::new(problem.kind, text).hint(hint).into()));
+                    return Err(TargetOutcome::Returned(Problem::new(problem.kind, text).hint(hint).into()));
                 }
                 // Not down yet: the link still stands.
-                Ok(Outcome::Returned(_)) => {}
+                Ok(TargetOutcome::Returned(_)) => {}
                 // What is left of the old link must not stand in the way of a new one.
                 _ => drop(self.links.close(std::slice::from_ref(&entry.id), false).await),
             }
             if Instant::now() >= until {
                 let text = format!("it was not up again within {limit} seconds of its reboot");
                 let problem = Problem::new(ProblemKind::TimedOut, text).hint(announced.said());
-                return Err(Outcome::Returned(problem.into()));
+                return Err(TargetOutcome::Returned(problem.into()));
             }
         }
     }
@@ -97,7 +95,7 @@ struct Announced {
 }
 
 impl Announced {
-    /// In the form in which agents tell how far they are.
+    /// In the form in which agents report progress.
     fn progress(&self, left: u64) -> Vec<u8> {
         let mut map = Map::new();
         map.insert("done", self.done);
@@ -117,8 +115,8 @@ fn kwargs(announced: &Announced, probe: bool) -> Map {
 }
 
 /// The announcement, if it is one. Nothing in it is trusted further than that the same target is asked again.
-fn announced(outcome: &Outcome) -> Option<Announced> {
-    let Outcome::Returned(result) = outcome else { return None };
+fn announced(outcome: &TargetOutcome) -> Option<Announced> {
+    let TargetOutcome::Returned(result) = outcome else { return None };
     result.problem.as_ref().filter(|problem| problem.kind == ProblemKind::Rebooting)?;
     let map = result.value.as_map()?;
     let number = |key: &str| map.get(key).and_then(Value::as_i64).unwrap_or_default();
@@ -137,7 +135,7 @@ mod tests {
 
     #[test]
     fn only_an_announcement_makes_it_wait() {
-        let with = |kind, value: Value| Outcome::Returned(Return { value, ..Problem::new(kind, "x").into() });
+        let with = |kind, value: Value| TargetOutcome::Returned(Return { value, ..Problem::new(kind, "x").into() });
         let map =
             |wait: f64| Value::Map(Map::from_iter([("wait".into(), wait.into()), ("journal".into(), "abc".into())]));
         let found = announced(&with(ProblemKind::Rebooting, map(5.0))).expect("an announcement");

@@ -6,7 +6,7 @@ use crate::event::Event;
 use crate::frame::Stream;
 use crate::record::{JobRecord, ReturnRecord};
 
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub enum JobUpdate {
     /// A target is being worked on.
     #[n(0)]

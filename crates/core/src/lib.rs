@@ -13,6 +13,7 @@ pub mod call;
 pub mod description;
 pub mod event;
 pub mod job_id;
+pub mod job_options;
 pub mod job_update;
 pub mod record;
 pub mod request;

@@ -5,10 +5,14 @@ use minicbor::{Decode, Encode};
 use crate::call::Return;
 use crate::event::Event;
 use crate::job_id::JobId;
+use crate::job_options::JobOptions;
+use crate::link::{Failure, Stage};
+use crate::masking;
+use crate::request::RunRequest;
 use crate::value::{Map, Value};
 
-/// A job as it is kept. It is there before the first target hears of it (decision D12).
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+/// A job as it is stored. The record exists before the first target hears of the job.
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub struct JobRecord {
     #[n(0)]
     pub id: JobId,
@@ -46,6 +50,43 @@ pub struct JobRecord {
     /// The controller that runs it.
     #[n(13)]
     pub owner: String,
+    /// How it went over its targets, for a rerun.
+    #[n(14)]
+    #[cbor(default)]
+    pub options: JobOptions,
+    /// What separates the parts of a grain's or pillar's path in the target; `:` without it.
+    #[n(15)]
+    pub delimiter: Option<String>,
+}
+
+impl JobRecord {
+    /// The request that starts this job again, on the same target as it is then; `None` if its arguments held secrets,
+    /// which no record keeps.
+    pub fn rerun(&self) -> Option<RunRequest> {
+        if self.args.iter().chain(self.kwargs.values()).any(is_masked) {
+            return None;
+        }
+        Some(RunRequest {
+            function: self.function.clone(),
+            args: self.args.clone(),
+            kwargs: self.kwargs.clone(),
+            target: self.target.clone(),
+            target_kind: self.target_kind.clone(),
+            delimiter: self.delimiter.clone(),
+            metadata: self.metadata.clone(),
+            options: self.options.clone(),
+            ..RunRequest::default()
+        })
+    }
+}
+
+fn is_masked(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(masking::MASK),
+        Value::List(items) => items.iter().any(is_masked),
+        Value::Map(map) => map.values().any(is_masked),
+        _ => false,
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
@@ -101,6 +142,13 @@ pub struct ReturnRecord {
     pub cut_from: Option<u64>,
 }
 
+impl ReturnRecord {
+    /// An outcome that is not stored yet: the time and the rest are set when it is.
+    pub fn new(target: String, outcome: TargetOutcome) -> ReturnRecord {
+        ReturnRecord { target, outcome, ended: 0, outputter: None, cut_from: None }
+    }
+}
+
 /// How it ended on one target.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum TargetOutcome {
@@ -110,7 +158,8 @@ pub enum TargetOutcome {
     #[n(1)]
     Unreached {
         #[n(0)]
-        stage: String,
+        #[cbor(with = "stage_name")]
+        stage: Stage,
         #[n(1)]
         text: String,
         #[n(2)]
@@ -130,6 +179,30 @@ impl TargetOutcome {
     }
 }
 
+impl From<Failure> for TargetOutcome {
+    fn from(failure: Failure) -> TargetOutcome {
+        TargetOutcome::Unreached { stage: failure.stage, text: failure.text, hint: failure.hint }
+    }
+}
+
+/// A stage is stored by its name.
+mod stage_name {
+    use minicbor::decode::{Decoder, Error};
+    use minicbor::encode::{self, Encoder, Write};
+
+    use crate::link::Stage;
+
+    pub fn encode<C, W: Write>(stage: &Stage, e: &mut Encoder<W>, _: &mut C) -> Result<(), encode::Error<W::Error>> {
+        e.str(stage.name())?.ok()
+    }
+
+    pub fn decode<C>(d: &mut Decoder<'_>, _: &mut C) -> Result<Stage, Error> {
+        let name = d.str()?;
+        let stage = Stage::ALL.into_iter().find(|stage| stage.name() == name);
+        stage.ok_or_else(|| Error::message("no stage has this name"))
+    }
+}
+
 /// Counts events. Each has a higher one than all before it.
 pub type EventId = u64;
 
@@ -143,4 +216,66 @@ pub struct LoggedEvent {
     pub stamp: u64,
     #[n(2)]
     pub event: Event,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job_options::Batch;
+
+    fn job() -> JobRecord {
+        JobRecord {
+            id: JobId::at(0),
+            function: "cmd.run".into(),
+            args: vec!["uptime".into()],
+            kwargs: Map::new(),
+            target: "os|Debian".into(),
+            target_kind: "grain".into(),
+            targets: vec!["a".into()],
+            missing: Vec::new(),
+            user: "ann".into(),
+            metadata: "x".into(),
+            started: 1,
+            state: JobState::Done,
+            ended: Some(2),
+            owner: "here".into(),
+            options: JobOptions {
+                batch: Some(Batch::Percent(12.5)),
+                batch_wait: 1.5,
+                timeout: Some(30.0),
+                queue: true,
+                ..JobOptions::default()
+            },
+            delimiter: Some("|".into()),
+        }
+    }
+
+    #[test]
+    fn a_job_is_started_again_as_it_was() {
+        let job = job();
+        let stored = minicbor::to_vec(&job).expect("encoded");
+        let read: JobRecord = minicbor::decode(&stored).expect("decoded");
+        assert_eq!(read, job);
+        let request = read.rerun().expect("nothing is masked");
+        assert_eq!((request.options, request.delimiter), (job.options.clone(), job.delimiter.clone()));
+        assert_eq!((request.target, request.target_kind), (job.target.clone(), job.target_kind.clone()));
+        let masked =
+            JobRecord { kwargs: Map::from_iter([("x".into(), vec![Value::from(masking::MASK)].into())]), ..job };
+        assert!(masked.rerun().is_none());
+    }
+
+    /// As an earlier version wrote it: without the options, and a failure with the name of its stage.
+    #[test]
+    fn records_of_earlier_versions_can_be_read() {
+        let mut bytes = minicbor::to_vec(job()).expect("encoded");
+        // An array of 16 becomes one of 14.
+        assert_eq!(bytes[0], 0x90);
+        bytes[0] = 0x8e;
+        let read: JobRecord = minicbor::decode(&bytes).expect("decoded");
+        assert_eq!((read.options, read.delimiter), (JobOptions::default(), None));
+        let outcome: TargetOutcome = Failure::new(Stage::HostKey, "changed").into();
+        let stored = minicbor::to_vec(&outcome).expect("encoded");
+        assert!(stored.windows(8).any(|part| part == b"host key"));
+        assert_eq!(minicbor::decode::<TargetOutcome>(&stored).expect("decoded"), outcome);
+    }
 }

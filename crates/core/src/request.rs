@@ -6,8 +6,10 @@
 
 use minicbor::{Decode, Encode};
 
+use crate::call::Call;
 use crate::event::Event;
 use crate::job_id::JobId;
+use crate::job_options::JobOptions;
 use crate::record::{EventId, JobState};
 use crate::value::{Map, Value};
 
@@ -60,34 +62,32 @@ pub struct RunRequest {
     pub target_kind: String,
     #[n(5)]
     pub delimiter: Option<String>,
-    /// Seconds; the controller's own limit without it.
     #[n(6)]
-    pub timeout: Option<f64>,
-    /// So many at a time: `10` or `25%`.
+    pub options: JobOptions,
     #[n(7)]
-    pub batch: Option<String>,
-    /// Seconds to wait after each target of a batch.
-    #[n(8)]
-    pub batch_wait: f64,
-    /// No further target after the first failure.
-    #[n(9)]
-    pub failhard: bool,
-    /// Tell those who watch the job what commands print.
-    #[n(10)]
-    pub stream: bool,
-    /// Only so many of them, taken at random.
-    #[n(11)]
-    pub subset: Option<usize>,
-    #[n(12)]
     pub metadata: Value,
-    /// The job's id, if the asker has chosen it.
-    #[n(13)]
+    /// The job's id, if the requester has chosen it.
+    #[n(8)]
     pub job: Option<JobId>,
-    /// Wait in line where a run of states is under way; refused without it.
-    #[n(14)]
-    pub queue: bool,
-    #[n(15)]
+    #[n(9)]
     pub returners: Vec<String>,
+}
+
+impl RunRequest {
+    /// A request for this call; the targets and the rest are still to be filled in.
+    pub fn of(call: &Call) -> RunRequest {
+        RunRequest {
+            function: call.function.clone(),
+            args: call.args.clone(),
+            kwargs: call.kwargs.clone(),
+            ..RunRequest::default()
+        }
+    }
+
+    /// The function and its arguments.
+    pub fn call(&self) -> Call {
+        Call { args: self.args.clone(), kwargs: self.kwargs.clone(), ..Call::new(self.function.as_str()) }
+    }
 }
 
 /// A function of the controller itself.

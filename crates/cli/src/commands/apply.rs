@@ -29,7 +29,7 @@ pub struct Options {
     targeting: run::ApplyTargeting,
 
     #[command(flatten)]
-    how: run::How,
+    run_options: run::RunOptions,
 }
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
@@ -39,5 +39,5 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     }
     options.compiling.fill(&mut call)?;
     options.running.fill(&mut call)?;
-    run::perform(context, options.target, options.targeting.kind(), call, options.how).await
+    run::run_call(context, options.target, options.targeting.kind(), call, options.run_options).await
 }

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use rocksalt_controller::execution::How;
 use rocksalt_core::Call;
+use rocksalt_core::job_options::JobOptions;
 
 use super::Context;
 use crate::failure::Failure;
@@ -40,6 +40,6 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     local::check(&call)?;
     let printer = options.printing.printer_for(&context, &call.function)?;
     let machine = ThisMachine::open(&context, options.id)?;
-    let how = How { stream: options.stream, ..How::default() };
-    machine.session.run(machine.job(call, how), Vec::new(), printer).await
+    let job_options = JobOptions { stream: options.stream, ..JobOptions::default() };
+    machine.print_call(&call, job_options, printer).await
 }

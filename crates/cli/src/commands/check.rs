@@ -27,7 +27,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     let names = options.sls.iter().map(|name| name.as_str().into()).collect::<Vec<Value>>();
     let mut call = Call::new("state.check").arg(names);
     options.compiling.fill(&mut call)?;
-    let result = ThisMachine::open(&context, None)?.call(call).await?;
+    let result = ThisMachine::open(&context, None)?.call(&call).await?;
     if result.problem.is_some() {
         return state::succeeded(result).map(|_| ExitCode::SUCCESS);
     }

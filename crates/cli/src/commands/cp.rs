@@ -8,19 +8,19 @@ use async_trait::async_trait;
 use clap::Args;
 use rocksalt_connect::link::{Answers, Upload};
 use rocksalt_controller::answers::store;
-use rocksalt_controller::execution::{How, Job};
-use rocksalt_controller::select::Target;
 use rocksalt_controller::tree::send_all;
 use rocksalt_core::Value;
 use rocksalt_core::call::{Call, Problem, ProblemKind};
 use rocksalt_core::frame::Ask;
+use rocksalt_core::job_options::JobOptions;
+use rocksalt_core::request::RunRequest;
 use rocksalt_core::roster::Entry;
 use rocksalt_core::target::Kind;
 use tokio::sync::mpsc;
 
 use super::Context;
 use crate::failure::Failure;
-use crate::local_controller::{Extras, LocalController};
+use crate::local_controller::{LocalController, LocalJobOptions};
 use crate::printing::Printing;
 
 /// Copies files to targets (FILE… TARGET:PATH) or back from them (TARGET:PATH… DIRECTORY).
@@ -53,7 +53,12 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     let Some((last, first)) = options.paths.split_last() else { return Err(Failure::usage("no files were named")) };
     let kind = if options.compound { Kind::Compound } else { Kind::Glob };
     let printer = options.printing.printer(&context)?;
-    let how = How { wipe: options.wipe, ..How::default() };
+    let request = |target: &str, call: &Call| RunRequest {
+        target: target.to_owned(),
+        target_kind: kind.name().to_owned(),
+        options: JobOptions { wipe: options.wipe, ..JobOptions::default() },
+        ..RunRequest::of(call)
+    };
     match (remote(last), first.iter().map(|path| remote(path)).collect::<Option<Vec<_>>>()) {
         (Some((target, path)), None) => {
             if let Some(mixed) = first.iter().find(|path| remote(path).is_some() && !Path::new(path).exists()) {
@@ -62,23 +67,20 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             }
             let sources =
                 first.iter().map(|path| Source::read(path, options.mode.as_deref())).collect::<Result<Vec<_>, _>>()?;
-            let session = LocalController::open(context).await?;
-            let target = Target { kind, text: target.to_owned(), delimiter: ":".into() };
-            let selection = session.select(&target).await?;
+            let local = LocalController::open(context).await?;
             let files = Value::List(sources.iter().enumerate().map(|(index, source)| source.describe(index)).collect());
             let call = Call::new("cp.receive").arg(files).arg(path);
             let paths: Arc<Vec<PathBuf>> = Arc::new(sources.into_iter().map(|source| source.path).collect());
             let answers = move |_: &Entry| Arc::new(Give { paths: Arc::clone(&paths) }) as Arc<dyn Answers>;
-            let job = Job { id: super::run::new_job_id(), call, targets: selection.entries, how };
-            let extras = Extras { answers: Some(Arc::new(answers)), ..Extras::default() };
-            session.run_with(job, selection.unknown, printer, extras).await
+            let job_options = LocalJobOptions { answers: Some(Arc::new(answers)), ..LocalJobOptions::default() };
+            local.run_job(request(target, &call), job_options, printer).await
         }
         (None, Some(sources)) => {
             let directory = PathBuf::from(last);
             if directory.exists() && !directory.is_dir() {
                 return Err(Failure::usage(format!("{} is not a directory", directory.display())));
             }
-            let session = LocalController::open(context).await?;
+            let local = LocalController::open(context).await?;
             let mut targets = Vec::new();
             for (target, _) in &sources {
                 targets.push((*target).to_owned());
@@ -87,15 +89,13 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             if targets.len() > 1 {
                 return Err(Failure::usage("all files that come back must be of the same targets"));
             }
-            let target = Target { kind, text: targets.swap_remove(0), delimiter: ":".into() };
-            let selection = session.select(&target).await?;
+            let target = targets.swap_remove(0);
             let paths = Value::List(sources.iter().map(|(_, path)| Value::from(*path)).collect());
             let call = Call::new("cp.send").arg(paths);
             let answers =
                 move |entry: &Entry| Arc::new(Take { directory: directory.join(&entry.id) }) as Arc<dyn Answers>;
-            let job = Job { id: super::run::new_job_id(), call, targets: selection.entries, how };
-            let extras = Extras { answers: Some(Arc::new(answers)), ..Extras::default() };
-            session.run_with(job, selection.unknown, printer, extras).await
+            let job_options = LocalJobOptions { answers: Some(Arc::new(answers)), ..LocalJobOptions::default() };
+            local.run_job(request(&target, &call), job_options, printer).await
         }
         (Some(_), Some(_)) => {
             Err(Failure::usage("all of these paths are on targets").hint("the last one must be a directory here"))

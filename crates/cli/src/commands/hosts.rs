@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
-use rocksalt_controller::select::Target;
 use rocksalt_core::link::{AgentKind, Failure as Unreached, Stage};
+use rocksalt_core::request::RunRequest;
 use rocksalt_core::roster::Entry;
 use rocksalt_core::value::Map;
 use rocksalt_core::{Value, json};
@@ -35,11 +35,15 @@ pub struct Options {
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
     let as_json = context.common.json;
-    let target = Target { kind: options.targeting.kind(), text: options.target, delimiter: ":".into() };
-    let session = LocalController::open(context).await?;
-    let entries = session.select(&target).await?.entries;
+    let request = RunRequest {
+        target: options.target,
+        target_kind: options.targeting.kind().name().to_owned(),
+        ..RunRequest::default()
+    };
+    let local = LocalController::open(context).await?;
+    let entries = local.select(&request).await?.entries;
     if options.check {
-        return check(&session, entries, as_json).await;
+        return check(&local, entries, as_json).await;
     }
     if as_json {
         let all = entries.iter().map(|entry| (entry.id.as_str().into(), describe(entry)));
@@ -82,10 +86,10 @@ struct Reached {
     time: std::time::Duration,
 }
 
-async fn check(session: &LocalController, entries: Vec<Entry>, as_json: bool) -> Result<ExitCode, Failure> {
+async fn check(local: &LocalController, entries: Vec<Entry>, as_json: bool) -> Result<ExitCode, Failure> {
     let mut checking = JoinSet::new();
     for (index, entry) in entries.into_iter().enumerate() {
-        let links = Arc::clone(&session.controller.links);
+        let links = Arc::clone(&local.controller.links);
         checking.spawn(async move {
             let begun = std::time::Instant::now();
             let stages = Arc::new(Mutex::new(Vec::new()));

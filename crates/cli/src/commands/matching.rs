@@ -26,7 +26,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     let mut answers = Map::new();
     for expression in &options.expressions {
         let call = Call::new("match.compound").arg(expression.as_str());
-        answers.insert(expression.as_str(), state::succeeded(machine.call(call).await?)?);
+        answers.insert(expression.as_str(), state::succeeded(machine.call(&call).await?)?);
     }
     let all = answers.values().all(|answer| answer.truth());
     if context.common.json {

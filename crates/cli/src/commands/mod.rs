@@ -1,6 +1,6 @@
 //! The commands, a file each.
 //!
-//! A new one is a file with its options and a `run`, a variant of [`Command`] and a line in [`perform`].
+//! A new one is a file with its options and a `run`, a variant of [`Command`] and a line in [`run_command`].
 
 mod access;
 mod apply;
@@ -170,7 +170,7 @@ pub fn main(words: Vec<OsString>) -> ExitCode {
             return ExitCode::from(if error.use_stderr() { Kind::Usage.code() } else { 0 });
         }
     };
-    match perform(cli) {
+    match run_command(cli) {
         Ok(code) => code,
         Err(failure) => failure.report(),
     }
@@ -192,7 +192,7 @@ pub struct Context {
     pub config: Config,
 }
 
-fn perform(cli: Cli) -> Result<ExitCode, Failure> {
+fn run_command(cli: Cli) -> Result<ExitCode, Failure> {
     // These need no configuration, and must work where it is broken.
     match &cli.command {
         Command::Completions(options) => return completions::run(options, Cli::command()),

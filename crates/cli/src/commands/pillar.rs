@@ -87,7 +87,7 @@ async fn compiled(context: &Context, compiling: &Compiling) -> Result<Map, Failu
     let mut call = Call::new("pillar.items");
     compiling.fill(&mut call)?;
     let machine = ThisMachine::open(context, None)?;
-    match state::succeeded(machine.call(call).await?)? {
+    match state::succeeded(machine.call(&call).await?)? {
         Value::Map(pillar) => Ok(pillar),
         other => Err(Failure::usage(format!("the pillar is {}", other.kind()))),
     }

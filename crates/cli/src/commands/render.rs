@@ -39,7 +39,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
         let call = Call::new("slsutil.renderer")
             .kwarg("path", path.as_str())
             .kwarg("default_renderer", options.renderer.as_str());
-        let result = machine.call(call).await?;
+        let result = machine.call(&call).await?;
         match result.problem {
             None => drop(rendered.insert(shown(&context, &path), result.value)),
             Some(problem) => errors.push(problem.text),

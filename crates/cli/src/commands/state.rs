@@ -3,14 +3,13 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use rocksalt_controller::execution::How;
+use rocksalt_core::job_options::JobOptions;
 use rocksalt_core::{Call, Map, Value, json, yaml};
 
 use super::Context;
 use crate::failure::{Failure, Kind};
 use crate::graph;
 use crate::printing::Printing;
-use crate::progress_line::ProgressLine;
 use crate::stdout::print_line;
 use crate::this_machine::ThisMachine;
 
@@ -227,7 +226,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             if let Some(mode) = &wanted.mode {
                 call.kwargs.insert("mode", mode.as_str());
             }
-            let result = ThisMachine::open(&context, None)?.call(call).await?;
+            let result = ThisMachine::open(&context, None)?.call(&call).await?;
             let format = if context.common.json { graph::Format::Json } else { wanted.format };
             match errors(&result.value) {
                 Some(errors) => Err(refused(&context, &errors)),
@@ -268,7 +267,7 @@ async fn shown(context: Context, stage: &str, all: &str, some: &str, show: Show)
         call = call.arg(names(&show.sls));
     }
     show.compiling.fill(&mut call)?;
-    let result = ThisMachine::open(&context, None)?.call(call).await?;
+    let result = ThisMachine::open(&context, None)?.call(&call).await?;
     if stage != "low"
         && let Some(errors) = errors(&result.value)
     {
@@ -301,10 +300,9 @@ async fn applied(context: Context, call: Call, printing: &Printing) -> Result<Ex
     let machine = ThisMachine::open(&context, None)?;
     if !context.common.json || printing.out.is_some() {
         let printer = printing.printer_for(&context, &call.function)?;
-        let how = How { progress: ProgressLine::is_shown(), ..How::default() };
-        return machine.session.run(machine.job(call, how), Vec::new(), printer).await;
+        return machine.print_call(&call, JobOptions::default(), printer).await;
     }
-    let result = machine.call(call).await?;
+    let result = machine.call(&call).await?;
     if let Some(errors) = errors(&result.value) {
         return Err(refused(&context, &errors));
     }

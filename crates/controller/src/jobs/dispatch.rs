@@ -4,46 +4,58 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rocksalt_core::call::{Problem, ProblemKind, Return};
+use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::link::Failure;
-use rocksalt_core::record::JobRecord;
+use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
 use rocksalt_core::roster::Entry;
 use rocksalt_core::{Call, JobId, Value};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use super::JobService;
 use super::recorder::{EVENTS, Recorder};
 use super::running_job::RunningJob;
-use super::{JobService, event_answers};
 use crate::Controller;
-use crate::execution::{AnswersFor, CancelSignal, How, Job, Outcome, Update};
+use crate::execution::{AnswersFor, CancelSignal, Execution, ExecutionOptions};
+use crate::job_records::JobRecords;
 use crate::state_queue::{QueuePlace, StateQueues};
 
-pub struct Work {
+/// A job whose record is stored and that nothing was sent of yet.
+pub struct Dispatch {
     pub job: JobRecord,
     pub call: Call,
-    pub how: How,
+    pub options: ExecutionOptions,
     pub turns: TurnPlan,
-    pub live: Arc<RunningJob>,
+    /// In the place of the controller's own answers.
+    pub answers: Option<Arc<AnswersFor>>,
+    pub running: Arc<RunningJob>,
 }
 
-/// Which targets can begin, which wait in line, and which are refused since somebody else has them.
+/// Which targets can begin, which wait in line, and which already have an outcome.
 #[derive(Default)]
 pub struct TurnPlan {
     pub ready: Vec<Entry>,
     pub waiting: Vec<(Entry, QueuePlace)>,
-    pub refused: Vec<(String, JobId)>,
-    /// Those of whom it is known that they can't be reached.
-    pub unreached: Vec<(String, Failure)>,
-    /// Of those that can begin, where they must have their target for themselves.
+    /// Outcomes that are known before anything is sent.
+    pub known: Vec<(String, TargetOutcome)>,
+    /// The places in line of the targets that can begin, where they must be exclusive.
     pub places: HashMap<String, QueuePlace>,
 }
 
 impl TurnPlan {
-    pub fn free(entries: Vec<Entry>) -> TurnPlan {
+    /// All targets begin at once.
+    pub fn all_ready(entries: Vec<Entry>) -> TurnPlan {
         TurnPlan { ready: entries, ..TurnPlan::default() }
     }
 
-    pub fn ask(queues: &StateQueues, entries: Vec<Entry>, job: JobId, queue: bool) -> TurnPlan {
+    /// The controller answers in the place of every target.
+    pub fn answered(entries: &[Entry], result: &Return) -> TurnPlan {
+        let known = entries.iter().map(|entry| (entry.id.clone(), TargetOutcome::Returned(result.clone())));
+        TurnPlan { known: known.collect(), ..TurnPlan::default() }
+    }
+
+    /// Each target is taken, or waited for with `queue`, or refused.
+    pub fn take_places(queues: &StateQueues, entries: &[Entry], job: JobId, function: &str, queue: bool) -> TurnPlan {
         let mut turns = TurnPlan::default();
         for entry in entries {
             let place = match queue {
@@ -53,13 +65,18 @@ impl TurnPlan {
             match place {
                 Ok(place) if place.is_mine() => {
                     turns.places.insert(entry.id.clone(), place);
-                    turns.ready.push(entry);
+                    turns.ready.push(entry.clone());
                 }
-                Ok(place) => turns.waiting.push((entry, place)),
-                Err(holder) => turns.refused.push((entry.id, holder)),
+                Ok(place) => turns.waiting.push((entry.clone(), place)),
+                Err(holder) => turns.known.push((entry.id.clone(), TargetOutcome::Returned(busy(function, holder)))),
             }
         }
         turns
+    }
+
+    /// Adds targets of which it is known that they can't be reached.
+    pub fn add_unreached(&mut self, unreached: &[(Entry, Failure)]) {
+        self.known.extend(unreached.iter().map(|(entry, failure)| (entry.id.clone(), failure.clone().into())));
     }
 
     pub fn all_wait(&self) -> bool {
@@ -67,78 +84,74 @@ impl TurnPlan {
     }
 }
 
-/// From the first target to the last return that is stored.
-pub async fn dispatch(jobs: Arc<JobService>, controller: Arc<Controller>, work: Work) {
-    let Work { job, call, mut how, turns, live } = work;
-    let (updates, news) = mpsc::unbounded_channel();
-    let (receipts, received) = mpsc::unbounded_channel();
-    let (events, told) = mpsc::channel(EVENTS);
-    how.receipts = Some(receipts);
-    let recorder = Recorder::new(&jobs, &controller, &job, &live);
+/// Runs a job from its first target to the last return that is stored.
+pub async fn dispatch<R: JobRecords>(jobs: Arc<JobService<R>>, controller: Arc<Controller>, dispatch: Dispatch) {
+    let Dispatch { job, call, mut options, turns, answers, running } = dispatch;
+    let (updates, updates_received) = mpsc::unbounded_channel();
+    let (receipts, receipts_received) = mpsc::unbounded_channel();
+    let (events, events_received) = mpsc::channel(EVENTS);
+    options.receipts = jobs.settings.recall.map(|_| receipts);
+    let recorder = Recorder::new(&*jobs, &controller, &job, &running);
     let places = Arc::clone(&recorder.places);
-    let recorder = tokio::spawn(recorder.keep(news, received, told));
-    let cancel_signal = live.cancel_signal.clone();
-    let answers = event_answers::answers(&controller, &job, &updates, events);
-    let part = Part { controller, job: job.id, call, how, answers, updates, cancel_signal };
-    for (id, holder) in turns.refused {
-        part.done(id, Outcome::Returned(busy(&job.function, holder)));
-    }
-    for (id, failure) in turns.unreached {
-        part.done(id, Outcome::Unreached(failure));
+    let recording = tokio::spawn(recorder.record(updates_received, receipts_received, events_received));
+    let cancel_signal = running.cancel_signal.clone();
+    let answers = answers.unwrap_or_else(|| controller.answers_for(&job, &updates, events));
+    let share = Share { controller, job: job.id, call, options, answers, updates, cancel_signal };
+    for (id, outcome) in turns.known {
+        share.done(id, outcome);
     }
     if let Ok(mut places) = places.lock() {
         places.extend(turns.places);
     }
     let mut waiting = JoinSet::new();
     for (entry, mut place) in turns.waiting {
-        let (part, places) = (part.clone(), Arc::clone(&places));
+        let (share, places) = (share.clone(), Arc::clone(&places));
         waiting.spawn(async move {
             tokio::select! {
                 () = place.wait() => {
                     if let Ok(mut places) = places.lock() {
                         places.insert(entry.id.clone(), place);
                     }
-                    part.run(vec![entry]).await;
+                    share.run(vec![entry]).await;
                 }
-                () = part.cancel_signal.stopped() => {
-                    part.done(entry.id, Outcome::Skipped("the job was stopped while it waited in line"));
+                () = share.cancel_signal.cancelled() => {
+                    let why = "the job was stopped while it waited in line";
+                    share.done(entry.id, TargetOutcome::Skipped(why.into()));
                 }
             }
         });
     }
     if !turns.ready.is_empty() {
-        part.run(turns.ready).await;
+        share.run(turns.ready).await;
     }
     while waiting.join_next().await.is_some() {}
-    // All that could say anything is gone with it.
-    drop(part);
-    // It ends by itself, whatever happens.
-    let _ = recorder.await;
-    jobs.over(job.id, &live);
+    // Closes the channels to the recorder, which ends when it has stored everything.
+    drop(share);
+    let _ = recording.await;
+    jobs.finished(job.id, &running);
 }
 
 /// Runs a job on some of its targets.
 #[derive(Clone)]
-struct Part {
+struct Share {
     controller: Arc<Controller>,
     job: JobId,
     call: Call,
-    how: How,
+    options: ExecutionOptions,
     answers: Arc<AnswersFor>,
-    updates: mpsc::UnboundedSender<Update>,
+    updates: mpsc::UnboundedSender<JobUpdate>,
     cancel_signal: CancelSignal,
 }
 
-impl Part {
+impl Share {
     async fn run(&self, targets: Vec<Entry>) {
-        let job = Job { id: self.job, call: self.call.clone(), targets, how: self.how.clone() };
-        self.controller
-            .run(job, Some(Arc::clone(&self.answers)), self.updates.clone(), self.cancel_signal.clone())
-            .await;
+        let execution = Execution { job: self.job, call: self.call.clone(), targets, options: self.options.clone() };
+        let (answers, updates) = (Arc::clone(&self.answers), self.updates.clone());
+        self.controller.execute(execution, answers, updates, self.cancel_signal.clone()).await;
     }
 
-    fn done(&self, id: String, outcome: Outcome) {
-        let _ = self.updates.send(Update::Done { id, outcome });
+    fn done(&self, id: String, outcome: TargetOutcome) {
+        let _ = self.updates.send(JobUpdate::Done(ReturnRecord::new(id, outcome)));
     }
 }
 

@@ -1,11 +1,11 @@
-//! [`JobService`]: jobs that are kept: the record first, then the sending, each return stored before it counts.
+//! [`JobService`]: starts every job, in the daemon and in commands that run without one.
 //!
-//! The way of a job: [`JobService::start`] stores its record; `work` sends it to its targets, each in its turn; `recorder`
-//! stores what comes back and tells the targets so; where a link broke, `recall` asks the target later; after a restart
-//! of the controller [`JobService::recover`] asks for all that was under way. Nothing is ever sent a second time.
+//! [`JobService::start`] selects the targets and stores the job's record; `dispatch` sends the call to each target in its
+//! turn; `recorder` stores what comes back and tells the targets so. In the daemon, `result_query` asks a target again
+//! after its link broke, and [`JobService::recover`] asks all targets of unfinished jobs after a restart. Nothing is ever
+//! sent a second time.
 
 mod dispatch;
-mod event_answers;
 mod recorder;
 mod recovery;
 mod result_query;
@@ -17,26 +17,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rocksalt_backends::store;
-use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::call::RUNS;
+use rocksalt_core::job_options::OptionError;
+use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::record::{JobRecord, JobState, ReturnRecord};
 use rocksalt_core::request::RunRequest;
-use rocksalt_core::target::{self, Kind};
-use rocksalt_core::{Call, JobId, masking};
+use rocksalt_core::target;
+use rocksalt_core::{Call, JobId, Map, masking};
+use tokio::sync::mpsc;
 
 use crate::Controller;
-use crate::execution::How;
+use crate::execution::{AnswersFor, ExecutionOptions};
+use crate::job_records::JobRecords;
 use crate::job_watch::JobWatcher;
 use crate::ledger::{Ledger, NewJob};
 use crate::state_queue::{StateQueues, exclusive, queues};
-use dispatch::{TurnPlan, Work};
+use dispatch::{Dispatch, TurnPlan};
 use running_job::RunningJob;
+pub use selection::{SelectedTargets, select_targets, target};
 
-pub struct JobService {
-    pub ledger: Arc<Ledger>,
+pub struct JobService<R = Ledger> {
+    pub records: Arc<R>,
     settings: Settings,
     queues: StateQueues,
     running: Mutex<HashMap<JobId, Arc<RunningJob>>>,
-    /// The last ones that ended: whoever waits for one finds its returns without reading the store.
+    /// The last jobs that ended: whoever waits for one finds its returns without reading the store.
     ended: Mutex<VecDeque<(JobId, Arc<RunningJob>)>>,
     /// The store's revisions at the last rounds of [`JobService::tidy`].
     history: Mutex<VecDeque<store::Revision>>,
@@ -44,28 +49,45 @@ pub struct JobService {
 
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How long a target that can't be reached is asked for the result of a job before the job is said to be lost.
-    pub recall: Duration,
+    /// How long a target that can't be reached is asked for the result of a job before the result counts as lost.
+    ///
+    /// Without it targets keep no results: a call ends with the process that started it.
+    pub recall: Option<Duration>,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { recall: Duration::from_secs(600) }
+        Settings { recall: Some(Duration::from_secs(600)) }
     }
 }
 
-/// So many of those that ended are in memory.
+/// What a job needs besides its request.
+#[derive(Default)]
+pub struct StartOptions<'a> {
+    /// Who starts it, for the record.
+    pub user: &'a str,
+    /// In the place of the controller's own answers to what the targets' functions ask.
+    pub answers: Option<Arc<AnswersFor>>,
+    /// Gets every update of the job. Such a job can't be watched by others.
+    pub observer: Option<mpsc::UnboundedSender<JobUpdate>>,
+    /// Nobody reads the progress of runs of states.
+    pub no_progress: bool,
+    /// In the place of the target's own grains.
+    pub grains: Option<Map>,
+}
+
+/// This many jobs that ended stay in memory.
 const ENDED: usize = 128;
 
-/// The store's history before the last so many rounds of [`JobService::tidy`] is thrown away.
+/// The store's history before this many rounds of [`JobService::tidy`] is removed.
 const HISTORY: usize = 10;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
     Target(#[from] target::Error),
-    #[error("batch '{0}' is neither a number nor a percentage, as in 10 or 25%")]
-    Batch(String),
+    #[error(transparent)]
+    Option(#[from] OptionError),
     #[error("there is a job {0} already")]
     Taken(JobId),
     /// What was checked is not what is meant now. Nothing is stored, nothing is sent.
@@ -75,14 +97,14 @@ pub enum Error {
     Store(#[from] store::Error),
 }
 
-impl JobService {
-    pub fn new(ledger: Arc<Ledger>) -> JobService {
-        JobService::with(ledger, Settings::default())
+impl<R: JobRecords> JobService<R> {
+    pub fn new(records: Arc<R>) -> JobService<R> {
+        JobService::with(records, Settings::default())
     }
 
-    pub fn with(ledger: Arc<Ledger>, settings: Settings) -> JobService {
+    pub fn with(records: Arc<R>, settings: Settings) -> JobService<R> {
         JobService {
-            ledger,
+            records,
             settings,
             queues: StateQueues::default(),
             running: Mutex::default(),
@@ -91,143 +113,191 @@ impl JobService {
         }
     }
 
-    /// Starts a job, and answers once its record is stored. `None`: it means no target.
-    /// `only` are the targets that were found allowed; it runs on no other.
-    pub async fn start(
-        self: &Arc<JobService>,
-        controller: &Arc<Controller>,
-        run: RunRequest,
-        user: &str,
-        only: Option<&BTreeSet<String>>,
-    ) -> Result<Option<JobRecord>, Error> {
-        let target = selection::target(&run)?;
-        let selection = controller.select(&target).await?;
-        let mut entries = selection.entries;
-        let mut unknown = selection.unknown;
-        if let Some(only) = only {
-            let beyond = entries.iter().map(|entry| &entry.id).filter(|id| !only.contains(*id));
-            let beyond: Vec<String> = beyond.cloned().collect();
-            if !beyond.is_empty() {
-                return Err(Error::Beyond(beyond));
-            }
-            unknown.retain(|(entry, _)| only.contains(&entry.id));
-        }
-        if let Some(count) = run.subset {
-            entries = selection::subset(entries, count);
-        }
-        let missing: Vec<String> = match target.kind {
-            Kind::List => selection::names(&target.text).filter(|id| controller.roster.get(id).is_none()).collect(),
-            _ => Vec::new(),
-        };
-        if entries.is_empty() && missing.is_empty() && unknown.is_empty() {
-            return Ok(None);
-        }
-        let exclusive = exclusive(&run.function, &run.kwargs);
-        let how = How {
-            batch: run.batch.as_deref().map(|text| selection::batch(text, entries.len())).transpose()?,
-            batch_wait: Duration::try_from_secs_f64(run.batch_wait).unwrap_or_default(),
-            timeout: run.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
-            failhard: run.failhard,
-            stream: run.stream,
-            progress: exclusive,
-            ..How::default()
-        };
-        let queue = run.queue || queues(&run.kwargs);
-        let call = Call { args: run.args.clone(), kwargs: run.kwargs.clone(), ..Call::new(run.function.as_str()) };
-        let call = if exclusive && queue { call.kwarg("queue", true) } else { call };
-        let id = run.job.or_else(|| exclusive.then(|| self.ledger.new_id()));
-        // What is kept and told has no secrets in it (rule R13).
-        let (args, kwargs) = masking::mask(&run.function, &run.args, &run.kwargs);
-        let new = NewJob {
-            id,
-            function: run.function,
-            args,
-            kwargs,
-            target: run.target,
-            target_kind: target.kind.name().to_owned(),
-            targets: entries
-                .iter()
-                .chain(unknown.iter().map(|(entry, _)| entry))
-                .map(|entry| entry.id.clone())
-                .collect(),
-            missing,
-            user: user.to_owned(),
-            metadata: run.metadata,
-        };
-        let mut turns = match id.filter(|_| exclusive) {
-            Some(id) => TurnPlan::ask(&self.queues, entries, id, queue),
-            None => TurnPlan::free(entries),
-        };
-        turns.unreached = unknown.into_iter().map(|(entry, failure)| (entry.id, not_asked(failure))).collect();
-        let state = if turns.all_wait() { JobState::Queued } else { JobState::Running };
-        let Some(job) = self.ledger.begin(new, state).await? else {
-            return Err(Error::Taken(id.unwrap_or_else(|| JobId::at(0))));
-        };
-        let live = Arc::new(RunningJob::default());
-        self.under_way().insert(job.id, Arc::clone(&live));
-        let work = Work { job: job.clone(), call, how, turns, live };
-        tokio::spawn(dispatch::dispatch(Arc::clone(self), Arc::clone(controller), work));
-        Ok(Some(job))
-    }
-
-    /// Waits until a job has ended, but not longer than this; what it returned until then.
-    pub async fn wait(&self, job: JobId, limit: Option<Duration>) -> Result<Vec<ReturnRecord>, store::Error> {
-        if let Some(live) = self.live(job) {
-            match limit {
-                Some(limit) => drop(tokio::time::timeout(limit, live.ended()).await),
-                None => live.ended().await,
-            }
-            if let Some(returns) = live.returns() {
-                return Ok(returns);
-            }
-        }
-        self.ledger.returns(job).await
-    }
-
-    /// What a job does, as it does it, whoever runs it; `None` if there is no such job.
-    pub async fn watch(&self, job: JobId) -> Result<Option<JobWatcher>, store::Error> {
-        let live = self.live(job);
-        if live.is_none() && self.ledger.job(job).await?.is_none() {
-            return Ok(None);
-        }
-        Ok(Some(JobWatcher::new(Arc::clone(&self.ledger), job, live.map(|live| Arc::clone(&live.hub)))))
-    }
-
-    /// Stops a job: what it started gets SIGTERM, or SIGKILL at once; false if it doesn't run here.
+    /// Starts a job, and returns when its record is stored. `None`: it means no target.
     ///
-    /// Its end comes later: [`JobService::wait`] for it.
+    /// With `allowed` the job is refused if it means any other target.
+    pub async fn start(
+        self: &Arc<Self>,
+        controller: &Arc<Controller>,
+        request: RunRequest,
+        user: &str,
+        allowed: Option<&BTreeSet<String>>,
+    ) -> Result<Option<JobRecord>, Error> {
+        let selected = select_targets(controller, &request, allowed).await?;
+        if selected.is_empty() && selected.missing.is_empty() {
+            return Ok(None);
+        }
+        let options = StartOptions { user, ..StartOptions::default() };
+        self.start_selected(controller, request, selected, options).await.map(Some)
+    }
+
+    /// Starts a job on targets that are selected already.
+    pub async fn start_selected(
+        self: &Arc<Self>,
+        controller: &Arc<Controller>,
+        request: RunRequest,
+        mut selected: SelectedTargets,
+        start: StartOptions<'_>,
+    ) -> Result<JobRecord, Error> {
+        let options = execution_options(&request, selected.entries.len(), &start)?;
+        let exclusive = exclusive(&request.function, &request.kwargs);
+        let queue = request.options.queue || queues(&request.kwargs);
+        let mut call = Call::new(request.function.as_str());
+        (call.args, call.kwargs, call.grains) = (request.args.clone(), request.kwargs.clone(), start.grains);
+        if exclusive && queue {
+            // The target's own lock decides between the runs of different controllers.
+            call.kwargs.insert("queue", true);
+        }
+        // The one place where it is asked whether the controller can answer in the place of its targets.
+        let answer = (controller.own)(&call);
+        let new = new_job(&request, &selected, start.user);
+        let (job, turns) = loop {
+            let id = request.job.or_else(|| exclusive.then(|| self.records.new_id()));
+            let mut turns = match (&answer, id.filter(|_| exclusive)) {
+                (Some(result), _) => TurnPlan::answered(&selected.entries, result),
+                (None, Some(id)) => {
+                    TurnPlan::take_places(&self.queues, &selected.entries, id, &request.function, queue)
+                }
+                // An id that the records choose is always free, so this is done once.
+                (None, None) => TurnPlan::all_ready(std::mem::take(&mut selected.entries)),
+            };
+            turns.add_unreached(&selected.unknown);
+            let state = if turns.all_wait() { JobState::Queued } else { JobState::Running };
+            match (self.records.begin(NewJob { id, ..new.clone() }, state).await?, request.job) {
+                (Some(job), _) => break (job, turns),
+                (None, Some(id)) => return Err(Error::Taken(id)),
+                // Another process took the same id in the same microsecond.
+                (None, None) => {}
+            }
+        };
+        let running = Arc::new(RunningJob::observed_by(start.observer));
+        self.running_jobs().insert(job.id, Arc::clone(&running));
+        let work = Dispatch { job: job.clone(), call, options, turns, answers: start.answers, running };
+        tokio::spawn(dispatch::dispatch(Arc::clone(self), Arc::clone(controller), work));
+        Ok(job)
+    }
+
+    /// Cancels a job: what it started gets SIGTERM, or SIGKILL with `kill`; false if it doesn't run here.
+    ///
+    /// It ends later: [`JobService::wait`] waits for that.
     pub fn cancel(&self, job: JobId, kill: bool) -> bool {
-        let Some(live) = self.under_way().get(&job).cloned() else { return false };
+        let Some(running) = self.running_jobs().get(&job).cloned() else { return false };
         if kill {
-            live.cancel_signal.kill();
+            running.cancel_signal.kill();
         } else {
-            live.cancel_signal.stop();
+            running.cancel_signal.cancel();
         }
         true
     }
 
     /// The jobs that run here now, those that wait in line among them.
     pub fn running(&self) -> Vec<JobId> {
-        self.under_way().keys().copied().collect()
+        self.running_jobs().keys().copied().collect()
     }
 
-    /// Waits until nothing runs any more, but not longer than this; what still does. It goes on without us: the targets
-    /// keep the results, and the next start asks for them.
+    fn running_jobs(&self) -> MutexGuard<'_, HashMap<JobId, Arc<RunningJob>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A job has ended, and its end is stored.
+    fn finished(&self, job: JobId, running: &Arc<RunningJob>) {
+        if running.is_small() {
+            let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            ended.push_back((job, Arc::clone(running)));
+            if ended.len() > ENDED {
+                ended.pop_front();
+            }
+        }
+        self.running_jobs().remove(&job);
+        running.end();
+    }
+}
+
+fn execution_options(
+    request: &RunRequest,
+    targets: usize,
+    start: &StartOptions<'_>,
+) -> Result<ExecutionOptions, OptionError> {
+    let options = &request.options;
+    Ok(ExecutionOptions {
+        batch: options.batch.map(|batch| batch.size(targets)),
+        batch_wait: options.batch_wait()?,
+        timeout: options.timeout()?,
+        failhard: options.failhard,
+        wipe: options.wipe,
+        stream: options.stream,
+        progress: !start.no_progress && RUNS.contains(&request.function.as_str()),
+        receipts: None,
+    })
+}
+
+/// What is recorded of a job. Secrets are masked here: nothing that is stored or published has any
+/// (docs/security-rules.md#r13).
+fn new_job(request: &RunRequest, selected: &SelectedTargets, user: &str) -> NewJob {
+    let (args, kwargs) = masking::mask(&request.function, &request.args, &request.kwargs);
+    let unknown = selected.unknown.iter().map(|(entry, _)| entry);
+    NewJob {
+        id: None,
+        function: request.function.clone(),
+        args,
+        kwargs,
+        target: request.target.clone(),
+        target_kind: selected.target.kind.name().to_owned(),
+        delimiter: request.delimiter.clone(),
+        targets: selected.entries.iter().chain(unknown).map(|entry| entry.id.clone()).collect(),
+        missing: selected.missing.clone(),
+        user: user.to_owned(),
+        metadata: masking::masked(&request.metadata),
+        options: request.options.clone(),
+    }
+}
+
+impl JobService<Ledger> {
+    pub fn ledger(&self) -> &Arc<Ledger> {
+        &self.records
+    }
+
+    /// Waits until a job has ended, but not longer than `limit`; the returns until then.
+    pub async fn wait(&self, job: JobId, limit: Option<Duration>) -> Result<Vec<ReturnRecord>, store::Error> {
+        if let Some(running) = self.find_in_memory(job) {
+            match limit {
+                Some(limit) => drop(tokio::time::timeout(limit, running.ended()).await),
+                None => running.ended().await,
+            }
+            if let Some(returns) = running.returns() {
+                return Ok(returns);
+            }
+        }
+        self.records.returns(job).await
+    }
+
+    /// The updates of a job, whichever controller runs it; `None` if there is no such job.
+    pub async fn watch(&self, job: JobId) -> Result<Option<JobWatcher>, store::Error> {
+        let running = self.find_in_memory(job);
+        if running.is_none() && self.records.job(job).await?.is_none() {
+            return Ok(None);
+        }
+        let update_log = running.map(|running| Arc::clone(&running.update_log));
+        Ok(Some(JobWatcher::new(Arc::clone(&self.records), job, update_log)))
+    }
+
+    /// Waits until nothing runs any more, but not longer than `limit`; the jobs that still run. Those end without us: the
+    /// targets keep the results, and the next start asks for them.
     pub async fn drain(&self, limit: Duration) -> Vec<JobId> {
-        let all: Vec<Arc<RunningJob>> = self.under_way().values().cloned().collect();
+        let all: Vec<Arc<RunningJob>> = self.running_jobs().values().cloned().collect();
         let ended = async {
-            for live in all {
-                live.ended().await;
+            for running in all {
+                running.ended().await;
             }
         };
         let _ = tokio::time::timeout(limit, ended).await;
         self.running()
     }
 
-    /// Forgets what is old, and the store's own history; how many jobs. To be called every minute or so.
+    /// Removes old jobs and events, and the store's own history; the number of jobs. To be called every minute or so.
     pub async fn tidy(&self) -> Result<usize, store::Error> {
-        let count = self.ledger.expire().await?;
-        let store = self.ledger.store();
+        let count = self.records.expire().await?;
+        let store = self.records.store();
         let now = store.range(&store::KeyRange::prefix("job/").limit(1).keys_only()).await?.revision;
         let old = {
             let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
@@ -240,48 +310,24 @@ impl JobService {
         Ok(count)
     }
 
-    /// Calls [`JobService::tidy`] every minute, as long as anybody holds `self` besides.
-    pub fn tend(self: &Arc<JobService>) -> tokio::task::JoinHandle<()> {
+    /// Calls [`JobService::tidy`] every minute, as long as anybody else holds `self`.
+    pub fn tidy_regularly(self: &Arc<Self>) -> tokio::task::JoinHandle<()> {
         let jobs = Arc::downgrade(self);
         tokio::spawn(async move {
             loop {
                 tokio::time::sleep(Duration::from_secs(60)).await;
                 let Some(jobs) = jobs.upgrade() else { return };
-                // What can't be forgotten now is the next time.
+                // What can't be removed now is removed the next time.
                 let _ = jobs.tidy().await;
             }
         })
     }
 
-    fn under_way(&self) -> MutexGuard<'_, HashMap<JobId, Arc<RunningJob>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn live(&self, job: JobId) -> Option<Arc<RunningJob>> {
-        if let Some(live) = self.under_way().get(&job) {
-            return Some(Arc::clone(live));
+    fn find_in_memory(&self, job: JobId) -> Option<Arc<RunningJob>> {
+        if let Some(running) = self.running_jobs().get(&job) {
+            return Some(Arc::clone(running));
         }
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        ended.iter().rev().find(|(id, _)| *id == job).map(|(_, live)| Arc::clone(live))
+        ended.iter().rev().find(|(id, _)| *id == job).map(|(_, running)| Arc::clone(running))
     }
-
-    /// A job is over, and stored.
-    fn over(&self, job: JobId, live: &Arc<RunningJob>) {
-        if live.is_small() {
-            let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-            ended.push_back((job, Arc::clone(live)));
-            if ended.len() > ENDED {
-                ended.pop_front();
-            }
-        }
-        self.under_way().remove(&job);
-        live.end();
-    }
-}
-
-/// A target may or may not be meant, and can't be asked.
-fn not_asked(failure: Failure) -> Failure {
-    // Nothing was begun there, so nobody need be asked what became of it.
-    let stage = if failure.stage == Stage::Link { Stage::Agent } else { failure.stage };
-    Failure { stage, text: format!("its grains are not known, and it can't be asked: {}", failure.text), ..failure }
 }

@@ -8,7 +8,6 @@ use rocksalt_backends::store::Error;
 use rocksalt_connect::link::Receipt;
 use rocksalt_core::Event;
 use rocksalt_core::call::{Problem, ProblemKind, is_harmless};
-use rocksalt_core::frame::Stream;
 use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::link::Stage;
 use rocksalt_core::record::{JobRecord, JobState, ReturnRecord, TargetOutcome};
@@ -19,9 +18,8 @@ use super::JobService;
 use super::result_query::{self, QueryResult};
 use super::running_job::RunningJob;
 use crate::Controller;
-use crate::execution::{Outcome, Update};
 use crate::job_events;
-use crate::ledger::Ledger;
+use crate::job_records::JobRecords;
 use crate::state_queue::QueuePlace;
 
 /// How long to wait before a store that is away is tried again.
@@ -31,11 +29,12 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub const EVENTS: usize = 64;
 
 pub struct Recorder {
-    ledger: Arc<Ledger>,
+    records: Arc<dyn JobRecords>,
     controller: Arc<Controller>,
     job: JobRecord,
-    live: Arc<RunningJob>,
-    recall_for: Duration,
+    running: Arc<RunningJob>,
+    /// `None`: targets keep no results, so none is asked.
+    recall: Option<Duration>,
     /// Targets that are ours until their return is stored.
     pub places: Arc<Mutex<HashMap<String, QueuePlace>>>,
     receipts: HashMap<String, Receipt>,
@@ -48,13 +47,18 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    pub fn new(jobs: &JobService, controller: &Arc<Controller>, job: &JobRecord, live: &Arc<RunningJob>) -> Recorder {
+    pub fn new<R: JobRecords>(
+        jobs: &JobService<R>,
+        controller: &Arc<Controller>,
+        job: &JobRecord,
+        running: &Arc<RunningJob>,
+    ) -> Recorder {
         Recorder {
-            ledger: Arc::clone(&jobs.ledger),
+            records: Arc::clone(&jobs.records) as Arc<dyn JobRecords>,
             controller: Arc::clone(controller),
             job: job.clone(),
-            live: Arc::clone(live),
-            recall_for: jobs.settings.recall,
+            running: Arc::clone(running),
+            recall: jobs.settings.recall,
             places: Arc::default(),
             receipts: HashMap::new(),
             recalls: JoinSet::new(),
@@ -64,29 +68,29 @@ impl Recorder {
         }
     }
 
-    /// Until every target has a return.
-    pub async fn keep(
+    /// Stores what comes until every target has a return.
+    pub async fn record(
         mut self,
-        mut news: mpsc::UnboundedReceiver<Update>,
+        mut received: mpsc::UnboundedReceiver<JobUpdate>,
         mut receipts: mpsc::UnboundedReceiver<(String, Receipt)>,
         mut events: mpsc::Receiver<(String, Event)>,
     ) {
-        let (mut updates, mut told, mut open) = (Vec::new(), Vec::new(), true);
+        let (mut updates, mut fired, mut open) = (Vec::new(), Vec::new(), true);
         while self.left > 0 {
             tokio::select! {
-                _ = events.recv_many(&mut told, 32), if !events.is_closed() || !events.is_empty() => {
-                    self.tell(told.drain(..)).await;
+                _ = events.recv_many(&mut fired, 32), if !events.is_closed() || !events.is_empty() => {
+                    self.store_events(fired.drain(..)).await;
                 }
-                count = news.recv_many(&mut updates, 64), if open => {
+                count = received.recv_many(&mut updates, 64), if open => {
                     open = count > 0;
                     // What a target said before it returned comes before its return; no more than that, or one that
                     // floods us would hold up the others.
-                    told.extend(std::iter::from_fn(|| events.try_recv().ok()).take(EVENTS));
-                    self.tell(told.drain(..)).await;
+                    fired.extend(std::iter::from_fn(|| events.try_recv().ok()).take(EVENTS));
+                    self.store_events(fired.drain(..)).await;
                     while let Ok((id, receipt)) = receipts.try_recv() {
                         self.receipts.insert(id, receipt);
                     }
-                    self.updates(updates.drain(..)).await;
+                    self.store_updates(updates.drain(..)).await;
                 }
                 Some(recalled) = self.recalls.join_next() => {
                     if let Ok(recalled) = recalled {
@@ -103,8 +107,12 @@ impl Recorder {
         // Whoever ran it is gone without a word: the program ends, or has a defect. The targets know.
         if self.left > 0 {
             let open: Vec<String> = self.open.iter().cloned().collect();
-            let ask = open.into_iter().map(|id| (id, None)).collect();
-            self.ask(ask).await;
+            if self.recall.is_some() {
+                self.ask(open.into_iter().map(|id| (id, None)).collect()).await;
+            } else {
+                let lost = |id| (id, TargetOutcome::Lost("the process that ran the job ended".into()));
+                self.returned(open.into_iter().map(lost).collect()).await;
+            }
         }
     }
 
@@ -127,7 +135,7 @@ impl Recorder {
     /// Asks targets until all have said what they know.
     async fn ask(&mut self, targets: Vec<(String, Option<TargetOutcome>)>) {
         for (id, otherwise) in targets {
-            self.recall(id, otherwise);
+            self.query(id, otherwise);
         }
         while let Some(recalled) = self.recalls.join_next().await {
             if let Ok(recalled) = recalled {
@@ -136,72 +144,79 @@ impl Recorder {
         }
     }
 
-    async fn tell(&mut self, told: impl Iterator<Item = (String, Event)>) {
+    async fn store_events(&mut self, fired: impl Iterator<Item = (String, Event)>) {
         let mut events = Vec::new();
-        for (id, event) in told {
-            self.live.hub.tell(JobUpdate::Event { target: id.clone(), event: event.clone() });
+        for (id, event) in fired {
+            self.running.publish(JobUpdate::Event { target: id.clone(), event: event.clone() });
+            if !self.records.has_events() {
+                continue;
+            }
             match event.tag.strip_prefix("warning: ") {
-                Some(text) => self.ledger.tell(job_events::warning(&self.job, &id, text, &event.data)),
+                Some(text) => self.records.publish_event(job_events::warning(&self.job, &id, text, &event.data)),
                 None => events.push(job_events::from_target(self.job.id, &id, event)),
             }
         }
         // An event is not worth to hold a job up: a store that is away loses it.
         if !events.is_empty() {
-            let _ = self.ledger.fire_all(events).await;
+            let _ = self.records.store_events(events).await;
         }
     }
 
-    async fn updates(&mut self, updates: impl Iterator<Item = Update>) {
+    async fn store_updates(&mut self, updates: impl Iterator<Item = JobUpdate>) {
         let mut done = Vec::new();
         let mut begun = false;
         for update in updates {
             match update {
-                Update::Begun { id } => {
+                JobUpdate::Begun { target } => {
                     begun = true;
-                    self.live.hub.tell(JobUpdate::Begun { target: id });
+                    self.running.publish(JobUpdate::Begun { target });
                 }
-                Update::Output { id, stream: Stream::Progress, bytes } => {
-                    if let Some(event) = job_events::step(&self.job, &id, &bytes) {
-                        self.ledger.tell(event);
+                JobUpdate::Progress { target, bytes } => {
+                    if self.records.has_events()
+                        && let Some(event) = job_events::step(&self.job, &target, &bytes)
+                    {
+                        self.records.publish_event(event);
                     }
-                    self.live.hub.tell(JobUpdate::Progress { target: id, bytes });
+                    self.running.publish(JobUpdate::Progress { target, bytes });
                 }
-                Update::Output { id, stream, bytes } => {
-                    self.live.hub.tell(JobUpdate::Output { target: id, stream, bytes });
+                // Notes are not stored: they may name what is in a pillar.
+                update @ (JobUpdate::Output { .. } | JobUpdate::Note { .. } | JobUpdate::Event { .. }) => {
+                    self.running.publish(update);
                 }
-                // Only for who started it: notes may name what is in a pillar.
-                Update::Note { id, text } => self.live.hub.tell(JobUpdate::Note { target: id, text }),
-                Update::Event { .. } => {}
-                Update::Done { id, outcome } => match outcome {
+                JobUpdate::Done(ReturnRecord { target, outcome, .. }) => match outcome {
                     // It may still run there.
-                    Outcome::Unreached(failure) if failure.stage == Stage::Link && !is_harmless(&self.job.function) => {
-                        let otherwise = Some(Outcome::Unreached(failure).kept());
-                        self.recall(id, otherwise);
+                    TargetOutcome::Unreached { stage: Stage::Link, .. }
+                        if self.recall.is_some() && !is_harmless(&self.job.function) =>
+                    {
+                        self.query(target, Some(outcome));
                     }
-                    outcome => done.push((id, outcome.kept())),
+                    outcome => done.push((target, outcome)),
                 },
+                // The recorder itself ends the job.
+                JobUpdate::Ended(_) => {}
             }
         }
         if begun && self.job.state == JobState::Queued {
             let mut job = self.job.clone();
             // If it can't be stored now, the end will be.
-            if self.ledger.set_state(&mut job, JobState::Running, Vec::new()).await.is_ok() {
+            if self.records.set_state(&mut job, JobState::Running).await.is_ok() {
                 self.job = job;
             }
         }
         self.returned(done).await;
     }
 
-    fn recall(&mut self, id: String, otherwise: Option<TargetOutcome>) {
-        let asking = result_query::ResultQuery {
+    /// Asks a target for its result.
+    fn query(&mut self, id: String, otherwise: Option<TargetOutcome>) {
+        let query = result_query::ResultQuery {
             controller: Arc::clone(&self.controller),
             job: self.job.id,
             target: id,
-            limit: self.recall_for,
-            cancel_signal: self.live.cancel_signal.clone(),
+            limit: self.recall.unwrap_or_default(),
+            cancel_signal: self.running.cancel_signal.clone(),
             otherwise,
         };
-        self.recalls.spawn(asking.recall());
+        self.recalls.spawn(query.run());
     }
 
     async fn recalled(&mut self, recalled: QueryResult) {
@@ -224,20 +239,20 @@ impl Recorder {
             self.open.remove(id);
         }
         self.lost |= done.iter().any(|(_, outcome)| matches!(outcome, TargetOutcome::Lost(_)));
-        let record = |(id, outcome)| self.ledger.return_record(&self.job, id, outcome);
+        let record = |(id, outcome)| self.records.return_record(&self.job, id, outcome);
         let records: Vec<ReturnRecord> = done.into_iter().map(record).collect();
         self.store(records, self.left == 0).await;
     }
 
     /// Comes back when it is stored: nobody may believe it before.
     async fn store(&mut self, mut records: Vec<ReturnRecord>, end: bool) {
-        let state = match (self.lost, self.live.cancel_signal.is_stopped()) {
+        let state = match (self.lost, self.running.cancel_signal.is_cancelled()) {
             (true, _) => JobState::Lost,
             (false, true) => JobState::Cancelled,
             (false, false) => JobState::Done,
         };
         loop {
-            match self.ledger.returned_all(&mut self.job, &records, end.then_some(state)).await {
+            match self.records.store_returns(&mut self.job, &records, end.then_some(state)).await {
                 Ok(()) => break,
                 Err(error @ (Error::TooLarge { .. } | Error::Key { .. })) => {
                     // What the store never takes is said to be so.
@@ -257,10 +272,10 @@ impl Recorder {
             }
             self.places.lock().unwrap_or_else(PoisonError::into_inner).remove(&record.target);
         }
-        records.iter().for_each(|record| self.live.hub.tell(JobUpdate::Done(record.clone())));
+        records.iter().for_each(|record| self.running.publish(JobUpdate::Done(record.clone())));
         if end {
-            self.live.hub.tell(JobUpdate::Ended(self.job.clone()));
+            self.running.publish(JobUpdate::Ended(self.job.clone()));
         }
-        self.live.add(records);
+        self.running.add(records);
     }
 }

@@ -11,23 +11,24 @@ use rocksalt_core::request::JobFilter;
 use super::JobService;
 use super::recorder::Recorder;
 use super::running_job::RunningJob;
+use crate::ledger::Ledger;
 use crate::state_queue::exclusive;
 use crate::{Controller, controller_events};
 
-impl JobService {
+impl JobService<Ledger> {
     /// Takes up the jobs that this controller left unfinished when it went; how many. To be called before anything new
     /// is started, so that nothing overlaps with what still runs on the targets. They are settled in the background.
-    pub async fn recover(self: &Arc<JobService>, controller: &Arc<Controller>) -> Result<usize, store::Error> {
+    pub async fn recover(self: &Arc<Self>, controller: &Arc<Controller>) -> Result<usize, store::Error> {
         let filter = JobFilter { running: true, ..JobFilter::default() };
-        let mut jobs = self.ledger.jobs(&filter).await?;
+        let mut jobs = self.records.jobs(&filter).await?;
         // The oldest first: in this order they have their targets.
         jobs.reverse();
         let mut count = 0;
         for job in jobs {
-            if job.owner != self.ledger.settings().owner || self.under_way().contains_key(&job.id) {
+            if job.owner != self.records.settings().owner || self.running_jobs().contains_key(&job.id) {
                 continue;
             }
-            let returns = self.ledger.returns(job.id).await?;
+            let returns = self.records.returns(job.id).await?;
             let returned: HashSet<String> = returns.iter().map(|record| record.target.clone()).collect();
             // Of an earlier restart, say.
             let lost_before = |record: &ReturnRecord| match record.outcome {
@@ -36,12 +37,12 @@ impl JobService {
                 _ => false,
             };
             let lost_before = returns.iter().any(lost_before);
-            let live = Arc::new(RunningJob::default());
-            live.add(returns);
-            self.under_way().insert(job.id, Arc::clone(&live));
+            let running = Arc::new(RunningJob::default());
+            running.add(returns);
+            self.running_jobs().insert(job.id, Arc::clone(&running));
             let (known, ask) = sort(&job, &returned);
             let lost = lost_before || !known.is_empty();
-            let recorder = Recorder::new(self, controller, &job, &live);
+            let recorder = Recorder::new(self, controller, &job, &running);
             if exclusive(&job.function, &job.kwargs) {
                 let mut places = recorder.places.lock().unwrap_or_else(PoisonError::into_inner);
                 places.extend(ask.iter().map(|(id, _)| (id.clone(), self.queues.line_up(id, job.id))));
@@ -49,7 +50,7 @@ impl JobService {
             let jobs = Arc::clone(self);
             tokio::spawn(async move {
                 recorder.settle(known, ask, returned.len(), lost).await;
-                jobs.over(job.id, &live);
+                jobs.finished(job.id, &running);
             });
             count += 1;
         }

@@ -51,7 +51,7 @@ enum Said {
 
 impl ResultQuery {
     /// Asks until it is known how the job ended there, or the time is over.
-    pub async fn recall(mut self) -> QueryResult {
+    pub async fn run(mut self) -> QueryResult {
         let (outcome, receipt) = self.ask().await;
         QueryResult { target: self.target, outcome, receipt }
     }
@@ -63,7 +63,7 @@ impl ResultQuery {
         let mut pause = SOON;
         let mut missing_since = Instant::now();
         loop {
-            let patience = if self.cancel_signal.is_stopped() { self.limit.min(STOPPED) } else { self.limit };
+            let patience = if self.cancel_signal.is_cancelled() { self.limit.min(STOPPED) } else { self.limit };
             match self.question(&entry).await {
                 Ok((Said::Done(result), receipt)) => return (TargetOutcome::Returned(result), Some(receipt)),
                 Ok((Said::Died, receipt)) => {
@@ -84,7 +84,7 @@ impl ResultQuery {
             tokio::select! {
                 () = sleep(pause) => pause = (pause * 2).min(RARELY),
                 // To stop what runs there, at once.
-                () = self.cancel_signal.stopped(), if !self.cancel_signal.is_stopped() => pause = SOON,
+                () = self.cancel_signal.cancelled(), if !self.cancel_signal.is_cancelled() => pause = SOON,
                 () = self.cancel_signal.killed(), if !self.cancel_signal.is_killed() => pause = SOON,
             }
         }
@@ -92,7 +92,7 @@ impl ResultQuery {
 
     async fn question(&self, entry: &Entry) -> Result<(Said, Receipt), Failure> {
         let mut kwargs = Map::new();
-        if self.cancel_signal.is_stopped() {
+        if self.cancel_signal.is_cancelled() {
             kwargs.insert("signal", if self.cancel_signal.is_killed() { 9i64 } else { 15i64 });
         }
         let call = Call { kwargs, target: entry.id.clone(), ..Call::new(KEPT).arg(self.job.as_str()) };

@@ -1,50 +1,69 @@
-//! [`RunningJob`]: a job that is under way, as those see it who wait for it or stop it.
+//! [`RunningJob`]: a job that runs, as those see it who watch it, wait for it or cancel it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::record::ReturnRecord;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use crate::execution::CancelSignal;
 use crate::job_watch::UpdateLog;
 
-/// More than so much of a job's returns is read from the store again.
-const BYTES: usize = 8 << 20;
+/// More than this many bytes of a job's returns are read from the store again.
+const MAX_BYTES: usize = 8 << 20;
 
-/// A job with more than so much isn't held once it has ended.
+/// A job with more than this many bytes of returns leaves memory when it ends.
 const SMALL: usize = 64 << 10;
 
 #[derive(Default)]
 pub struct RunningJob {
     pub cancel_signal: CancelSignal,
-    /// What those hear who watch it.
-    pub hub: Arc<UpdateLog>,
-    returns: Mutex<Returns>,
+    /// The updates for those who watch.
+    pub update_log: Arc<UpdateLog>,
+    /// Gets every update in the place of the log, however many there are: the command that runs the job itself.
+    observer: Option<mpsc::UnboundedSender<JobUpdate>>,
+    returns: Mutex<StoredReturns>,
     ended: watch::Sender<bool>,
 }
 
-/// Those that are stored.
 #[derive(Default)]
-struct Returns {
-    all: Vec<ReturnRecord>,
+struct StoredReturns {
+    records: Vec<ReturnRecord>,
     bytes: usize,
 }
 
 impl RunningJob {
-    pub fn add(&self, records: Vec<ReturnRecord>) {
-        let size = |record: &ReturnRecord| minicbor::to_vec(record).map_or(0, |bytes| bytes.len());
-        let mut returns = self.returns.lock().unwrap_or_else(PoisonError::into_inner);
-        returns.bytes += records.iter().map(size).sum::<usize>();
-        match returns.bytes > BYTES {
-            true => returns.all = Vec::new(),
-            false => returns.all.extend(records),
+    pub fn observed_by(observer: Option<mpsc::UnboundedSender<JobUpdate>>) -> RunningJob {
+        RunningJob { observer, ..RunningJob::default() }
+    }
+
+    /// Passes an update on. A return is passed on when it is stored, `Ended` when the record says so.
+    pub fn publish(&self, update: JobUpdate) {
+        match &self.observer {
+            // An observer that is gone has no interest in the rest.
+            Some(observer) => drop(observer.send(update)),
+            None => self.update_log.push(update),
         }
     }
 
-    /// All that are stored; `None` if they are too large to be here.
+    /// Adds returns that are stored.
+    pub fn add(&self, stored: Vec<ReturnRecord>) {
+        if self.observer.is_some() {
+            return;
+        }
+        let size = |record: &ReturnRecord| minicbor::to_vec(record).map_or(0, |bytes| bytes.len());
+        let mut returns = self.returns.lock().unwrap_or_else(PoisonError::into_inner);
+        returns.bytes += stored.iter().map(size).sum::<usize>();
+        match returns.bytes > MAX_BYTES {
+            true => returns.records = Vec::new(),
+            false => returns.records.extend(stored),
+        }
+    }
+
+    /// All returns that are stored; `None` if they are too large to be held here.
     pub fn returns(&self) -> Option<Vec<ReturnRecord>> {
         let returns = self.returns.lock().unwrap_or_else(PoisonError::into_inner);
-        (returns.bytes <= BYTES).then(|| returns.all.clone())
+        (returns.bytes <= MAX_BYTES).then(|| returns.records.clone())
     }
 
     pub fn is_small(&self) -> bool {

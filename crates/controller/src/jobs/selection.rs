@@ -1,48 +1,91 @@
-//! What a request says of its targets and how to go over them.
+//! [`SelectedTargets`]: the targets that a request means, after the subset is taken.
 
+use std::collections::BTreeSet;
+
+use rocksalt_core::link::{Failure, Stage};
 use rocksalt_core::request::RunRequest;
 use rocksalt_core::roster::Entry;
 use rocksalt_core::target::Kind;
 
 use super::Error;
+use crate::Controller;
 use crate::select::Target;
 
-pub fn target(run: &RunRequest) -> Result<Target, Error> {
-    let kind = match run.target_kind.as_str() {
+pub struct SelectedTargets {
+    pub target: Target,
+    pub entries: Vec<Entry>,
+    /// Targets that may be meant, but could not be asked for their grains.
+    pub unknown: Vec<(Entry, Failure)>,
+    /// Ids that the request names and the roster does not have.
+    pub missing: Vec<String>,
+}
+
+impl SelectedTargets {
+    /// Whether there is nobody to send the call to.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.unknown.is_empty()
+    }
+}
+
+/// Selects the targets of a request. With `allowed` it is an error if the request means any other target.
+pub async fn select_targets(
+    controller: &Controller,
+    request: &RunRequest,
+    allowed: Option<&BTreeSet<String>>,
+) -> Result<SelectedTargets, Error> {
+    request.options.check()?;
+    let target = target(request)?;
+    let selection = controller.select(&target).await?;
+    let (mut entries, mut unknown) = (selection.entries, selection.unknown);
+    if let Some(allowed) = allowed {
+        let beyond = entries.iter().map(|entry| &entry.id).filter(|id| !allowed.contains(*id));
+        let beyond: Vec<String> = beyond.cloned().collect();
+        if !beyond.is_empty() {
+            return Err(Error::Beyond(beyond));
+        }
+        unknown.retain(|(entry, _)| allowed.contains(&entry.id));
+    }
+    if let Some(count) = request.options.subset {
+        entries = random_subset(entries, count);
+    }
+    let missing = match target.kind {
+        Kind::List => ids(&target.text).filter(|id| controller.roster.get(id).is_none()).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    };
+    let unknown = unknown.into_iter().map(|(entry, failure)| (entry, grains_unknown(failure))).collect();
+    Ok(SelectedTargets { target, entries, unknown, missing })
+}
+
+/// The target expression of a request.
+pub fn target(request: &RunRequest) -> Result<Target, Error> {
+    let kind = match request.target_kind.as_str() {
         "" => Kind::Glob,
         name => Kind::from_name(name)?,
     };
-    let delimiter = run.delimiter.clone().unwrap_or_else(|| ":".into());
-    Ok(Target { kind, text: run.target.clone(), delimiter })
+    let delimiter = request.delimiter.clone().unwrap_or_else(|| ":".into());
+    Ok(Target { kind, text: request.target.clone(), delimiter })
 }
 
-/// The names in a list of targets.
-pub fn names(list: &str) -> impl Iterator<Item = String> {
-    list.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned)
+/// The ids in a list of targets.
+fn ids(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').map(str::trim).filter(|id| !id.is_empty())
 }
 
-/// `10` or `25%` of so many; at least one.
-pub fn batch(text: &str, targets: usize) -> Result<usize, Error> {
-    let fault = || Error::Batch(text.to_owned());
-    let count = match text.trim().strip_suffix('%') {
-        Some(part) => {
-            let part: usize = part.trim().parse().map_err(|_| fault())?;
-            targets * part.min(100) / 100
-        }
-        None => text.trim().parse().map_err(|_| fault())?,
-    };
-    Ok(count.max(1))
-}
-
-/// Some of them, others each time, in the order in which they were.
-pub fn subset(entries: Vec<Entry>, count: usize) -> Vec<Entry> {
+/// Keeps `count` items, chosen at random, in their order.
+fn random_subset<T>(items: Vec<T>, count: usize) -> Vec<T> {
     use std::hash::{BuildHasher, RandomState};
     let random = RandomState::new();
-    let mut order: Vec<usize> = (0..entries.len()).collect();
-    order.sort_by_cached_key(|place| random.hash_one(place));
-    let taken: std::collections::HashSet<usize> = order.into_iter().take(count).collect();
-    let mut place = 0..;
-    entries.into_iter().filter(|_| place.next().is_some_and(|place| taken.contains(&place))).collect()
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by_cached_key(|index| random.hash_one(index));
+    let chosen: std::collections::HashSet<usize> = order.into_iter().take(count).collect();
+    items.into_iter().enumerate().filter(|(index, _)| chosen.contains(index)).map(|(_, item)| item).collect()
+}
+
+/// A target may or may not be meant, and can't be asked.
+fn grains_unknown(failure: Failure) -> Failure {
+    // Nothing was started there, so nobody need ask the target for a result.
+    let stage = if failure.stage == Stage::Link { Stage::Agent } else { failure.stage };
+    Failure { stage, text: format!("its grains are not known, and it can't be asked: {}", failure.text), ..failure }
 }
 
 #[cfg(test)]
@@ -50,12 +93,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_is_a_number_or_a_share() {
-        for (text, count) in [("10", 10), ("25%", 2), ("0", 1), ("1%", 1), (" 50 % ", 5), ("900%", 10)] {
-            assert_eq!(batch(text, 10).expect(text), count, "{text}");
-        }
-        for text in ["", "x", "-1", "10%%", "1.5"] {
-            assert!(batch(text, 10).is_err(), "{text}");
-        }
+    fn a_subset_keeps_the_order() {
+        let subset = random_subset((0..100).collect(), 10);
+        assert_eq!(subset.len(), 10);
+        assert!(subset.is_sorted());
+        assert_eq!(random_subset(vec!["a"], 5), ["a"]);
     }
 }

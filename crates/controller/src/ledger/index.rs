@@ -137,6 +137,8 @@ mod tests {
             state: JobState::Running,
             ended: None,
             owner: "me".into(),
+            options: Default::default(),
+            delimiter: None,
         })
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rocksalt_backends::store::{Error, KeyRange, TransactionOp};
+use rocksalt_core::job_options::JobOptions;
 use rocksalt_core::record::{JobRecord, JobState, LoggedEvent, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::JobFilter;
 use rocksalt_core::{Event, JobId, Map, Value};
@@ -28,10 +29,36 @@ pub struct NewJob {
     pub kwargs: Map,
     pub target: String,
     pub target_kind: String,
+    pub delimiter: Option<String>,
     pub targets: Vec<String>,
     pub missing: Vec<String>,
     pub user: String,
     pub metadata: Value,
+    pub options: JobOptions,
+}
+
+impl NewJob {
+    /// The record of a job that begins now.
+    pub(crate) fn record(self, id: JobId, started: u64, state: JobState, owner: String) -> JobRecord {
+        JobRecord {
+            id,
+            function: self.function,
+            args: self.args,
+            kwargs: self.kwargs,
+            target: self.target,
+            target_kind: self.target_kind,
+            targets: self.targets,
+            missing: self.missing,
+            user: self.user,
+            metadata: self.metadata,
+            started,
+            state,
+            ended: None,
+            owner,
+            options: self.options,
+            delimiter: self.delimiter,
+        }
+    }
 }
 
 impl Ledger {
@@ -40,22 +67,8 @@ impl Ledger {
     /// `None` if a job of that id is there already; without an id of the asker's there is always one.
     pub async fn begin(&self, new: NewJob, state: JobState) -> Result<Option<JobRecord>, Error> {
         let chosen = new.id;
-        let mut job = JobRecord {
-            id: chosen.unwrap_or_else(|| self.new_id()),
-            function: new.function,
-            args: new.args,
-            kwargs: new.kwargs,
-            target: new.target,
-            target_kind: new.target_kind,
-            targets: new.targets,
-            missing: new.missing,
-            user: new.user,
-            metadata: new.metadata,
-            started: (self.settings.now)(),
-            state,
-            ended: None,
-            owner: self.settings.owner.clone(),
-        };
+        let id = chosen.unwrap_or_else(|| self.new_id());
+        let mut job = new.record(id, (self.settings.now)(), state, self.settings.owner.clone());
         loop {
             let record = Arc::new(job);
             let mut request = WriteRequest::events(job_events::new(&record)).job(Arc::clone(&record));

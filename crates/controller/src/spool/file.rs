@@ -28,15 +28,20 @@ pub enum Part {
 
 /// A job that is being run.
 #[derive(Debug)]
-pub struct Entry {
+pub struct JobFile {
     pub job: JobRecord,
     file: File,
     process: Process,
     largest_return: usize,
 }
 
-impl Entry {
-    pub fn create(directory: &Path, mut job: JobRecord, may_rename: bool, largest_return: usize) -> io::Result<Entry> {
+impl JobFile {
+    pub fn create(
+        directory: &Path,
+        mut job: JobRecord,
+        may_rename: bool,
+        largest_return: usize,
+    ) -> io::Result<JobFile> {
         let mut options = OpenOptions::new();
         // O_EXCL follows no link either.
         options.write(true).create_new(true).mode(0o600);
@@ -54,7 +59,7 @@ impl Entry {
         let mut bytes = head(&job, process).to_vec();
         bytes.extend(framed(&job));
         file.write_all(&bytes)?;
-        Ok(Entry { job, file, process, largest_return })
+        Ok(JobFile { job, file, process, largest_return })
     }
 
     pub fn returned(&mut self, record: &ReturnRecord) -> io::Result<()> {
@@ -64,6 +69,11 @@ impl Entry {
         }
         let (outcome, cut_from) = ledger::cut(record.outcome.clone(), self.largest_return);
         self.file.write_all(&framed(&ReturnRecord { outcome, cut_from, ..record.clone() }))
+    }
+
+    pub fn set_state(&mut self, state: JobState) -> io::Result<()> {
+        self.job.state = state;
+        self.file.write_all_at(&head(&self.job, self.process), 0)
     }
 
     pub fn end(mut self, state: JobState, ended: u64) -> io::Result<()> {

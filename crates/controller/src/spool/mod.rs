@@ -5,6 +5,7 @@
 
 mod file;
 mod process;
+mod records;
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -16,9 +17,10 @@ use rocksalt_core::record::{JobRecord, JobState, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::JobFilter;
 
 use crate::ledger::{self, Ledger};
-pub use file::Entry;
+pub use file::JobFile;
 use file::Part;
 pub use process::Process;
+pub use records::SpoolRecords;
 
 #[derive(Clone, Debug)]
 pub struct Spool {
@@ -48,9 +50,9 @@ impl Spool {
     }
 
     /// Keeps a job's record; its id is the next free one if there is such a job already and `may_rename`.
-    pub fn begin(&self, job: JobRecord, may_rename: bool) -> io::Result<Entry> {
+    pub fn begin(&self, job: JobRecord, may_rename: bool) -> io::Result<JobFile> {
         private_directory(&self.directory, self.uid)?;
-        Entry::create(&self.directory, job, may_rename, self.largest_return)
+        JobFile::create(&self.directory, job, may_rename, self.largest_return)
     }
 
     /// The jobs that fit, the newest first.

@@ -38,6 +38,8 @@ fn job(micros: u64) -> JobRecord {
         state: JobState::Running,
         ended: None,
         owner: "here".into(),
+        options: rocksalt_core::job_options::JobOptions::default(),
+        delimiter: None,
     }
 }
 

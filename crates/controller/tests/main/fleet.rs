@@ -45,6 +45,8 @@ pub struct Target {
     notes: HashMap<JobId, Noted>,
     /// What was begun here.
     pub begun: Vec<JobId>,
+    /// The arguments of each call that was begun here.
+    pub kwargs: Vec<Map>,
     /// Runs of states at this moment, and at most.
     applying: usize,
     pub overlapped: usize,
@@ -68,6 +70,7 @@ impl Fleet {
             released: Arc::new(Semaphore::new(0)),
             notes: HashMap::new(),
             begun: Vec::new(),
+            kwargs: Vec::new(),
             applying: 0,
             overlapped: 0,
         };
@@ -221,6 +224,7 @@ impl Fleet {
             let known = self.on(&id, |target| match target.notes.get(&job) {
                 None => {
                     target.begun.push(job);
+                    target.kwargs.push(call.kwargs.clone());
                     if call.keep {
                         target.notes.insert(job, Noted::Running);
                     }
@@ -412,7 +416,7 @@ pub fn now() -> u64 {
 /// A controller's part that keeps jobs.
 pub async fn keeper(store: &Arc<dyn Store>, recall: Duration) -> Arc<JobService> {
     let ledger = Ledger::open(Arc::clone(store), Settings::new(now, "me")).await.expect("a ledger");
-    Arc::new(JobService::with(Arc::new(ledger), jobs::Settings { recall }))
+    Arc::new(JobService::with(Arc::new(ledger), jobs::Settings { recall: Some(recall) }))
 }
 
 pub fn run(function: &str, target: &str) -> RunRequest {

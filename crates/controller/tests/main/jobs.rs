@@ -6,6 +6,7 @@ use std::time::Duration;
 use rocksalt_controller::jobs::{Error, JobService};
 use rocksalt_controller::ledger::Heard;
 use rocksalt_core::call::ProblemKind;
+use rocksalt_core::job_options::JobOptions;
 use rocksalt_core::record::{JobRecord, JobState, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::{JobFilter, RunRequest};
 use rocksalt_core::{JobId, Value};
@@ -33,14 +34,18 @@ impl Stage {
         let ended = tokio::time::timeout(Duration::from_secs(20), self.jobs.wait(job, None)).await;
         let mut returns = ended.expect("it ends").expect("stored");
         returns.sort_by(|a, b| a.target.cmp(&b.target));
-        let stored = self.jobs.ledger.returns(job).await.expect("stored");
+        let stored = self.jobs.ledger().returns(job).await.expect("stored");
         assert_eq!(returns.len(), stored.len(), "what is in memory is what is stored");
         (self.state(job).await, returns)
     }
 
     async fn state(&self, job: JobId) -> JobState {
-        self.jobs.ledger.job(job).await.expect("read").expect("there").state
+        self.jobs.ledger().job(job).await.expect("read").expect("there").state
     }
+}
+
+fn queued(function: &str, target: &str) -> RunRequest {
+    RunRequest { options: JobOptions { queue: true, ..JobOptions::default() }, ..run(function, target) }
 }
 
 fn values(returns: &[ReturnRecord]) -> Vec<Value> {
@@ -55,7 +60,7 @@ fn values(returns: &[ReturnRecord]) -> Vec<Value> {
 async fn a_job_costs_two_commits_and_says_all_events_in_order() {
     let stage = Stage::new(&["a", "b"]).await;
     let revision = async || {
-        let listing = stage.jobs.ledger.store().range(&rocksalt_backends::store::KeyRange::prefix("job/")).await;
+        let listing = stage.jobs.ledger().store().range(&rocksalt_backends::store::KeyRange::prefix("job/")).await;
         listing.expect("read").revision
     };
     let before = revision().await;
@@ -63,7 +68,7 @@ async fn a_job_costs_two_commits_and_says_all_events_in_order() {
     let (state, returns) = stage.end(job.id).await;
     assert_eq!((state, values(&returns)), (JobState::Done, vec![true.into()]));
     assert_eq!(revision().await - before, 2, "one for the record, one for the end");
-    let mut follower = stage.jobs.ledger.follow(Some(0));
+    let mut follower = stage.jobs.ledger().follow(Some(0));
     for expected in ["JID", "salt/job/JID/new", "salt/job/JID/ret/a"] {
         let Ok(Heard::Event(event)) = follower.next().await else { panic!("no event") };
         assert_eq!(event.event.tag.replace(job.id.as_str(), "JID"), expected);
@@ -85,9 +90,9 @@ async fn a_job_costs_two_commits_and_says_all_events_in_order() {
         ended.expect("no panic");
     }
     assert!(revision().await - before < 400, "{} commits", revision().await - before);
-    assert_eq!(stage.jobs.ledger.jobs(&JobFilter::default()).await.expect("read").len(), 201);
+    assert_eq!(stage.jobs.ledger().jobs(&JobFilter::default()).await.expect("read").len(), 201);
     let three = JobFilter { limit: Some(3), ..JobFilter::default() };
-    assert_eq!(stage.jobs.ledger.jobs(&three).await.expect("read").len(), 3);
+    assert_eq!(stage.jobs.ledger().jobs(&three).await.expect("read").len(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -104,11 +109,11 @@ async fn two_runs_of_states_never_overlap() {
     assert!(refused.value.to_string().contains(first.id.as_str()), "it names who has it: {refused:?}");
     assert_eq!(values(&returns)[1], "state.apply on b".into());
     // In line: by either way to say it, in order, and seen to be queued.
-    let third = stage.start(RunRequest { queue: true, ..run("state.apply", "a") }).await;
+    let third = stage.start(queued("state.apply", "a")).await;
     let mut fourth = run("state.apply", "a");
     fourth.kwargs.insert("queue", true);
     let fourth = stage.start(fourth).await;
-    let fifth = stage.start(RunRequest { queue: true, ..run("state.apply", "a") }).await;
+    let fifth = stage.start(queued("state.apply", "a")).await;
     for job in [&third, &fourth, &fifth] {
         assert_eq!(job.state, JobState::Queued);
     }
@@ -204,7 +209,7 @@ async fn events_of_a_target_are_its_own_and_come_before_its_return() {
     let forged = RunRequest { args: vec!["salt/job/20260131093000123456/ret/b".into()], ..run("event.send", "a") };
     let job = stage.start(forged).await;
     stage.end(job.id).await;
-    let mut follower = stage.jobs.ledger.follow(Some(2));
+    let mut follower = stage.jobs.ledger().follow(Some(2));
     let Ok(Heard::Event(event)) = follower.next().await else { panic!("no event") };
     assert_eq!(event.event.tag, "salt/minion/a/event/salt/job/20260131093000123456/ret/b");
     assert_eq!(event.event.data.get("id"), Some(&"a".into()));

@@ -3,4 +3,5 @@
 mod fleet;
 mod jobs;
 mod ledger;
+mod local_jobs;
 mod restarts;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rocksalt_backends::store::Store;
 use rocksalt_controller::jobs::JobService;
 use rocksalt_core::JobId;
+use rocksalt_core::job_options::JobOptions;
 use rocksalt_core::record::{JobState, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::{JobFilter, RunRequest};
 use tokio::runtime::{Builder, Runtime};
@@ -74,7 +75,13 @@ async fn whenever_it_dies_jobs_end_once() {
         for _ in 0..random.below(8) {
             let function = ["test.ping", "cmd.run", "cmd.run", "state.apply", "test.hold"][random.below(5)];
             let target = TARGETS[..=random.below(4)].join(",");
-            daemon.submit(RunRequest { queue: random.below(2) == 0, ..run(function, &target) }, &told);
+            daemon.submit(
+                RunRequest {
+                    options: JobOptions { queue: random.below(2) == 0, ..JobOptions::default() },
+                    ..run(function, &target)
+                },
+                &told,
+            );
         }
         for _ in 0..random.below(6) {
             tokio::time::sleep(Duration::from_micros(random.below(3000) as u64)).await;
@@ -90,9 +97,9 @@ async fn whenever_it_dies_jobs_end_once() {
     until("everything has ended", || daemon.jobs.running().is_empty()).await;
     let told = told.lock().expect("no panic").clone();
     for (id, acknowledged) in &told {
-        let job = daemon.jobs.ledger.job(*id).await.expect("read").expect("seed {seed}: a job is gone");
+        let job = daemon.jobs.ledger().job(*id).await.expect("read").expect("seed {seed}: a job is gone");
         assert!(job.state.ended(), "seed {seed}: {job:?}");
-        let returns = daemon.jobs.ledger.returns(*id).await.expect("read");
+        let returns = daemon.jobs.ledger().returns(*id).await.expect("read");
         assert_eq!(returns.len(), job.targets.len(), "seed {seed}: {job:?}");
         let lost = returns.iter().any(|record| matches!(record.outcome, TargetOutcome::Lost(_)));
         assert!(!lost || job.state == JobState::Lost, "seed {seed}: {job:?}");
@@ -109,7 +116,7 @@ async fn whenever_it_dies_jobs_end_once() {
         assert!(fleet.on(id, |target| target.overlapped) <= 1, "seed {seed}: runs overlapped on {id}");
     }
     let open = JobFilter { running: true, ..JobFilter::default() };
-    assert!(daemon.jobs.ledger.jobs(&open).await.expect("read").is_empty());
+    assert!(daemon.jobs.ledger().jobs(&open).await.expect("read").is_empty());
     daemon.kill();
 }
 

@@ -137,7 +137,7 @@ impl RequestService {
     }
 
     pub fn ledger(&self) -> &Arc<Ledger> {
-        &self.jobs.ledger
+        self.jobs.ledger()
     }
 
     /// Which targets are reached.

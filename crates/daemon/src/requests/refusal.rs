@@ -48,7 +48,7 @@ impl From<store::Error> for Refusal {
 impl From<jobs::Error> for Refusal {
     fn from(error: jobs::Error) -> Refusal {
         let kind = match &error {
-            jobs::Error::Target(_) | jobs::Error::Batch(_) => Kind::Invalid,
+            jobs::Error::Target(_) | jobs::Error::Option(_) => Kind::Invalid,
             jobs::Error::Taken(_) => Kind::Taken,
             jobs::Error::Beyond(_) => Kind::Forbidden,
             jobs::Error::Store(_) => Kind::Unavailable,

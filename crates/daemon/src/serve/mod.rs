@@ -88,7 +88,7 @@ pub async fn start(settings: Settings, load: Box<Load>, said: &(dyn Fn(Notice) +
     let requests = Arc::new(RequestService::with(
         load,
         loaded,
-        Arc::new(JobService::with(ledger, jobs::Settings { recall: settings.recall })),
+        Arc::new(JobService::with(ledger, jobs::Settings { recall: Some(settings.recall) })),
         auth,
         audit,
     ));

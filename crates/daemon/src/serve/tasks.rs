@@ -15,7 +15,7 @@ const TAKE_OVER: Duration = Duration::from_secs(10);
 
 pub async fn start(shared: &Arc<Shared>, tasks: &mut JoinSet<()>) -> Result<(), Error> {
     tasks.spawn(presence::watch(Arc::clone(&shared.requests)));
-    tasks.spawn(forget(shared.requests.jobs.tend()));
+    tasks.spawn(forget(shared.requests.jobs.tidy_regularly()));
     tasks.spawn(take_over(Arc::clone(shared)));
     tasks.spawn(count(Arc::clone(shared)));
     if let Some(within) = systemd::watchdog() {

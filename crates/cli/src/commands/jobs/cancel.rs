@@ -4,15 +4,18 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use rocksalt_core::job_update::JobUpdate;
+use rocksalt_core::request::RunRequest;
 use rocksalt_core::target::Kind;
 use rocksalt_core::{Call, Map, json};
 
 use super::show::missing;
-use crate::commands::{Context, run};
+use crate::commands::Context;
 use crate::daemon;
 use crate::failure::Failure;
 use crate::job_follower::interrupt;
-use crate::job_history::{JobHistory, Place};
+use crate::job_history::{JobHistory, JobSource};
+use crate::local_controller::{LocalController, LocalJobOptions};
 use crate::stdout::print_line;
 
 /// Stops a job: its processes on the targets are told to end, and what has not begun never does.
@@ -28,20 +31,20 @@ pub struct Options {
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
     let jobs = JobHistory::open(&context).await?;
-    let known = jobs.find(&options.job).await?;
-    let id = known.job.id;
-    if known.job.state.ended() {
-        return Err(Failure::usage(format!("job {id} has ended already ({})", known.job.state.name()))
+    let details = jobs.find(&options.job).await?;
+    let id = details.job.id;
+    if details.job.state.ended() {
+        return Err(Failure::usage(format!("job {id} has ended already ({})", details.job.state.name()))
             .hint(format!("`rocksalt jobs show {id}` has its results")));
     }
-    let (as_json, out) = (context.common.json, missing(&known));
-    match known.place {
-        Place::Daemon(client) => client.cancel(id, options.kill).await.map_err(|error| daemon::refused(&error))?,
-        Place::Spool(process) => {
+    let (as_json, out) = (context.common.json, missing(&details));
+    match details.source {
+        JobSource::Daemon(client) => client.cancel(id, options.kill).await.map_err(|error| daemon::refused(&error))?,
+        JobSource::Spool(process) => {
             if options.kill && !out.is_empty() {
                 let call = Call::new("saltutil.kill_job").arg(id.as_str());
                 // What can't be killed is cancelled below.
-                let _ = run::quietly(context, out.join(","), Kind::List, call).await;
+                let _ = run_silently(context, out.join(","), &call).await;
             }
             if let Some(process) = process {
                 interrupt(process);
@@ -65,4 +68,17 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
         false => eprintln!("job {id} is being stopped; `rocksalt jobs watch {id}` shows its end"),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Runs a call on a list of targets without a record and without output.
+async fn run_silently(context: Context, targets: String, call: &Call) -> Result<(), Failure> {
+    let request = RunRequest { target: targets, target_kind: Kind::List.name().to_owned(), ..RunRequest::of(call) };
+    let local = LocalController::open(context).await?;
+    let mut job = local.start_job(request, LocalJobOptions::default()).await?;
+    while let Some(update) = job.updates.recv().await {
+        if matches!(update, JobUpdate::Ended(_)) {
+            break;
+        }
+    }
+    Ok(())
 }

@@ -94,7 +94,7 @@ fn described_return(record: &ReturnRecord) -> Map {
             }
         }
         TargetOutcome::Unreached { stage, text, hint } => {
-            drop(map.insert("error", error(stage, text, hint.as_deref())))
+            drop(map.insert("error", error(stage.name(), text, hint.as_deref())))
         }
         TargetOutcome::Skipped(why) => drop(map.insert("error", error("skipped", why, None))),
         TargetOutcome::Lost(why) => drop(map.insert("error", error("lost", why, None))),

@@ -9,7 +9,7 @@ use rocksalt_core::{Map, Value, json};
 use super::{call, described, described_return};
 use crate::commands::Context;
 use crate::failure::Failure;
-use crate::job_history::{JobHistory, Known};
+use crate::job_history::{JobDetails, JobHistory};
 use crate::printing::Printing;
 use crate::stdout::print_line;
 use crate::{arguments, output, times};
@@ -30,48 +30,49 @@ pub struct Options {
 }
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
-    let mut known = JobHistory::open(&context).await?.find(&options.job).await?;
+    let mut details = JobHistory::open(&context).await?.find(&options.job).await?;
     if !options.target.is_empty() {
-        known.job.targets.retain(|id| options.target.contains(id));
-        known.returns.retain(|record| options.target.contains(&record.target));
+        details.job.targets.retain(|id| options.target.contains(id));
+        details.returns.retain(|record| options.target.contains(&record.target));
     }
     if context.common.json && options.printing.out.is_none() {
-        let returns: Map = known
+        let returns: Map = details
             .returns
             .iter()
             .map(|record| (record.target.as_str().into(), described_return(record).into()))
             .collect();
-        let mut all = described(&known.job);
+        let mut all = described(&details.job);
         all.insert("returns", returns);
         print_line!("{}", json::pretty(&all.into()));
         return Ok(ExitCode::SUCCESS);
     }
-    let mut printer = options.printing.printer_for(&context, &known.job.function)?;
-    let missing = missing(&known);
+    let mut printer = options.printing.printer_for(&context, &details.job.function)?;
+    let missing = missing(&details);
     if printer.human && options.printing.out_file.is_none() {
-        head(&known.job, missing.len());
+        head(&details.job, missing.len());
     }
-    let order = known.job.targets.clone();
+    let order = details.job.targets.clone();
     let place = |id: &str| order.iter().position(|target| target == id).unwrap_or(usize::MAX);
-    known.returns.sort_by_key(|record| place(&record.target));
-    for record in known.returns {
+    details.returns.sort_by_key(|record| place(&record.target));
+    for record in details.returns {
         printer.outcome(record);
     }
     printer.end(&order);
     if !missing.is_empty() && printer.human {
-        let ended = known.job.state.ended();
+        let ended = details.job.state.ended();
         eprintln!("{}: {}", if ended { "no result of" } else { "no result yet of" }, missing.join(", "));
     }
-    if !known.job.missing.is_empty() && printer.human {
-        eprintln!("not in the roster: {}", known.job.missing.join(", "));
+    if !details.job.missing.is_empty() && printer.human {
+        eprintln!("not in the roster: {}", details.job.missing.join(", "));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The targets without a return.
-pub fn missing(known: &Known) -> Vec<String> {
-    let returned: std::collections::HashSet<&str> = known.returns.iter().map(|record| record.target.as_str()).collect();
-    known.job.targets.iter().filter(|id| !returned.contains(id.as_str())).cloned().collect()
+pub fn missing(details: &JobDetails) -> Vec<String> {
+    let returned: std::collections::HashSet<&str> =
+        details.returns.iter().map(|record| record.target.as_str()).collect();
+    details.job.targets.iter().filter(|id| !returned.contains(id.as_str())).cloned().collect()
 }
 
 fn head(job: &JobRecord, missing: usize) {

@@ -6,9 +6,8 @@ use clap::Args;
 
 use crate::commands::Context;
 use crate::failure::Failure;
-use crate::job_follower::{News, Stop, follow};
-use crate::job_history::{JobHistory, Place};
-use crate::job_summary::JobSummary;
+use crate::job_follower::{JobControl, JobUpdates, print_job};
+use crate::job_history::{JobHistory, JobSource};
 use crate::printing::Printing;
 
 /// Follows a job to its end, as if it had been started here; the exit code is the job's.
@@ -26,20 +25,12 @@ pub struct Options {
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
     let jobs = JobHistory::open(&context).await?;
-    let known = jobs.find(&options.job).await?;
-    let mut printer = options.printing.printer_for(&context, &known.job.function)?;
-    let mut summary = JobSummary::of(known.job.targets.len() + known.job.missing.len());
-    for id in &known.job.missing {
-        summary.unreached += 1;
-        printer.failure(id, "settings", "it is not in the roster", None);
-    }
-    let mut news = match known.place {
-        Place::Daemon(client) => News::of_daemon(&client, known.job.id),
-        Place::Spool(_) => News::of_spool(jobs.spool, known.job.id),
+    let details = jobs.find(&options.job).await?;
+    let mut printer = options.printing.printer_for(&context, &details.job.function)?;
+    let updates = match details.source {
+        JobSource::Daemon(client) => JobUpdates::of_daemon(&client, details.job.id),
+        JobSource::Spool(_) => JobUpdates::of_spool(jobs.spool, details.job.id),
     };
-    let stop = Stop::Nobody(known.job.id);
-    let followed = follow(&mut news, &stop, known.job.targets.clone(), &mut summary, &mut printer).await;
-    printer.end(&known.job.targets);
-    followed?;
-    summary.end(printer.human)
+    let control = JobControl::Watch(details.job.id);
+    print_job(&details.job, updates, &control, &mut printer, |_| "it is not in the roster".to_owned()).await
 }

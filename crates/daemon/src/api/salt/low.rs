@@ -1,5 +1,6 @@
 //! [`Chunk`]: low data, one thing that is asked, as a request to the request service.
 
+use rocksalt_core::job_options::{Batch, JobOptions};
 use rocksalt_core::request::{ControllerCall, RunRequest};
 use rocksalt_core::{JobId, Map, Value, yaml};
 
@@ -80,17 +81,23 @@ impl Chunk {
             None => None,
             Some(jid) => Some(jid.parse::<JobId>().map_err(|error| Refused::bad(error.to_string()))?),
         };
+        let batch = (self.client == "local_batch").then(|| text("batch").unwrap_or_else(|| "10%".into()));
+        let batch = batch.map(|text| text.parse::<Batch>()).transpose();
+        let options = JobOptions {
+            batch: batch.map_err(|error| Refused::bad(error.to_string()))?,
+            subset: (self.client == "local_subset").then(|| self.subset()).transpose()?,
+            queue: kwargs.get("queue").is_some_and(truth),
+            ..JobOptions::default()
+        };
         let returners = text("ret").unwrap_or_default();
         Ok(RunRequest {
             function,
-            queue: kwargs.get("queue").is_some_and(truth),
             args,
             kwargs,
             target,
             target_kind: kind,
             delimiter: text("delimiter").filter(|delimiter| !delimiter.is_empty()),
-            batch: (self.client == "local_batch").then(|| text("batch").unwrap_or_else(|| "10%".into())),
-            subset: (self.client == "local_subset").then(|| self.subset()).transpose()?,
+            options,
             metadata: self.fields.get("metadata").cloned().unwrap_or_default(),
             job,
             returners: returners.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect(),

@@ -1,5 +1,6 @@
 //! Jobs: started, found, stopped, done again.
 
+use rocksalt_core::job_options::{Batch, JobOptions};
 use rocksalt_core::record::{JobRecord, ReturnRecord};
 use rocksalt_core::request::{JobFilter, Request, RunRequest};
 use rocksalt_core::target::Kind as TargetKind;
@@ -38,9 +39,9 @@ pub struct Start {
     #[serde(default)]
     #[schemars(range(min = 0, max = 31_536_000))]
     timeout: Option<f64>,
-    /// So many at a time: `10` or `25%`.
+    /// How many targets run at a time: `10`, `25%` or `12.5%`.
     #[serde(default)]
-    #[schemars(regex(pattern = r"^[0-9]{1,9}%?$"))]
+    #[schemars(regex(pattern = r"^[0-9]{1,9}((\.[0-9]{1,6})?%)?$"))]
     batch: Option<String>,
     /// Seconds to wait after each target of a batch.
     #[serde(default)]
@@ -100,28 +101,33 @@ impl Input for Start {
 }
 
 impl Start {
-    fn run(self) -> RunRequest {
+    fn run(self) -> Result<RunRequest, Fault> {
         if let Some(run) = self.record {
-            return *run;
+            return Ok(*run);
         }
-        RunRequest {
+        let batch = self.batch.map(|text| text.parse::<Batch>()).transpose();
+        let options = JobOptions {
+            batch: batch.map_err(|error| Fault::invalid(error.to_string()))?,
+            batch_wait: self.batch_wait,
+            timeout: self.timeout,
+            failhard: self.failhard,
+            subset: self.subset,
+            queue: self.queue,
+            stream: self.stream,
+            wipe: false,
+        };
+        Ok(RunRequest {
             function: self.function,
             args: self.args,
             kwargs: self.kwargs,
             target: self.target,
             target_kind: self.target_kind.name().to_owned(),
             delimiter: self.delimiter,
-            timeout: self.timeout,
-            batch: self.batch,
-            batch_wait: self.batch_wait,
-            failhard: self.failhard,
-            stream: self.stream,
-            subset: self.subset,
+            options,
             metadata: self.metadata,
             job: self.jid.map(|jid| jid.0),
-            queue: self.queue,
             returners: Vec::new(),
-        }
+        })
     }
 }
 
@@ -157,7 +163,7 @@ impl Input for JobPath {}
 pub async fn start(asked: Asked<Nothing, Nothing, Start>) -> Result<Reply<Job, 202>, Fault> {
     let Asked { api, who, cbor, body, .. } = asked;
     let caller = who.ok_or_else(Fault::internal)?.caller;
-    let run = body.run();
+    let run = body.run()?;
     let again = run.job.map(|_| run.clone());
     let job = match api.requests.answer(&caller, Request::Run(Box::new(run))).await {
         Ok(Answer::Started(job)) => *job,
@@ -373,40 +379,22 @@ impl Input for Rerun {}
 
 pub async fn rerun(asked: Asked<JobPath, Nothing, Rerun>) -> Result<Reply<Job, 202>, Fault> {
     let (job, returns) = shown(asked.answer(Request::ShowJob(asked.path.jid.0)).await?)?;
-    if job.args.iter().chain(job.kwargs.iter().map(|(_, value)| value)).any(holds_secret) {
+    let Some(mut run) = job.rerun() else {
         return Err(Fault::invalid("the job had secret arguments, which are not kept").hint("start it anew with them"));
-    }
-    let (target, target_kind) = match asked.body.failed {
-        false => (job.target.clone(), job.target_kind.clone()),
-        true => (failed(&job, &returns).join(","), TargetKind::List.name().to_owned()),
     };
-    if target.is_empty() {
+    if asked.body.failed {
+        (run.target, run.target_kind) = (failed(&job, &returns).join(","), TargetKind::List.name().to_owned());
+        // It was chosen among other targets.
+        run.options.subset = None;
+    }
+    if run.target.is_empty() {
         return Err(Fault::no_targets("it failed nowhere"));
     }
-    let run = RunRequest {
-        function: job.function,
-        args: job.args,
-        kwargs: job.kwargs,
-        target,
-        target_kind,
-        metadata: job.metadata,
-        job: asked.body.jid.map(|jid| jid.0),
-        ..RunRequest::default()
-    };
+    run.job = asked.body.jid.map(|jid| jid.0);
     match asked.answer(Request::Run(Box::new(run))).await? {
         Answer::Started(job) => Ok(Reply::new(Job::of(&job, true)).or_records(asked.cbor, || *job)),
         Answer::Nobody => Err(Fault::no_targets("no target fits any more")),
         _ => Err(Fault::internal()),
-    }
-}
-
-/// Whether something was replaced before it was stored.
-fn holds_secret(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.contains(masking::MASK),
-        Value::List(items) => items.iter().any(holds_secret),
-        Value::Map(map) => map.iter().any(|(_, value)| holds_secret(value)),
-        _ => false,
     }
 }
 

@@ -122,7 +122,7 @@ fn failure(outcome: &TargetOutcome) -> Option<Failure> {
             ("failed", problem.text.clone(), problem.hint.clone(), None)
         }
         TargetOutcome::Unreached { stage, text, hint } => {
-            ("unreached", text.clone(), hint.clone(), Some(stage.clone()))
+            ("unreached", text.clone(), hint.clone(), Some(stage.name().to_owned()))
         }
         TargetOutcome::Skipped(why) => ("skipped", why.clone(), None, None),
         TargetOutcome::Lost(why) => ("lost", why.clone(), None, None),

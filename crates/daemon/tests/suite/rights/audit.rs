@@ -72,6 +72,8 @@ async fn entries_say_who_did_what_and_no_secrets() {
         state: JobState::Running,
         ended: None,
         owner: "me".into(),
+        options: Default::default(),
+        delimiter: None,
     };
     audit.started(&noted, &job);
     let refusal = Refusal::new(Kind::Forbidden, "ann may not");

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use axum::Extension;
 use rocksalt_client::{Client, Error, EventNotice, RefusalKind, RerunOptions, TargetFilter, Tls};
+use rocksalt_core::job_options::JobOptions;
 use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::request::{ControllerCall, JobFilter, RunRequest};
 use rocksalt_core::{Event, Map, Secret, Value};
@@ -105,7 +106,7 @@ async fn a_job_is_started_and_watched_to_its_end() {
 async fn what_commands_print_is_heard_before_their_return() {
     let world = World::new().await;
     let client = client(serve(&world).await).await;
-    let run = RunRequest { stream: true, ..ping("web-1") };
+    let run = RunRequest { options: JobOptions { stream: true, ..JobOptions::default() }, ..ping("web-1") };
     let mut watch = client.run(&run).await.expect("started").expect("somebody");
     let mut heard = Vec::new();
     while let Some(news) = watch.next().await.expect("news") {
