@@ -20,7 +20,7 @@ pub fn load() -> Agents {
     Agents(agents)
 }
 
-/// Both agents of a machine come from the same place: one may take over from the other.
+/// Both agents of a machine come from the same place, since one may replace the other.
 fn add(agents: &mut Vec<Agent>, mut more: Vec<Agent>) {
     more.retain(|agent| !agents.iter().any(|known| known.machine == agent.machine));
     agents.append(&mut more);

@@ -1,4 +1,4 @@
-//! The configuration: `rocksalt.yml`, and what Salt's own files say.
+//! [`Config`]: the configuration, from `rocksalt.yml` and Salt's own files.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -98,7 +98,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ("state_verbose", "Whether the highstate outputter shows what did not change; default: true"),
     ("saltenv", "The environment that is meant where none is named; default: all that the top file names"),
     ("pillarenv", "The environment of the pillar; default: all of them"),
-    ("state_mode", "The order of steps: ansible (Salt's, one by one), justdoit or genius; default: ansible"),
+    ("state_mode", "The order of steps: ordered (one by one in Salt's order), justdoit or genius; default: ordered"),
     (
         "state_width",
         "How many steps run at once where the mode allows it; default: four times the processors, 16 at least",
@@ -144,7 +144,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// What holds where nothing is said.
+    /// The defaults.
     pub fn none() -> Config {
         let persist = Duration::from_secs(600);
         Config { directory: None, values: Map::new(), persist, connect_at_once: 64, links_max: 20_000 }
@@ -230,7 +230,7 @@ impl Config {
         }
     }
 
-    /// Where this configuration's jobs are kept, and its daemon's things. Two configurations never share one.
+    /// The directory of this configuration's jobs and of its daemon's data. Two configurations never share one.
     pub fn state_dir(&self, environment: &Environment) -> PathBuf {
         if let Some(path) = self.text("state_dir") {
             return self.path(&path, environment);
@@ -253,7 +253,7 @@ impl Config {
         }
     }
 
-    /// Where commands without a daemon keep their jobs.
+    /// Where commands without a daemon record their jobs.
     pub fn spool(&self, environment: &Environment) -> Result<Spool, Failure> {
         let mut directory = self.state_dir(environment);
         let systems = self.get("state_dir").is_none() && self.directory.as_deref().is_some_and(is_systems);
@@ -282,7 +282,7 @@ impl Config {
         Ok(roots)
     }
 
-    /// For what only its reader can tell.
+    /// An error of a key that only its reader can check.
     pub fn wrong_because(&self, key: &str, why: &str) -> Failure {
         let place = self.directory.as_deref().unwrap_or(Path::new("")).join(FILE);
         Failure::usage(format!("{}: `{key}` {why}", place.display()))

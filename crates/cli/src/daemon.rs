@@ -1,4 +1,4 @@
-//! Finds this configuration's daemon, or says why it is gone around.
+//! Connects to this configuration's daemon, or says why it is not used.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -10,15 +10,15 @@ use rocksalt_client::{Client, Error};
 use crate::commands::Context;
 use crate::failure::Failure;
 
-/// A daemon that does not answer in this time is gone around.
+/// A daemon that does not answer in this time is not used.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Why there is none to ask.
+/// Why no daemon is used.
 #[derive(Debug)]
 pub enum Absent {
-    /// Somebody wishes it so.
+    /// The command line or the environment says so.
     Off,
     NotThere {
         socket: PathBuf,
@@ -59,7 +59,7 @@ pub async fn connect(context: &Context) -> Result<Client, Absent> {
     }
 }
 
-/// The daemon for a job, unless the command line says how targets are reached, which is this process's business then.
+/// The daemon for a job, unless the command line says how targets are reached: then this process connects to them.
 pub async fn for_job(context: &Context) -> Option<Client> {
     let roster = &context.common.roster;
     let own_ways = !roster.host.is_empty()
@@ -93,7 +93,7 @@ impl Absent {
         }
     }
 
-    /// For a command that can't do without it.
+    /// The error of a command that needs the daemon.
     pub fn failure(&self) -> Failure {
         match self {
             Absent::Off => {
@@ -115,7 +115,7 @@ impl Absent {
     }
 }
 
-/// What the daemon says, or that it can't be heard.
+/// The daemon's error, or that it could not be asked.
 pub fn refused(error: &Error) -> Failure {
     let failure = Failure::caused(error);
     match error.hint() {

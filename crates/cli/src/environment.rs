@@ -1,4 +1,4 @@
-//! What the environment says: who we are, where our things are, what the terminal can do.
+//! [`Environment`]: the user, the directories and the terminal, read from the environment.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -13,10 +13,10 @@ use crate::output::Style;
 pub struct Environment {
     pub local_user: LocalUser,
     pub agent_socket: Option<PathBuf>,
-    /// Where sockets go.
+    /// For sockets.
     pub runtime_dir: PathBuf,
     pub cache_dir: PathBuf,
-    /// What must not be lost: jobs, and what a daemon keeps. Each configuration has its own part of it.
+    /// For data that must not be lost: jobs, and the data of a daemon. Each configuration has a directory of its own in it.
     pub state_dir: PathBuf,
     pub config_home: PathBuf,
 }
@@ -57,7 +57,7 @@ impl Environment {
     }
 }
 
-/// Our own line of `/etc/passwd`; who logs in through a directory service has `$USER`.
+/// The user's entry in `/etc/passwd`; users of a directory service have `$USER`.
 fn account(uid: u32) -> Option<(String, PathBuf)> {
     let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
     passwd.lines().find_map(|line| {
@@ -67,7 +67,7 @@ fn account(uid: u32) -> Option<(String, PathBuf)> {
     })
 }
 
-/// What standard output can show.
+/// How to print on standard output.
 pub fn style(wished: Option<bool>, indent: Option<i32>) -> Style {
     let terminal = std::io::stdout().is_terminal();
     Style { colours: wished.unwrap_or(terminal && colours_wanted()), width: terminal.then(width), indent }

@@ -1,4 +1,4 @@
-//! [`Failure`]: why a command did not do what it should, for a person.
+//! [`Failure`]: why a command failed, as the user reads it.
 
 use std::process::ExitCode;
 
@@ -29,7 +29,7 @@ impl Kind {
 #[derive(Debug)]
 pub struct Failure {
     pub kind: Kind,
-    /// Empty if all was said already.
+    /// Empty if everything was printed already.
     pub text: String,
     pub hints: Vec<String>,
 }
@@ -50,7 +50,7 @@ impl Failure {
         Failure::usage(text)
     }
 
-    /// Said already; only the exit code is left.
+    /// Everything was printed already; only the exit code is left.
     pub fn silent(kind: Kind) -> Failure {
         Failure { kind, text: String::new(), hints: Vec::new() }
     }

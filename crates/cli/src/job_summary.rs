@@ -1,4 +1,4 @@
-//! [`JobSummary`]: how a job went over all its targets, and the exit code that follows from it.
+//! [`JobSummary`]: counts the outcomes of a job, and gives the exit code.
 
 use std::process::ExitCode;
 
@@ -30,12 +30,12 @@ impl JobSummary {
         }
     }
 
-    /// Whoever presses Ctrl-C twice leaves some behind.
+    /// After a second Ctrl-C some targets have no outcome.
     fn left(&self) -> usize {
         self.total.saturating_sub(self.fine + self.failed + self.unreached + self.skipped)
     }
 
-    /// Says it in a line if there is more than one to speak of and something went wrong.
+    /// Prints a line if there are several targets and something failed.
     pub fn end(&self, human: bool) -> Result<ExitCode, Failure> {
         let left = self.left();
         let kind = match self {

@@ -1,4 +1,4 @@
-//! Starts the keeper, or takes the one that runs.
+//! Starts the keeper, or connects to the one that runs.
 
 use std::fs::File;
 use std::io::Read;
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::prompt::Terminal;
 use crate::stdout::print_line;
 
-/// Links that outlive this command, or only live with it if the configuration says so.
+/// Links that stay open after this command, or close with it if the configuration says so.
 pub async fn links(environment: &Environment, config: &Config) -> Result<Arc<dyn Links>, Failure> {
     if config.persist.is_zero() {
         return Ok(Arc::new(LocalLinks {
@@ -49,7 +49,7 @@ pub async fn running(environment: &Environment) -> Result<Option<KeeperLinks>, F
     Ok(connect(environment, &keeper::socket(&directory)).await)
 }
 
-/// What the hidden command `keeper` does: serves until nobody needs it.
+/// The hidden command `keeper`: serves until it is not used any more.
 pub async fn serve(environment: &Environment, config: &Config) -> Result<(), Failure> {
     let directory = directory(environment)?;
     // Whoever holds this is the keeper; a second one goes away at once.
@@ -79,7 +79,7 @@ fn pool(environment: &Environment, config: &Config) -> Arc<Pool> {
     pool_with(environment, config, config.persist)
 }
 
-/// A pool whose links end when nobody used them for so long.
+/// A pool whose links are closed when nobody has used them for this time.
 pub fn pool_with(environment: &Environment, config: &Config, idle: Duration) -> Arc<Pool> {
     raise_file_limit();
     let limits = Limits { connecting: config.connect_at_once, open: config.links_max, idle, ..Limits::default() };
@@ -104,7 +104,7 @@ async fn connect(environment: &Environment, socket: &Path) -> Option<KeeperLinks
     KeeperLinks::connect(socket, &build(), environment.agent_socket.clone(), prompt).await
 }
 
-/// Starts one in the background and waits until it listens.
+/// Starts a keeper in the background and waits until it listens.
 fn start(config: &Config, log: &Path) -> Result<(), Failure> {
     let fault = |error: std::io::Error| Failure::usage(format!("can't start the keeper: {error}"));
     let program = std::env::current_exe().map_err(fault)?;
@@ -124,7 +124,7 @@ fn start(config: &Config, log: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Tells builds apart: two of them might not understand each other.
+/// Identifies the build: two builds may have different protocols.
 fn build() -> String {
     let stamp = std::env::current_exe()
         .and_then(std::fs::metadata)

@@ -31,7 +31,7 @@ pub struct Printing {
     #[arg(long, visible_alias = "output-file", value_name = "FILE", help_heading = "Output")]
     pub out_file: Option<PathBuf>,
 
-    /// Indent by so many spaces
+    /// Indent by this many spaces
     #[arg(
         long,
         visible_alias = "output-indent",
@@ -95,7 +95,7 @@ pub struct Printer {
     style: Style,
     together: bool,
     file: Option<std::fs::File>,
-    /// People read it: remarks may stand beside it.
+    /// People read it, so messages may be printed beside it.
     pub human: bool,
     results: Map,
 }
@@ -113,13 +113,13 @@ impl Printer {
         self.write(&text);
     }
 
-    /// Data that belong to no target.
+    /// Data of no target.
     pub fn bare(&mut self, value: &Value) {
         let text = self.outputter.bare(value, &self.style);
         self.write(&text);
     }
 
-    /// Prints what was kept back. `order` is the roster's.
+    /// Prints the results that were held back, in this order of targets.
     pub fn end(&mut self, order: &[String]) {
         if self.together {
             let mut sorted = Map::new();
@@ -148,7 +148,7 @@ impl Printer {
         self.one(id, value, false);
     }
 
-    /// What came of a call on one target.
+    /// The outcome of a call on one target.
     pub fn outcome(&mut self, record: ReturnRecord) {
         let id = record.target.as_str();
         match record.outcome {

@@ -1,15 +1,15 @@
-//! The live line: how many are done, who is still out, for how long and how far.
+//! [`ProgressLine`]: how many targets are done, which still run, how long, and how far they are.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use rocksalt_core::{Value, json};
 
-/// Nothing is drawn before this: a quick command needs no line.
+/// Nothing is drawn before this: a short command needs no line.
 const PATIENCE: Duration = Duration::from_millis(800);
 
 pub struct ProgressLine {
-    /// Not done yet.
+    /// Targets that are not done yet.
     out: Vec<Target>,
     total: usize,
     started: Instant,
@@ -19,14 +19,14 @@ pub struct ProgressLine {
 
 struct Target {
     id: String,
-    /// Since when it is worked on.
+    /// When the call was sent.
     since: Option<Instant>,
-    /// How far its run of states is: `40/110 file.managed /etc/motd`.
+    /// The progress of its run of states: `40/110 file.managed /etc/motd`.
     progress: Option<String>,
 }
 
 impl ProgressLine {
-    /// Whether there is anybody to see it.
+    /// Whether there is a terminal.
     pub fn is_shown() -> bool {
         std::io::stderr().is_terminal()
     }
@@ -47,11 +47,11 @@ impl ProgressLine {
         self.out.retain(|target| target.id != id);
     }
 
-    /// News of a run: an object with `done`, `total`, `running` and `waiting`.
-    pub fn progress(&mut self, id: &str, news: &[u8]) {
-        let Ok(Ok(news)) = std::str::from_utf8(news).map(json::parse) else { return };
+    /// The progress of a run: an object with `done`, `total`, `running` and `waiting`.
+    pub fn progress(&mut self, id: &str, progress: &[u8]) {
+        let Ok(Ok(progress)) = std::str::from_utf8(progress).map(json::parse) else { return };
         if let Some(target) = self.find(id) {
-            target.progress = Some(describe(&news));
+            target.progress = Some(describe(&progress));
         }
     }
 
@@ -88,9 +88,9 @@ impl ProgressLine {
     }
 }
 
-fn describe(news: &Value) -> String {
-    let number = |key: &str| news.walk(key, ":").and_then(Value::as_i64).unwrap_or_default();
-    let running = news.walk("running", ":").and_then(Value::as_list).unwrap_or_default();
+fn describe(progress: &Value) -> String {
+    let number = |key: &str| progress.walk(key, ":").and_then(Value::as_i64).unwrap_or_default();
+    let running = progress.walk("running", ":").and_then(Value::as_list).unwrap_or_default();
     let mut text = format!("{}/{} states", number("done"), number("total"));
     if let Some(first) = running.first() {
         text += &format!(": {}", crate::output::clean(&first.to_string()));

@@ -1,4 +1,4 @@
-//! Asks the user at the terminal.
+//! Asks the user at the terminal for passwords and the like.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};

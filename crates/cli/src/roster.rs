@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::environment::Environment;
 use crate::failure::Failure;
 
-/// What the command line says about the roster.
+/// The options about the roster.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Options {
     /// The roster: a file, a directory, or a kind (flat, directory, sshconfig, ansible, scan, script)
@@ -43,7 +43,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Whether the roster is the one that the configuration names, however the command line says so.
+    /// Whether the roster is the one of the configuration, even if the command line names it too.
     pub fn is_configured(&self, config: &Config, environment: &Environment) -> bool {
         let named = match (&self.roster, &self.roster_file) {
             (None, None) => return true,
@@ -78,7 +78,7 @@ pub async fn load(options: &Options, config: &Config, environment: &Environment)
     Ok(roster)
 }
 
-/// Whether nobody has said which targets there are: no option, no key, no file.
+/// Whether there is no roster at all: no option, no key, no file.
 pub fn is_missing(options: &Options, config: &Config, environment: &Environment) -> bool {
     options.host.is_empty()
         && options.roster.is_none()
@@ -140,7 +140,7 @@ async fn from_source(options: &Options, config: &Config, environment: &Environme
     source.load().await.map_err(caused)
 }
 
-/// Which kind of roster is meant, if one is named, and where it is.
+/// The kind of the roster, if one is named, and its path.
 fn place(options: &Options, config: &Config, environment: &Environment) -> (Option<String>, Option<PathBuf>) {
     let kinds = || roster::SOURCES.iter().map(|(name, _)| *name);
     let named = options.roster.clone();

@@ -23,15 +23,15 @@ use crate::prompt::Terminal;
 pub struct ThisMachine {
     pub local: LocalController,
     pub entry: Entry,
-    /// Instead of its own, if they were given.
+    /// Given in the place of its own.
     pub grains: Option<Map>,
 }
 
-/// Keys of the configuration that say how to reach others: no business of this machine as a target.
+/// Keys of the configuration about reaching other machines, which this machine as a target does not need.
 const NOT_MINE: [&str; 5] = ["roster", "roster_file", "roster_defaults", "peer", "links_max"];
 
 impl ThisMachine {
-    /// `id` counts more than the configuration's, which counts more than the host name.
+    /// `id` takes precedence over the configuration's, and that over the host name.
     pub fn open(context: &Context, id: Option<String>) -> Result<ThisMachine, Failure> {
         // Salt prints this machine's results under the name `local`, whatever its id.
         let mut entry = Entry::new("local", "localhost");

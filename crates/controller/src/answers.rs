@@ -1,7 +1,7 @@
-//! What the controller answers when a target's function asks (H8).
+//! [`TargetAnswers`]: the controller's answers to what a target's function asks.
 //!
-//! Whoever asks is hostile until shown otherwise: its identity is that of its link, its names are
-//! checked, and what it sends is limited (rules R3, R4, R6).
+//! A target is not trusted: the link decides its identity (docs/security-rules.md#r3), names are checked, and the size of
+//! what it sends is limited (docs/security-rules.md#r4, docs/security-rules.md#r6).
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ use crate::tree::{self, failed};
 /// Answers the questions of one target's call.
 pub struct TargetAnswers {
     pub controller: Arc<Controller>,
-    /// The target that asks: whom the link belongs to.
+    /// The target that asks, by its link.
     pub source: String,
     /// The job, and all of its targets.
     pub job: JobId,
@@ -39,7 +39,7 @@ pub struct TargetAnswers {
     pub events: mpsc::Sender<(String, Event)>,
 }
 
-/// The most that an event may hold, as text.
+/// The largest event, in bytes of JSON.
 const EVENT: usize = 1024 * 1024;
 
 #[async_trait]
@@ -129,7 +129,7 @@ impl TargetAnswers {
         let mut running = tokio::task::JoinSet::new();
         for entry in selection.entries {
             let (controller, call, options) = (Arc::clone(&self.controller), call.clone(), options.clone());
-            // What is published may not publish again: no way round in circles.
+            // What is published may not publish again, so that there are no cycles.
             let (updates, _) = mpsc::unbounded_channel();
             running.spawn(async move {
                 let (answers, cancel_signal) = (Arc::new(NoAnswers), CancelSignal::default());
@@ -158,7 +158,7 @@ impl TargetAnswers {
         Ok(Value::Map(answer))
     }
 
-    /// What a step on another target of this job gave.
+    /// The outputs of a step on another target of this job.
     async fn outputs(&self, target: &str, step: &str) -> Result<Value, Problem> {
         if !self.controller.peer.allow(&self.source, STEP_OUTPUTS) {
             let text = format!("{} may not know what steps on {target} gave", self.source);
@@ -202,7 +202,7 @@ fn is_too_large(event: &Event) -> bool {
     event.tag.len() > 1024 || rocksalt_core::json::compact(&Value::Map(event.data.clone())).len() > EVENT
 }
 
-/// Writes what a target sends beside its place, and puts it there only when it is whole.
+/// Writes an upload to a temporary file, and renames it when it is complete.
 pub async fn store(mut upload: Upload, place: PathBuf, most: u64) -> Result<Value, Problem> {
     let fault = |error: std::io::Error| Problem::new(ProblemKind::Failed, format!("can't store it: {error}"));
     let directory = place.parent().map(PathBuf::from).unwrap_or_default();

@@ -1,11 +1,11 @@
-//! The events of functions that the controller does itself: Salt's `salt/run/…` and `salt/wheel/…`.
+//! The events of functions of the controller itself: Salt's `salt/run/…` and `salt/wheel/…`.
 
 use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
 use rocksalt_core::{Event, JobId, Map, Value};
 
 use crate::job_events;
 
-/// Under which tag the events of such a job are: `salt/run/<jid>`; `None` for a job on targets.
+/// The tag of the events of such a job: `salt/run/<jid>`; `None` for a job on targets.
 pub fn tag(function: &str, job: JobId) -> Option<String> {
     let (kind, rest) = function.split_once('.')?;
     let place = match kind {
@@ -30,7 +30,7 @@ pub(crate) fn new(job: &JobRecord) -> Option<Event> {
     Some(Event { tag: format!("{tag}/new"), data })
 }
 
-/// What is kept of such a job is already the event's payload.
+/// The record of such a job already has the form of the event.
 pub(crate) fn returned(job: &JobRecord, record: &ReturnRecord) -> Option<Event> {
     let tag = tag(&job.function, job.id)?;
     let mut data = match &record.outcome {

@@ -32,13 +32,13 @@ pub struct Execution {
 pub struct ExecutionOptions {
     /// How many targets run at a time; all at once without it.
     pub batch: Option<usize>,
-    /// A pause after each target of a batch.
+    /// The pause after each target of a batch.
     pub batch_wait: Duration,
-    /// For each call; without it a call may take as long as its link stands.
+    /// The limit of each call; without it a call may take as long as its link exists.
     pub timeout: Option<Duration>,
     /// No further target after the first failure.
     pub failhard: bool,
-    /// Leave no agent behind.
+    /// Remove the agent afterwards.
     pub wipe: bool,
     /// Send the output of commands as it comes.
     pub stream: bool,
@@ -70,12 +70,12 @@ impl Default for CancelSignal {
 }
 
 impl CancelSignal {
-    /// What calls have started gets SIGTERM.
+    /// The processes of the calls get SIGTERM.
     pub fn cancel(&self) {
         self.0.send_if_modified(|level| std::mem::replace(level, (*level).max(CancelLevel::Term)) == CancelLevel::None);
     }
 
-    /// What calls have started gets SIGKILL.
+    /// The processes of the calls get SIGKILL.
     pub fn kill(&self) {
         self.0.send_replace(CancelLevel::Kill);
     }
@@ -193,7 +193,7 @@ impl Controller {
         let working = self.through_reboots(entry, work);
         match limit {
             None => working.await,
-            // The call's own limit is inside; this one holds for the connecting as well.
+            // The call has its own limit inside; this one includes the time to connect.
             Some(limit) => match timeout(limit + Duration::from_secs(5), working).await {
                 Ok(outcome) => outcome,
                 Err(_) => TargetOutcome::Returned(timed_out(limit)),
@@ -252,19 +252,19 @@ impl Controller {
         }
     }
 
-    /// The call took too long. A target that doesn't even answer a cancel is not there any more.
+    /// Cancels a call that took too long. A target that does not answer the cancel either counts as unreachable.
     async fn give_up(&self, entry: &Entry, request: Request, limit: Duration) -> TargetOutcome {
         if cancel(request).await.is_some() {
             return TargetOutcome::Returned(timed_out(limit));
         }
-        // The next command shall connect anew instead of waiting for the same silence.
+        // The next command must connect again instead of waiting on a dead link.
         let _ = self.links.close(std::slice::from_ref(&entry.id), false).await;
         let text = format!("no answer within {} seconds, nor to the cancel that followed", limit.as_secs_f64());
         Failure::new(Stage::Link, text).hint("the network is cut, or the target hangs").into()
     }
 }
 
-/// Stops a call as hard as somebody wants, and gives it a moment to say so itself.
+/// Cancels or kills a call, and waits a moment for its result.
 async fn stop(
     request: &mut Request,
     cancel_signal: &CancelSignal,
@@ -278,7 +278,7 @@ async fn stop(
         } else {
             request.cancel()
         }
-        // Who is there for a command waits with it; a job that is kept has time to end in peace.
+        // With a command somebody waits at the terminal; a recorded job has more time to end.
         let patience = if options.receipts.is_some() && !kill { PATIENCE } else { MOMENT };
         tokio::select! {
             result = request.finish(&mut output) => return result,
@@ -290,11 +290,11 @@ async fn stop(
     }
 }
 
-/// ExecutionOptions long a call may take to end once it was asked to.
+/// How long a call may take to end after a cancel.
 const MOMENT: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Stops a call and gives it a moment to say so itself; `None` if it says nothing.
+/// Cancels a call and waits a moment for its result; `None` if there is none.
 async fn cancel(mut request: Request) -> Option<Return> {
     request.cancel();
     timeout(MOMENT, request.finish(&mut |_, _| {})).await.ok()?.ok()

@@ -12,7 +12,7 @@ use rocksalt_core::{Map, Value, json};
 #[derive(Clone, Debug)]
 pub struct GrainsCache {
     pub directory: PathBuf,
-    /// Older ones are asked for anew.
+    /// Older grains are requested again.
     pub fresh: Duration,
 }
 
@@ -33,7 +33,7 @@ impl GrainsCache {
     /// Remembers the grains of a target.
     pub fn remember(&self, id: &str, grains: &Map) -> io::Result<()> {
         let Some(path) = self.path(id) else { return Ok(()) };
-        // Grains may tell more than others should know (rule R10).
+        // Grains may hold what other users must not see (docs/security-rules.md#r10).
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
         let temporary = path.with_extension(format!("{}.new", std::process::id()));
         let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
@@ -47,7 +47,7 @@ impl GrainsCache {
         }
     }
 
-    /// An id comes from a roster; it must not lead anywhere else.
+    /// The id comes from a roster: it must not lead out of the directory.
     fn path(&self, id: &str) -> Option<PathBuf> {
         let plain = !id.is_empty() && !id.contains(['/', '\0']) && id != "." && id != "..";
         plain.then(|| self.directory.join(format!("{id}.json")))

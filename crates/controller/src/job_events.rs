@@ -6,7 +6,7 @@ use rocksalt_core::{Event, JobId, Map, Value, json};
 
 use crate::controller_events;
 
-/// A job was taken: the bare tag of old, and the one of today.
+/// A job is new: Salt's old bare tag, and today's.
 pub fn new(job: &JobRecord) -> Vec<Event> {
     if let Some(event) = controller_events::new(job) {
         return vec![event];
@@ -25,7 +25,7 @@ pub fn new(job: &JobRecord) -> Vec<Event> {
     vec![Event { tag: job.id.to_string(), data: bare }, Event { tag: format!("salt/job/{}/new", job.id), data }]
 }
 
-/// A target's share is known.
+/// A target's return.
 pub fn returned(job: &JobRecord, record: &ReturnRecord) -> Event {
     if let Some(event) = controller_events::returned(job, record) {
         return event;
@@ -46,7 +46,7 @@ pub fn returned(job: &JobRecord, record: &ReturnRecord) -> Event {
     Event { tag: format!("salt/job/{}/ret/{}", job.id, record.target), data }
 }
 
-/// How far a run of states is on a target: one event for each step that is done.
+/// The progress of a run of states: one event for each step that is done.
 pub fn progress(job: &JobRecord, target: &str, number: i64, result: Value, total: i64) -> Event {
     let tag = format!("salt/job/{}/prog/{target}/{number}", job.id);
     let mut inner = Map::new();
@@ -61,7 +61,7 @@ pub fn progress(job: &JobRecord, target: &str, number: i64, result: Value, total
     Event { tag, data }
 }
 
-/// What a target says of a step that is done, if it does: runs tell how far they are more often.
+/// The event of a step that is done; `None` for other progress.
 pub fn step(job: &JobRecord, target: &str, bytes: &[u8]) -> Option<Event> {
     let news = json::parse(std::str::from_utf8(bytes).ok()?).ok()?;
     let news = news.as_map()?;
@@ -71,7 +71,7 @@ pub fn step(job: &JobRecord, target: &str, bytes: &[u8]) -> Option<Event> {
     Some(progress(job, target, run_num, result, number(news.get("total"))))
 }
 
-/// What a run on a target wants its operator to know.
+/// A warning of a run for its operator.
 pub fn warning(job: &JobRecord, target: &str, text: &str, data: &Map) -> Event {
     let mut told = Map::new();
     told.insert("id", target);
@@ -82,8 +82,8 @@ pub fn warning(job: &JobRecord, target: &str, text: &str, data: &Map) -> Event {
     Event { tag: format!("salt/job/{}/warning/{target}", job.id), data: told }
 }
 
-/// An event of a target. Whose it is the controller knows by the link, whatever the target says (rule R3); under the
-/// tags by which controllers and other targets speak it can't say anything.
+/// An event of a target. The link decides whose it is, not the message (docs/security-rules.md#r3); under the tags of
+/// controllers and of other targets a target can't send any.
 pub fn from_target(job: JobId, target: &str, event: Event) -> Event {
     let own = ["salt/beacon/".to_owned(), "salt/minion/".to_owned(), format!("salt/state_result/{job}/")]
         .iter()
@@ -105,7 +105,7 @@ fn is_below(rest: &str) -> bool {
     rest.starts_with('/')
 }
 
-/// Tags that only the controller itself gives: Salt's own, and bare job ids.
+/// Tags that only the controller itself uses: Salt's own, and bare job ids.
 pub fn is_reserved(tag: &str) -> bool {
     const WORDS: [&str; 4] = ["_salt_error", "key", "minion_start", "salt"];
     let first = tag.split('/').next().unwrap_or_default();
@@ -147,7 +147,7 @@ pub fn arguments(job: &JobRecord) -> Value {
     Value::List(all)
 }
 
-/// The result as users see it; of a target that was not reached, why.
+/// The result as users see it; for a target that was not reached, the reason.
 pub fn shown(outcome: &TargetOutcome) -> Value {
     match outcome {
         TargetOutcome::Returned(result) => result.value.clone(),

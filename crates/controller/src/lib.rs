@@ -1,7 +1,7 @@
 //! Takes a request to its stored result.
 //!
-//! The way of a request: [`select`] finds whom it means, [`job`] runs it on them, [`answers`]
-//! serves what their functions ask meanwhile. Invariant: nothing here knows SSH or HTTP.
+//! [`jobs`] starts every job: [`select`] finds its targets, [`execution`] runs the call on them, [`answers`] serves what
+//! their functions ask meanwhile, and [`job_records`] is where the job is recorded. Nothing here knows SSH or HTTP.
 
 pub mod select;
 
@@ -35,31 +35,31 @@ use rocksalt_core::roster::Roster;
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Call, Map, Return};
 
-/// All that a request needs.
+/// What every request needs.
 pub struct Controller {
     pub roster: Roster,
     pub nodegroups: Nodegroups,
     pub links: Arc<dyn Links>,
     pub files: Arc<dyn FileBackend>,
-    /// What every target is told of the configuration; a target's own options count more.
+    /// Options that are sent to every target; a target's own options take precedence.
     pub options: Map,
     pub pillar: pillar::Pillar,
     pub grains_cache: grains_cache::GrainsCache,
     pub peer: peer::Rules,
-    /// Where targets may put files with `cp.push`; `None` if they may not.
+    /// Where files that targets send with `cp.push` are stored; `None`: targets may send none.
     pub receive: Option<Receive>,
-    /// What an agent must be able to do for a call.
+    /// Which agent a call needs.
     pub agent_kind: fn(&Call) -> AgentKind,
-    /// Functions that need no target: documentation is not sent to targets, and yet asked of them.
+    /// The result of a function that the controller answers in the place of a target: agents have no documentation.
     pub own: fn(&Call) -> Option<Return>,
-    /// Who asks, for records.
+    /// The user, for records.
     pub user: String,
 }
 
 /// Salt's `file_recv`.
 #[derive(Clone, Debug)]
 pub struct Receive {
-    /// Below it each target has a directory of its own.
+    /// Each target has a directory of its own in it.
     pub directory: PathBuf,
     /// In bytes.
     pub most: u64,

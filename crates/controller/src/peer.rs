@@ -1,4 +1,4 @@
-//! [`Rules`]: which target may have what run on which others. Nothing, unless a rule says so.
+//! [`Rules`]: which functions a target may run on other targets. None, unless a rule allows it.
 
 use rocksalt_core::target::Pcre;
 use rocksalt_core::{Map, Value};
@@ -27,7 +27,7 @@ impl Rules {
         Ok(Rules(parsed))
     }
 
-    /// `source` is whom the link belongs to, never what a message claims (rule R3).
+    /// `source` is the target that the link belongs to, never what a message claims (docs/security-rules.md#r3).
     pub fn allow(&self, source: &str, function: &str) -> bool {
         let mine = self.0.iter().filter(|(id, _)| id.matches(source));
         mine.flat_map(|(_, functions)| functions).any(|pattern| pattern.matches(function))

@@ -1,7 +1,7 @@
-//! What a target gets to know of the pillar: compiled here, for it alone (D7).
+//! Compiles the pillar of one target, for that target alone.
 //!
-//! Templates of the pillar call functions, and functions run nowhere but in an agent: the compiling
-//! itself happens in one on this machine, which asks for the pillar's files and gets no others.
+//! Pillar templates call functions, and functions run only in agents: an agent of this machine compiles the pillar. It can
+//! read the pillar's files and no others (docs/decisions/0011-pillar-is-compiled-by-an-agent.md).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,13 +38,13 @@ pub struct Compiler {
 /// A target's pillar.
 #[derive(Default)]
 pub struct Compiled {
-    /// What the target gets; `_errors` lists what did not render, in words that it may see.
+    /// The data for the target; `_errors` lists what did not render, without details.
     pub data: Map,
-    /// The same for the operator: these may quote secrets of others.
+    /// The errors with details, for the operator: they may quote secrets of other targets.
     pub details: Vec<String>,
 }
 
-/// What a target asks for.
+/// A target's request for its pillar.
 #[derive(Clone, Default)]
 pub struct PillarRequest {
     pub grains: Map,
@@ -72,7 +72,7 @@ impl Controller {
             wanted: wanted.clone(),
         };
         let mut compiled = self.pillar.compiler.compile(options, wanted, answers).await?;
-        // What the roster gives is the least: any pillar file counts more.
+        // Any pillar file takes precedence over the roster.
         rocksalt_core::merge::update(&mut under, compiled.data, false);
         compiled.data = under;
         Ok(compiled)

@@ -1,4 +1,4 @@
-//! A target that restarts in the middle of its run: waits for it, and has the rest done.
+//! Waits for a target that reboots in the middle of a run of states, and resumes the run.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::Controller;
 use crate::execution::{ExecutionOptions, TargetCall};
 
-/// ExecutionOptions often it is looked whether the target is there again.
+/// The pause between two attempts to reach the target.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// ExecutionOptions long one look may take.
+/// The limit of one attempt.
 const LOOK: Duration = Duration::from_secs(20);
 
 /// No target makes a command wait for longer than a day.
 const MOST: f64 = 86_400.0;
 
 impl Controller {
-    /// A call on a target, through all restarts that it announces.
+    /// A call on a target, resumed after each reboot that the target announces.
     pub(crate) async fn through_reboots(&self, entry: &Entry, work: TargetCall<'_>) -> TargetOutcome {
         let (call, options, answers, updates, cancel_signal) =
             (work.call.clone(), work.options, work.answers.clone(), work.updates, work.cancel_signal);
@@ -46,7 +46,7 @@ impl Controller {
         outcome
     }
 
-    /// Comes back when the target is up again and has found its journal; an `Err` is how it ends otherwise.
+    /// Returns when the target is up again and has found its journal; an `Err` is the outcome otherwise.
     async fn wait_for_reboot<'w>(
         &self,
         entry: &Entry,
@@ -74,7 +74,7 @@ impl Controller {
                 }
                 // Not down yet: the link still stands.
                 Ok(TargetOutcome::Returned(_)) => {}
-                // What is left of the old link must not stand in the way of a new one.
+                // A dead link must not be reused.
                 _ => drop(self.links.close(std::slice::from_ref(&entry.id), false).await),
             }
             if Instant::now() >= until {
@@ -86,7 +86,7 @@ impl Controller {
     }
 }
 
-/// What a target says before it goes down.
+/// What a target announces before it reboots.
 struct Announced {
     wait: Duration,
     journal: String,
@@ -114,7 +114,7 @@ fn kwargs(announced: &Announced, probe: bool) -> Map {
     Map::from_iter([("journal".into(), announced.journal.as_str().into()), ("probe".into(), probe.into())])
 }
 
-/// The announcement, if it is one. Nothing in it is trusted further than that the same target is asked again.
+/// The announcement, if the outcome is one. It only makes the controller ask the same target again.
 fn announced(outcome: &TargetOutcome) -> Option<Announced> {
     let TargetOutcome::Returned(result) = outcome else { return None };
     result.problem.as_ref().filter(|problem| problem.kind == ProblemKind::Rebooting)?;

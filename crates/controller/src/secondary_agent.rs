@@ -1,4 +1,4 @@
-//! Calls about running calls, where two agents are at work: the whole one, and the small one that it took over from.
+//! Calls about running calls where a target has two agents: the whole one, and the small one that it replaced.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ const ABOUT_JOBS: [&str; 8] = [
     "saltutil.term_job",
 ];
 
-/// They look at a list and answer at once.
+/// These functions only read a list.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub fn asks(function: &str) -> bool {
@@ -31,7 +31,7 @@ pub fn asks(function: &str) -> bool {
 }
 
 impl Controller {
-    /// Asks the other agent too, if there is one, and adds what it says.
+    /// Asks the small agent too, if it still runs, and adds its answer.
     pub(crate) async fn add_secondary_agent(&self, entry: &Entry, call: Call, user: &str, result: &mut Return) {
         let Some(line) = self.links.secondary_agent(entry).await else { return };
         let Ok(port) = line.open_channel(user) else { return };
@@ -44,7 +44,7 @@ impl Controller {
     }
 }
 
-/// Lists are joined; a map or text is that of the agent which has something to say.
+/// Joins lists; of maps and texts it takes the one that is not empty.
 fn add(value: &mut Value, other: Value) {
     match (value, other) {
         (Value::List(all), Value::List(more)) => all.extend(more),

@@ -1,4 +1,4 @@
-//! Whom a request means.
+//! [`Controller::select`]: the targets that a target expression means.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ pub struct Target {
     pub delimiter: String,
 }
 
-/// Who is meant, and who could not be asked.
+/// The targets, and those that could not be asked.
 #[derive(Default)]
 pub struct Selection {
     pub entries: Vec<Entry>,
-    /// Their grains are not known and they could not be reached.
+    /// Targets whose grains are not known and that could not be reached.
     pub unknown: Vec<(Entry, Failure)>,
 }
 
@@ -70,7 +70,7 @@ impl Controller {
             match result {
                 Ok(result) => {
                     if let Value::Map(grains) = result.value {
-                        // A cache that can't be written costs time, nothing else.
+                        // Without the cache the target is asked again the next time.
                         let _ = self.grains_cache.remember(&entry.id, &grains);
                         all[index] = Some(grains);
                     }

@@ -1,4 +1,4 @@
-//! [`StateQueues`]: two runs of states never overlap on a target. Who comes first is first.
+//! [`StateQueues`]: a queue for each target, so that two runs of states never overlap. The first job runs.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,9 +7,9 @@ use rocksalt_core::call::RUNS;
 use rocksalt_core::{JobId, Map, Value};
 use tokio::sync::watch;
 
-/// Whether a function must have a target for itself. A dry run changes nothing, and yet must not see things half done.
+/// Whether a function needs the target exclusively. A dry run does too: it must not see the changes of another run halfway.
 pub fn exclusive(function: &str, kwargs: &Map) -> bool {
-    // Salt's own way to say: I know what I do.
+    // Salt's way to allow overlapping runs.
     RUNS.contains(&function) && !kwargs.get("concurrent").is_some_and(Value::truth)
 }
 
@@ -22,7 +22,7 @@ pub fn queues(kwargs: &Map) -> bool {
     }
 }
 
-/// The lines in front of the targets: the first of each has it.
+/// The queues of the targets; the first job of each holds the target.
 #[derive(Clone, Default)]
 pub struct StateQueues(Arc<Mutex<Lines>>);
 
@@ -43,7 +43,7 @@ impl StateQueues {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The target if nobody has it or waits for it; else the job that has it.
+    /// Takes the target if no job holds it or waits for it; else the job that holds it.
     pub fn take(&self, target: &str, job: JobId) -> Result<QueuePlace, JobId> {
         match self.holder(target) {
             Some(holder) => Err(holder),
@@ -55,7 +55,7 @@ impl StateQueues {
         self.lines().targets.get(target).and_then(VecDeque::front).map(|place| place.job)
     }
 
-    /// A place in the line, behind all who asked before.
+    /// A place at the end of the queue.
     pub fn line_up(&self, target: &str, job: JobId) -> QueuePlace {
         let mut lines = self.lines();
         lines.next += 1;
@@ -68,7 +68,7 @@ impl StateQueues {
     }
 }
 
-/// A place in the line; dropped, the next one has it.
+/// A place in the queue of a target. Dropping it lets the next job run.
 pub struct QueuePlace {
     queues: StateQueues,
     target: String,
@@ -81,9 +81,9 @@ impl QueuePlace {
         *self.turn.borrow()
     }
 
-    /// Comes back when it is our turn.
+    /// Returns when this place is the first.
     pub async fn wait(&mut self) {
-        // The other end lives as long as our place.
+        // The sender lives as long as this place.
         let _ = self.turn.wait_for(|turn| *turn).await;
     }
 }

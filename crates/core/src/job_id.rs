@@ -7,7 +7,7 @@ use minicbor::{Decode, Decoder, Encode, decode};
 
 /// The time of a job's start in UTC, to the microsecond: `YYYYMMDDhhmmssffffff`.
 ///
-/// Always exactly twenty ASCII digits, so it can name a file or a key without more ado (rule R6).
+/// Always exactly twenty ASCII digits, so it is safe as the name of a file or key (docs/security-rules.md#r6).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Encode)]
 #[cbor(transparent)]
 pub struct JobId(#[cbor(with = "minicbor::bytes")] [u8; 20]);
@@ -69,7 +69,7 @@ fn date(days: i64) -> (i64, i64, i64) {
     (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
 }
 
-/// A peer's bytes become an id only if they are digits: ids name files and keys.
+/// Decoding checks the digits, since ids name files and keys.
 impl<'b, C> Decode<'b, C> for JobId {
     fn decode(decoder: &mut Decoder<'b>, _: &mut C) -> Result<JobId, decode::Error> {
         let digits = <[u8; 20]>::try_from(decoder.bytes()?).ok().filter(|bytes| bytes.iter().all(u8::is_ascii_digit));

@@ -1,4 +1,4 @@
-//! [`JobUpdate`]: what somebody who watches a job hears of it.
+//! [`JobUpdate`]: what happens while a job runs, as the controller reports it to those who watch.
 
 use minicbor::{Decode, Encode};
 
@@ -8,7 +8,7 @@ use crate::record::{JobRecord, ReturnRecord};
 
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub enum JobUpdate {
-    /// A target is being worked on.
+    /// The call was sent to a target.
     #[n(0)]
     Begun {
         #[n(0)]
@@ -25,7 +25,7 @@ pub enum JobUpdate {
         #[cbor(with = "minicbor::bytes")]
         bytes: Vec<u8>,
     },
-    /// How far a run of states is there: JSON, as the target tells it.
+    /// The progress of a run of states: JSON, as the target sends it.
     #[n(2)]
     Progress {
         #[n(0)]
@@ -34,7 +34,7 @@ pub enum JobUpdate {
         #[cbor(with = "minicbor::bytes")]
         bytes: Vec<u8>,
     },
-    /// Something that the operator should know, and the target must not.
+    /// A message for the operator that the target must not see.
     #[n(3)]
     Note {
         #[n(0)]

@@ -1,4 +1,4 @@
-//! What commands and the keeper say to each other over its socket.
+//! The messages between commands and the keeper over its socket.
 
 use std::path::PathBuf;
 
@@ -12,16 +12,16 @@ use crate::secret::{Secret, sealed};
 /// From a command to the keeper.
 #[derive(Clone, Debug, Encode, Decode)]
 pub enum ToKeeper {
-    /// First of all. The keeper ends if it isn't the same build.
+    /// The first message. The keeper ends if the build is another one.
     #[n(0)]
     Hello {
         #[n(0)]
         build: String,
-        /// The ssh-agent of whoever asks.
+        /// The command's ssh-agent.
         #[n(1)]
         agent_socket: Option<PathBuf>,
     },
-    /// A link is wanted.
+    /// Requests a link.
     #[n(1)]
     Open {
         #[n(0)]
@@ -33,11 +33,11 @@ pub enum ToKeeper {
         /// Report each stage.
         #[n(3)]
         verbose: bool,
-        /// What the agent there must be able to do.
+        /// Which agent is needed.
         #[n(4)]
         agent_kind: AgentKind,
     },
-    /// A request begins on an open link.
+    /// Starts a request on an open link.
     #[n(2)]
     Start {
         #[n(0)]
@@ -47,7 +47,7 @@ pub enum ToKeeper {
         #[n(2)]
         user: String,
     },
-    /// Something about a request.
+    /// A frame of a request.
     #[n(3)]
     Frame {
         #[n(0)]
@@ -57,7 +57,7 @@ pub enum ToKeeper {
         #[n(2)]
         message: Message,
     },
-    /// Nobody waits for this request any more.
+    /// The request is abandoned.
     #[n(4)]
     End {
         #[n(0)]
@@ -74,7 +74,7 @@ pub enum ToKeeper {
         #[n(1)]
         wipe: bool,
     },
-    /// What a person answered.
+    /// The user's answer.
     #[n(7)]
     Secret {
         #[n(0)]
@@ -82,10 +82,10 @@ pub enum ToKeeper {
         #[cbor(n(1), with = "sealed")]
         answer: Option<Secret>,
     },
-    /// Close everything and end.
+    /// Close all links and end.
     #[n(8)]
     Stop,
-    /// The small agent is wanted that works beside the whole one, if there is one.
+    /// Requests the small agent that still runs beside the whole one, if there is one.
     #[n(9)]
     SecondaryAgent {
         #[n(0)]
@@ -131,7 +131,7 @@ pub enum FromKeeper {
         #[n(2)]
         message: Message,
     },
-    /// A request's link is no more.
+    /// The link of a request broke.
     #[n(5)]
     Lost {
         #[n(0)]
@@ -149,13 +149,13 @@ pub enum FromKeeper {
         #[n(0)]
         count: u32,
     },
-    /// Tell the person at the terminal.
+    /// Print a message at the terminal.
     #[n(9)]
     Notice {
         #[n(0)]
         text: String,
     },
-    /// Ask the person at the terminal.
+    /// Ask the user at the terminal.
     #[n(8)]
     Question {
         #[n(0)]

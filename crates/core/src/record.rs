@@ -1,4 +1,4 @@
-//! What is kept of a job: [`JobRecord`] before anything is sent, a [`ReturnRecord`] for each target, and [`LoggedEvent`] events.
+//! What is stored of a job: its [`JobRecord`] before anything is sent, a [`ReturnRecord`] for each target, and events.
 
 use minicbor::{Decode, Encode};
 
@@ -16,27 +16,27 @@ use crate::value::{Map, Value};
 pub struct JobRecord {
     #[n(0)]
     pub id: JobId,
-    /// As users write it, with what is theirs to see: secrets never get here.
+    /// As the user wrote it; secrets among the arguments are masked.
     #[n(1)]
     pub function: String,
     #[n(2)]
     pub args: Vec<Value>,
     #[n(3)]
     pub kwargs: Map,
-    /// The target as it was written, and how it was meant (`glob`, `compound` …).
+    /// The target expression as it was written, and its kind (`glob`, `compound` …).
     #[n(4)]
     pub target: String,
     #[n(5)]
     pub target_kind: String,
-    /// The ids that it meant.
+    /// The ids that matched.
     #[n(6)]
     pub targets: Vec<String>,
-    /// Ids that were named and are not known.
+    /// Ids that the target names and the roster does not have.
     #[n(7)]
     pub missing: Vec<String>,
     #[n(8)]
     pub user: String,
-    /// What the asker gave along, to find it again.
+    /// Data of the requester, to find the job by.
     #[n(9)]
     pub metadata: Value,
     /// Microseconds since 1970.
@@ -100,10 +100,10 @@ pub enum JobState {
     /// Every target has a return.
     #[n(2)]
     Done,
-    /// Somebody stopped it.
+    /// Somebody cancelled it.
     #[n(3)]
     Cancelled,
-    /// Its controller died, and some targets' results can't be had any more.
+    /// Its controller died, and the results of some targets are lost.
     #[n(4)]
     Lost,
 }
@@ -124,7 +124,7 @@ impl JobState {
     }
 }
 
-/// One target's share of a job, once it is known.
+/// The outcome of a job on one target.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct ReturnRecord {
     #[n(0)]
@@ -137,7 +137,7 @@ pub struct ReturnRecord {
     /// Salt's `out`: how to show it.
     #[n(3)]
     pub outputter: Option<String>,
-    /// How large it was, if it was too large to be kept whole.
+    /// Its size in bytes before it was truncated, if it was too large.
     #[n(4)]
     pub cut_from: Option<u64>,
 }
@@ -154,7 +154,7 @@ impl ReturnRecord {
 pub enum TargetOutcome {
     #[n(0)]
     Returned(#[n(0)] Return),
-    /// It was not reached, or the link broke: the stage, the text, the way out.
+    /// It was not reached, or the link broke.
     #[n(1)]
     Unreached {
         #[n(0)]
@@ -165,10 +165,10 @@ pub enum TargetOutcome {
         #[n(2)]
         hint: Option<String>,
     },
-    /// Not even tried, and why.
+    /// Not tried, with the reason.
     #[n(2)]
     Skipped(#[n(0)] String),
-    /// Nobody knows how it ended, and why: the controller died, and the target can't tell.
+    /// The outcome is unknown, with the reason: the controller died, and the target does not know it either.
     #[n(3)]
     Lost(#[n(0)] String),
 }
@@ -203,7 +203,7 @@ mod stage_name {
     }
 }
 
-/// Counts events. Each has a higher one than all before it.
+/// The number of an event; higher than those of all events before it.
 pub type EventId = u64;
 
 /// An event in the log.

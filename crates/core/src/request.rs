@@ -1,8 +1,8 @@
-//! [`Request`]: the closed list of what can be asked of a controller, and the right that each needs (rules R1, R2).
+//! [`Request`]: the closed list of requests to a controller, and the right that each needs
+//! (docs/security-rules.md#r1, docs/security-rules.md#r2).
 //!
-//! The command line, HTTP and whatever comes later all ask by it. A new variant does not compile before
-//! [`Request::needs`] says who may ask it, and the test that calls every variant without the right finds it by
-//! [`Request::examples`].
+//! The command line and the HTTP APIs all use it. A new variant does not compile before [`Request::needs`] names its
+//! right; a test sends every variant of [`Request::examples`] without the right.
 
 use minicbor::{Decode, Encode};
 
@@ -13,7 +13,7 @@ use crate::job_options::JobOptions;
 use crate::record::{EventId, JobState};
 use crate::value::{Map, Value};
 
-/// What can be asked.
+/// A request to a controller.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// A function on targets.
@@ -24,25 +24,25 @@ pub enum Request {
     Wheel(ControllerCall),
     /// A job with its returns.
     ShowJob(JobId),
-    /// What a job does, as it does it.
+    /// The updates of a job as it runs.
     WatchJob(JobId),
-    /// Jobs that fit, the newest first.
+    /// Jobs that match the filter, the newest first.
     ListJobs(JobFilter),
-    /// Stop a job; its children get SIGKILL at once if `kill`.
+    /// Cancel a job; its processes get SIGKILL at once if `kill`.
     CancelJob { job: JobId, kill: bool },
-    /// The events after an id (only new ones without it) whose tags fit one of the patterns (all without any).
+    /// The events after an id (only new ones without it) whose tags match one of the patterns (all without any).
     Events { after: Option<EventId>, tags: Vec<String> },
-    /// Put an event into the log, under a prefix that is not Salt's own.
+    /// Add an event to the log, under a tag that is not Salt's own.
     Fire(Event),
     /// An event from a web hook.
     Hook { path: String, data: Map },
-    /// The targets that the asker may see, with what is known of them.
+    /// The targets, with what is known of them and the caller may see.
     Targets,
-    /// What the daemon has done so far.
+    /// Statistics of the daemon.
     Stats,
-    /// Who may do what: the way of a decision.
+    /// Why a user may or may not do something.
     Explain { user: String, function: String, target: String },
-    /// Read the configuration and the roster anew.
+    /// Read the configuration and the roster again.
     Reload,
 }
 
@@ -125,7 +125,7 @@ pub struct JobFilter {
 /// The right that a request needs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Needs<'a> {
-    /// Whoever has proved who they are.
+    /// Any user who is logged in.
     Login,
     /// A function on targets: by the rules of `external_auth`.
     Function(&'a RunRequest),
@@ -133,11 +133,11 @@ pub enum Needs<'a> {
     Runner(&'a ControllerCall),
     /// `@wheel` and the like.
     Wheel(&'a ControllerCall),
-    /// The one who started the job, or somebody with `@runner` for this function.
+    /// The user who started the job, or one with `@runner` for this function.
     Job { job: JobId, or_runner: &'static str },
-    /// Somebody with `@runner` for this function.
+    /// A user with `@runner` for this function.
     RunnerNamed(&'static str),
-    /// Somebody with `@wheel` for this function.
+    /// A user with `@wheel` for this function.
     WheelNamed(&'static str),
 }
 
@@ -161,7 +161,7 @@ impl Request {
         }
     }
 
-    /// One of each, for tests that must not forget any.
+    /// One request of each variant, for tests.
     pub fn examples() -> Vec<Request> {
         let local = |function: &str| ControllerCall { function: function.into(), ..ControllerCall::default() };
         let job = JobId::at(0);
@@ -185,7 +185,7 @@ impl Request {
             Request::Explain { user: "x".into(), function: "test.ping".into(), target: "*".into() },
             Request::Reload,
         ];
-        // A new variant must be put above as well: this does not compile without it.
+        // This does not compile before a new variant is added here, and then above.
         for request in &all {
             match request {
                 Request::Run(_)

@@ -67,6 +67,8 @@ fn commands_are_alike_with_a_daemon_and_without() {
         &["-C", "G@os:Debian and (", "test.ping"],
         &["h1", "test.pin"],
         &["h1", "test.ping", "--batch", "x"],
+        &["*", "test.ping", "--batch", "12.5%", "--static"],
+        &["h1", "test.ping", "--batch", "0"],
         &["h1", "sys.argspec", "test.ping"],
         &["apply", "*", "motd", "--test", "--static"],
         &["apply", "*", "motd", "--static"],
@@ -110,6 +112,38 @@ fn commands_are_alike_with_a_daemon_and_without() {
     fleet.scratch.write("config/roster", "h1: [").expect("written");
     assert_code(&run(&fleet, &["other", "test.ping"]), exit::FINE);
     daemon.stop();
+}
+
+#[test]
+fn a_rerun_keeps_batch_and_timeout_and_queue_waits_for_the_machine() {
+    let Some(fleet) = Fleet::start(&[Spec::debian(), Spec::debian()]) else { return };
+    fleet.scratch.write("config/rocksalt.yml", "file_roots: {base: [states]}\n").expect("written");
+    fleet.scratch.write("config/states/slow.sls", "sleep 3:\n  cmd.run\n").expect("written");
+    fleet.ping_all();
+    for with_daemon in [false, true] {
+        let daemon = with_daemon.then(|| Daemon::start(&fleet));
+        // One after the other, and none of them has the time that it needs.
+        let words = ["*", "cmd.run", "date +%s%N; sleep 20", "--batch", "37.5%", "--timeout", "1"];
+        assert_code(&run(&fleet, &words), exit::FAILED);
+        let began = std::time::Instant::now();
+        let again = run(&fleet, &["jobs", "rerun", "last"]);
+        assert_code(&again, exit::FAILED);
+        assert_eq!(again.all().matches("no result within 1 seconds").count(), 2, "{}", again.all());
+        assert!(began.elapsed() >= Duration::from_secs(2), "both at once: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(15), "without the timeout: {:?}", began.elapsed());
+        // Somebody else has the machine.
+        let first = fleet.rocksalt(&["apply", "h1", "slow"]).spawn().expect("it starts");
+        wait_until("it runs", || !fleet.host(1).processes("sleep").is_empty());
+        let refused = run(&fleet, &["apply", "h1", "slow"]);
+        assert_code(&refused, exit::FAILED);
+        assert!(refused.all().contains("is running here already"), "{}", refused.all());
+        let queued = run(&fleet, &["apply", "h1", "slow", "--queue"]);
+        assert_code(&queued, exit::FINE);
+        assert_code(&first.finish().expect("it ends"), exit::FINE);
+        if let Some(daemon) = daemon {
+            daemon.stop();
+        }
+    }
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub struct Options {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Say whether somebody may run a function on a target, and which rules were looked at
+    /// Explain whether a user may run a function on a target, and which rules were applied
     ///
     /// Reads the configuration as it is now, whether a daemon runs or not. The exit code is 0 if it is allowed, else 2.
     Explain(Explain),

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 /// Applies state files (or what the top file says) to targets; results are printed as they arrive.
 #[derive(Args)]
 pub struct Options {
-    /// Whom it means: a glob of ids, unless an option says otherwise
+    /// The targets: a glob of ids, unless an option says otherwise
     target: String,
 
     /// State files; none: what the top file gives each target

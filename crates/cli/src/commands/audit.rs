@@ -16,7 +16,7 @@ use crate::output::clean;
 use crate::stdout::print_line;
 use crate::{daemon, table};
 
-/// The log of what was asked of the daemon and by whom (docs/access.md).
+/// The log of requests to the daemon, with their users (docs/access.md).
 #[derive(Args)]
 pub struct Options {
     #[command(subcommand)]
@@ -27,13 +27,13 @@ pub struct Options {
 enum Action {
     /// Check that no entry was changed, removed or put in; name the first one that is wrong
     ///
-    /// A daemon that runs is asked how far the store has seen the log, so that a cut end is found as well. The exit code
-    /// is 0 if all is in order, else 2.
+    /// A running daemon is asked for the newest entry that the store knows, so that a truncated log is found too. The exit
+    /// code is 0 if nothing is wrong, else 2.
     Verify {
         /// Files of the log, the oldest first; default: those of this configuration's daemon
         files: Vec<PathBuf>,
 
-        /// What the newest entry must be, as somebody has written it down before: its number and its hash
+        /// The newest entry as it was noted before: its number and its hash
         #[arg(long, value_name = "NUMBER:HASH")]
         head: Option<String>,
     },
@@ -121,7 +121,7 @@ async fn verify(context: &Context, given: Vec<PathBuf>, head: Option<String>) ->
     }
 }
 
-/// How far the store has seen the log, as a daemon that runs says.
+/// The newest entry that the store knows, from a running daemon.
 async fn seen(context: &Context) -> Option<Head> {
     let client = daemon::connect(context).await.ok()?;
     let ran =

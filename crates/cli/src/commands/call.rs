@@ -12,7 +12,7 @@ use crate::printing::Printing;
 use crate::this_machine::ThisMachine;
 use crate::{arguments, local};
 
-/// Runs a function on this machine, through an agent of its own as on any other.
+/// Runs a function on this machine, through an agent as on any other.
 #[derive(Args)]
 pub struct Options {
     /// What to run: `test.ping`, `grains.items` …

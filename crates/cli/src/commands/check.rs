@@ -1,4 +1,4 @@
-//! `rocksalt check`: what is wrong in a tree of state files, found without touching any machine.
+//! `rocksalt check`: finds errors in a tree of state files without touching any machine.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use crate::failure::{Failure, Kind};
 use crate::stdout::print_line;
 use crate::this_machine::ThisMachine;
 
-/// Compiles state files and looks at every argument; nothing is applied anywhere.
+/// Compiles state files and checks every argument; nothing is applied.
 ///
 /// With this machine's grains, or those of `--grains FILE`. The exit code is 1 if something is wrong.
 #[derive(Args)]

@@ -1,4 +1,4 @@
-//! `rocksalt events`: what happens, from the daemon's log.
+//! `rocksalt events`: the daemon's event log.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use crate::failure::Failure;
 use crate::stdout::print_line;
 use crate::{arguments, daemon, output, times};
 
-/// Shows the daemon's events: those that are kept, or with --follow those to come.
+/// Shows the daemon's events: the stored ones, or with --follow new ones.
 ///
-/// Each has a number, and `--since NUMBER` goes on behind it, without gap or double.
+/// Each has a number; `--since NUMBER` continues after it, without gaps or duplicates.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Options {
@@ -26,15 +26,15 @@ pub struct Options {
     /// Only those whose tags fit one of these globs: 'salt/job/*'
     tags: Vec<String>,
 
-    /// Wait for those to come
+    /// Wait for new events
     #[arg(long, short)]
     follow: bool,
 
-    /// Those after the event of this number
+    /// The events after this number
     #[arg(long, value_name = "NUMBER")]
     since: Option<EventId>,
 
-    /// The last so many; with --since or --follow: end after so many
+    /// The last N; with --since or --follow: end after N
     #[arg(long, short = 'n', value_name = "N")]
     count: Option<usize>,
 }
@@ -54,10 +54,10 @@ struct Fire {
     data: Vec<String>,
 }
 
-/// So many are shown where nobody says how many.
+/// How many are shown by default.
 const USUAL: usize = 50;
 
-/// So many are asked for at once.
+/// How many are requested at a time.
 const PAGE: usize = 1000;
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
@@ -86,7 +86,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is kept: all behind a number, or the last ones.
+/// Prints stored events: all after a number, or the last ones.
 async fn past(client: &Client, options: &Options, shown: &mut Shown, left: &mut Option<usize>) -> Result<(), Failure> {
     let mut after = options.since;
     let mut end = None;
@@ -113,7 +113,7 @@ async fn past(client: &Client, options: &Options, shown: &mut Shown, left: &mut 
     }
 }
 
-/// What comes, over any restart of the daemon.
+/// Prints new events, also over restarts of the daemon.
 async fn following(
     client: &Client,
     tags: &[String],
@@ -151,7 +151,7 @@ async fn following(
 struct Shown {
     as_json: bool,
     width: Option<usize>,
-    /// The number of the newest that was shown.
+    /// The number of the newest event that was printed.
     last: Option<EventId>,
 }
 

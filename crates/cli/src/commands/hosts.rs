@@ -1,4 +1,4 @@
-//! `rocksalt hosts`: the targets of the roster, and how far one gets with each.
+//! `rocksalt hosts`: the targets of the roster, and which stage of connecting fails on each.
 
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ use crate::local_controller::LocalController;
 use crate::stdout::print_line;
 use crate::table;
 
-/// Lists the targets of the roster; with --check says for each how far one gets.
+/// Lists the targets of the roster; with --check connects to each and shows which stage fails.
 #[derive(Args)]
 pub struct Options {
     /// Only these; default: all
@@ -28,7 +28,7 @@ pub struct Options {
     #[command(flatten)]
     targeting: Targeting,
 
-    /// Connect to each and say how far it gets: address, TCP, greeting, key, login, sudo, agent
+    /// Connect to each and show which stage fails: address, TCP, greeting, key, login, sudo, agent
     #[arg(long)]
     check: bool,
 }
@@ -77,7 +77,7 @@ fn describe(entry: &Entry) -> Value {
     Value::Map(map)
 }
 
-/// How far one got: the last stage that was done, and what stopped it.
+/// The last stage that succeeded, and the failure after it.
 struct Reached {
     index: usize,
     id: String,

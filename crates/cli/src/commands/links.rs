@@ -1,4 +1,4 @@
-//! `rocksalt links`: the connections that are up.
+//! `rocksalt links`: the open connections.
 
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::keeper;
 use crate::stdout::print_line;
 
-/// Shows the connections that are up between commands, since when, and who uses them.
+/// Shows the connections that are open between commands, since when, and who uses them.
 #[derive(Args)]
 pub struct Options {
     #[command(subcommand)]

@@ -1,4 +1,4 @@
-//! `rocksalt match`: whether expressions mean this machine.
+//! `rocksalt match`: whether target expressions match this machine.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use crate::failure::{Failure, Kind};
 use crate::stdout::print_line;
 use crate::this_machine::ThisMachine;
 
-/// Says of compound target expressions whether they mean this machine (or the grains given).
+/// Tests whether compound target expressions match this machine (or the given grains).
 ///
 /// The exit code is 0 if all of them do, else 2.
 #[derive(Args)]

@@ -56,19 +56,19 @@ Examples:
   rocksalt --host root@10.0.0.5 '*' grains.items
   rocksalt apply 'web*' nginx --test     what would these states change?
   rocksalt doc cmd.run                   what a function does and takes
-  rocksalt jobs                          what was run, and what came of it
-  rocksalt hosts --check                 how far does one get, and what is in the way?
+  rocksalt jobs                          the jobs and their results
+  rocksalt hosts --check                 which stage of connecting fails, and why?
 
 Exit codes: 0 all fine, 1 nothing was sent (usage, configuration, roster),
 2 a function failed, 3 a target was not reached, 130 interrupted.";
 
 #[derive(Args, Clone)]
 pub struct Common {
-    /// Where rocksalt.yml and the roster are; default: this project's, the user's, /etc/rocksalt
+    /// The directory of rocksalt.yml and the roster; default: this project's, the user's, /etc/rocksalt
     #[arg(short = 'c', long, global = true, value_name = "DIR", env = "ROCKSALT_CONFIG_DIR")]
     pub config_dir: Option<PathBuf>,
 
-    /// Take these grains for this machine's: a file, JSON or YAML (state, pillar, render, match, call)
+    /// Use these grains for this machine: a file, JSON or YAML (state, pillar, render, match, call)
     #[arg(long, global = true, value_name = "FILE")]
     pub grains: Option<PathBuf>,
 
@@ -76,7 +76,7 @@ pub struct Common {
     #[arg(long, global = true)]
     pub json: bool,
 
-    /// Seconds that connections stay up after the command; 0 closes them at its end
+    /// Seconds that connections stay open after the command; 0 closes them at its end
     #[arg(long, global = true, value_name = "SECONDS")]
     pub persist: Option<u64>,
 
@@ -84,7 +84,7 @@ pub struct Common {
     #[arg(long, global = true)]
     pub no_daemon: bool,
 
-    /// Colours even where it isn't a terminal
+    /// Use colours even if the output is not a terminal
     #[arg(long, global = true, visible_alias = "force-color", overrides_with = "no_colour")]
     pub force_colour: bool,
 
@@ -100,7 +100,7 @@ pub struct Common {
 enum Command {
     /// Run a function on targets
     Run(run::Options),
-    /// Say who may do what, and why
+    /// Explain who may do what
     Access(access::Options),
     /// Apply states to targets
     Apply(apply::Options),
@@ -108,27 +108,27 @@ enum Command {
     Audit(audit::Options),
     /// Run a function on this machine
     Call(call::Options),
-    /// Say what is wrong in state files, without touching any machine
+    /// Find errors in state files, without touching any machine
     Check(check::Options),
     /// Copy files to targets, or back from them
     Cp(cp::Options),
     /// Show what functions do and take
     Doc(doc::Options),
-    /// Show the daemon's events, or put one in
+    /// Show the daemon's events, or add one
     Events(events::Options),
-    /// List the targets of the roster, or check how far one gets with each
+    /// List the targets of the roster, or check which stage of connecting fails on each
     Hosts(hosts::Options),
     /// Write a small, commented project
     Init(init::Options),
-    /// Find jobs, show their results, watch, stop and repeat them
+    /// Find jobs, show their results, watch, cancel and rerun them
     Jobs(jobs::Options),
-    /// Show the connections that are up, or close them
+    /// Show the open connections, or close them
     Links(links::Options),
-    /// Say whether target expressions mean this machine
+    /// Test whether target expressions match this machine
     Match(matching::Options),
     /// Show this machine's pillar
     Pillar(pillar::Options),
-    /// Show what a template comes to
+    /// Render a template and show the result
     Render(render::Options),
     /// Serve jobs, events and the HTTP API
     Serve(serve::Options),
@@ -140,7 +140,7 @@ enum Command {
     Completions(completions::Options),
     /// Print the manual page
     Man,
-    /// Keep connections between commands (started by itself)
+    /// Keep connections between commands (started automatically)
     #[command(hide = true)]
     Keeper,
 }
@@ -185,7 +185,7 @@ fn fits(argument: &clap::Arg, option: &str) -> bool {
         || (short.is_some() && argument.get_short() == short)
 }
 
-/// What every command has at hand.
+/// What every command gets.
 pub struct Context {
     pub common: Common,
     pub environment: Environment,
@@ -263,7 +263,7 @@ impl Context {
 mod tests {
     use super::*;
 
-    /// Two options of one name, and the like.
+    /// Finds two options of one name, and the like.
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();

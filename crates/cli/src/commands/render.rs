@@ -1,4 +1,4 @@
-//! `rocksalt render`: what a template comes to.
+//! `rocksalt render`: renders a template.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

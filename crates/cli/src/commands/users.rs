@@ -1,4 +1,4 @@
-//! `rocksalt users`: who can log in to the daemon with a password that is kept here.
+//! `rocksalt users`: the users who log in to the daemon with a password of its own file.
 
 use std::io::Read;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::stdout::print_line;
 
 /// Users of the daemon's own file (eauth `file`). What each may do is in `external_auth` (docs/access.md).
 ///
-/// A daemon that runs sees a change at once: who is removed or gets another password is logged out.
+/// A running daemon sees a change at once: a user who is removed or gets another password is logged out.
 #[derive(Args)]
 pub struct Options {
     #[command(subcommand)]
@@ -51,7 +51,7 @@ enum Action {
 
 #[derive(Args)]
 struct Password {
-    /// Read the password from standard input: one line, or all there is
+    /// Read the password from standard input: one line, or all of it
     #[arg(long)]
     password_stdin: bool,
 }

@@ -1,4 +1,4 @@
-//! [`Recorder`]: stores what comes of a job, in the order in which it comes, and tells the targets that it is stored.
+//! [`Recorder`]: stores the results of a job as they come, and sends receipts to the targets.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,10 +22,10 @@ use crate::job_events;
 use crate::job_records::JobRecords;
 use crate::state_queue::QueuePlace;
 
-/// How long to wait before a store that is away is tried again.
+/// The pause before a store that failed is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// So many events of targets wait to be stored; then who sends more must wait.
+/// This many events of targets wait to be stored; a target that sends more has to wait.
 pub const EVENTS: usize = 64;
 
 pub struct Recorder {
@@ -35,12 +35,12 @@ pub struct Recorder {
     running: Arc<RunningJob>,
     /// `None`: targets keep no results, so none is asked.
     recall: Option<Duration>,
-    /// Targets that are ours until their return is stored.
+    /// Places in line that are held until the target's return is stored.
     pub places: Arc<Mutex<HashMap<String, QueuePlace>>>,
     receipts: HashMap<String, Receipt>,
-    /// Targets that are asked once more.
+    /// Targets that are asked for their result.
     recalls: JoinSet<QueryResult>,
-    /// So many returns are missing, those of these targets.
+    /// The number of missing returns, and their targets.
     left: usize,
     open: HashSet<String>,
     lost: bool,
@@ -83,8 +83,8 @@ impl Recorder {
                 }
                 count = received.recv_many(&mut updates, 64), if open => {
                     open = count > 0;
-                    // What a target said before it returned comes before its return; no more than that, or one that
-                    // floods us would hold up the others.
+                    // Events that a target sent before its return are stored first. Not all that are waiting: a target
+                    // that sends very many would delay the others.
                     fired.extend(std::iter::from_fn(|| events.try_recv().ok()).take(EVENTS));
                     self.store_events(fired.drain(..)).await;
                     while let Ok((id, receipt)) = receipts.try_recv() {
@@ -97,14 +97,14 @@ impl Recorder {
                         self.recalled(recalled).await;
                     }
                 }
-                // Nobody can say anything any more.
+                // All senders are gone.
                 else => break,
             }
         }
         if self.job.targets.is_empty() {
             self.store(Vec::new(), true).await;
         }
-        // Whoever ran it is gone without a word: the program ends, or has a defect. The targets know.
+        // The task that ran it ended without outcomes: the process stops, or it has a defect. The targets know more.
         if self.left > 0 {
             let open: Vec<String> = self.open.iter().cloned().collect();
             if self.recall.is_some() {
@@ -116,7 +116,7 @@ impl Recorder {
         }
     }
 
-    /// Asks the targets of a job whose controller was gone; what is known without asking comes along.
+    /// Ends a job that an earlier process left: stores the outcomes that are known, and asks the other targets.
     pub async fn settle(
         mut self,
         known: Vec<(String, TargetOutcome)>,
@@ -132,7 +132,7 @@ impl Recorder {
         self.ask(ask).await;
     }
 
-    /// Asks targets until all have said what they know.
+    /// Asks targets for their results until all have answered.
     async fn ask(&mut self, targets: Vec<(String, Option<TargetOutcome>)>) {
         for (id, otherwise) in targets {
             self.query(id, otherwise);
@@ -156,7 +156,7 @@ impl Recorder {
                 None => events.push(job_events::from_target(self.job.id, &id, event)),
             }
         }
-        // An event is not worth to hold a job up: a store that is away loses it.
+        // An event must not delay the job: if it can't be stored now, it is lost.
         if !events.is_empty() {
             let _ = self.records.store_events(events).await;
         }
@@ -198,7 +198,7 @@ impl Recorder {
         }
         if begun && self.job.state == JobState::Queued {
             let mut job = self.job.clone();
-            // If it can't be stored now, the end will be.
+            // If this can't be stored now, the end of the job will be.
             if self.records.set_state(&mut job, JobState::Running).await.is_ok() {
                 self.job = job;
             }
@@ -221,7 +221,7 @@ impl Recorder {
 
     async fn recalled(&mut self, recalled: QueryResult) {
         let QueryResult { target, outcome, receipt } = recalled;
-        // What a controller that went down did not come to.
+        // The controller went down before it sent the call.
         self.lost |= matches!(outcome, TargetOutcome::Skipped(_));
         if let Some(receipt) = receipt {
             self.receipts.insert(target.clone(), receipt);
@@ -244,7 +244,7 @@ impl Recorder {
         self.store(records, self.left == 0).await;
     }
 
-    /// Comes back when it is stored: nobody may believe it before.
+    /// Returns when everything is stored; only then is it published.
     async fn store(&mut self, mut records: Vec<ReturnRecord>, end: bool) {
         let state = match (self.lost, self.running.cancel_signal.is_cancelled()) {
             (true, _) => JobState::Lost,
@@ -255,14 +255,14 @@ impl Recorder {
             match self.records.store_returns(&mut self.job, &records, end.then_some(state)).await {
                 Ok(()) => break,
                 Err(error @ (Error::TooLarge { .. } | Error::Key { .. })) => {
-                    // What the store never takes is said to be so.
+                    // The store will never take it: the record says so instead.
                     let problem = Problem::new(ProblemKind::Failed, format!("the result could not be stored: {error}"));
                     for record in &mut records {
                         record.outcome = TargetOutcome::Returned(problem.clone().into());
                     }
                     tokio::time::sleep(PAUSE).await;
                 }
-                // It comes back, or somebody makes room: until then nobody hears that it has ended.
+                // Until the store works again, the job has not ended for anybody.
                 Err(_) => tokio::time::sleep(PAUSE).await,
             }
         }

@@ -1,4 +1,4 @@
-//! After a restart of the controller: what was under way is asked for, and nothing is sent again.
+//! After a restart of the controller: asks the targets for the results of unfinished jobs, and sends nothing again.
 
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
@@ -16,12 +16,12 @@ use crate::state_queue::exclusive;
 use crate::{Controller, controller_events};
 
 impl JobService<Ledger> {
-    /// Takes up the jobs that this controller left unfinished when it went; how many. To be called before anything new
-    /// is started, so that nothing overlaps with what still runs on the targets. They are settled in the background.
+    /// Resumes the jobs that this controller left unfinished, in the background; the number of them. To be called before
+    /// any job is started, so that none overlaps with what still runs on the targets.
     pub async fn recover(self: &Arc<Self>, controller: &Arc<Controller>) -> Result<usize, store::Error> {
         let filter = JobFilter { running: true, ..JobFilter::default() };
         let mut jobs = self.records.jobs(&filter).await?;
-        // The oldest first: in this order they have their targets.
+        // The oldest first: this is their order in the queues of the targets.
         jobs.reverse();
         let mut count = 0;
         for job in jobs {
@@ -30,7 +30,7 @@ impl JobService<Ledger> {
             }
             let returns = self.records.returns(job.id).await?;
             let returned: HashSet<String> = returns.iter().map(|record| record.target.clone()).collect();
-            // Of an earlier restart, say.
+            // For example after an earlier restart.
             let lost_before = |record: &ReturnRecord| match record.outcome {
                 TargetOutcome::Lost(_) => true,
                 TargetOutcome::Skipped(_) => job.state == JobState::Queued,
@@ -58,10 +58,10 @@ impl JobService<Ledger> {
     }
 }
 
-/// Who must be asked, and what it means if they never heard of it.
+/// Targets to ask, with the outcome if the target does not know the job.
 type Ask = Vec<(String, Option<TargetOutcome>)>;
 
-/// What is known of a job's targets without asking, and who must be asked.
+/// The outcomes that are known without asking, and the targets to ask.
 fn sort(job: &JobRecord, returned: &HashSet<String>) -> (Vec<(String, TargetOutcome)>, Ask) {
     let missing = job.targets.iter().filter(|id| !returned.contains(*id)).cloned();
     let lost = if controller_events::tag(&job.function, job.id).is_some() {
@@ -69,7 +69,7 @@ fn sort(job: &JobRecord, returned: &HashSet<String>) -> (Vec<(String, TargetOutc
     } else if is_harmless(&job.function) {
         "the controller went down meanwhile, and targets keep nothing of functions that only look"
     } else {
-        // It may have begun in the very moment.
+        // It may have begun just before the controller went down.
         let waited =
             || TargetOutcome::Skipped("it waited in line when the controller went down, and was not begun".into());
         let otherwise = (job.state == JobState::Queued).then(waited);

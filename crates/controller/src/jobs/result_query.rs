@@ -1,4 +1,4 @@
-//! [`ResultQuery`]: what a target knows of a job after the link to it broke, or after the controller was gone.
+//! [`ResultQuery`]: asks a target for the result of a job after its link broke or the controller was restarted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,24 +14,24 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::Controller;
 use crate::execution::CancelSignal;
 
-/// One question.
+/// The limit of one request.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Between two questions; they grow rarer.
+/// The pause between two requests; it grows.
 const SOON: Duration = Duration::from_millis(200);
 const RARELY: Duration = Duration::from_secs(10);
 
-/// A job that is to be stopped, and whose target can't be reached, is given up after so long.
+/// How long the target of a cancelled job is asked, if it can't be reached.
 const STOPPED: Duration = Duration::from_secs(10);
 
 pub struct ResultQuery {
     pub controller: Arc<Controller>,
     pub job: JobId,
     pub target: String,
-    /// How long a target that isn't there is looked for.
+    /// How long a target that can't be reached is asked.
     pub limit: Duration,
     pub cancel_signal: CancelSignal,
-    /// How it ended if the target has never heard of it.
+    /// The outcome if the target does not know the job.
     pub otherwise: Option<TargetOutcome>,
 }
 
@@ -41,7 +41,7 @@ pub struct QueryResult {
     pub receipt: Option<Receipt>,
 }
 
-/// What the target says.
+/// What the target knows of the job.
 enum Said {
     Done(Return),
     Running,
@@ -50,7 +50,7 @@ enum Said {
 }
 
 impl ResultQuery {
-    /// Asks until it is known how the job ended there, or the time is over.
+    /// Asks until the outcome is known or the limit is reached.
     pub async fn run(mut self) -> QueryResult {
         let (outcome, receipt) = self.ask().await;
         QueryResult { target: self.target, outcome, receipt }
@@ -83,7 +83,7 @@ impl ResultQuery {
             }
             tokio::select! {
                 () = sleep(pause) => pause = (pause * 2).min(RARELY),
-                // To stop what runs there, at once.
+                // Sends the signal at once.
                 () = self.cancel_signal.cancelled(), if !self.cancel_signal.is_cancelled() => pause = SOON,
                 () = self.cancel_signal.killed(), if !self.cancel_signal.is_killed() => pause = SOON,
             }
@@ -106,7 +106,7 @@ impl ResultQuery {
         match timeout(PATIENCE, asking).await {
             Ok(answer) => answer,
             Err(_) => {
-                // The next question shall connect anew instead of waiting for the same silence.
+                // The next request must connect again instead of waiting on a dead link.
                 let _ = self.controller.links.close(std::slice::from_ref(&entry.id), false).await;
                 Err(Failure::new(Stage::Link, format!("no answer within {} seconds", PATIENCE.as_secs())))
             }
@@ -125,7 +125,7 @@ fn said(answer: Return) -> Said {
             Some(Value::Bytes(bytes)) => Said::Done(Return::from_bytes(bytes).unwrap_or_else(unreadable)),
             _ => Said::Done(unreadable()),
         },
-        // It could not even look.
+        // The query itself failed.
         _ => Said::Done(answer),
     }
 }

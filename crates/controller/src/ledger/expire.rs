@@ -1,4 +1,4 @@
-//! Forgetting: what is older than it must be kept, and the store's own history.
+//! Removes jobs and events that are older than they have to be kept.
 
 use rocksalt_backends::store::{Error, KeyRange, Pair, TransactionOp};
 use rocksalt_core::JobId;
@@ -7,18 +7,18 @@ use rocksalt_core::record::{JobRecord, LoggedEvent};
 use super::writer::WriteRequest;
 use super::{Ledger, keys};
 
-/// So many deletes go into one commit.
+/// The number of deletes in one commit.
 const TOGETHER: usize = 100;
 
 const DAY: u64 = 86_400_000_000;
 
 impl Ledger {
-    /// Forgets jobs and events that are older than they must be kept; how many jobs.
+    /// Removes old jobs and events; the number of jobs.
     pub async fn expire(&self) -> Result<usize, Error> {
         let now = (self.settings.now)();
         let oldest = now.saturating_sub(self.settings.keep_jobs_seconds.saturating_mul(1_000_000));
         let all = KeyRange::prefix(keys::JOBS);
-        // By their ids, which are times; and those whose ids somebody has chosen far in the future.
+        // By their ids, which are times, and those whose chosen ids lie far in the future.
         let old = KeyRange { to: keys::job(JobId::at(oldest)), ..all.clone() };
         let odd = KeyRange { from: keys::job(JobId::at(now + DAY)), ..all };
         let count = self.expire_jobs(old, oldest).await? + self.expire_jobs(odd, oldest).await?;
@@ -38,7 +38,7 @@ impl Ledger {
                 }
                 let Some(id) = keys::job_id(&pair.key) else { continue };
                 let returns = self.store.range(&KeyRange::prefix(&keys::returns(id)).keys_only()).await?.pairs;
-                // The record last: what is left of it after a crash is found again.
+                // The record last, so that the rest is found again after a crash.
                 for part in returns.chunks(TOGETHER) {
                     if request.changes.len() + part.len() > TOGETHER {
                         self.writer.write(std::mem::take(&mut request)).await?;
@@ -53,7 +53,7 @@ impl Ledger {
                 self.writer.write(request).await?;
             }
             match page.pairs.last().filter(|_| page.more) {
-                // The first key behind it.
+                // The first key after it.
                 Some(last) => range.from = format!("{}!", last.key),
                 None => return Ok(count),
             }
@@ -84,7 +84,7 @@ impl Ledger {
     }
 }
 
-/// A job that ended long enough ago; what can't be read is of no use to anybody.
+/// A job that ended long enough ago, or that can't be read.
 fn is_old(pair: &Pair, oldest: u64) -> bool {
     minicbor::decode::<JobRecord>(&pair.value).map_or(true, |job| job.ended.is_some_and(|ended| ended < oldest))
 }

@@ -1,4 +1,4 @@
-//! Jobs that others ran and kept: put into the ledger as they are, without any event.
+//! Imports jobs that were recorded elsewhere, as they are and without events.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{Ledger, keys};
 const TOGETHER: usize = 100;
 
 impl Ledger {
-    /// What is there already stays. The record is put last: an import that was cut short is done again as a whole.
+    /// A job that exists stays as it is. The record is written last, so that an interrupted import is repeated.
     pub async fn import(&self, job: &JobRecord, returns: &[ReturnRecord]) -> Result<(), Error> {
         if self.job(job.id).await?.is_some() {
             return Ok(());

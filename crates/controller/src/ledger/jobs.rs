@@ -1,4 +1,4 @@
-//! Jobs in the ledger: begun, returned, ended, found.
+//! Jobs in the ledger: their records and returns, and searching them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,7 +22,7 @@ const TOGETHER: usize = 50;
 /// What a job begins with.
 #[derive(Clone, Debug, Default)]
 pub struct NewJob {
-    /// Chosen by the asker; else the time.
+    /// Chosen by the requester; else the time.
     pub id: Option<JobId>,
     pub function: String,
     pub args: Vec<Value>,
@@ -64,7 +64,7 @@ impl NewJob {
 impl Ledger {
     /// Stores a job's record with the events that it is new, in one commit. Only then may anything be sent.
     ///
-    /// `None` if a job of that id is there already; without an id of the asker's there is always one.
+    /// `None` if the requester chose an id that another job has.
     pub async fn begin(&self, new: NewJob, state: JobState) -> Result<Option<JobRecord>, Error> {
         let chosen = new.id;
         let id = chosen.unwrap_or_else(|| self.new_id());
@@ -79,13 +79,13 @@ impl Ledger {
             if chosen.is_some() {
                 return Ok(None);
             }
-            // Another controller was there in the same microsecond.
+            // Another controller took the same microsecond.
             job = Arc::unwrap_or_clone(record);
             job.id = self.new_id();
         }
     }
 
-    /// A job id that was not given out yet: the time, or a little later.
+    /// An unused job id: the time, or a little later.
     pub fn new_id(&self) -> JobId {
         let now = (self.settings.now)();
         let next = |last: u64| Some(now.max(last + 1));
@@ -93,7 +93,7 @@ impl Ledger {
         JobId::at(now.max(last + 1))
     }
 
-    /// Stores a target's return and its event together; once this answers, it can be acknowledged.
+    /// Stores a target's return and its event together; when this returns, it can be acknowledged.
     pub async fn returned(&self, job: &JobRecord, target: &str, outcome: TargetOutcome) -> Result<ReturnRecord, Error> {
         let record = self.return_record(job, target.to_owned(), outcome);
         let (put, event, _) = stored_return(job, &record);
@@ -101,7 +101,7 @@ impl Ledger {
         Ok(record)
     }
 
-    /// What a target's share is kept as; too large a result is cut.
+    /// The record of a target's outcome; a result that is too large is truncated.
     pub fn return_record(&self, job: &JobRecord, target: String, outcome: TargetOutcome) -> ReturnRecord {
         // A return and its event go into one commit.
         let largest = self.settings.largest_return.min(self.store.limits().bytes / 3);
@@ -110,8 +110,8 @@ impl Ledger {
         ReturnRecord { target, outcome, ended: (self.settings.now)(), outputter, cut_from }
     }
 
-    /// Stores returns and their events and, with the last of them, how the job has ended: in one commit if they are few.
-    /// Written again, they are the same.
+    /// Stores returns and their events and, with the last of them, the end of the job: in one commit if they are few.
+    /// Storing them again changes nothing.
     pub async fn returned_all(
         &self,
         job: &mut JobRecord,
@@ -137,7 +137,7 @@ impl Ledger {
         self.writer.write(request).await.map(drop)
     }
 
-    /// Stores how a job stands now, with the events that go with it.
+    /// Stores the state of a job, with events.
     pub async fn set_state(&self, job: &mut JobRecord, state: JobState, events: Vec<Event>) -> Result<(), Error> {
         self.change(job, state);
         self.writer.write(WriteRequest::events(events).job(Arc::new(job.clone()))).await.map(drop)
@@ -162,14 +162,14 @@ impl Ledger {
             let listing = self.store.range(&range).await?;
             all.extend(listing.pairs.iter().filter_map(|pair| minicbor::decode(&pair.value).ok()));
             match listing.pairs.last().filter(|_| listing.more) {
-                // The first key behind it.
+                // The first key after it.
                 Some(last) => range.from = format!("{}!", last.key),
                 None => return Ok(all),
             }
         }
     }
 
-    /// Changes with every change of any job: who has made something of a list of jobs need not make it again before.
+    /// A number that changes with every change of any job: what was made of a list of jobs is valid until then.
     pub fn jobs_version(&self) -> u64 {
         self.index.version()
     }
@@ -179,7 +179,7 @@ impl Ledger {
         let limit = filter.limit.unwrap_or(usize::MAX);
         let (mut found, older) = self.index.find(filter.before, limit, |job| fits(filter, job));
         let Some(older) = older else { return Ok(found) };
-        // A job's id is its time, unless somebody has chosen another: those are looked for a day further.
+        // A job's id is its time, unless somebody chose another: the search begins a day earlier for those.
         let oldest = filter.since.map(|since| keys::job(JobId::at(since.saturating_sub(86_400_000_000))));
         let mut range = KeyRange::prefix(keys::JOBS).descending().limit(PAGE);
         range.to = keys::job(older);
@@ -215,7 +215,7 @@ fn stored_return(job: &JobRecord, record: &ReturnRecord) -> (TransactionOp, Logg
     (put, LoggedEvent { id: 0, stamp: 0, event: job_events::returned(job, record) }, size)
 }
 
-/// A result that is too large becomes a text that says so, with its beginning.
+/// Truncates a result that is too large to a text that says so.
 pub fn cut(outcome: TargetOutcome, largest: usize) -> (TargetOutcome, Option<u64>) {
     let TargetOutcome::Returned(mut result) = outcome else { return (outcome, None) };
     let size = minicbor::to_vec(&result.value).map_or(0, |bytes| bytes.len());
@@ -234,7 +234,7 @@ pub fn cut(outcome: TargetOutcome, largest: usize) -> (TargetOutcome, Option<u64
     (TargetOutcome::Returned(result), Some(size as u64))
 }
 
-/// Whether a job is one of those that are looked for.
+/// Whether a job matches the filter.
 pub fn fits(filter: &JobFilter, job: &JobRecord) -> bool {
     let any = |patterns: &[String], text: &str| {
         patterns.is_empty() || patterns.iter().any(|pattern| rocksalt_core::pattern::glob::matches(pattern, text))

@@ -1,5 +1,5 @@
 //! The names under which a ledger keeps things. All parts have a fixed form, so nothing that others write becomes a key
-//! by itself (rule R6); a target's id is the last part, and only asked for as a whole.
+//! by itself (docs/security-rules.md#r6); a target's id is the last part, and only asked for as a whole.
 
 use rocksalt_core::JobId;
 use rocksalt_core::record::EventId;

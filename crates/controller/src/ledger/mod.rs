@@ -1,7 +1,7 @@
-//! [`Ledger`]: jobs, their returns and all events, kept in a store (decision D12).
+//! [`Ledger`]: jobs, their returns and all events, in a store.
 //!
-//! A job's record is stored before anything is sent; a return counts once it is stored; every event has an id, and
-//! whoever listens reads the log from where they were, so that nobody loses anything by being slow.
+//! A job's record is stored before anything is sent, and a return counts when it is stored. Every event has an id; each
+//! listener reads the log from its own position, so that a slow one loses nothing.
 
 mod expire;
 mod follow;
@@ -31,7 +31,7 @@ pub struct Ledger {
     recent: Arc<Recent>,
     index: Arc<Index>,
     settings: Settings,
-    /// The time of the last job id that was given out: no two are the same.
+    /// The time of the last job id: no two are the same.
     last_id: AtomicU64,
 }
 
@@ -41,16 +41,16 @@ pub struct Settings {
     pub now: fn() -> u64,
     /// The name of this controller, for the records.
     pub owner: String,
-    /// Jobs that ended longer ago are forgotten (Salt's `keep_jobs_seconds`).
+    /// Jobs that ended longer ago are removed (Salt's `keep_jobs_seconds`).
     pub keep_jobs_seconds: u64,
-    /// Events older than this are forgotten.
+    /// Older events are removed.
     pub keep_events_seconds: u64,
-    /// A return larger than this is cut, and says so.
+    /// A larger return is truncated, and says so.
     pub largest_return: usize,
 }
 
 impl Settings {
-    /// As Salt has them. A return is stored twice in one commit, with its event, and etcd takes 1.5 MiB at once.
+    /// Salt's defaults. A return is stored twice in one commit, with its event, and etcd takes 1.5 MiB at once.
     pub fn new(now: fn() -> u64, owner: impl Into<String>) -> Settings {
         Settings {
             now,
@@ -72,17 +72,17 @@ impl Ledger {
         Ok(Ledger { store, writer, recent, index, settings, last_id: AtomicU64::new(0) })
     }
 
-    /// Puts an event into the log; once this answers, it is stored.
+    /// Adds an event to the log; it is stored when this returns.
     pub async fn fire(&self, event: Event) -> Result<EventId, Error> {
         self.fire_all(vec![event]).await
     }
 
-    /// Puts events into the log, one behind the other; the id of the last.
+    /// Adds events to the log, one after the other; the id of the last.
     pub async fn fire_all(&self, events: Vec<Event>) -> Result<EventId, Error> {
         self.writer.write(WriteRequest::events(events)).await.map(Option::unwrap_or_default)
     }
 
-    /// Tells an event to those who listen now, and keeps nothing of it: the progress of runs.
+    /// Sends an event to those who listen now without storing it: the progress of runs.
     pub fn tell(&self, mut event: Event) {
         let stamp = (self.settings.now)();
         crate::job_events::stamp(&mut event, stamp);
@@ -90,7 +90,7 @@ impl Ledger {
         self.recent.tell(LoggedEvent { id: 0, stamp, event }, size);
     }
 
-    /// All events after one of the log, then those to come; only those to come without it.
+    /// All events of the log after one, then new ones; only new ones without it.
     pub fn follow(&self, after: Option<EventId>) -> Follower {
         Follower::new(Arc::clone(&self.store), Arc::clone(&self.recent), after)
     }

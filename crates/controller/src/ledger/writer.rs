@@ -1,6 +1,6 @@
-//! [`Writer`]: gives events their ids, and commits what many request to write at once as one.
+//! [`Writer`]: assigns ids to events, and merges concurrent write requests into one commit.
 //!
-//! A commit to disk costs a few milliseconds whatever is in it. While one is under way the others collect.
+//! A commit to disk costs a few milliseconds whatever is in it. While one runs, further requests are collected.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use super::index::Index;
 use super::keys;
 use crate::job_events;
 
-/// At most so many operations in one commit, if the store takes as many.
+/// The most operations in one commit, if the store takes as many.
 const OPERATIONS: usize = 2000;
 
-/// So often another controller may be faster before we give up.
+/// How often a commit is tried again after a conflict with another controller.
 const TRIES: usize = 20;
 
-pub struct Writer(mpsc::Sender<Asked>);
+pub struct Writer(mpsc::Sender<PendingWrite>);
 
-/// What somebody wants written, all of it or nothing.
+/// Changes that are written together or not at all.
 #[derive(Default)]
 pub struct WriteRequest {
-    /// Only if this key isn't there.
+    /// Only if this key does not exist.
     pub absent: Option<String>,
     pub changes: Vec<TransactionOp>,
     pub events: Vec<LoggedEvent>,
@@ -64,40 +64,39 @@ impl WriteRequest {
     }
 }
 
-struct Asked {
+struct PendingWrite {
     request: WriteRequest,
     answer: oneshot::Sender<Result<Option<EventId>, Error>>,
 }
 
 impl Writer {
     pub fn start(store: Arc<dyn Store>, recent: Arc<Recent>, index: Arc<Index>, now: fn() -> u64) -> Writer {
-        let (sender, mut requests) = mpsc::channel::<Asked>(1024);
+        let (sender, mut requests) = mpsc::channel::<PendingWrite>(1024);
         tokio::spawn(async move {
             // Beside the changes there are the events, which hold much of the same.
             let room = Room { operations: store.limits().operations.min(OPERATIONS), bytes: store.limits().bytes / 3 };
-            let shared = Shared { store, recent, index, now };
+            let committer = Committer { store, recent, index, now };
             let mut waiting = VecDeque::new();
             let mut fresh = Vec::new();
             loop {
                 if waiting.is_empty() && requests.recv_many(&mut fresh, 1024).await == 0 {
                     return;
                 }
-                while let Ok(asked) = requests.try_recv() {
-                    fresh.push(asked);
+                while let Ok(pending) = requests.try_recv() {
+                    fresh.push(pending);
                 }
                 waiting.extend(fresh.drain(..));
-                shared.commit(together(&mut waiting, &room)).await;
+                committer.commit(together(&mut waiting, &room)).await;
             }
         });
         Writer(sender)
     }
 
-    /// Writes all of it together; the answer is the id of its last event, or of the newest there is. `None` if the key
-    /// that must not be there is.
+    /// Writes all of it together; the id of its last event, or of the newest one. `None` if the key in `absent` exists.
     pub async fn write(&self, request: WriteRequest) -> Result<Option<EventId>, Error> {
         let (answer, answered) = oneshot::channel();
         let closed = || Error::Unavailable { doing: "write", why: "it is being closed".into() };
-        self.0.send(Asked { request, answer }).await.map_err(|_| closed())?;
+        self.0.send(PendingWrite { request, answer }).await.map_err(|_| closed())?;
         answered.await.map_err(|_| closed())?
     }
 }
@@ -107,8 +106,8 @@ struct Room {
     bytes: usize,
 }
 
-/// As many as go into one commit, in their order.
-fn together(waiting: &mut VecDeque<Asked>, room: &Room) -> Vec<Asked> {
+/// Takes as many requests as fit into one commit, in their order.
+fn together(waiting: &mut VecDeque<PendingWrite>, room: &Room) -> Vec<PendingWrite> {
     let (mut batch, mut operations, mut bytes) = (Vec::new(), 0, 0);
     while let Some(next) = waiting.front() {
         operations += next.request.operations();
@@ -121,16 +120,16 @@ fn together(waiting: &mut VecDeque<Asked>, room: &Room) -> Vec<Asked> {
     batch
 }
 
-struct Shared {
+struct Committer {
     store: Arc<dyn Store>,
     recent: Arc<Recent>,
     index: Arc<Index>,
     now: fn() -> u64,
 }
 
-impl Shared {
-    async fn commit(&self, batch: Vec<Asked>) {
-        let mut batch = taken_among_themselves(batch);
+impl Committer {
+    async fn commit(&self, batch: Vec<PendingWrite>) {
+        let mut batch = drop_duplicates(batch);
         for _ in 0..TRIES {
             if batch.is_empty() {
                 return;
@@ -138,16 +137,16 @@ impl Shared {
             let (transaction, sizes) = self.transaction(&mut batch);
             let witness = transaction.operations.last().cloned();
             let committed = match self.store.commit(transaction).await {
-                Err(Error::OutcomeUnknown { why }) => self.was_it_done(witness, why).await,
+                Err(Error::Unsure { why }) => self.was_committed(witness, why).await,
                 other => other,
             };
             match committed {
                 Ok(Committed::Done(_)) => return self.done(batch, sizes),
-                Ok(Committed::Conflict) => match self.who_may_not(batch).await {
+                Ok(Committed::Conflict) => match self.resolve_conflict(batch).await {
                     Ok(rest) => batch = rest,
                     Err((rest, error)) => return refuse(rest, &error),
                 },
-                // One that the store never takes must not take the others with it.
+                // A request that the store never takes must not make the others fail.
                 Err(Error::TooLarge { .. } | Error::Key { .. }) if batch.len() > 1 => {
                     for one in batch {
                         Box::pin(self.commit(vec![one])).await;
@@ -160,17 +159,17 @@ impl Shared {
         refuse(batch, &Error::Unavailable { doing: "write", why: "others write all the time".into() });
     }
 
-    fn transaction(&self, batch: &mut [Asked]) -> (Transaction, Vec<usize>) {
+    fn transaction(&self, batch: &mut [PendingWrite]) -> (Transaction, Vec<usize>) {
         let mut last = self.recent.last();
         let stamp = (self.now)();
         let mut sizes = Vec::new();
         let mut transaction = Transaction::default();
-        // Another controller may have taken the number; and all behind it, if any.
-        if batch.iter().any(|asked| !asked.request.events.is_empty()) {
+        // Another controller may have used this id and those after it.
+        if batch.iter().any(|pending| !pending.request.events.is_empty()) {
             transaction = transaction.if_absent(keys::event(last + 1));
         }
-        for asked in batch {
-            let request = &mut asked.request;
+        for pending in batch {
+            let request = &mut pending.request;
             if let Some(key) = &request.absent {
                 transaction = transaction.if_absent(key);
             }
@@ -187,8 +186,8 @@ impl Shared {
         (transaction, sizes)
     }
 
-    /// All of a commit was done or nothing: one change tells for all.
-    async fn was_it_done(&self, witness: Option<TransactionOp>, why: String) -> Result<Committed, Error> {
+    /// A commit is done as a whole or not at all: one change tells which.
+    async fn was_committed(&self, witness: Option<TransactionOp>, why: String) -> Result<Committed, Error> {
         let there = match &witness {
             Some(TransactionOp::Put { key, value, .. }) => {
                 self.store.get(key).await?.is_some_and(|pair| pair.value == *value)
@@ -196,13 +195,13 @@ impl Shared {
             Some(TransactionOp::Delete { key }) => self.store.get(key).await?.is_none(),
             None => true,
         };
-        // Which revision it was nobody here wants to know.
+        // Nobody uses the revision.
         if there { Ok(Committed::Done(0)) } else { Err(Error::Unavailable { doing: "write", why }) }
     }
 
-    fn done(&self, batch: Vec<Asked>, sizes: Vec<usize>) {
+    fn done(&self, batch: Vec<PendingWrite>, sizes: Vec<usize>) {
         let mut sizes = sizes.into_iter();
-        for Asked { request, answer } in batch {
+        for PendingWrite { request, answer } in batch {
             if !request.gone.is_empty() {
                 self.index.forget(&request.gone);
             }
@@ -212,13 +211,16 @@ impl Shared {
             for event in request.events {
                 self.recent.log(event, sizes.next().unwrap_or_default());
             }
-            // Whoever asked may be gone.
+            // The requester may be gone.
             let _ = answer.send(Ok(Some(self.recent.last())));
         }
     }
 
-    /// After a conflict: numbers that others took are left out, and who wanted a key that is there is told.
-    async fn who_may_not(&self, batch: Vec<Asked>) -> Result<Vec<Asked>, (Vec<Asked>, Error)> {
+    /// After a conflict: skips ids that others used, and answers requests whose `absent` key exists.
+    async fn resolve_conflict(
+        &self,
+        batch: Vec<PendingWrite>,
+    ) -> Result<Vec<PendingWrite>, (Vec<PendingWrite>, Error)> {
         match newest(&*self.store).await {
             Ok(newest) if newest > self.recent.last() => self.recent.skip_to(newest),
             Ok(_) => {}
@@ -226,16 +228,16 @@ impl Shared {
         }
         let mut rest = Vec::new();
         let mut batch = batch.into_iter();
-        while let Some(asked) = batch.next() {
-            let there = match &asked.request.absent {
+        while let Some(pending) = batch.next() {
+            let there = match &pending.request.absent {
                 Some(key) => self.store.get(key).await.map(|pair| pair.is_some()),
                 None => Ok(false),
             };
             match there {
-                Ok(true) => drop(asked.answer.send(Ok(None))),
-                Ok(false) => rest.push(asked),
+                Ok(true) => drop(pending.answer.send(Ok(None))),
+                Ok(false) => rest.push(pending),
                 Err(error) => {
-                    rest.push(asked);
+                    rest.push(pending);
                     rest.extend(batch);
                     return Err((rest, error));
                 }
@@ -245,22 +247,22 @@ impl Shared {
     }
 }
 
-/// Of those that want the same key the first has it.
-fn taken_among_themselves(batch: Vec<Asked>) -> Vec<Asked> {
+/// Of requests that create the same key, the first one gets it.
+fn drop_duplicates(batch: Vec<PendingWrite>) -> Vec<PendingWrite> {
     let mut keys = HashSet::new();
     let mut rest = Vec::with_capacity(batch.len());
-    for asked in batch {
-        match &asked.request.absent {
-            Some(key) if !keys.insert(key.clone()) => drop(asked.answer.send(Ok(None))),
-            _ => rest.push(asked),
+    for pending in batch {
+        match &pending.request.absent {
+            Some(key) if !keys.insert(key.clone()) => drop(pending.answer.send(Ok(None))),
+            _ => rest.push(pending),
         }
     }
     rest
 }
 
-fn refuse(batch: Vec<Asked>, error: &Error) {
-    for asked in batch {
-        let _ = asked.answer.send(Err(error.clone()));
+fn refuse(batch: Vec<PendingWrite>, error: &Error) {
+    for pending in batch {
+        let _ = pending.answer.send(Err(error.clone()));
     }
 }
 

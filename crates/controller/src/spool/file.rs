@@ -1,7 +1,7 @@
 //! A job's file: a head of fixed size, the record, then each return as it comes.
 //!
-//! The head has the state and who runs it, and is written over at the end. Behind it come the record and the returns,
-//! each with its length before it; what was cut off in the middle of a write is left out when it is read.
+//! The head holds the state and the process, and is overwritten at the end. The record and the returns follow, each with
+//! its length; an incomplete one at the end of the file is ignored.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -16,17 +16,17 @@ use crate::ledger;
 
 const MAGIC: &[u8; 8] = b"RSJOB\0\0\x01";
 const HEAD: usize = 32;
-/// No record is so large; a file that says so is no job's.
+/// The largest record; a file with a larger length is not valid.
 const LARGEST: usize = 256 << 20;
 
-/// What is read of it.
+/// What to read of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     Job,
     All,
 }
 
-/// A job that is being run.
+/// The file of a job that runs.
 #[derive(Debug)]
 pub struct JobFile {
     pub job: JobRecord,
@@ -147,7 +147,7 @@ fn next<T: for<'b> minicbor::Decode<'b, ()>>(file: &mut impl Read) -> io::Result
     if length > LARGEST {
         return Ok(None);
     }
-    // Grows as it is read: the length alone must not take the memory.
+    // Grows as it is read: a wrong length must not allocate memory.
     let mut bytes = Vec::new();
     file.take(length as u64).read_to_end(&mut bytes)?;
     Ok((bytes.len() == length).then(|| minicbor::decode(&bytes).ok()).flatten())

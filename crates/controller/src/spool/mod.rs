@@ -1,7 +1,7 @@
-//! [`Spool`]: jobs that were run without a daemon, a file each, until one takes them over.
+//! [`Spool`]: the records of jobs that ran without a daemon, a file for each job, until a daemon imports them.
 //!
-//! To keep a job costs a few system calls: nothing is locked and nothing is forced to the disk. What a command that
-//! died had already got stays; the job itself counts as lost then.
+//! To record a job costs a few system calls: nothing is locked and nothing is synced, so commands never wait for each
+//! other. If a command dies, its results so far stay, and its job counts as lost.
 
 mod file;
 mod process;
@@ -25,11 +25,11 @@ pub use records::SpoolRecords;
 #[derive(Clone, Debug)]
 pub struct Spool {
     pub directory: PathBuf,
-    /// Whose the directory must be.
+    /// The owner of the directory.
     pub uid: u32,
-    /// Jobs that began longer ago are forgotten; none with 0, as in Salt.
+    /// Older jobs are removed; with 0 none are, as in Salt.
     pub keep_seconds: u64,
-    /// So many are kept, the newest.
+    /// The number of jobs to keep; the oldest are removed first.
     pub most: usize,
     /// A return larger than this is cut, and says so.
     pub largest_return: usize,
@@ -40,7 +40,7 @@ pub struct Spool {
 pub struct Spooled {
     pub job: JobRecord,
     pub returns: Vec<ReturnRecord>,
-    /// Who runs it, as long as it does.
+    /// The process that runs it; `None` when it has ended.
     pub process: Option<Process>,
 }
 
@@ -49,7 +49,7 @@ impl Spool {
         Spool { directory, uid, keep_seconds: 86_400, most: 1000, largest_return: 1 << 20 }
     }
 
-    /// Keeps a job's record; its id is the next free one if there is such a job already and `may_rename`.
+    /// Creates a job's record. If its id is taken, the job gets the next free one with `may_rename`, else it is an error.
     pub fn begin(&self, job: JobRecord, may_rename: bool) -> io::Result<JobFile> {
         private_directory(&self.directory, self.uid)?;
         JobFile::create(&self.directory, job, may_rename, self.largest_return)
@@ -74,12 +74,12 @@ impl Spool {
         Ok(found)
     }
 
-    /// A job with what it has returned so far.
+    /// A job with its returns so far.
     pub fn job(&self, id: JobId) -> io::Result<Option<Spooled>> {
         self.read(id, Part::All)
     }
 
-    /// Forgets what is too old or too much. `now` is in microseconds since 1970.
+    /// Removes jobs that are too old or too many. `now` is in microseconds since 1970.
     pub fn prune(&self, now: u64) -> io::Result<()> {
         let ids = self.ids()?;
         let oldest = match self.keep_seconds {
@@ -92,7 +92,7 @@ impl Spool {
             if place >= too_many && id >= oldest {
                 break;
             }
-            // What still runs stays, however old it is.
+            // Running jobs stay, however old they are.
             if self.read(id, Part::Job)?.is_none_or(|spooled| spooled.process.is_none()) {
                 fs::remove_file(self.path(id))?;
             }
@@ -100,7 +100,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Gives all that has ended to a ledger, and forgets it here; how many there were.
+    /// Moves all jobs that have ended to a ledger; the number of them.
     pub async fn import(&self, ledger: &Ledger) -> io::Result<usize> {
         let mut count = 0;
         for id in self.ids()? {
@@ -143,7 +143,7 @@ impl Spool {
         if process.is_alive() {
             return Ok(Some(Spooled { job, returns, process: Some(process) }));
         }
-        // It may have ended between the two looks.
+        // It may have ended between the two reads.
         let Some((again, returns, _)) = file::read(&self.path(id), part)? else { return Ok(None) };
         job = again;
         if !job.state.ended() {
@@ -154,7 +154,7 @@ impl Spool {
 }
 
 impl Spooled {
-    /// Says for each target without a return that it is lost, if the job is.
+    /// If the job is lost, adds a return that says so for each target without one.
     pub fn add_lost(&mut self) {
         if self.job.state != JobState::Lost {
             return;
@@ -179,7 +179,7 @@ impl Spooled {
     }
 }
 
-/// Makes a directory that only its owner can use, and refuses one that others can (rule R10).
+/// Creates a directory that only its owner can use, and refuses one that others can (docs/security-rules.md#r10).
 pub fn private_directory(path: &Path, uid: u32) -> io::Result<()> {
     if let Err(error) = fs::symlink_metadata(path) {
         if error.kind() != io::ErrorKind::NotFound {

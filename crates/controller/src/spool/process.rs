@@ -1,4 +1,4 @@
-//! [`Process`]: the command that runs a job, told from a later one with the same number.
+//! [`Process`]: the process that runs a job. Its start time tells it from a later one with the same id.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ impl Process {
     }
 }
 
-/// `None` if there is no such process, or only what its parent has not yet asked about.
+/// `None` if there is no such process, or only a zombie.
 fn start(id: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The name is in parentheses, and may have any of them inside.

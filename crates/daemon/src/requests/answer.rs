@@ -1,4 +1,4 @@
-//! [`Answer`]: what comes of a request, one variant a kind of result.
+//! [`Answer`]: the result of a request, a variant for each kind.
 
 use std::sync::Arc;
 
@@ -8,25 +8,25 @@ use rocksalt_core::record::{EventId, JobRecord, ReturnRecord};
 use rocksalt_core::{JobId, Value, json};
 
 pub enum Answer {
-    /// The record is stored, and it is under way.
+    /// The job is recorded, and runs.
     Started(Box<JobRecord>),
-    /// It means no target.
+    /// No target matches.
     Nobody,
     Job {
         job: Box<JobRecord>,
         returns: Vec<ReturnRecord>,
     },
-    /// Read on from it until it says that the job has ended.
+    /// Gives the updates until the job has ended.
     Watching(Box<JobWatcher>),
     Jobs(Vec<Arc<JobRecord>>),
-    /// What a runner or a wheel function did.
+    /// The result of a runner or wheel function.
     ControllerResult(ControllerResult),
-    /// Read on from it as long as you like; only those whose tags fit one of the patterns (all without any).
+    /// Gives events without end; only those whose tags match one of the patterns (all without any).
     Events {
         follower: Box<Follower>,
         tags: Vec<String>,
     },
-    /// An event is in the log.
+    /// An event was added to the log.
     Logged(EventId),
     Value(Value),
     Done,
@@ -38,12 +38,12 @@ pub struct ControllerResult {
     /// `salt/run/<jid>` or `salt/wheel/<jid>`.
     pub tag: String,
     pub job: JobId,
-    /// With its kind before it: `runner.jobs.active`.
+    /// With its kind: `runner.jobs.active`.
     pub function: String,
     pub user: String,
     /// As Salt's events have it.
     pub arguments: Value,
-    /// `None`: it goes on in the background, and the event `<tag>/ret` tells the rest.
+    /// `None`: it runs in the background, and the event `<tag>/ret` has the result.
     pub result: Option<FunctionResult>,
     pub success: bool,
     /// Microseconds since 1970.
@@ -57,7 +57,7 @@ impl ControllerResult {
     }
 }
 
-/// What a function gives: a value, or the JSON text of one that was written before.
+/// A function's result: a value, or JSON text that was serialized before.
 #[derive(Clone, Debug)]
 pub enum FunctionResult {
     Value(Value),
@@ -68,7 +68,7 @@ impl FunctionResult {
     pub fn into_value(self) -> Value {
         match self {
             FunctionResult::Value(value) => value,
-            // We wrote it ourselves.
+            // It was serialized by us.
             FunctionResult::Written(text) => json::parse(&text).unwrap_or_default(),
         }
     }

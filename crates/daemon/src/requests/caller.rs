@@ -1,4 +1,4 @@
-//! [`Caller`]: who asks, as it was proved.
+//! [`Caller`]: the authenticated user of a request.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use crate::access::Rights;
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub user: String,
-    /// What proved it: `file`, `ldap`, `cert` …; `local` for the unix socket.
+    /// How the user logged in: `file`, `ldap`, `cert` …; `local` for the unix socket.
     pub eauth: String,
     pub rights: Rights,
     /// `None` for the unix socket.
@@ -15,7 +15,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Somebody on this machine who is the daemon's own user or root.
+    /// The daemon's own user or root on this machine.
     pub fn local(user: &str) -> Caller {
         Caller { user: user.to_owned(), eauth: "local".to_owned(), rights: Rights::All, from: None }
     }

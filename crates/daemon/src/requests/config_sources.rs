@@ -1,16 +1,16 @@
-//! [`ConfigSources`]: the files that the configuration was read from, and whether one of them is another by now.
+//! [`ConfigSources`]: the files that the configuration was read from, and whether one has changed.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A file or directory as it was; `None` if there was none.
+/// The state of a file or directory; `None` if there was none.
 type Stamp = Option<(i64, i64, u64, u64)>;
 
 #[derive(Clone, Debug, Default)]
 pub struct ConfigSources(Vec<(PathBuf, Stamp)>);
 
 impl ConfigSources {
-    /// To be taken before they are read: what is written meanwhile is then found to be new.
+    /// To be called before the files are read, so that a change meanwhile is noticed.
     pub fn of(paths: impl IntoIterator<Item = PathBuf>) -> ConfigSources {
         ConfigSources(paths.into_iter().map(|path| (path.clone(), stamp(&path))).collect())
     }

@@ -1,4 +1,4 @@
-//! What each request does, once it is allowed.
+//! Executes a request that is authorised.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use rocksalt_core::{Event, JobId, Map, Value};
 use super::{Answer, Caller, Kind, Loaded, Refusal, RequestService, targets};
 use crate::access::Grant;
 
-/// A hook's name becomes part of a tag; longer ones are nobody's.
+/// The longest tag. The path of a hook becomes part of one.
 const LONGEST_HOOK: usize = 512;
 
 impl RequestService {
@@ -78,7 +78,7 @@ fn no_job(id: JobId) -> Refusal {
     Refusal::new(Kind::NotFound, format!("there is no job {id}")).hint("`rocksalt jobs list` shows those that are kept")
 }
 
-/// What somebody sends goes under a tag of their own: nobody may speak as a target, a job or the controller (rule R4).
+/// Users send events under tags of their own, never as a target, a job or the controller (docs/security-rules.md#r4).
 fn own(event: Event) -> Result<Event, Refusal> {
     tag(&event.tag)?;
     if job_events::is_reserved(&event.tag) {

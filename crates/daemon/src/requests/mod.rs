@@ -1,4 +1,4 @@
-//! [`RequestService`]: the one place where a request is checked, noted and done.
+//! [`RequestService`]: the one place where a request is authorised, audited and executed.
 
 mod answer;
 mod caller;
@@ -39,10 +39,10 @@ use crate::auth::{self, Auth};
 /// Reads the configuration and the roster, at the start and at each reload.
 pub type Load = dyn Fn() -> BoxFuture<'static, Result<Loaded, String>> + Send + Sync;
 
-/// What else is read anew by a reload.
+/// What else a reload reads.
 pub type Besides = dyn Fn() -> Result<(), String> + Send + Sync;
 
-/// What the configuration says; replaced as a whole by a reload. Who works with the old one goes on with it.
+/// The configuration; a reload replaces it as a whole. A request that began with the old one keeps it.
 pub struct Loaded {
     pub controller: Arc<Controller>,
     pub access: Access,
@@ -54,12 +54,12 @@ pub struct Loaded {
     pub config: Map,
     /// What ssh knows of targets' keys.
     pub host_keys: Option<Arc<HostKeys>>,
-    /// Where all of this was read: a change of them is a reload.
+    /// The files of all this: a change of them causes a reload.
     pub sources: ConfigSources,
 }
 
 impl Loaded {
-    /// With the defaults of all the rest.
+    /// With defaults for all the rest.
     pub fn new(controller: Arc<Controller>, access: Access) -> Loaded {
         Loaded {
             controller,
@@ -73,7 +73,7 @@ impl Loaded {
         }
     }
 
-    /// By which name this controller goes among its targets: Salt's id of the master.
+    /// The name of this controller: Salt's id of the master.
     pub fn id(&self) -> String {
         match self.config.get("id") {
             Some(id) if id.truth() => id.to_string(),
@@ -85,13 +85,13 @@ impl Loaded {
 pub struct RequestService {
     load: Box<Load>,
     loaded: RwLock<Arc<Loaded>>,
-    /// As they were when they were last read, with or without success.
+    /// The files when they were last read, with or without success.
     sources: Mutex<ConfigSources>,
     /// One reload at a time.
     reloading: tokio::sync::Mutex<()>,
     besides: OnceLock<Box<Besides>>,
     presence: Arc<Presence>,
-    /// The list of all jobs as it was last written.
+    /// The list of all jobs as it was last serialized.
     pub(crate) job_list: crate::runners::JobList,
     pub stats: Stats,
     pub jobs: Arc<JobService>,
@@ -127,7 +127,7 @@ impl RequestService {
         }
     }
 
-    /// What a reload reads besides, before it takes anything: certificates. To be said once.
+    /// Sets what a reload reads first besides: certificates. To be called once.
     pub fn reload_besides(&self, read: Box<Besides>) {
         let _ = self.besides.set(read);
     }
@@ -140,16 +140,16 @@ impl RequestService {
         self.jobs.ledger()
     }
 
-    /// Which targets are reached.
+    /// Which targets are reachable.
     pub fn presence(&self) -> &Arc<Presence> {
         &self.presence
     }
 
-    /// Whether they may, said and noted; then it is done.
+    /// Authorises a request, writes it to the audit log, and executes it.
     pub async fn answer(self: &Arc<RequestService>, caller: &Caller, request: Request) -> Result<Answer, Refusal> {
         RequestUser::by(&caller.user);
         let (requests, caller) = (Arc::clone(self), caller.clone());
-        // A task of its own: who asks may go away at any moment, and yet nothing may be done by half.
+        // A task of its own: a client that disconnects must not leave a request half done.
         let work = tokio::spawn(async move { requests.checked(&caller, request).await });
         work.await.unwrap_or_else(|_| Err(Refusal::new(Kind::Unavailable, "the request broke off; the log tells why")))
     }
@@ -168,12 +168,12 @@ impl RequestService {
         answer
     }
 
-    /// What a job that somebody started has returned when it has ended, or when the time is over.
+    /// The returns of a job when it has ended, or when the time is over.
     pub async fn wait(&self, job: &JobRecord, limit: Option<Duration>) -> Result<Vec<ReturnRecord>, Refusal> {
         self.jobs.wait(job.id, limit).await.map_err(Refusal::from)
     }
 
-    /// Whoever edits the roster and then jobs something means the new one, as without a daemon.
+    /// Reloads if the files have changed: a user who edits the roster means the new one, as without a daemon.
     async fn refresh(&self) {
         if !self.sources().changed() {
             return;
@@ -192,14 +192,14 @@ impl RequestService {
         self.sources.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Everything anew; what was stays if the new is no good.
+    /// Reads everything again; the old configuration stays if the new one is not valid.
     pub async fn reload(&self) -> Result<(), String> {
         let _turn = self.reloading.lock().await;
         self.read_anew().await
     }
 
     async fn read_anew(&self) -> Result<(), String> {
-        // What is no good now is tried again when it has changed, not with each request.
+        // A configuration that is not valid is read again when it has changed, not with each request.
         let before = self.sources().now();
         *self.sources() = before;
         let fresh = Arc::new((self.load)().await?);
@@ -211,7 +211,7 @@ impl RequestService {
             self.auth.configure(Arc::clone(settings));
         }
         *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = fresh;
-        // Whatever kept a target from being reached may be gone with the old configuration.
+        // The new configuration may make targets reachable.
         self.presence.afresh();
         self.stats.reloaded();
         Ok(())

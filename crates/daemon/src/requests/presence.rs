@@ -1,7 +1,7 @@
-//! [`Presence`]: which targets are reached. A light regular check, never a storm of logins.
+//! [`Presence`]: which targets are reachable, by a regular check with few logins at a time.
 //!
-//! A link tells by itself when it breaks, so a target that has one needs no check at all. For the others one is opened
-//! now and then, few at a time; who refuses us is left alone for long, so that nobody locks us out.
+//! A target with a link needs no check: the link reports when it breaks. To the others a link is opened now and then, a few
+//! at a time; a target that refuses the login is tried seldom, so that it does not lock the account.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -21,7 +21,7 @@ use super::RequestService;
 
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How often to look; never with zero.
+    /// The interval of the check; 0 turns it off.
     pub every: Duration,
     /// Salt's `presence_events`.
     pub events: bool,
@@ -33,13 +33,13 @@ impl Default for Settings {
     }
 }
 
-/// Logins under way at once for this purpose.
+/// How many logins run at a time for this check.
 const AT_ONCE: usize = 16;
 
-/// Those who are present are told this often (Salt's `loop_interval`).
+/// The interval of the event with the present targets (Salt's `loop_interval`).
 const PRESENT: Duration = Duration::from_secs(60);
 
-/// The longest pause between two tries where the network is in the way, and where they don't want us.
+/// The longest pause between two attempts after a network error, and after a refused login.
 const AWAY: Duration = Duration::from_secs(300);
 const UNWILLING: Duration = Duration::from_secs(3600);
 
@@ -47,7 +47,7 @@ const UNWILLING: Duration = Duration::from_secs(3600);
 pub enum State {
     Up,
     Down,
-    /// Nobody has tried yet.
+    /// Not tried yet.
     #[default]
     Unknown,
 }
@@ -62,7 +62,7 @@ impl State {
     }
 }
 
-/// What is known of a target's link. Times are microseconds since 1970.
+/// The state of a target. Times are microseconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     pub state: State,
@@ -81,14 +81,14 @@ pub struct Presence {
 #[derive(Default)]
 struct Target {
     seen: Seen,
-    /// Somebody is at it.
+    /// An attempt runs.
     trying: bool,
     failures: u32,
-    /// Not before.
+    /// The earliest time of the next attempt.
     next: Option<Instant>,
 }
 
-/// What a look has found out.
+/// What a check has changed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Changed {
     pub new: BTreeSet<String>,
@@ -102,7 +102,7 @@ impl Changed {
     }
 }
 
-/// Tries that are under way, few at a time. Dropped, it leaves the others to the next look.
+/// The attempts of one check, a few at a time. If it is dropped, the rest waits for the next check.
 #[derive(Default)]
 struct Look {
     due: VecDeque<(Trying, Entry, Arc<dyn Links>)>,
@@ -110,7 +110,7 @@ struct Look {
 }
 
 impl Look {
-    /// Takes the links as they stand, and begins with those that are due.
+    /// Reads the state of the links, and starts with the targets that are due.
     async fn begin(&mut self, presence: &Arc<Presence>, controller: &Arc<Controller>) -> Changed {
         // Otherwise the pool is being closed.
         let Ok(links) = controller.links.list().await else { return Changed::default() };
@@ -126,7 +126,7 @@ impl Look {
         changed
     }
 
-    /// What the next one that ends has changed; `None` if none is under way.
+    /// What the next attempt that ends has changed; `None` if none runs.
     async fn next(&mut self) -> Option<Changed> {
         let ended = self.trying.join_next().await?;
         self.go_on();
@@ -144,7 +144,7 @@ impl Look {
     }
 }
 
-/// A target that is being tried, until this is dropped.
+/// Marks a target as being tried until it is dropped.
 struct Trying {
     presence: Arc<Presence>,
     id: String,
@@ -163,17 +163,17 @@ impl Presence {
         self.targets().get(id).map(|target| target.seen.clone()).unwrap_or_default()
     }
 
-    /// The ids of those that are reached, sorted.
+    /// The ids of reachable targets, sorted.
     pub fn up(&self) -> Vec<String> {
         self.that_are(State::Up)
     }
 
-    /// Those that were tried in vain.
+    /// The targets that could not be reached.
     pub fn down(&self) -> Vec<String> {
         self.that_are(State::Down)
     }
 
-    /// Looks now: at the links that stand, and tries those that are due. Who waits for it waits for a few logins.
+    /// Checks now: reads the state of the links, and tries the targets that are due.
     pub async fn look(self: &Arc<Presence>, controller: &Arc<Controller>) -> Changed {
         let mut look = Look::default();
         let mut changed = look.begin(self, controller).await;
@@ -183,7 +183,7 @@ impl Presence {
         changed
     }
 
-    /// All are due again: the configuration was read anew.
+    /// Makes all targets due again, after a reload.
     pub(super) fn afresh(&self) {
         for target in self.targets().values_mut() {
             (target.failures, target.next) = (0, None);
@@ -199,7 +199,7 @@ impl Presence {
         self.targets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the links as they stand; what changed by that, and who is to be tried.
+    /// Reads the state of the links: what has changed, and the targets to try.
     fn compare(&self, controller: &Controller, standing: &BTreeSet<String>) -> (Changed, Vec<String>) {
         let now = Instant::now();
         let known: BTreeSet<&str> = controller.roster.entries.iter().map(|entry| entry.id.as_str()).collect();
@@ -218,7 +218,7 @@ impl Presence {
             if standing.contains(id) {
                 target.up(id, &mut changed);
             } else if !target.trying && target.next.is_none_or(|next| next <= now) {
-                // The link is gone; whether the target is, a new one must tell.
+                // The link broke; only a new one shows whether the target is down.
                 target.trying = true;
                 due.push(id.to_owned());
             }
@@ -263,9 +263,9 @@ impl Target {
     }
 }
 
-/// Longer each time, and never the same for two.
+/// Longer each time, with a random part.
 fn pause(stage: Stage, failures: u32) -> Duration {
-    // These don't heal by themselves, and each try is one more wrong login.
+    // These failures last, and each attempt is one more failed login.
     let unwilling = matches!(stage, Stage::Settings | Stage::HostKey | Stage::Login | Stage::Escalate);
     let first = if unwilling { Duration::from_secs(60) } else { Duration::from_secs(10) };
     let longest = if unwilling { UNWILLING } else { AWAY };
@@ -274,7 +274,7 @@ fn pause(stage: Stage, failures: u32) -> Duration {
     pause.mul_f64(0.75 + random as f64 / 2000.0)
 }
 
-/// Looks until the daemon ends, and tells what it finds. Who does not answer holds up nobody else.
+/// Checks until the daemon ends, and fires events for what changes.
 pub async fn watch(requests: Arc<RequestService>) {
     let presence = Arc::clone(requests.presence());
     let mut look = Look::default();

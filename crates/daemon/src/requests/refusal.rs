@@ -1,20 +1,20 @@
-//! [`Refusal`]: why something is not done, and the way out.
+//! [`Refusal`]: why a request is refused, with a hint.
 
 use rocksalt_backends::store;
 use rocksalt_controller::jobs;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Nobody knows who asks.
+    /// The caller is not logged in.
     Unauthenticated,
-    /// They may not.
+    /// The caller has no right to it.
     Forbidden,
     NotFound,
-    /// It makes no sense as it is written.
+    /// The request is not valid.
     Invalid,
-    /// There is something of that name already.
+    /// The name is taken.
     Taken,
-    /// Not now: the store or a part of us is away.
+    /// Not now: the store or a part of the daemon does not work.
     Unavailable,
     Timeout,
 }

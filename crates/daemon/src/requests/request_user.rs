@@ -1,4 +1,4 @@
-//! [`RequestUser`]: who asks, told to whoever logs the request around it.
+//! [`RequestUser`]: the user of a request, for the log line of that request.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,23 +6,23 @@ tokio::task_local! {
     static NOW: RequestUser;
 }
 
-/// Filled in by the request service, since nobody before it knows who it is.
+/// Set by the request service, which is the first to know the user.
 #[derive(Clone, Default)]
 pub struct RequestUser(Arc<OnceLock<String>>);
 
 impl RequestUser {
-    /// Whatever the request service is asked within `work` is noted here.
-    pub async fn around<T>(&self, work: impl Future<Output = T>) -> T {
+    /// Runs `work`; the user of the request in it is set here.
+    pub async fn scope<T>(&self, work: impl Future<Output = T>) -> T {
         NOW.scope(self.clone(), work).await
     }
 
-    /// The user, if the request service was asked.
+    /// The user, if the request reached the service.
     pub fn user(&self) -> Option<&str> {
         self.0.get().map(String::as_str)
     }
 
     pub(super) fn by(user: &str) {
-        // Nobody may listen: requests of the daemon itself.
-        let _ = NOW.try_with(|asking| asking.0.set(user.to_owned()));
+        // Requests of the daemon itself have no log line.
+        let _ = NOW.try_with(|request_user| request_user.0.set(user.to_owned()));
     }
 }

@@ -1,4 +1,4 @@
-//! [`TargetInfo`]: a target with all that is known of it, without asking it.
+//! [`TargetInfo`]: what is known of a target without asking it.
 
 use std::sync::Arc;
 
@@ -11,24 +11,24 @@ use super::{Caller, Loaded, RequestService};
 #[derive(Clone, Debug)]
 pub struct TargetInfo {
     pub id: String,
-    /// A name or an address, as the roster has it.
+    /// The name or address of the roster.
     pub address: String,
     pub port: Option<u16>,
     pub user: Option<String>,
     pub transport: String,
     pub state: State,
-    /// Microseconds since 1970: since when it is so.
+    /// Microseconds since 1970: when the state began.
     pub since: Option<u64>,
     /// Microseconds since 1970: when it was last reached.
     pub last_seen: Option<u64>,
     /// Why it is down.
     pub why: Option<String>,
-    /// As they were last seen, if that is not long ago and the asker may have them.
+    /// From the cache, if they are fresh and the caller may read them.
     pub grains: Option<Map>,
 }
 
 impl TargetInfo {
-    /// As the doors show it; times in seconds since 1970.
+    /// As the APIs show it; times in seconds since 1970.
     pub fn value(self) -> Value {
         let seconds = |micros: Option<u64>| micros.map_or(Value::Null, |micros| Value::Float(micros as f64 / 1e6));
         let up = match self.state {
@@ -51,7 +51,7 @@ impl TargetInfo {
     }
 }
 
-/// Those of the roster, by their ids.
+/// The targets of the roster, sorted by id.
 pub(super) async fn targets(requests: &Arc<RequestService>, loaded: &Arc<Loaded>, caller: &Caller) -> Vec<TargetInfo> {
     let all = may_have_grains(requests, loaded, caller, "*", "glob").await;
     let mut known = Vec::with_capacity(loaded.controller.roster.entries.len());
@@ -78,7 +78,7 @@ pub(super) async fn targets(requests: &Arc<RequestService>, loaded: &Arc<Loaded>
     known
 }
 
-/// Grains tell a lot of a machine: for those only who could ask it for them.
+/// Only a caller who may run `grains.items` on the target may read its grains.
 async fn may_have_grains(
     requests: &RequestService,
     loaded: &Loaded,

@@ -48,7 +48,7 @@ async fn around(State(shared): State<Arc<Shared>>, mut request: Request, next: N
     let from = request.extensions().get::<Peer>().and_then(|peer| peer.address);
     let asking = RequestUser::default();
     let mut response = match intake::limited(request, shared.requests.loaded().doors.max_request_body_size).await {
-        Ok(request) => asking.around(next.run(request)).await,
+        Ok(request) => asking.scope(next.run(request)).await,
         Err(refused) => refused,
     };
     if let Ok(value) = HeaderValue::from_str(&id.0) {

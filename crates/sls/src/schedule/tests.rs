@@ -305,6 +305,15 @@ fn options(mode: OrderMode, width: usize, test: bool, failhard: bool) -> Schedul
 
 const CASES: u32 = if cfg!(debug_assertions) { 1000 } else { 20_000 };
 
+#[test]
+fn a_mode_has_a_name_and_the_first_has_two() {
+    for mode in OrderMode::ALL {
+        assert_eq!(OrderMode::from_name(mode.name()), Some(mode));
+    }
+    assert_eq!(OrderMode::from_name("ordered"), Some(OrderMode::Ansible));
+    assert_eq!(OrderMode::from_name("Ordered"), None);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(CASES) })]
 

@@ -1,4 +1,4 @@
-//! `rocksalt jobs cancel`: an end before its time.
+//! `rocksalt jobs cancel`: cancels a job.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -18,13 +18,13 @@ use crate::job_history::{JobHistory, JobSource};
 use crate::local_controller::{LocalController, LocalJobOptions};
 use crate::stdout::print_line;
 
-/// Stops a job: its processes on the targets are told to end, and what has not begun never does.
+/// Cancels a job: its processes on the targets get SIGTERM, and targets that have not begun are skipped.
 #[derive(Args)]
 pub struct Options {
     /// The job: its id, the first or last digits of it, or `last`
     job: String,
 
-    /// Give its processes no time to end by themselves
+    /// Kill its processes at once
     #[arg(long)]
     kill: bool,
 }

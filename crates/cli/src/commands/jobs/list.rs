@@ -1,4 +1,4 @@
-//! `rocksalt jobs list`: which jobs there are.
+//! `rocksalt jobs list`: lists jobs.
 
 use std::process::ExitCode;
 
@@ -45,7 +45,7 @@ pub struct Listing {
     #[arg(long, value_name = "STATE", value_parser = ["queued", "running", "done", "cancelled", "lost"])]
     state: Vec<String>,
 
-    /// At most so many
+    /// At most this many
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     limit: usize,
 }
@@ -84,7 +84,7 @@ impl Listing {
     }
 }
 
-/// A job's own columns are as wide as they must be; what it runs has the rest.
+/// The call gets the width that the other columns leave.
 fn print(jobs: &[JobRecord], width: usize) {
     let short = |text: &str, most: usize| -> String {
         let text = output::clean(text).replace('\n', " ");

@@ -1,4 +1,4 @@
-//! `rocksalt jobs`: what was run, and what came of it.
+//! `rocksalt jobs`: the jobs and their results.
 
 mod cancel;
 mod list;
@@ -16,10 +16,10 @@ use super::Context;
 use crate::failure::Failure;
 use crate::times;
 
-/// Finds jobs, shows their results, watches, stops and repeats them.
+/// Finds jobs, shows their results, watches, cancels and reruns them.
 ///
-/// With a daemon those of everybody, without one those of your own commands. A job is named by its id, the first or last
-/// digits of it, or `last`.
+/// With a daemon the jobs of all users, without one those of your own commands. A job is named by its id, the first or
+/// last digits of it, or `last`.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Options {
@@ -36,11 +36,11 @@ enum Verb {
     List(list::Listing),
     /// Show a job and its results
     Show(show::Options),
-    /// Follow a job to its end, as if it had been started here
+    /// Print a job until it ends, as if it had been started here
     Watch(watch::Options),
-    /// Stop a job
+    /// Cancel a job
     Cancel(cancel::Options),
-    /// Run a job once more
+    /// Run a job again
     Rerun(Box<rerun::Options>),
 }
 
@@ -55,7 +55,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     }
 }
 
-/// The call of a job, as far as it is kept.
+/// The call of a job, as it is recorded.
 fn call(job: &JobRecord) -> Call {
     Call { args: job.args.clone(), kwargs: job.kwargs.clone(), ..Call::new(job.function.as_str()) }
 }

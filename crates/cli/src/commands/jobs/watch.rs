@@ -1,4 +1,4 @@
-//! `rocksalt jobs watch`: a job to its end.
+//! `rocksalt jobs watch`: prints a job until it ends.
 
 use std::process::ExitCode;
 
@@ -10,9 +10,9 @@ use crate::job_follower::{JobControl, JobUpdates, print_job};
 use crate::job_history::{JobHistory, JobSource};
 use crate::printing::Printing;
 
-/// Follows a job to its end, as if it had been started here; the exit code is the job's.
+/// Prints a job until it ends, as if it had been started here; the exit code is the job's.
 ///
-/// What has come already is printed first. Ctrl-C ends the watching, not the job.
+/// The results so far are printed first. Ctrl-C ends the watching, not the job.
 #[derive(Args)]
 pub struct Options {
     /// The job: its id, the first or last digits of it, or `last`

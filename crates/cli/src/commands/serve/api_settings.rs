@@ -1,4 +1,4 @@
-//! Settings of the HTTP doors: Salt's `rest_cherrypy` block, and `halite`.
+//! The settings of the HTTP APIs: Salt's `rest_cherrypy` block, and `halite`.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_daemon::api::Settings;
@@ -37,7 +37,7 @@ pub fn read(config: &Config, environment: &Environment) -> Result<Settings, Fail
             Value::List(origins) => origins.iter().map(ToString::to_string).collect(),
             one => vec![one.to_string()],
         };
-        // A page anywhere could do what whoever looks at it may (rule R9).
+        // Any web page could otherwise act with the rights of its visitor (docs/security-rules.md#r9).
         if settings.origins.iter().any(|origin| !origin.contains("://")) {
             return Err(config.wrong_because("cors_origins", "must list sites as in https://ops.example.com"));
         }

@@ -1,4 +1,4 @@
-//! Reads all that a reload may change: the configuration, the roster, who may do what.
+//! Reads everything that a reload may change: the configuration, the roster, the access rules.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use crate::failure::Failure;
 use crate::local_controller::LocalController;
 use crate::roster;
 
-/// What the configuration is read from.
+/// The files of the configuration.
 const FILES: [&str; 3] = [config::FILE, "master", "minion"];
 
 pub struct Loader {
     pub common: Common,
     pub environment: Environment,
     pub directory: Option<PathBuf>,
-    /// They outlive a reload.
+    /// Links stay open over a reload.
     pub links: Arc<dyn Links>,
 }
 
@@ -67,7 +67,7 @@ impl Loader {
         })
     }
 
-    /// A daemon without any target is one that will get some.
+    /// A daemon may start without targets: they are added later.
     async fn roster(&self, context: &Context) -> Result<Roster, Failure> {
         if roster::is_missing(&context.common.roster, &context.config, &context.environment) {
             return Ok(Roster::default());

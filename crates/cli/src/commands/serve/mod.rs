@@ -28,7 +28,7 @@ use load::Loader;
 
 /// Serves jobs, events and the HTTP API until it is told to stop.
 ///
-/// The first start makes what is missing: a configuration, a user `admin` whose password is printed once, and a
+/// The first start creates what is missing: a configuration, a user `admin` whose password is printed once, and a
 /// certificate where one is needed.
 #[derive(Args)]
 pub struct Options {
@@ -58,7 +58,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes a configuration, if there is none.
+/// Creates a configuration, if there is none.
 pub fn prepare(common: &Common, environment: &Environment) -> Result<(), Failure> {
     if let Some(directory) = &common.config_dir {
         let known = [FILE, "roster", "master", "minion"].iter().any(|name| directory.join(name).exists());
@@ -79,7 +79,7 @@ fn make(directory: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Closes what is lost, and what nobody needs any more.
+/// Closes links that broke or that nobody uses any more.
 async fn upkeep(pool: Arc<Pool>) {
     loop {
         tokio::time::sleep(Duration::from_secs(5)).await;

@@ -1,4 +1,4 @@
-//! The daemon's settings from the configuration; Salt's `rest_cherrypy` counts where our own keys say nothing.
+//! The daemon's settings from the configuration; Salt's `rest_cherrypy` holds where our own keys are not set.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
