@@ -136,7 +136,7 @@ fn a_rerun_keeps_batch_and_timeout_and_queue_waits_for_the_machine() {
         wait_until("it runs", || !fleet.host(1).processes("sleep").is_empty());
         let refused = run(&fleet, &["apply", "h1", "slow"]);
         assert_code(&refused, exit::FAILED);
-        assert!(refused.all().contains("is running here already"), "{}", refused.all());
+        assert!(refused.all().contains("The function \"state.apply\" is running"), "{}", refused.all());
         let queued = run(&fleet, &["apply", "h1", "slow", "--queue"]);
         assert_code(&queued, exit::FINE);
         assert_code(&first.finish().expect("it ends"), exit::FINE);
