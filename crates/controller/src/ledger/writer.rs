@@ -137,7 +137,7 @@ impl Committer {
             let (transaction, sizes) = self.transaction(&mut batch);
             let witness = transaction.operations.last().cloned();
             let committed = match self.store.commit(transaction).await {
-                Err(Error::Unsure { why }) => self.was_committed(witness, why).await,
+                Err(Error::OutcomeUnknown { why }) => self.was_committed(witness, why).await,
                 other => other,
             };
             match committed {
