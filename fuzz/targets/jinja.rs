@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use libfuzzer_sys::fuzz_target;
-use rocksalt_jinja::{Environment, Limits, Options, Value};
+use rocksalt_jinja::{Environment, RenderLimits, Options, Value};
 
 fuzz_target!(|input: &[u8]| {
     let Ok(text) = std::str::from_utf8(input) else { return };
     for mut options in [Options::jinja(), Options::salt()] {
-        options.limits = Limits { steps: 20_000, output_bytes: 1 << 20, ..Limits::default() };
+        options.limits = RenderLimits { steps: 20_000, output_bytes: 1 << 20, ..RenderLimits::default() };
         let mut environment = Environment::new(options);
         // The template can include, import and extend itself, and a file with a macro and some data.
         let files = [("self", text), ("other", "{% macro m(a, b=1) %}{{ a }}{{ caller() if caller }}{% endmacro %}{% set x = [1] %}")];

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, Subject};
+use rocksalt_core::target::{DELIMITER, TargetExpression, Kind, Nodegroups, Subject};
 use rocksalt_core::value::{Map, Value};
 
 struct Machine(Map);
@@ -37,12 +37,12 @@ fuzz_target!(|input: &[u8]| {
         nodegroups.insert(*name, line);
     }
     for kind in Kind::ALL {
-        let forgiving = Expression::forgiving(kind, target, DELIMITER, &nodegroups);
-        let Ok(strict) = Expression::parse(kind, target, DELIMITER, &nodegroups) else { continue };
+        let forgiving = TargetExpression::forgiving(kind, target, DELIMITER, &nodegroups);
+        let Ok(strict) = TargetExpression::parse(kind, target, DELIMITER, &nodegroups) else { continue };
         assert_eq!(strict.matches(&machine), forgiving.matches(&machine), "{} {target}", kind.name());
         if kind == Kind::Compound {
             let printed = strict.to_string();
-            let again = Expression::parse(kind, &printed, DELIMITER, &Nodegroups::new()).expect("what prints reads back");
+            let again = TargetExpression::parse(kind, &printed, DELIMITER, &Nodegroups::new()).expect("what prints reads back");
             assert_eq!(again.to_string(), printed);
             assert_eq!(again.matches(&machine), strict.matches(&machine), "{target} prints as {printed}");
         }

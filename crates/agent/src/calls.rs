@@ -1,4 +1,4 @@
-//! [`RunningCalls`]: the calls that run, each in a thread of its own.
+//! [`RunningCalls`]: the running calls, each in its own thread.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use rocksalt_modules::machine::{Base, Host, Pipe, Running, Signal, Sink, Stop};
 use crate::controller_client::{ControllerClient, StreamSender};
 use crate::kept_calls::{self, CallNote, CallStatus};
 use crate::language::{self, ProgressListener};
-use crate::link::Link;
+use crate::link::AgentLink;
 
 /// More calls at once than a controller ever sends.
 const MOST: usize = 256;
@@ -26,7 +26,7 @@ const POLL: Duration = Duration::from_millis(200);
 
 pub struct RunningCalls {
     base: Arc<Base>,
-    link: Arc<Link>,
+    link: Arc<AgentLink>,
     running: Mutex<HashMap<RequestId, RunningCall>>,
 }
 
@@ -39,7 +39,7 @@ struct RunningCall {
 }
 
 impl RunningCalls {
-    pub fn new(base: Arc<Base>, link: Arc<Link>) -> RunningCalls {
+    pub fn new(base: Arc<Base>, link: Arc<AgentLink>) -> RunningCalls {
         RunningCalls { base, link, running: Mutex::default() }
     }
 

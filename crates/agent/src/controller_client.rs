@@ -8,16 +8,16 @@ use rocksalt_core::{Problem, Value, call::ProblemKind};
 use rocksalt_modules::machine::Upward;
 use rocksalt_modules::{Error, Result};
 
-use crate::link::Link;
+use crate::link::AgentLink;
 
 /// Sends the requests of the call `parent`.
 pub struct ControllerClient {
     parent: RequestId,
-    link: Arc<Link>,
+    link: Arc<AgentLink>,
 }
 
 impl ControllerClient {
-    pub fn new(parent: RequestId, link: Arc<Link>) -> ControllerClient {
+    pub fn new(parent: RequestId, link: Arc<AgentLink>) -> ControllerClient {
         ControllerClient { parent, link }
     }
 }
@@ -86,7 +86,7 @@ fn into_result(answer: Answer) -> Result<Value> {
 struct PendingAsk<'a> {
     id: RequestId,
     messages: Receiver<Message>,
-    link: &'a Link,
+    link: &'a AgentLink,
 }
 
 impl PendingAsk<'_> {
@@ -114,13 +114,13 @@ fn link_lost() -> Error {
 /// A call's stream to the controller.
 pub struct StreamSender {
     id: RequestId,
-    link: Arc<Link>,
+    link: Arc<AgentLink>,
     credits: Receiver<Message>,
     window: Window,
 }
 
 impl StreamSender {
-    pub fn new(id: RequestId, link: Arc<Link>) -> StreamSender {
+    pub fn new(id: RequestId, link: Arc<AgentLink>) -> StreamSender {
         let credits = link.listen(id);
         StreamSender { id, link, credits, window: Window::default() }
     }

@@ -1,4 +1,4 @@
-//! [`Link`]: the agent's end of the link, shared by all threads.
+//! [`AgentLink`]: the agent's end of the link, shared by all threads.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -11,9 +11,9 @@ use rocksalt_core::Return;
 use rocksalt_core::call::{Problem, ProblemKind};
 use rocksalt_core::frame::{self, FIRST_ASK, Frame, Message, RequestId};
 
-pub struct Link {
+pub struct AgentLink {
     output: Mutex<Box<dyn Write + Send>>,
-    /// Where answers, data and credits of an open question or stream go.
+    /// The receivers of answers, data and credits, by request or stream.
     listeners: Mutex<HashMap<RequestId, Sender<Message>>>,
     next_ask: AtomicU32,
     lost: AtomicBool,
@@ -22,9 +22,9 @@ pub struct Link {
     heard: AtomicU64,
 }
 
-impl Link {
-    pub fn new(output: Box<dyn Write + Send>) -> Link {
-        Link {
+impl AgentLink {
+    pub fn new(output: Box<dyn Write + Send>) -> AgentLink {
+        AgentLink {
             output: Mutex::new(output),
             listeners: Mutex::default(),
             next_ask: AtomicU32::new(FIRST_ASK),
@@ -55,7 +55,7 @@ impl Link {
         sent
     }
 
-    /// A number for a question, and where what is said about it arrives.
+    /// The number of a new request, and the receiver of its answers.
     pub fn open_ask(&self) -> (RequestId, Receiver<Message>) {
         let id = self.next_ask.fetch_add(1, Ordering::Relaxed) | FIRST_ASK;
         (id, self.listen(id))
@@ -71,14 +71,14 @@ impl Link {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }
 
-    /// Hands a message to whoever waits for it; what nobody waits for is late and dropped.
+    /// Delivers a message to its receiver; a late one, which has none, is dropped.
     pub fn deliver(&self, id: RequestId, message: Message) {
         if let Some(listener) = self.listeners.lock().unwrap_or_else(PoisonError::into_inner).get(&id) {
             let _ = listener.send(message);
         }
     }
 
-    /// Nobody will be heard any more: whoever waits stops waiting.
+    /// Marks the link as lost, and ends all waits.
     pub fn lose(&self) {
         self.lost.store(true, Ordering::Relaxed);
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner).clear();

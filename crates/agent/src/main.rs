@@ -1,4 +1,4 @@
-//! The agent as a program of its own, as it is sent to targets.
+//! The agent as a standalone program, which is uploaded to targets.
 
 use std::process::ExitCode;
 

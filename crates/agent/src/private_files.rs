@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 /// The directory that the agent was installed to; unset if it is part of another program.
 static HOME: OnceLock<PathBuf> = OnceLock::new();
 
-/// As all names in an agent's directory, so that `--wipe` takes it away too.
+/// Has the prefix of all names in an agent's directory, so that `--wipe` removes it too.
 #[cfg(feature = "whole")]
 pub const PREFIX: &str = "rocksalt-agent-";
 

@@ -1,4 +1,4 @@
-//! The agent's loop: frames in, calls started, until the controller has gone.
+//! The agent's main loop: reads frames and starts calls until the link ends.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use rocksalt_modules::machine::{Base, Stop};
 use crate::calls::RunningCalls;
 use crate::install_directory;
 use crate::language;
-use crate::link::Link;
+use crate::link::AgentLink;
 use crate::{kept_calls, private_files};
 
 /// After this many silent seconds the controller is gone: it pings far more often.
@@ -30,7 +30,7 @@ pub enum LinkEnd {
 /// Serves the link until it ends. `home` is the directory that the agent was installed to, if it was.
 pub fn serve(mut input: impl Read, output: impl Write + Send + 'static, home: Option<&Path>) -> LinkEnd {
     private_files::set_home(home);
-    let link = Arc::new(Link::new(Box::new(output)));
+    let link = Arc::new(AgentLink::new(Box::new(output)));
     let greeting = Hello {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").into(),
@@ -80,7 +80,7 @@ struct Goodbye {
 /// Dispatches all complete frames, until the controller says goodbye.
 fn dispatch_frames(
     decoder: &mut Decoder,
-    link: &Arc<Link>,
+    link: &Arc<AgentLink>,
     calls: &OnceLock<Arc<RunningCalls>>,
 ) -> Result<Option<Goodbye>, String> {
     while let Some(frame) = decoder.next_frame().map_err(explain)? {
@@ -130,7 +130,7 @@ fn base(hello: Hello) -> Result<Arc<Base>, String> {
 }
 
 /// Ends the process when the controller has vanished without closing the link, once all kept calls have ended.
-fn exit_when_lost(link: &Link, calls: &OnceLock<Arc<RunningCalls>>) {
+fn exit_when_lost(link: &AgentLink, calls: &OnceLock<Arc<RunningCalls>>) {
     loop {
         std::thread::sleep(Duration::from_secs(5));
         if link.lost() || link.silence() > SILENCE {

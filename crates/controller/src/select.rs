@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rocksalt_connect::link::{NoAnswers, Request};
 use rocksalt_core::link::{AgentKind, Failure};
 use rocksalt_core::roster::Entry;
-use rocksalt_core::target::{self, Expression, Kind, Subject, address, addresses_in};
+use rocksalt_core::target::{self, Kind, Subject, TargetExpression, address, addresses_in};
 use rocksalt_core::{Call, Map, Value};
 use tokio::task::JoinSet;
 
@@ -31,7 +31,7 @@ pub struct Selection {
 impl Controller {
     /// In the roster's order. Asks targets for their grains where the expression needs them.
     pub async fn select(&self, target: &Target) -> Result<Selection, target::Error> {
-        let expression = Expression::parse(target.kind, &target.text, &target.delimiter, &self.nodegroups)?;
+        let expression = TargetExpression::parse(target.kind, &target.text, &target.delimiter, &self.nodegroups)?;
         let mut selection = Selection::default();
         let grains = match expression.needs_grains() {
             true => self.all_grains(&mut selection.unknown).await,

@@ -1,4 +1,4 @@
-//! Hash tables for data that others write: quick, and seeded at random, so that nobody can make keys collide at will.
+//! Hash tables for untrusted data: fast, and seeded at random, so that nobody can choose colliding keys.
 
 /// What all of them hash with.
 pub type Hasher = foldhash::fast::RandomState;

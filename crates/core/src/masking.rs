@@ -1,4 +1,4 @@
-//! What of a call's arguments may be kept and shown: secrets among them are replaced before anything is stored (R13).
+//! Masks secrets in a call's arguments before anything is stored or shown (`docs/security-rules.md#r13`).
 //!
 //! It goes by names: an argument called `password`, one that ends in `_token`, the pillar of a call. A secret that
 //! stands in the middle of a command line can't be known as one; `env`, `stdin` and pillar are the places for those.

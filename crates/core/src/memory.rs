@@ -1,4 +1,4 @@
-//! How the C library's allocator is to work for us.
+//! Settings of the C library's allocator.
 
 /// All threads share one heap, which grows in large steps. To be called before there are threads.
 ///

@@ -1,4 +1,4 @@
-//! How two pieces of data become one: Salt's merge strategies, for pillars and for templates.
+//! Salt's strategies to merge data, for pillars and templates.
 
 use crate::value::{Map, Value};
 

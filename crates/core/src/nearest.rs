@@ -1,4 +1,4 @@
-//! The nearest right spelling, for "did you mean".
+//! Finds the nearest spelling, for "did you mean".
 
 /// The candidate most like `word`, if one is like enough to be meant.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

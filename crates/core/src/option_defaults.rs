@@ -1,4 +1,4 @@
-//! The options that Salt's minions have where nobody says otherwise, as far as templates ask for them.
+//! Salt's default minion options, as far as templates read them.
 
 use std::sync::LazyLock;
 

@@ -53,7 +53,7 @@ pub struct Entry {
     pub proxy_jump: Option<String>,
     #[n(11)]
     pub known_hosts: Option<PathBuf>,
-    /// Take a host key that was never seen, and remember it (rule R8).
+    /// Accept a host key that was never seen, and remember it (`docs/security-rules.md#r8`).
     #[n(12)]
     pub accept_new: bool,
     #[n(13)]

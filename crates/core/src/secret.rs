@@ -1,4 +1,4 @@
-//! [`Secret`]: a value that can't be printed by accident (rule R13).
+//! [`Secret`]: a value that can't be printed by accident (`docs/security-rules.md#r13`).
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Sorting by a rule of one's own: stable, without a copy of the code for each type, and whatever the rule says.
+//! A stable sort by a comparison function, compiled once for all types, that terminates even if the comparison is inconsistent.
 //!
 //! The standard library's sort is quicker, takes four kilobytes in the agent for each type and rule, and may panic if
 //! the rule contradicts itself, as Python's does when a list has a NaN in it.

@@ -1,4 +1,4 @@
-//! [`Touches`]: what a step reads and writes, so that others may run beside it.
+//! [`Touches`]: what a step reads and writes, to find steps that can run at the same time.
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touches {
@@ -74,7 +74,7 @@ impl Touches {
         let cuts_off = |one: &Touches, other: &Touches| {
             one.writes.contains(&Thing::Network) && other.reads.contains(&Thing::Network)
         };
-        meet(&self.writes, &other.writes) || cuts_off(self, other) || cuts_off(other, self)
+        overlap(&self.writes, &other.writes) || cuts_off(self, other) || cuts_off(other, self)
     }
 
     /// Whether the two must not overlap, nor change places.
@@ -84,13 +84,13 @@ impl Touches {
         }
         self.is_everything()
             || other.is_everything()
-            || meet(&self.writes, &other.writes)
-            || meet(&self.writes, &other.reads)
-            || meet(&self.reads, &other.writes)
+            || overlap(&self.writes, &other.writes)
+            || overlap(&self.writes, &other.reads)
+            || overlap(&self.reads, &other.writes)
     }
 }
 
-fn meet(these: &[Thing], those: &[Thing]) -> bool {
+fn overlap(these: &[Thing], those: &[Thing]) -> bool {
     these.iter().any(|a| those.iter().any(|b| a.meets(b)))
 }
 

@@ -1,4 +1,4 @@
-//! [`Arguments`]: what a call passes, and how a function takes it.
+//! [`FunctionArguments`]: the arguments of a call, and how a function reads them.
 
 use std::rc::Rc;
 
@@ -6,9 +6,9 @@ use crate::error::{Error, Result};
 use crate::value::Value;
 
 /// Positional and keyword arguments. A function takes them in the order of its parameters, then calls
-/// [`Arguments::finish`], which refuses what is left.
+/// [`FunctionArguments::finish`], which refuses what is left.
 #[derive(Clone, Default)]
-pub struct Arguments {
+pub struct FunctionArguments {
     function: Rc<str>,
     /// In reverse, so that taking the next one is cheap.
     positional: Vec<Value>,
@@ -21,29 +21,29 @@ pub struct Arguments {
     implicit: usize,
 }
 
-impl Arguments {
-    pub fn new(mut positional: Vec<Value>, keyword: Vec<(Rc<str>, Value)>) -> Arguments {
+impl FunctionArguments {
+    pub fn new(mut positional: Vec<Value>, keyword: Vec<(Rc<str>, Value)>) -> FunctionArguments {
         positional.reverse();
         let given = positional.len();
-        Arguments { positional, keyword, given, ..Arguments::default() }
+        FunctionArguments { positional, keyword, given, ..FunctionArguments::default() }
     }
 
-    pub fn none() -> Arguments {
-        Arguments::default()
+    pub fn none() -> FunctionArguments {
+        FunctionArguments::default()
     }
 
-    pub fn of(positional: impl Into<Vec<Value>>) -> Arguments {
-        Arguments::new(positional.into(), Vec::new())
+    pub fn of(positional: impl Into<Vec<Value>>) -> FunctionArguments {
+        FunctionArguments::new(positional.into(), Vec::new())
     }
 
     /// The function's name, for messages.
-    pub fn named(mut self, function: impl Into<Rc<str>>) -> Arguments {
+    pub fn named(mut self, function: impl Into<Rc<str>>) -> FunctionArguments {
         self.function = function.into();
         self
     }
 
     /// As those of one of Jinja's filters, which Python counts with its value.
-    pub(crate) fn of_filter(mut self) -> Arguments {
+    pub(crate) fn of_filter(mut self) -> FunctionArguments {
         self.implicit = 1;
         self
     }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::environment::{AnyFilter, Test};
+use crate::environment::{AnyFilter, TestFunction};
 use crate::symbol::Symbol;
 use crate::value::{Comparison, Value};
 
@@ -13,14 +13,14 @@ pub struct Span {
     pub end: u32,
 }
 
-pub struct Template {
+pub struct ParsedTemplate {
     pub name: Rc<str>,
     /// With newlines as `\n`; spans point into it.
     pub source: Rc<str>,
     /// As it was loaded, to know whether it has changed; empty if it wasn't loaded.
     pub raw: Rc<str>,
     pub body: Vec<Statement>,
-    pub blocks: Vec<Rc<Block>>,
+    pub blocks: Vec<Rc<BlockDefinition>>,
 }
 
 pub struct Expression {
@@ -36,7 +36,7 @@ pub enum ExpressionKind {
     Attribute(Box<Expression>, Rc<str>),
     Item(Box<(Expression, Expression)>),
     Slice(Box<SliceExpression>),
-    Call(Box<Call>),
+    Call(Box<CallExpression>),
     Filter(Box<FilterCall>),
     Test(Box<TestCall>),
     List(Vec<Expression>),
@@ -94,7 +94,7 @@ pub struct CallArguments {
     pub more_keyword: Option<Expression>,
 }
 
-pub struct Call {
+pub struct CallExpression {
     pub callee: Expression,
     pub arguments: CallArguments,
 }
@@ -113,15 +113,15 @@ pub struct FilterCall {
 pub struct TestCall {
     pub value: Expression,
     pub name: Rc<str>,
-    pub test: Option<Test>,
+    pub test: Option<TestFunction>,
     pub arguments: CallArguments,
 }
 
-pub enum Target {
+pub enum AssignmentTarget {
     Name(Symbol),
     /// `namespace.attribute`
     Attribute(Symbol, Rc<str>),
-    Tuple(Vec<Target>),
+    Tuple(Vec<AssignmentTarget>),
 }
 
 pub struct Statement {
@@ -139,16 +139,16 @@ pub enum StatementKind {
     },
     For(Rc<For>),
     Set {
-        target: Target,
+        target: AssignmentTarget,
         value: Expression,
     },
     SetBlock {
-        target: Target,
+        target: AssignmentTarget,
         filter: Option<Expression>,
         body: Vec<Statement>,
     },
     With {
-        bindings: Vec<(Target, Expression)>,
+        bindings: Vec<(AssignmentTarget, Expression)>,
         body: Vec<Statement>,
     },
     Macro(Rc<Macro>),
@@ -160,7 +160,7 @@ pub enum StatementKind {
         filter: Expression,
         body: Vec<Statement>,
     },
-    Block(Rc<Block>),
+    Block(Rc<BlockDefinition>),
     Extends(Expression),
     Include {
         template: Expression,
@@ -189,7 +189,7 @@ pub enum StatementKind {
 }
 
 pub struct For {
-    pub target: Target,
+    pub target: AssignmentTarget,
     pub iterable: Expression,
     pub filter: Option<Expression>,
     pub recursive: bool,
@@ -215,7 +215,7 @@ pub struct Parameter {
     pub default: Option<Expression>,
 }
 
-pub struct Block {
+pub struct BlockDefinition {
     pub name: Rc<str>,
     pub symbol: Symbol,
     pub scoped: bool,

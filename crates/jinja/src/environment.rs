@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use rocksalt_core::nearest::nearest;
 
-use crate::arguments::Arguments;
-use crate::ast::Template;
+use crate::arguments::FunctionArguments;
+use crate::ast::ParsedTemplate;
 use crate::error::{Error, Result};
 use crate::evaluate::{self, SymbolHasher};
-use crate::loader::Loader;
+use crate::loader::TemplateLoader;
 use crate::options::Options;
 use crate::scope::Scope;
 use crate::symbol::{Symbol, Symbols};
@@ -18,27 +18,27 @@ use crate::value::Value;
 use crate::{filters, globals, parser, salt, tests};
 
 /// `value | filter(…)`
-pub type Filter = fn(&Scope<'_>, Value, Arguments) -> Result<Value>;
+pub type FilterFunction = fn(&Scope<'_>, Value, FunctionArguments) -> Result<Value>;
 /// `value is test(…)`
-pub type Test = fn(&Scope<'_>, Value, Arguments) -> Result<bool>;
+pub type TestFunction = fn(&Scope<'_>, Value, FunctionArguments) -> Result<bool>;
 /// A filter that holds something of the host.
-pub type HostFilter = Rc<dyn Fn(&Scope<'_>, Value, Arguments) -> Result<Value>>;
+pub type HostFilter = Rc<dyn Fn(&Scope<'_>, Value, FunctionArguments) -> Result<Value>>;
 
 /// Cheap to make. Templates that a loader gave are read once.
 pub struct Environment {
     options: Options,
-    loader: Option<Rc<dyn Loader>>,
+    loader: Option<Rc<dyn TemplateLoader>>,
     symbols: RefCell<Symbols>,
-    pub(crate) names: Names,
+    pub(crate) names: KnownNames,
     globals: HashMap<Symbol, Value, std::hash::BuildHasherDefault<SymbolHasher>>,
     filters: HashMap<String, AnyFilter>,
-    tests: HashMap<String, Test>,
-    templates: RefCell<HashMap<String, Rc<Template>>>,
-    machine: Rc<dyn salt::Machine>,
+    tests: HashMap<String, TestFunction>,
+    templates: RefCell<HashMap<String, Rc<ParsedTemplate>>>,
+    machine: Rc<dyn salt::TemplateMachine>,
 }
 
 /// Names with a meaning of their own.
-pub(crate) struct Names {
+pub(crate) struct KnownNames {
     pub loop_: Symbol,
     pub self_: Symbol,
     pub super_: Symbol,
@@ -50,13 +50,13 @@ pub(crate) struct Names {
 #[derive(Clone)]
 pub(crate) enum AnyFilter {
     /// One of Jinja's own.
-    Jinja(Filter),
-    Plain(Filter),
+    Jinja(FilterFunction),
+    Plain(FilterFunction),
     Host(HostFilter),
 }
 
 impl AnyFilter {
-    pub fn apply(&self, scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+    pub fn apply(&self, scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
         match self {
             AnyFilter::Jinja(filter) => filter(scope, value, arguments.of_filter()),
             AnyFilter::Plain(filter) => filter(scope, value, arguments),
@@ -68,7 +68,7 @@ impl AnyFilter {
 impl Environment {
     pub fn new(options: Options) -> Environment {
         let mut symbols = Symbols::default();
-        let names = Names {
+        let names = KnownNames {
             loop_: symbols.intern("loop"),
             self_: symbols.intern("self"),
             super_: symbols.intern("super"),
@@ -102,17 +102,17 @@ impl Environment {
         &self.options
     }
 
-    pub fn set_loader(&mut self, loader: Rc<dyn Loader>) {
+    pub fn set_loader(&mut self, loader: Rc<dyn TemplateLoader>) {
         self.templates.borrow_mut().clear();
         self.loader = Some(loader);
     }
 
     /// What Salt's filters ask of the machine; without it they say that they can't.
-    pub fn set_machine(&mut self, machine: Rc<dyn salt::Machine>) {
+    pub fn set_machine(&mut self, machine: Rc<dyn salt::TemplateMachine>) {
         self.machine = machine;
     }
 
-    pub(crate) fn machine(&self) -> &dyn salt::Machine {
+    pub(crate) fn machine(&self) -> &dyn salt::TemplateMachine {
         &*self.machine
     }
 
@@ -130,7 +130,7 @@ impl Environment {
     }
 
     /// To be called before any template that uses it is read, as with [`Environment::add_test`].
-    pub fn add_filter(&mut self, name: &str, filter: Filter) {
+    pub fn add_filter(&mut self, name: &str, filter: FilterFunction) {
         self.filters.insert(name.to_owned(), AnyFilter::Plain(filter));
     }
 
@@ -138,7 +138,7 @@ impl Environment {
         self.filters.insert(name.to_owned(), AnyFilter::Host(filter));
     }
 
-    pub fn add_test(&mut self, name: &str, test: Test) {
+    pub fn add_test(&mut self, name: &str, test: TestFunction) {
         self.tests.insert(name.to_owned(), test);
     }
 
@@ -177,7 +177,7 @@ impl Environment {
         parser::template(self, source, name).map(|_| ())
     }
 
-    pub(crate) fn template(&self, name: &str, parent: Option<&str>) -> Result<Rc<Template>> {
+    pub(crate) fn template(&self, name: &str, parent: Option<&str>) -> Result<Rc<ParsedTemplate>> {
         let Some(loader) = &self.loader else {
             return Err(Error::template_missing(name).with_hint("no loader was set up for this environment"));
         };
@@ -234,7 +234,7 @@ impl Environment {
         salt.map(AnyFilter::Plain).or_else(|| find(filters::FILTERS, name).map(AnyFilter::Jinja))
     }
 
-    pub(crate) fn test(&self, name: &str) -> Option<Test> {
+    pub(crate) fn test(&self, name: &str) -> Option<TestFunction> {
         if let Some(test) = self.tests.get(name) {
             return Some(*test);
         }

@@ -1,17 +1,17 @@
-//! [`Error`]: what went wrong in a template, where, and what may have been meant.
+//! [`Error`]: an error in a template, with its position and a suggestion.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 
-use crate::value::{Missing, Undefined, Value};
+use crate::value::{MissingName, Undefined, Value};
 use rocksalt_core::nearest::nearest;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Small to pass around; its fields are those of [`Details`].
+/// Small to pass around; its fields are those of [`ErrorDetails`].
 #[derive(Debug, Clone)]
-pub struct Error(Box<Details>);
+pub struct Error(Box<ErrorDetails>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -30,7 +30,7 @@ pub enum ErrorKind {
 }
 
 #[derive(Debug, Clone)]
-pub struct Details {
+pub struct ErrorDetails {
     pub kind: ErrorKind,
     /// The exception that Python would raise.
     pub exception: &'static str,
@@ -53,7 +53,7 @@ pub struct Details {
 impl Error {
     #[cold]
     pub fn new(kind: ErrorKind, exception: &'static str, message: impl Into<String>) -> Error {
-        Error(Box::new(Details {
+        Error(Box::new(ErrorDetails {
             kind,
             exception,
             message: message.into(),
@@ -108,7 +108,7 @@ impl Error {
 
     pub(crate) fn undefined(undefined: Rc<Undefined>) -> Error {
         let mut error = Error::new(ErrorKind::Undefined, "UndefinedError", undefined.message());
-        if let Missing::Attribute { object, name: Value::String(name) } = &undefined.missing {
+        if let MissingName::Attribute { object, name: Value::String(name) } = &undefined.missing {
             let keys = match object {
                 Value::Dict(dict) => dict.borrow().keys().cloned().collect(),
                 Value::Object(object) => object.keys().unwrap_or_default(),
@@ -172,15 +172,15 @@ impl Error {
 }
 
 impl Deref for Error {
-    type Target = Details;
+    type Target = ErrorDetails;
 
-    fn deref(&self) -> &Details {
+    fn deref(&self) -> &ErrorDetails {
         &self.0
     }
 }
 
 impl DerefMut for Error {
-    fn deref_mut(&mut self) -> &mut Details {
+    fn deref_mut(&mut self) -> &mut ErrorDetails {
         &mut self.0
     }
 }

@@ -5,22 +5,22 @@ mod lipsum;
 mod namespace;
 mod range;
 
-pub use range::Range;
+pub use range::RangeObject;
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::methods;
 use crate::scope::Scope;
-use crate::value::{Dict, Object, Value};
+use crate::value::{Dict, PythonObject, Value};
 
 /// All of Jinja's, by name.
 pub fn all() -> impl Iterator<Item = (&'static str, Value)> {
-    FUNCTIONS.iter().map(|(name, call)| (*name, Value::object(Function { name, call: *call })))
+    FUNCTIONS.iter().map(|(name, call)| (*name, Value::object(GlobalFunction { name, call: *call })))
 }
 
-type Call = fn(&Scope<'_>, Arguments) -> Result<Value>;
+type GlobalCall = fn(&Scope<'_>, FunctionArguments) -> Result<Value>;
 
-const FUNCTIONS: &[(&str, Call)] = &[
+const FUNCTIONS: &[(&str, GlobalCall)] = &[
     ("cycler", cycler::cycler),
     ("dict", dict),
     ("joiner", cycler::joiner),
@@ -32,12 +32,12 @@ const FUNCTIONS: &[(&str, Call)] = &[
 /// The most items that `range` gives, as in Jinja's sandbox but larger.
 const MAX_RANGE: u64 = 10_000_000;
 
-struct Function {
+struct GlobalFunction {
     name: &'static str,
-    call: Call,
+    call: GlobalCall,
 }
 
-impl Object for Function {
+impl PythonObject for GlobalFunction {
     fn type_name(&self) -> &str {
         if matches!(self.name, "lipsum") { "function" } else { "type" }
     }
@@ -51,7 +51,7 @@ impl Object for Function {
         if self.name == "dict" && name == "fromkeys" { methods::bound(&Value::dict(Dict::new()), name) } else { None }
     }
 
-    fn call(&self, scope: &Scope<'_>, arguments: Arguments) -> Result<Value> {
+    fn call(&self, scope: &Scope<'_>, arguments: FunctionArguments) -> Result<Value> {
         (self.call)(scope, arguments.named(self.name))
     }
 
@@ -66,27 +66,27 @@ impl Object for Function {
     }
 }
 
-fn dict(scope: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+fn dict(scope: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
     let dict = Value::dict(Dict::new());
     if arguments.positional_left() > 1 {
         let given = arguments.positional_left();
         return Err(Error::type_error(format!("dict expected at most 1 argument, got {given}")));
     }
-    let update = Arguments::new(arguments.rest(), arguments.keywords());
+    let update = FunctionArguments::new(arguments.rest(), arguments.keywords());
     if let Some(method) = methods::find(&dict, "update") {
         method(scope, &dict, update)?;
     }
     Ok(dict)
 }
 
-fn range(_: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+fn range(_: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
     let given = arguments.rest();
     arguments.finish()?;
     let numbers: Vec<i64> = given.iter().map(Value::to_index).collect::<Result<_>>()?;
     let range = match numbers[..] {
-        [stop] => Range::new(0, stop, 1)?,
-        [start, stop] => Range::new(start, stop, 1)?,
-        [start, stop, step] => Range::new(start, stop, step)?,
+        [stop] => RangeObject::new(0, stop, 1)?,
+        [start, stop] => RangeObject::new(start, stop, 1)?,
+        [start, stop, step] => RangeObject::new(start, stop, step)?,
         [] => return Err(Error::type_error("range expected at least 1 argument, got 0")),
         _ => return Err(Error::type_error(format!("range expected at most 3 arguments, got {}", numbers.len()))),
     };

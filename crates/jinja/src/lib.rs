@@ -24,11 +24,11 @@ mod methods;
 mod salt;
 mod tests;
 
-pub use arguments::Arguments;
-pub use environment::{Environment, Filter, HostFilter, Test};
-pub use error::{Details, Error, ErrorKind, Result};
-pub use loader::{Loaded, Loader};
-pub use options::{Limits, Options};
-pub use salt::Machine;
+pub use arguments::FunctionArguments;
+pub use environment::{Environment, FilterFunction, HostFilter, TestFunction};
+pub use error::{Error, ErrorDetails, ErrorKind, Result};
+pub use loader::{LoadedTemplate, TemplateLoader};
+pub use options::{Options, RenderLimits};
+pub use salt::TemplateMachine;
 pub use scope::Scope;
-pub use value::{Dict, ORDERED, Object, Set, Text, UndefinedKind, Value};
+pub use value::{Dict, MarkupText, ORDERED, PythonObject, PythonSet, UndefinedKind, Value};

@@ -1,4 +1,4 @@
-//! [`Options`]: how templates are read and how strict they are.
+//! [`Options`]: syntax, strictness and limits of templates.
 
 use crate::value::UndefinedKind;
 
@@ -22,12 +22,12 @@ pub struct Options {
     pub translations: bool,
     /// Salt's tags, filters and globals, and a context that imports see without `with context`.
     pub salt: bool,
-    pub limits: Limits,
+    pub limits: RenderLimits,
 }
 
 /// What a render may use before it is stopped.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct RenderLimits {
     /// How deeply expressions, statements, macros and includes may nest, all together.
     pub depth: usize,
     /// How much of the thread's stack it may use. Threads have 2 MiB unless they are made otherwise.
@@ -38,9 +38,9 @@ pub struct Limits {
     pub output_bytes: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { depth: 1000, stack_bytes: 1 << 20, steps: 20_000_000, output_bytes: 64 << 20 }
+impl Default for RenderLimits {
+    fn default() -> RenderLimits {
+        RenderLimits { depth: 1000, stack_bytes: 1 << 20, steps: 20_000_000, output_bytes: 64 << 20 }
     }
 }
 
@@ -69,7 +69,7 @@ impl Options {
             autoescape: false,
             translations: false,
             salt: false,
-            limits: Limits::default(),
+            limits: RenderLimits::default(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where in a template something is.
+//! Line and column of a position in a template.
 
 use crate::ast::Span;
 use crate::error::Error;

@@ -1,14 +1,14 @@
-//! [`Scope`]: what a filter, a test or an object sees of the render that calls it.
+//! [`Scope`]: the state of a render that filters, tests and objects can access.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::arguments::Arguments;
-use crate::ast::{Block, Template};
+use crate::arguments::FunctionArguments;
+use crate::ast::{BlockDefinition, ParsedTemplate};
 use crate::environment::Environment;
 use crate::error::{Error, ErrorKind, Result};
-use crate::evaluate::Frame;
+use crate::evaluate::ScopeFrame;
 use crate::symbol::Symbol;
 use crate::value::{UndefinedKind, Value};
 use rocksalt_core::sort::sort_by;
@@ -16,9 +16,9 @@ use rocksalt_core::sort::sort_by;
 /// A place in a running template: its variables and the render's counters.
 #[derive(Clone)]
 pub struct Scope<'a> {
-    pub(crate) session: &'a Session<'a>,
+    pub(crate) session: &'a RenderSession<'a>,
     pub(crate) root: Rc<Root>,
-    pub(crate) frame: Rc<Frame>,
+    pub(crate) frame: Rc<ScopeFrame>,
     pub(crate) autoescape: bool,
     /// Outside of macros and blocks, where nothing is printed once the template extends another.
     pub(crate) top: bool,
@@ -26,39 +26,39 @@ pub struct Scope<'a> {
 
 /// What all scopes of one template in one render share.
 pub(crate) struct Root {
-    pub template: Rc<Template>,
+    pub template: Rc<ParsedTemplate>,
     /// The variables at the top of the template.
-    pub frame: Rc<Frame>,
+    pub frame: Rc<ScopeFrame>,
     pub blocks: Rc<RefCell<Blocks>>,
     /// The template that this one extends, and how much had been printed before that was said.
-    pub extends: RefCell<Option<(Rc<Template>, usize)>>,
+    pub extends: RefCell<Option<(Rc<ParsedTemplate>, usize)>>,
 }
 
 /// The blocks of a name, the most derived first, each with the template it is from.
-pub(crate) type Blocks = HashMap<Symbol, Vec<(Rc<Template>, Rc<Block>)>>;
+pub(crate) type Blocks = HashMap<Symbol, Vec<(Rc<ParsedTemplate>, Rc<BlockDefinition>)>>;
 
 /// One render, from its start to its end.
-pub(crate) struct Session<'a> {
+pub(crate) struct RenderSession<'a> {
     pub environment: &'a Environment,
     /// What the render was given.
-    pub base: Rc<Frame>,
+    pub base: Rc<ScopeFrame>,
     depth: Cell<usize>,
     /// About where the stack was at the start.
     stack: usize,
     steps: Cell<u64>,
     /// Frames that macros hold and that hold macros.
-    circular: RefCell<Vec<Rc<Frame>>>,
+    circular: RefCell<Vec<Rc<ScopeFrame>>>,
     /// Templates that were imported without context, which happens once.
     pub modules: RefCell<HashMap<Rc<str>, Value>>,
 }
 
-impl<'a> Session<'a> {
-    pub fn new(environment: &'a Environment, context: &[(&str, Value)]) -> Session<'a> {
-        let base = Frame::new(None);
+impl<'a> RenderSession<'a> {
+    pub fn new(environment: &'a Environment, context: &[(&str, Value)]) -> RenderSession<'a> {
+        let base = ScopeFrame::new(None);
         for (name, value) in context {
             base.set(environment.symbol(name), value.clone());
         }
-        Session {
+        RenderSession {
             environment,
             base,
             depth: Cell::new(0),
@@ -70,7 +70,7 @@ impl<'a> Session<'a> {
     }
 
     /// To be cleared when the render is done.
-    pub fn remember(&self, frame: &Rc<Frame>) {
+    pub fn remember(&self, frame: &Rc<ScopeFrame>) {
         let mut circular = self.circular.borrow_mut();
         if !circular.last().is_some_and(|last| Rc::ptr_eq(last, frame)) {
             circular.push(Rc::clone(frame));
@@ -78,7 +78,7 @@ impl<'a> Session<'a> {
     }
 }
 
-impl Drop for Session<'_> {
+impl Drop for RenderSession<'_> {
     fn drop(&mut self) {
         for frame in self.circular.take() {
             frame.clear();
@@ -132,7 +132,7 @@ impl<'a> Scope<'a> {
     }
 
     /// `callee(…)`
-    pub fn call(&self, callee: &Value, arguments: Arguments) -> Result<Value> {
+    pub fn call(&self, callee: &Value, arguments: FunctionArguments) -> Result<Value> {
         match callee {
             Value::Object(object) => object.call(self, arguments),
             Value::Undefined(undefined) => Err(undefined.error()),
@@ -141,7 +141,7 @@ impl<'a> Scope<'a> {
     }
 
     /// `value | name(…)`
-    pub fn filter(&self, name: &str, value: Value, arguments: Arguments) -> Result<Value> {
+    pub fn filter(&self, name: &str, value: Value, arguments: FunctionArguments) -> Result<Value> {
         let Some(filter) = self.environment().filter(name) else {
             let error = Error::runtime(format!("No filter named {}.", crate::value::quoted(name)));
             return Err(match self.environment().nearest_filter(name) {
@@ -153,7 +153,7 @@ impl<'a> Scope<'a> {
     }
 
     /// `value is name(…)`
-    pub fn test(&self, name: &str, value: Value, arguments: Arguments) -> Result<bool> {
+    pub fn test(&self, name: &str, value: Value, arguments: FunctionArguments) -> Result<bool> {
         let Some(test) = self.environment().test(name) else {
             let error = Error::runtime(format!("No test named {}.", crate::value::quoted(name)));
             return Err(match self.environment().nearest_test(name) {
@@ -201,7 +201,7 @@ impl<'a> Scope<'a> {
 
     /// A scope within this one, with variables of its own.
     pub(crate) fn inner(&self) -> Scope<'a> {
-        Scope { frame: Frame::new(Some(Rc::clone(&self.frame))), ..self.clone() }
+        Scope { frame: ScopeFrame::new(Some(Rc::clone(&self.frame))), ..self.clone() }
     }
 }
 

@@ -1,4 +1,4 @@
-//! [`Symbol`]: a name of a variable as a number, so that looking it up compares numbers.
+//! [`Symbol`]: a variable's name as a number, for fast lookups.
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -1,15 +1,15 @@
-//! Jinja's tests: what can follow `is`.
+//! Jinja's tests, which follow `is`.
 
 use num_bigint::BigInt;
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::ast::Operator;
-use crate::environment::Test;
+use crate::environment::TestFunction;
 use crate::error::Result;
 use crate::scope::Scope;
 use crate::value::{Comparison, Value, arithmetic};
 
-pub const TESTS: &[(&str, Test)] = &[
+pub const TESTS: &[(&str, TestFunction)] = &[
     ("!=", |_, value, arguments| other(value, arguments, |a, b| Ok(!a.equals(b)?))),
     ("<", |_, value, arguments| ordered(value, arguments, Comparison::Less)),
     ("<=", |_, value, arguments| ordered(value, arguments, Comparison::LessOrEqual)),
@@ -74,7 +74,7 @@ pub const TESTS: &[(&str, Test)] = &[
     ("upper", |_, value, arguments| cased(value, arguments, char::is_lowercase, char::is_uppercase)),
 ];
 
-fn plain(arguments: Arguments, holds: bool) -> Result<bool> {
+fn plain(arguments: FunctionArguments, holds: bool) -> Result<bool> {
     arguments.finish()?;
     Ok(holds)
 }
@@ -87,7 +87,11 @@ fn is_mapping(value: &Value) -> bool {
     }
 }
 
-fn other(value: Value, mut arguments: Arguments, holds: impl Fn(&Value, &Value) -> Result<bool>) -> Result<bool> {
+fn other(
+    value: Value,
+    mut arguments: FunctionArguments,
+    holds: impl Fn(&Value, &Value) -> Result<bool>,
+) -> Result<bool> {
     if arguments.is_empty() && !matches!(arguments.function(), "in" | "sameas") {
         let message = format!("{} expected 2 arguments, got 1", arguments.function());
         return Err(crate::error::Error::type_error(message));
@@ -97,17 +101,17 @@ fn other(value: Value, mut arguments: Arguments, holds: impl Fn(&Value, &Value) 
     holds(&value, &other)
 }
 
-fn ordered(value: Value, arguments: Arguments, comparison: Comparison) -> Result<bool> {
+fn ordered(value: Value, arguments: FunctionArguments, comparison: Comparison) -> Result<bool> {
     other(value, arguments, |a, b| a.compares(comparison, b))
 }
 
-fn parity(scope: &Scope<'_>, value: Value, arguments: Arguments, wanted: i64) -> Result<bool> {
+fn parity(scope: &Scope<'_>, value: Value, arguments: FunctionArguments, wanted: i64) -> Result<bool> {
     arguments.finish()?;
     value.must_be_defined()?;
     arithmetic::binary(scope, Operator::Modulo, value, Value::Int(2))?.equals(&Value::Int(wanted))
 }
 
-fn divisible_by(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<bool> {
+fn divisible_by(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<bool> {
     let by = arguments.take("num")?;
     arguments.finish()?;
     value.must_be_defined()?;
@@ -116,7 +120,7 @@ fn divisible_by(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Re
 }
 
 /// As `str.islower` and `str.isupper` of the value's text.
-fn cased(value: Value, arguments: Arguments, not: fn(char) -> bool, some: fn(char) -> bool) -> Result<bool> {
+fn cased(value: Value, arguments: FunctionArguments, not: fn(char) -> bool, some: fn(char) -> bool) -> Result<bool> {
     arguments.finish()?;
     let text = value.to_text()?;
     Ok(!text.chars().any(not) && text.chars().any(some))

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use rocksalt_core::Map;
 use rocksalt_sls::functions::{NoDecryptor, NoFunctions};
-use rocksalt_sls::{CompileInputs, Fault, FileSources, SlsSelection, StateCatalog};
+use rocksalt_sls::{CompileInputs, FileSources, SlsFault, SlsSelection, StateCatalog};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 }
 
 /// How many steps the sls come to. Nothing is kept from one time to the next.
-fn steps(directory: &Path, sls: &[String]) -> Result<usize, Vec<Fault>> {
+fn steps(directory: &Path, sls: &[String]) -> Result<usize, Vec<SlsFault>> {
     let (options, grains, pillar) = (Map::new(), Map::from_iter([("id".into(), "bench".into())]), Map::new());
     let inputs = CompileInputs {
         id: "bench",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rocksalt_core::Map;
 
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::files::{SourceFiles, Spot};
 use crate::inputs::CompileInputs;
 use crate::render::{Error, PipeData, PipeOutput, RenderContext, RenderErrorKind, default_pipe, render};
@@ -18,7 +18,7 @@ pub(crate) struct Compilation<'a> {
     pub tree: Rc<SlsTree>,
     pub engine: TemplateEngine,
     pub files: RefCell<SourceFiles>,
-    pub warnings: RefCell<Vec<Fault>>,
+    pub warnings: RefCell<Vec<SlsFault>>,
 }
 
 /// A file that was rendered, or that could not be.
@@ -41,7 +41,7 @@ impl<'a> Compilation<'a> {
 
     /// Renders a file of the tree by its shebang or the default pipe.
     pub fn render(&self, saltenv: &str, sls: &str, found: &SlsFile, context: &Map) -> RenderedFile {
-        let file = self.note(&found.path, found.contents.clone());
+        let file = self.add_file(&found.path, found.contents.clone());
         let rendering = RenderContext { compilation: self, saltenv, sls: Some(sls), path: &found.path, context };
         let result = render(&found.contents, default_pipe(self.inputs.options), true, &rendering);
         let result = result.map(|PipeOutput { stage, warning }| {
@@ -51,17 +51,17 @@ impl<'a> Compilation<'a> {
         RenderedFile { file, result }
     }
 
-    pub fn note(&self, path: &str, contents: Arc<[u8]>) -> u32 {
+    pub fn add_file(&self, path: &str, contents: Arc<[u8]>) -> u32 {
         self.files.borrow_mut().add(format!("salt://{path}"), contents)
     }
 
-    /// What went wrong while rendering, behind a text of whoever wanted the file.
-    pub fn fault(&self, file: u32, error: &Error, text: impl Into<String>) -> Fault {
+    /// The fault for a render error, with the caller's text.
+    pub fn fault(&self, file: u32, error: &Error, text: impl Into<String>) -> SlsFault {
         // The mistake may be in a file that this one imports.
         let other = error.file.as_deref().and_then(|path| {
             let saltenvs = self.tree.environments().iter();
             let contents = saltenvs.filter_map(|saltenv| self.tree.read(saltenv, path).ok().flatten()).next();
-            contents.map(|contents| self.note(path, contents))
+            contents.map(|contents| self.add_file(path, contents))
         });
         let spot = Spot::new(other.unwrap_or(file), error.line, error.column);
         let mut fault = self.files.borrow().fault(spot, text);
@@ -70,7 +70,7 @@ impl<'a> Compilation<'a> {
     }
 
     /// A state file that could not be rendered, in Salt's words.
-    pub fn sls_fault(&self, file: u32, error: &Error, saltenv: &str, sls: &str) -> Fault {
+    pub fn sls_fault(&self, file: u32, error: &Error, saltenv: &str, sls: &str) -> SlsFault {
         let text = match error.kind {
             RenderErrorKind::Refused => format!("Rendering SLS '{saltenv}:{sls}' failed: {}", error.text),
             RenderErrorKind::Other => format!("Rendering SLS {sls} failed, render error: {}", error.text),

@@ -1,4 +1,4 @@
-//! [`Fault`]: an error in a state file, with its location and a hint.
+//! [`SlsFault`]: an error in a state file, with its location and a hint.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use rocksalt_core::nearest::nearest;
 
 /// One error of a stage. A stage returns all of its errors at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fault {
+pub struct SlsFault {
     /// What went wrong, for code that treats some faults differently.
-    pub kind: FaultKind,
+    pub kind: SlsFaultKind,
     /// The text that Salt gives, letter by letter where users search for it.
     pub text: String,
     pub place: Option<SourceLocation>,
@@ -20,12 +20,12 @@ pub struct Fault {
 }
 
 /// Faults that callers tell apart.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum FaultKind {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SlsFaultKind {
     #[default]
     Other,
-    /// There is no file for the sls of this name.
-    MissingSls(String),
+    /// A selected sls has no file.
+    MissingSls,
     /// The top file selects nothing for this machine.
     NoTopMatch,
 }
@@ -40,24 +40,24 @@ pub struct SourceLocation {
     pub column: Option<u32>,
 }
 
-impl Fault {
-    pub fn new(text: impl Into<String>) -> Fault {
-        Fault { text: text.into(), ..Fault::default() }
+impl SlsFault {
+    pub fn new(text: impl Into<String>) -> SlsFault {
+        SlsFault { text: text.into(), ..SlsFault::default() }
     }
 
     #[must_use]
-    pub fn kind(mut self, kind: FaultKind) -> Fault {
+    pub fn kind(mut self, kind: SlsFaultKind) -> SlsFault {
         self.kind = kind;
         self
     }
 
-    pub fn hint(mut self, hint: impl Into<String>) -> Fault {
+    pub fn hint(mut self, hint: impl Into<String>) -> SlsFault {
         self.hint = Some(hint.into());
         self
     }
 
     /// Adds "did you mean" if one of the candidates is near.
-    pub fn nearest<'a>(self, word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Fault {
+    pub fn nearest<'a>(self, word: &str, candidates: impl IntoIterator<Item = &'a str>) -> SlsFault {
         match nearest(word, candidates) {
             Some(right) => {
                 let hint = format!("did you mean '{right}'?");
@@ -83,13 +83,13 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for SlsFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for SlsFault {}
 
 impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

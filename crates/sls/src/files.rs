@@ -1,8 +1,8 @@
-//! [`SourceFiles`]: the files a run was made of, so that small [`Spot`]s can name places in them.
+//! [`SourceFiles`]: the files of a compilation, so that a small [`Spot`] can name a position in them.
 
 use std::sync::Arc;
 
-use crate::fault::{Fault, SourceLocation};
+use crate::fault::{SlsFault, SourceLocation};
 
 /// A place in one of the [`SourceFiles`]: twelve bytes, since every argument has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ struct SourceFile {
 const EXCERPT_WIDTH: usize = 100;
 
 impl SourceFiles {
-    /// Notes a file; the number is for [`Spot::new`].
+    /// Adds a file; the number is for [`Spot::new`].
     pub fn add(&mut self, name: impl Into<Arc<str>>, source: Arc<[u8]>) -> u32 {
         self.0.push(SourceFile { name: name.into(), source });
         u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX)
@@ -39,9 +39,9 @@ impl SourceFiles {
         (spot.line > 0).then(|| SourceLocation { file: file.name.clone(), line: spot.line, column })
     }
 
-    /// A fault there, with the line it is about.
-    pub fn fault(&self, spot: Spot, text: impl Into<String>) -> Fault {
-        Fault { place: self.place(spot), excerpt: self.excerpt(spot), ..Fault::new(text) }
+    /// A fault at this position, with an excerpt.
+    pub fn fault(&self, spot: Spot, text: impl Into<String>) -> SlsFault {
+        SlsFault { place: self.place(spot), excerpt: self.excerpt(spot), ..SlsFault::new(text) }
     }
 
     fn excerpt(&self, spot: Spot) -> Option<String> {

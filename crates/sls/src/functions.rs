@@ -1,4 +1,4 @@
-//! What the host offers to templates and tells the compiler: [`TemplateFunctions`], [`StateCatalog`], [`Decryptor`].
+//! What the compiler needs from the host: [`TemplateFunctions`], [`StateCatalog`], [`Decryptor`].
 
 use rocksalt_core::{Map, Value};
 
@@ -25,11 +25,11 @@ pub trait TemplateFunctions {
 
 /// An argument that a call has changed.
 pub struct ChangedArgument {
-    /// Where it stands among the positional arguments, if it was given so.
+    /// Its position, if it was passed by position.
     pub position: usize,
     /// Its name, if it was given by name.
     pub name: &'static str,
-    /// What it is now.
+    /// Its new value.
     pub value: Value,
 }
 
@@ -38,14 +38,14 @@ pub trait StateCatalog {
     /// Whether a `watch` does something: without a watch function it is a `require`.
     fn has_watch(&self, module: &str) -> bool;
 
-    /// Whether states of this module can be taken together.
+    /// Whether states of this module can be aggregated.
     fn has_aggregate(&self, module: &str) -> bool;
 
     /// Whether `mod.fun` is a state.
     fn has_state(&self, function: &str) -> bool;
 }
 
-/// Takes a text apart that was encrypted for this machine. Calls a program, so the host does it.
+/// Decrypts a text that was encrypted for this machine. The host does it, since it runs a program.
 pub trait Decryptor {
     /// `method` is `gpg` or `age`.
     fn decrypt(&self, method: &str, encrypted: &[u8]) -> Result<Vec<u8>, String>;

@@ -20,7 +20,7 @@ pub struct CompileInputs<'a> {
     pub functions: Rc<dyn TemplateFunctions>,
     pub decrypt: &'a dyn Decryptor,
     /// For the filters of templates that look at the machine, the clock or random numbers.
-    pub machine: Option<Rc<dyn rocksalt_jinja::Machine>>,
+    pub machine: Option<Rc<dyn rocksalt_jinja::TemplateMachine>>,
     /// The one environment that is asked for; none: all of them, by the top file.
     pub saltenv: Option<&'a str>,
     pub pillarenv: Option<&'a str>,

@@ -8,7 +8,7 @@
 //! 3. [`low`] applies `extend` and its kin, resolves the requisites and sorts the steps: [`Low`];
 //! 4. the runner walks [`Low::steps`].
 //!
-//! Every stage returns all of its errors at once, as [`Fault`]s with locations and Salt's texts.
+//! Every stage returns all of its errors at once, as [`SlsFault`]s with locations and Salt's texts.
 
 pub mod fault;
 pub mod files;
@@ -30,11 +30,11 @@ mod python;
 mod template;
 mod tree;
 
-pub use fault::{Fault, FaultKind, SourceLocation};
+pub use fault::{SlsFault, SlsFaultKind, SourceLocation};
 pub use functions::{ChangedArgument, Decryptor, StateCatalog, TemplateFunctions};
 pub use high::{High, SlsSelection, compile};
 pub use inputs::CompileInputs;
 pub use low::{Chunk, Low, LowStep, Need, Requisite, low};
-pub use rocksalt_jinja::Machine;
+pub use rocksalt_jinja::TemplateMachine;
 pub use sources::FileSources;
 pub use top::top;

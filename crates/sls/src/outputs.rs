@@ -1,4 +1,4 @@
-//! `${ outputs['id'].stdout }` in arguments: what refers to which state's outputs (decision D10).
+//! `${ outputs['id'].stdout }` in arguments: references to the outputs of other states.
 //!
 //! Only this exact form is taken so: dollar, brace, space, `outputs`. Shell's `${HOME}` stays text.
 
@@ -11,7 +11,7 @@ use crate::low::Chunk;
 
 const OPENING: &str = "${ outputs";
 
-/// A piece of a text.
+/// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextPiece<'t> {
     Text(&'t str),
@@ -19,7 +19,7 @@ pub enum TextPiece<'t> {
     Expression(&'t str),
 }
 
-/// Takes a text apart. One without references, or with an unclosed one, is a single piece.
+/// Splits a text. One without references, or with an unclosed one, is a single piece.
 pub fn pieces(text: &str) -> Vec<TextPiece<'_>> {
     let mut pieces = Vec::new();
     let (mut start, mut from) = (0, 0);
@@ -143,7 +143,7 @@ struct OutputsByTarget {
     elsewhere: Map,
 }
 
-impl rocksalt_jinja::Object for OutputsByTarget {
+impl rocksalt_jinja::PythonObject for OutputsByTarget {
     fn type_name(&self) -> &str {
         "outputs"
     }
@@ -164,7 +164,7 @@ impl rocksalt_jinja::Object for OutputsByTarget {
     fn call(
         &self,
         _: &rocksalt_jinja::Scope<'_>,
-        mut arguments: rocksalt_jinja::Arguments,
+        mut arguments: rocksalt_jinja::FunctionArguments,
     ) -> rocksalt_jinja::Result<rocksalt_jinja::Value> {
         let machine = arguments.rest().first().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
         let of_machine = self.elsewhere.get(&machine).cloned().unwrap_or_else(|| Map::new().into());
@@ -187,7 +187,7 @@ fn collect(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// A reference is itself a requisite: whoever uses an output requires the state it is of.
+/// A reference is itself a requisite: a state that uses an output requires the state that provides it.
 pub fn require<'c>(chunks: impl Iterator<Item = &'c mut Chunk>) {
     let mut chunks: Vec<&mut Chunk> = chunks.collect();
     let users: Vec<(usize, Vec<String>)> = chunks

@@ -1,4 +1,4 @@
-//! How Python prints values: Salt's texts are full of it.
+//! Prints values as Python does, for Salt's error texts.
 
 use rocksalt_core::Value;
 

@@ -1,4 +1,4 @@
-//! [`SlsTree`]: which sls there are in each environment, and in which file.
+//! [`SlsTree`]: the sls of each environment, and their files.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

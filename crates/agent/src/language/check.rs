@@ -7,7 +7,7 @@ use rocksalt_core::{Map, Value, nearest};
 use rocksalt_modules::Result;
 use rocksalt_modules::catalog::{self, Outcome};
 use rocksalt_modules::machine::{EntryKind, Host, Probe, StateRequest};
-use rocksalt_sls::{Chunk, Fault, Low, SlsSelection};
+use rocksalt_sls::{Chunk, Low, SlsFault, SlsSelection};
 
 use super::compile_context::{CatalogStates, CompileContext};
 use crate::states;
@@ -54,10 +54,10 @@ fn sls_names(host: &Host, saltenv: &str) -> Result<Vec<String>> {
 
 #[derive(Default)]
 struct CheckReport {
-    errors: Vec<Fault>,
-    warnings: Vec<Fault>,
+    errors: Vec<SlsFault>,
+    warnings: Vec<SlsFault>,
     /// Files that don't compile alone: no error if another file that includes them compiles.
-    loose: Vec<(String, Vec<Fault>)>,
+    loose: Vec<(String, Vec<SlsFault>)>,
     /// Files whose states are part of something that compiles.
     covered: BTreeSet<String>,
     steps: BTreeSet<(String, String)>,
@@ -109,9 +109,9 @@ impl CheckReport {
                 self.errors.extend(faults);
             }
         }
-        let shown = |faults: &[Fault]| {
+        let shown = |faults: &[SlsFault]| {
             let mut seen = BTreeSet::new();
-            let texts = faults.iter().map(Fault::report).filter(|text| seen.insert(text.clone()));
+            let texts = faults.iter().map(SlsFault::report).filter(|text| seen.insert(text.clone()));
             texts.map(Value::String).collect::<Vec<_>>()
         };
         let mut answer = Map::new();
@@ -123,7 +123,7 @@ impl CheckReport {
     }
 }
 
-fn with_suggestion<'a>(fault: Fault, word: &str, known: impl IntoIterator<Item = &'a str>) -> Fault {
+fn with_suggestion<'a>(fault: SlsFault, word: &str, known: impl IntoIterator<Item = &'a str>) -> SlsFault {
     match nearest::nearest(word, known) {
         Some(right) => fault.hint(format!("did you mean '{right}'?")),
         None => fault,

@@ -62,7 +62,7 @@ impl CompileContext {
             sources: Rc::clone(&self.bridge) as Rc<dyn FileSources>,
             functions: Rc::clone(&self.bridge) as Rc<dyn TemplateFunctions>,
             decrypt: &*self.bridge,
-            machine: Some(Rc::clone(&self.bridge) as Rc<dyn rocksalt_sls::Machine>),
+            machine: Some(Rc::clone(&self.bridge) as Rc<dyn rocksalt_sls::TemplateMachine>),
             saltenv: self.saltenv.as_deref(),
             pillarenv: self.pillarenv.as_deref(),
         }

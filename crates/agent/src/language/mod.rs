@@ -18,14 +18,14 @@ use rocksalt_core::{Event, Map, Value};
 use rocksalt_modules::catalog::Outcome;
 use rocksalt_modules::machine::{Host, Probe, StateRequest, StateVerb, Template};
 use rocksalt_modules::{Error, Result};
-use rocksalt_sls::fault::{Fault, FaultKind};
+use rocksalt_sls::fault::{SlsFault, SlsFaultKind};
 use rocksalt_sls::render::{self, RenderRequest};
 use rocksalt_sls::schedule::OrderMode;
 use rocksalt_sls::{High, Low, SlsSelection};
 
 use crate::services;
 use crate::state_lock::StateLock;
-use crate::states::{self, RunOptions, RunProgress, Runner};
+use crate::states::{self, RunOptions, RunProgress, StepRunner};
 use compile_context::{CatalogStates, CompileContext};
 
 pub use crate::services::ProgressListener;
@@ -37,7 +37,7 @@ pub use rocksalt_modules::grains::gather as grains;
 pub const AGENT_KIND: AgentKind = AgentKind::Whole;
 
 /// Receives how far a run is.
-type Listener<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;
+type MapListener<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;
 
 /// Gives a host the controller's files, its pillar, templates and runs of states.
 pub fn attach_services(host: &Arc<Host>, progress: Option<ProgressListener>, pillar: Option<Map>) {
@@ -69,7 +69,7 @@ pub fn with_state_lock(
 }
 
 /// Serves a request of `state.*`: compiles, and then shows or runs the result.
-pub fn run_request(host: &Arc<Host>, request: &StateRequest, progress: Listener<'_>) -> Result<Outcome> {
+pub fn run_request(host: &Arc<Host>, request: &StateRequest, progress: MapListener<'_>) -> Result<Outcome> {
     let mut context = CompileContext::of(host, request.saltenv.clone(), request.pillarenv.clone())?;
     if request.test {
         context.set_option("test", true);
@@ -116,7 +116,7 @@ pub fn run_request(host: &Arc<Host>, request: &StateRequest, progress: Listener<
 }
 
 /// Salt's result for states that did not compile: a list of texts.
-fn not_compiled(faults: Vec<Fault>) -> Result<Outcome> {
+fn not_compiled(faults: Vec<SlsFault>) -> Result<Outcome> {
     let texts: Vec<Value> = faults.iter().map(|fault| fault.report().into()).collect();
     Ok(Outcome { value: texts.into(), retcode: 1 })
 }
@@ -126,7 +126,7 @@ fn top_value(top: rocksalt_sls::top::TopMatches) -> Value {
     top.into_iter().map(|(saltenv, sls)| (saltenv.into(), names(sls))).collect::<Map>().into()
 }
 
-fn compile_high(context: &CompileContext, request: &StateRequest) -> Result<std::result::Result<High, Vec<Fault>>> {
+fn compile_high(context: &CompileContext, request: &StateRequest) -> Result<std::result::Result<High, Vec<SlsFault>>> {
     Ok(match request.verb {
         StateVerb::RunHigh => High::of_data(&request.argument, saltenv(request)),
         StateVerb::RunLow => High::of_data(&high_of_low(&request.argument)?, saltenv(request)),
@@ -154,7 +154,7 @@ fn run_low(
     context: &CompileContext,
     request: &StateRequest,
     low: Low,
-    progress: Listener<'_>,
+    progress: MapListener<'_>,
 ) -> Result<Outcome> {
     let flag = |key: &str| context.options().get(key).is_some_and(Value::truth);
     let options = RunOptions {
@@ -168,12 +168,12 @@ fn run_low(
         resume::report_unfinished_runs(host);
     }
     let listener = progress_reporter(progress, flag("state_events"));
-    let run = Runner::run(&low, &**host, &options, &listener, RunProgress::default());
+    let run = StepRunner::run(&low, &**host, &options, &listener, RunProgress::default());
     resume::finish_run(host, request, &options, low, run)
 }
 
 /// Turns updates into maps; with `steps`, with the result of each step that has ended.
-fn progress_reporter(progress: Listener<'_>, steps: bool) -> impl Fn(&states::RunUpdate<'_>) + Sync {
+fn progress_reporter(progress: MapListener<'_>, steps: bool) -> impl Fn(&states::RunUpdate<'_>) + Sync {
     move |update: &states::RunUpdate<'_>| {
         if let Some(progress) = progress {
             let mut map = Map::new();
@@ -239,9 +239,9 @@ fn mode(context: &CompileContext, request: &StateRequest) -> Result<OrderMode> {
 }
 
 /// Salt's result for a highstate that has nothing for this machine: a step that failed, not an error.
-fn nothing_to_do(request: &StateRequest, faults: &[Fault]) -> Option<Outcome> {
+fn nothing_to_do(request: &StateRequest, faults: &[SlsFault]) -> Option<Outcome> {
     let [fault] = faults else { return None };
-    if request.verb != StateVerb::Apply || fault.kind != FaultKind::NoTopMatch {
+    if request.verb != StateVerb::Apply || fault.kind != SlsFaultKind::NoTopMatch {
         return None;
     }
     let mut result = Map::new();

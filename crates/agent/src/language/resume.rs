@@ -11,9 +11,9 @@ use rocksalt_modules::machine::{Host, Probe, StateRequest};
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Low;
 
-use super::{Listener, outcome_of, progress_reporter};
+use super::{MapListener, outcome_of, progress_reporter};
 use crate::states::journal::{Journal, boot, trace, unresumed_runs};
-use crate::states::{RebootPause, RunOptions, RunResult, Runner};
+use crate::states::{RebootPause, RunOptions, RunResult, StepRunner};
 
 /// The outcome of a run. If it pauses for a reboot, writes its journal and tells the controller.
 pub fn finish_run(
@@ -110,7 +110,7 @@ impl Resumed {
     }
 
     /// Runs the remaining steps.
-    pub fn resume(self, host: &Arc<Host>, progress: Listener<'_>) -> Result<Outcome> {
+    pub fn resume(self, host: &Arc<Host>, progress: MapListener<'_>) -> Result<Outcome> {
         if self.probe {
             return Ok(Outcome { value: true.into(), retcode: 0 });
         }
@@ -127,7 +127,8 @@ impl Resumed {
             failhard: journal.failhard,
             job: &journal.job,
         };
-        let run = Runner::run(&journal.low, &**host, &options, &progress_reporter(progress, steps), journal.progress);
+        let run =
+            StepRunner::run(&journal.low, &**host, &options, &progress_reporter(progress, steps), journal.progress);
         finish_run(host, &request, &options, journal.low, run)
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use rocksalt_core::Call;
 use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Command, Host, Kind, Probe, accounts};
-use rocksalt_sls::Machine;
+use rocksalt_sls::TemplateMachine;
 
 use super::compile_context::HostBridge;
 
@@ -15,7 +15,7 @@ const RANDOM: usize = 1 << 20;
 /// The most files that one filter lists.
 const FILES: usize = 100_000;
 
-impl Machine for HostBridge {
+impl TemplateMachine for HostBridge {
     fn now(&self) -> Result<f64, String> {
         Ok(self.host.now())
     }

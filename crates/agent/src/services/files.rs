@@ -21,13 +21,13 @@ const SMALL: u64 = 64 * 1024;
 const ALL: u64 = 512 * 1024;
 
 type Entries = BTreeMap<String, Arc<Vec<TreeEntry>>>;
-type Name = (String, String);
+type FileName = (String, String);
 
 pub struct FileCache {
     host: Weak<Host>,
     entries: OnceLock<Entries>,
-    contents: Mutex<HashMap<Name, Option<Arc<[u8]>>>>,
-    hashes: Mutex<HashMap<Name, Option<String>>>,
+    contents: Mutex<HashMap<FileName, Option<Arc<[u8]>>>>,
+    hashes: Mutex<HashMap<FileName, Option<String>>>,
 }
 
 impl FileTree for FileCache {
@@ -84,7 +84,7 @@ impl FileCache {
         FileCache { host, entries: OnceLock::new(), contents: Mutex::default(), hashes: Mutex::default() }
     }
 
-    fn contents(&self) -> std::sync::MutexGuard<'_, HashMap<Name, Option<Arc<[u8]>>>> {
+    fn contents(&self) -> std::sync::MutexGuard<'_, HashMap<FileName, Option<Arc<[u8]>>>> {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

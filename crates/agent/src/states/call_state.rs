@@ -6,7 +6,7 @@ use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Chunk;
 
 use super::outputs::SECRET;
-use super::runner::Runner;
+use super::runner::StepRunner;
 use super::scoped_machine::ScopedMachine;
 use super::step_result::{hide, hide_all};
 use super::{arguments, checks, conditions, slots};
@@ -23,7 +23,7 @@ pub struct CallOptions<'c> {
     pub counted: bool,
 }
 
-impl Runner<'_> {
+impl StepRunner<'_> {
     /// Calls a state once, with its conditions before and `check_cmd` after. An error becomes part of the verdict.
     pub(super) fn call_state(&self, chunk: &Chunk, options: CallOptions<'_>) -> Verdict {
         let entry = match verify(chunk, options.watched.is_some()) {

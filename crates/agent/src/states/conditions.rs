@@ -1,7 +1,7 @@
 //! `global_state_conditions`: targets on which a state must not run.
 
 use rocksalt_core::Value;
-use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, SubjectData};
+use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, SubjectData, TargetExpression};
 use rocksalt_modules::Result;
 use rocksalt_modules::machine::Probe;
 use rocksalt_sls::Chunk;
@@ -30,5 +30,7 @@ pub fn allow(chunk: &Chunk, machine: &dyn Probe) -> Result<bool> {
     let own = SubjectData { id: &id, grains: &grains, pillar: &pillar };
     let nodegroups = machine.options().get("nodegroups").and_then(|groups| Nodegroups::from_value(groups).ok());
     let nodegroups = nodegroups.unwrap_or_default();
-    Ok(targets.iter().any(|text| Expression::forgiving(Kind::Compound, text, DELIMITER, &nodegroups).matches(&own)))
+    Ok(targets
+        .iter()
+        .any(|text| TargetExpression::forgiving(Kind::Compound, text, DELIMITER, &nodegroups).matches(&own)))
 }

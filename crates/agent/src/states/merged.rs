@@ -6,7 +6,7 @@ use rocksalt_sls::Chunk;
 
 use super::arguments;
 use super::call_state::CallOptions;
-use super::runner::Runner;
+use super::runner::StepRunner;
 
 /// How many of the first chunks can be merged.
 pub fn longest_mergeable(chunks: &[&Chunk]) -> usize {
@@ -17,7 +17,7 @@ pub fn longest_mergeable(chunks: &[&Chunk]) -> usize {
 }
 
 /// Calls states as one, and returns the verdict of each. `None` if the call failed: then each must run by itself.
-pub fn call(runner: &Runner<'_>, chunks: &[&Chunk], test: bool) -> Option<Vec<Verdict>> {
+pub fn call(runner: &StepRunner<'_>, chunks: &[&Chunk], test: bool) -> Option<Vec<Verdict>> {
     let first = chunks.first()?;
     let entry = catalog::find_state(&first.function())?;
     let join = entry.join?;

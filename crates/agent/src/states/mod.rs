@@ -23,7 +23,7 @@ use rocksalt_sls::schedule::OrderMode;
 
 pub use arguments::{chunk_info, state_arguments};
 pub use run_progress::RunProgress;
-pub use runner::Runner;
+pub use runner::StepRunner;
 
 /// Options of a run.
 pub struct RunOptions<'o> {

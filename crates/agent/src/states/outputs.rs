@@ -31,7 +31,7 @@ struct StepOutputs {
     values: Map,
     /// The place in the declared order of the step that each value is of.
     places: HashMap<Value, f64>,
-    /// A dry run, in which the real thing would do something.
+    /// A dry run, in which the state would change something.
     unknown: bool,
     /// Must not be seen in anybody's result.
     secret: bool,

@@ -9,18 +9,18 @@ use rocksalt_sls::schedule::{ItemKind, ListenError, OrderMode, Schedule, SkipRea
 
 use super::RunUpdate;
 use super::run_progress::RunProgress;
-use super::runner::{Runner, StepReport};
+use super::runner::{StepReport, StepRunner};
 use super::step_result::StepResult;
 
 pub struct Recorder<'r> {
     pub progress: RunProgress,
     /// The tags of what runs now.
     running: Vec<String>,
-    runner: &'r Runner<'r>,
+    runner: &'r StepRunner<'r>,
 }
 
 impl<'r> Recorder<'r> {
-    pub fn new(runner: &'r Runner<'r>, progress: RunProgress) -> Recorder<'r> {
+    pub fn new(runner: &'r StepRunner<'r>, progress: RunProgress) -> Recorder<'r> {
         Recorder { progress, running: Vec::new(), runner }
     }
 

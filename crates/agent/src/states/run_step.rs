@@ -8,10 +8,10 @@ use rocksalt_sls::schedule::{ItemKind, ScheduleItem, StepGroup, WatchAction};
 use super::call_state::CallOptions;
 use super::merged;
 use super::retry::Retry;
-use super::runner::{Runner, StepReport};
+use super::runner::{StepReport, StepRunner};
 use super::step_result::StepResult;
 
-impl Runner<'_> {
+impl StepRunner<'_> {
     /// Runs one step, or several that are merged. `counted`: each call takes the next number of the run.
     pub(super) fn run_group(&self, group: &StepGroup, items: &[ScheduleItem], counted: bool) -> StepReport {
         let others: Vec<&Chunk> = group.aggregate.iter().map(|index| self.chunk(*index)).collect();

@@ -1,4 +1,4 @@
-//! [`Runner`]: the loop of a run. Asks the schedule for the next steps, runs them, and reports how they ended.
+//! [`StepRunner`]: the loop of a run. Asks the schedule for the next steps, runs them, and reports how they ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use super::run_progress::RunProgress;
 use super::step_result::{Clock, StepResult};
 use super::{RebootPause, RunOptions, RunResult, RunUpdate, arguments, shared_outputs};
 
-pub struct Runner<'r> {
+pub struct StepRunner<'r> {
     pub(super) low: &'r Low,
     pub(super) options: &'r RunOptions<'r>,
     pub(super) machine: &'r dyn System,
@@ -32,7 +32,7 @@ pub struct Runner<'r> {
 /// How steps of the schedule ended, by their index.
 pub(super) type StepReport = Vec<(usize, StepResult)>;
 
-impl<'r> Runner<'r> {
+impl<'r> StepRunner<'r> {
     /// Runs all steps of `low`, except for those that `before` has done: those ran before a reboot.
     pub fn run(
         low: &'r Low,
@@ -47,7 +47,7 @@ impl<'r> Runner<'r> {
         shared_outputs::register(options.job, &id, &outputs);
         let trace = if options.test { None } else { Trace::begin(options.job, &id, low.chunks.len()) };
         let calls = AtomicUsize::new(before.calls);
-        let runner = Runner { low, options, machine, outputs, listener, clock: Clock::of(machine), trace, calls };
+        let runner = StepRunner { low, options, machine, outputs, listener, clock: Clock::of(machine), trace, calls };
         // A nested run can't pause for a reboot: its caller would be lost.
         let can_pause = !options.test && !options.job.is_empty();
         let reboots = Some(machine.run_notes().reboots()).filter(|reboots| can_pause && reboots.offer());

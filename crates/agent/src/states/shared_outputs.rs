@@ -24,7 +24,7 @@ const BEGIN: Duration = Duration::from_secs(60);
 /// How long a step may take to end.
 const END: Duration = Duration::from_secs(3600);
 
-/// How often a call that waits looks whether it was cancelled.
+/// Seconds between two checks for a cancel.
 const LOOK: f64 = 0.02;
 
 /// Lets other targets find the outputs of a run.

@@ -40,7 +40,7 @@ fn fill_text(value: &mut Value, machine: &dyn System) -> Result<()> {
     Ok(())
 }
 
-struct Slot {
+struct SlotCall {
     call: Call,
     /// A path into the answer, by dots.
     path: Option<String>,
@@ -48,7 +48,7 @@ struct Slot {
     behind: Option<String>,
 }
 
-fn evaluate(slot: Slot, machine: &dyn System) -> Result<Value> {
+fn evaluate(slot: SlotCall, machine: &dyn System) -> Result<Value> {
     let answer = catalog::call(catalog::from_template(slot.call), machine);
     if let Some(problem) = answer.problem {
         return Err(Error::from(problem));
@@ -64,7 +64,7 @@ fn evaluate(slot: Slot, machine: &dyn System) -> Result<Value> {
 }
 
 /// `None` for what is malformed: it stays the text that it is.
-fn parse(text: &str) -> Option<Slot> {
+fn parse(text: &str) -> Option<SlotCall> {
     let function = text.strip_prefix(MARK)?.strip_prefix("salt:")?;
     let call = parse_call(function)?;
     catalog::find(&call.function)?;
@@ -74,7 +74,7 @@ fn parse(text: &str) -> Option<Slot> {
     };
     let after = called.rfind(')').map_or("", |at| &called[at + 1..]);
     let path = after.split_once('.').map(|(_, path)| path.trim().to_owned());
-    Some(Slot { call, path, behind })
+    Some(SlotCall { call, path, behind })
 }
 
 fn unquoted(text: &str) -> &str {

@@ -21,7 +21,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rocksalt_agent::states::{RunOptions, RunProgress, RunUpdate, Runner};
+use rocksalt_agent::states::{RunOptions, RunProgress, RunUpdate, StepRunner};
 use rocksalt_core::{Map, Value, yaml};
 use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Base, FakeController, FakeServices, Host, Running, Services};
@@ -65,7 +65,7 @@ fn low_of(sls: &str, options: &Map) -> Low {
         pillarenv: None,
     };
     let high = compile(&inputs, SlsSelection::Sls(&["main".to_owned()]));
-    let faults = |faults: Vec<rocksalt_sls::Fault>| -> ! {
+    let faults = |faults: Vec<rocksalt_sls::SlsFault>| -> ! {
         panic!("{:?} in\n{sls}", faults.iter().map(|fault| &fault.text).collect::<Vec<_>>())
     };
     let high = high.unwrap_or_else(|found| faults(found));
@@ -107,7 +107,7 @@ impl rocksalt_modules::machine::Upward for Shared {
 
 /// Runs all of it, and returns the results by their tags.
 fn run(low: &Low, machine: &Host, options: &RunOptions<'_>, listener: &(dyn Fn(&RunUpdate<'_>) + Sync)) -> Map {
-    Runner::run(low, machine, options, listener, RunProgress::default()).results
+    StepRunner::run(low, machine, options, listener, RunProgress::default()).results
 }
 
 fn options(mode: OrderMode, test: bool) -> RunOptions<'static> {

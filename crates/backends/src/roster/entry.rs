@@ -7,7 +7,7 @@ use rocksalt_core::Secret;
 use rocksalt_core::nearest::{hint, nearest};
 use rocksalt_core::roster::{Entry, Escalate, Method};
 use rocksalt_core::value::{Map, Value};
-use rocksalt_core::yaml::{Content, Node, Place};
+use rocksalt_core::yaml::{Node, NodeContent, NodePosition};
 
 use super::{FaultReport, Settings, names, ssh_options};
 
@@ -78,12 +78,12 @@ impl EntryBuilder<'_> {
     pub fn build(&self, id: &str, line: usize, node: &Node, report: &mut FaultReport) -> Option<Entry> {
         let host_only;
         let own: &[(Node, Node)] = match &node.content {
-            Content::Map(pairs) => pairs,
-            Content::Scalar(Value::String(_)) => {
+            NodeContent::Map(pairs) => pairs,
+            NodeContent::Scalar(Value::String(_)) => {
                 host_only = [(text_node("host", node.place), node.clone())];
                 &host_only
             }
-            Content::Scalar(Value::Null) => &[],
+            NodeContent::Scalar(Value::Null) => &[],
             _ => {
                 report.add(line, format!("'{id}' must have a host or a map of settings, not {}", node.kind()));
                 return None;
@@ -353,16 +353,16 @@ fn map(node: &Node) -> Result<Map, String> {
     }
 }
 
-pub(super) fn text_node(text: &str, place: Place) -> Node {
-    Node { place, content: Content::Scalar(text.into()) }
+pub(super) fn text_node(text: &str, place: NodePosition) -> Node {
+    Node { place, content: NodeContent::Scalar(text.into()) }
 }
 
 /// A node for a value that isn't from a file.
 pub(super) fn node_of(value: &Value) -> Node {
     let content = match value {
-        Value::List(items) => Content::List(items.iter().map(node_of).collect()),
-        Value::Map(map) => Content::Map(map.iter().map(|(key, value)| (node_of(key), node_of(value))).collect()),
-        scalar => Content::Scalar(scalar.clone()),
+        Value::List(items) => NodeContent::List(items.iter().map(node_of).collect()),
+        Value::Map(map) => NodeContent::Map(map.iter().map(|(key, value)| (node_of(key), node_of(value))).collect()),
+        scalar => NodeContent::Scalar(scalar.clone()),
     };
-    Node { place: Place { line: 0, column: 0 }, content }
+    Node { place: NodePosition { line: 0, column: 0 }, content }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rocksalt_core::roster::{Entry, Roster};
-use rocksalt_core::target::Network;
-use rocksalt_core::yaml::{Content, Node, Place};
+use rocksalt_core::target::IpNetwork;
+use rocksalt_core::yaml::{NodeContent, Node, NodePosition};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -22,7 +22,7 @@ pub(super) fn open(settings: &Settings) -> Result<Box<dyn RosterSource>, Error> 
     if scan.networks.is_empty() {
         return Err(Error::NoNetwork);
     }
-    let networks: Vec<Network> = scan.networks.iter().map(|text| Network::parse(text)).collect::<Result<_, _>>()?;
+    let networks: Vec<IpNetwork> = scan.networks.iter().map(|text| IpNetwork::parse(text)).collect::<Result<_, _>>()?;
     let count = networks.iter().fold(0u128, |sum, network| sum.saturating_add(network.size()));
     if count > MAX_ADDRESSES {
         return Err(Error::TooManyAddresses { networks: scan.networks.join(", "), count, limit: MAX_ADDRESSES });
@@ -31,7 +31,7 @@ pub(super) fn open(settings: &Settings) -> Result<Box<dyn RosterSource>, Error> 
 }
 
 struct ScanRoster {
-    networks: Vec<Network>,
+    networks: Vec<IpNetwork>,
     settings: Settings,
 }
 
@@ -39,7 +39,7 @@ struct ScanRoster {
 impl RosterSource for ScanRoster {
     async fn load(&self) -> Result<Roster, Error> {
         let ScanSettings { ports, timeout, limit, .. } = &self.settings.scan;
-        let mut addresses: Vec<IpAddr> = self.networks.iter().flat_map(Network::hosts).collect();
+        let mut addresses: Vec<IpAddr> = self.networks.iter().flat_map(IpNetwork::hosts).collect();
         addresses.sort_unstable();
         addresses.dedup();
         let permits = Arc::new(Semaphore::new((*limit).max(1)));
@@ -72,15 +72,15 @@ impl ScanRoster {
     fn entries(&self, found: impl Iterator<Item = (IpAddr, u16)>) -> Result<Roster, Error> {
         let mut report = FaultReport::new("scan");
         let builder = EntryBuilder { settings: &self.settings, folder: None };
-        let place = Place { line: 0, column: 0 };
+        let place = NodePosition { line: 0, column: 0 };
         let mut entries: Vec<Entry> = Vec::new();
         for (address, port) in found {
             let host = text_node(&address.to_string(), place);
             let pairs = vec![
                 (text_node("host", place), host),
-                (text_node("port", place), Node { place, content: Content::Scalar(i64::from(port).into()) }),
+                (text_node("port", place), Node { place, content: NodeContent::Scalar(i64::from(port).into()) }),
             ];
-            let node = Node { place, content: Content::Map(pairs) };
+            let node = Node { place, content: NodeContent::Map(pairs) };
             entries.extend(builder.build(&address.to_string(), 0, &node, &mut report));
         }
         report.finish(Roster { entries, nodegroups: Vec::new() })

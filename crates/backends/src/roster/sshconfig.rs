@@ -7,7 +7,7 @@ use rocksalt_core::roster::{Entry, Roster};
 
 use super::entry::EntryBuilder;
 use super::{Error, FaultReport, FileRoster, RosterSource, Settings, names, read_text, ssh_options};
-use rocksalt_core::yaml::{Content, Node, Place};
+use rocksalt_core::yaml::{NodeContent, Node, NodePosition};
 
 /// How deeply includes may nest.
 const MAX_DEPTH: usize = 16;
@@ -134,8 +134,8 @@ impl SshConfigFile<'_> {
     }
 
     fn entry(&self, name: &str, origin: &str, report: &mut FaultReport) -> Option<Entry> {
-        let place = Place { line: 0, column: 0 };
-        let node = Node { place, content: Content::Scalar(name.into()) };
+        let place = NodePosition { line: 0, column: 0 };
+        let node = Node { place, content: NodeContent::Scalar(name.into()) };
         let mut entry =
             EntryBuilder { settings: self.settings, folder: Some(self.folder) }.build(name, 0, &node, report)?;
         entry.origin = origin.to_owned();

@@ -1,4 +1,4 @@
-//! Frames to bytes and back. Pure, and fuzzed.
+//! Encodes and decodes frames. Does no I/O, and is fuzzed.
 
 use super::{Frame, MAX_FRAME, RequestId};
 

@@ -1,4 +1,4 @@
-//! What the controller and the agent say to each other over one pair of pipes (decision D4).
+//! The protocol between controller and agent, over one pair of pipes (`docs/decisions/0002-frames-are-cbor.md`).
 //!
 //! A frame belongs to a request. The controller numbers its calls from 1, the agent its questions
 //! from [`FIRST_ASK`]; 0 is the link itself. Bytes of a request's stream are paid for with credits,

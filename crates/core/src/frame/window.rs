@@ -1,4 +1,4 @@
-//! [`Window`]: how many bytes of a stream may still be sent.
+//! [`Window`]: flow control, the number of bytes of a stream that may still be sent.
 
 /// What a stream may send before the first credit comes.
 pub const WINDOW: u32 = 1024 * 1024;

@@ -1,4 +1,4 @@
-//! What may be wrong with a pattern, or with what is put in place of its matches.
+//! Errors of patterns and of replacements.
 
 /// Nothing was matched or replaced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! [`Flags`]: how a pattern is read.
+//! [`Flags`]: options of a pattern, such as ignoring case.
 
 /// Python's `re` flags, as far as they change what matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,10 +12,10 @@ pub fn is_pattern(text: &str) -> bool {
 
 /// A pattern that is matched many times.
 #[derive(Clone, Debug)]
-pub struct Glob(Vec<Piece>);
+pub struct Glob(Vec<GlobPiece>);
 
 #[derive(Clone, Debug)]
-enum Piece {
+enum GlobPiece {
     Any,
     One,
     Char(char),
@@ -31,31 +31,31 @@ impl Glob {
         while let Some(&c) = chars.get(at) {
             at += 1;
             match c {
-                '*' if matches!(pieces.last(), Some(Piece::Any)) => {}
-                '*' => pieces.push(Piece::Any),
-                '?' => pieces.push(Piece::One),
+                '*' if matches!(pieces.last(), Some(GlobPiece::Any)) => {}
+                '*' => pieces.push(GlobPiece::Any),
+                '?' => pieces.push(GlobPiece::One),
                 '[' => match set(&chars[at..]) {
                     Some((piece, length)) => {
                         pieces.push(piece);
                         at += length;
                     }
-                    None => pieces.push(Piece::Char('[')),
+                    None => pieces.push(GlobPiece::Char('[')),
                 },
-                c => pieces.push(Piece::Char(c)),
+                c => pieces.push(GlobPiece::Char(c)),
             }
         }
         Glob(pieces)
     }
 
     pub fn matches(&self, text: &str) -> bool {
-        let (pieces, text): (&[Piece], Vec<char>) = (&self.0, text.chars().collect());
+        let (pieces, text): (&[GlobPiece], Vec<char>) = (&self.0, text.chars().collect());
         let (mut piece, mut at) = (0, 0);
         // Where to go on if the last star must take one more character. Only the last star ever
         // needs to be tried again, so this is at worst quadratic.
         let mut retry: Option<(usize, usize)> = None;
         loop {
             match pieces.get(piece) {
-                Some(Piece::Any) => {
+                Some(GlobPiece::Any) => {
                     retry = Some((piece + 1, at));
                     piece += 1;
                     continue;
@@ -79,18 +79,18 @@ impl Glob {
     }
 }
 
-impl Piece {
+impl GlobPiece {
     fn takes(&self, c: char) -> bool {
         match self {
-            Piece::Any | Piece::One => true,
-            Piece::Char(wanted) => *wanted == c,
-            Piece::Set { not, ranges } => ranges.iter().any(|(from, to)| (*from..=*to).contains(&c)) != *not,
+            GlobPiece::Any | GlobPiece::One => true,
+            GlobPiece::Char(wanted) => *wanted == c,
+            GlobPiece::Set { not, ranges } => ranges.iter().any(|(from, to)| (*from..=*to).contains(&c)) != *not,
         }
     }
 }
 
 /// The set behind a `[`, and how many characters it takes with its `]`.
-fn set(chars: &[char]) -> Option<(Piece, usize)> {
+fn set(chars: &[char]) -> Option<(GlobPiece, usize)> {
     let not = chars.first() == Some(&'!');
     let start = usize::from(not);
     // A `]` that comes first is a member of the set.
@@ -111,7 +111,7 @@ fn set(chars: &[char]) -> Option<(Piece, usize)> {
             }
         }
     }
-    Some((Piece::Set { not, ranges }, end + 1))
+    Some((GlobPiece::Set { not, ranges }, end + 1))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Patterns as Salt's users know them, from Python: [`glob`] is its `fnmatch`, [`Pattern`] its `re`.
+//! Python's patterns: [`glob`] is `fnmatch`, [`Pattern`] is `re`.
 
 mod error;
 mod flags;
@@ -10,4 +10,4 @@ mod template;
 pub use error::Error;
 pub use flags::Flags;
 pub use regex::Pattern;
-pub use template::Template;
+pub use template::ReplacementTemplate;

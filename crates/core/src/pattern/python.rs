@@ -1,4 +1,4 @@
-//! From the dialect of Python's `re` to the engine's: they differ in details that Salt's users rely on.
+//! Translates the dialect of Python's `re` to that of the regex engine.
 
 use super::Flags;
 
@@ -11,11 +11,11 @@ pub struct Translator {
     multiline: bool,
     pub verbose: bool,
     /// The groups that are open.
-    groups: Vec<Group>,
+    groups: Vec<PatternGroup>,
 }
 
 /// What held before a group: flags end with it.
-struct Group {
+struct PatternGroup {
     multiline: bool,
     verbose: bool,
 }
@@ -83,7 +83,7 @@ impl Translator {
 
     /// Flags that Python has and the engine lacks, and the forms of groups that only one of them has.
     fn group(&mut self) -> Result<(), String> {
-        let group = Group { multiline: self.multiline, verbose: self.verbose };
+        let group = PatternGroup { multiline: self.multiline, verbose: self.verbose };
         if !self.looking_at("(?") {
             self.groups.push(group);
             self.take("(", 1);

@@ -3,24 +3,24 @@
 use fancy_regex::{Regex, RegexBuilder};
 
 use super::python::Translator;
-use super::{Error, Flags, Template};
+use super::{Error, Flags, ReplacementTemplate};
 
 /// Where a match may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum RegexPosition {
     Start,
     Anywhere,
     /// From the start, and to the very end.
     Whole,
 }
 
-impl Place {
+impl RegexPosition {
     /// Steps that a match may take, so that no pattern and no text can stop us. A search goes a step
     /// for each letter of what may be a large file.
     fn steps(self) -> usize {
         match self {
-            Place::Start | Place::Whole => 100_000,
-            Place::Anywhere => 10_000_000,
+            RegexPosition::Start | RegexPosition::Whole => 100_000,
+            RegexPosition::Anywhere => 10_000_000,
         }
     }
 
@@ -28,8 +28,8 @@ impl Place {
     /// pattern has what the engine allows by itself, which `\w{1,300}` needs.
     fn size(self) -> usize {
         match self {
-            Place::Start | Place::Whole => 2 * 1024 * 1024,
-            Place::Anywhere => 10 * 1024 * 1024,
+            RegexPosition::Start | RegexPosition::Whole => 2 * 1024 * 1024,
+            RegexPosition::Anywhere => 10 * 1024 * 1024,
         }
     }
 }
@@ -41,17 +41,17 @@ pub struct Pattern(Regex);
 impl Pattern {
     /// Matches anywhere in a text, as with `re.search`.
     pub fn new(pattern: &str, flags: Flags) -> Result<Pattern, Error> {
-        build(pattern, flags, Place::Anywhere)
+        build(pattern, flags, RegexPosition::Anywhere)
     }
 
     /// Matches from the start of a text, not necessarily to its end, as with `re.match`.
     pub fn at_start(pattern: &str, flags: Flags) -> Result<Pattern, Error> {
-        build(pattern, flags, Place::Start)
+        build(pattern, flags, RegexPosition::Start)
     }
 
     /// Matches the whole of a text and nothing less, as with `re.fullmatch`.
     pub fn whole(pattern: &str, flags: Flags) -> Result<Pattern, Error> {
-        build(pattern, flags, Place::Whole)
+        build(pattern, flags, RegexPosition::Whole)
     }
 
     pub fn matches(&self, text: &str) -> Result<bool, Error> {
@@ -70,7 +70,7 @@ impl Pattern {
     }
 
     /// Replaces as `re.subn` does; a count of 0 means all. Also how many were replaced.
-    pub fn replace(&self, text: &str, template: &Template, count: usize) -> Result<(String, usize), Error> {
+    pub fn replace(&self, text: &str, template: &ReplacementTemplate, count: usize) -> Result<(String, usize), Error> {
         template.check(&self.0)?;
         let mut out = String::with_capacity(text.len());
         let mut done = 0;
@@ -91,14 +91,14 @@ impl Pattern {
     }
 }
 
-fn build(pattern: &str, flags: Flags, place: Place) -> Result<Pattern, Error> {
+fn build(pattern: &str, flags: Flags, place: RegexPosition) -> Result<Pattern, Error> {
     let bad = |position, reason: String| Error::Malformed { pattern: pattern.to_owned(), position, reason };
     let mut translator = Translator::new(pattern, flags);
     translator.run().map_err(|reason| bad(Some(translator.position()), reason))?;
     let (anchor, end) = match place {
-        Place::Start => ("\\A", ""),
-        Place::Anywhere => ("", ""),
-        Place::Whole => ("\\A", "\\z"),
+        RegexPosition::Start => ("\\A", ""),
+        RegexPosition::Anywhere => ("", ""),
+        RegexPosition::Whole => ("\\A", "\\z"),
     };
     let prefix = format!("{anchor}(?{}:", flags.letters());
     // A comment in a verbose pattern may run to the end: the parenthesis must not be part of it.

@@ -1,4 +1,4 @@
-//! [`Template`]: what is put in place of a match.
+//! [`ReplacementTemplate`]: the replacement of a match, with its group references.
 
 use fancy_regex::{Captures, Regex};
 
@@ -6,42 +6,42 @@ use super::Error;
 
 /// Text with `\1`, `\g<name>` and the usual escapes, as in Python's `re.sub`.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Template {
+pub struct ReplacementTemplate {
     text: String,
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Text(String),
     Number(usize),
     Name(String),
 }
 
-impl Template {
+impl ReplacementTemplate {
     /// Text as it stands.
-    pub fn literal(text: &str) -> Template {
-        Template { text: text.to_owned(), parts: vec![Part::Text(text.to_owned())] }
+    pub fn literal(text: &str) -> ReplacementTemplate {
+        ReplacementTemplate { text: text.to_owned(), parts: vec![TemplatePart::Text(text.to_owned())] }
     }
 
-    pub fn parse(text: &str) -> Result<Template, Error> {
+    pub fn parse(text: &str) -> Result<ReplacementTemplate, Error> {
         let parts = parts(text).map_err(|reason| Error::Template { template: text.to_owned(), reason })?;
-        Ok(Template { text: text.to_owned(), parts })
+        Ok(ReplacementTemplate { text: text.to_owned(), parts })
     }
 
     /// The groups that it names must be there, even if nothing matches.
     pub(super) fn check(&self, regex: &Regex) -> Result<(), Error> {
-        let is_known = |part: &&Part| match part {
-            Part::Text(_) => true,
-            Part::Number(number) => *number < regex.captures_len(),
-            Part::Name(name) => regex.capture_names().flatten().any(|known| known == name),
+        let is_known = |part: &&TemplatePart| match part {
+            TemplatePart::Text(_) => true,
+            TemplatePart::Number(number) => *number < regex.captures_len(),
+            TemplatePart::Name(name) => regex.capture_names().flatten().any(|known| known == name),
         };
         match self.parts.iter().find(|part| !is_known(part)) {
             None => Ok(()),
             Some(part) => {
                 let group = match part {
-                    Part::Number(number) => number.to_string(),
-                    Part::Name(text) | Part::Text(text) => text.clone(),
+                    TemplatePart::Number(number) => number.to_string(),
+                    TemplatePart::Name(text) | TemplatePart::Text(text) => text.clone(),
                 };
                 let reason = format!("the pattern has no group '{group}'");
                 Err(Error::Template { template: self.text.clone(), reason })
@@ -53,19 +53,19 @@ impl Template {
     pub(super) fn expand(&self, captures: &Captures<'_, str>, out: &mut String) {
         for part in &self.parts {
             let found = match part {
-                Part::Text(text) => {
+                TemplatePart::Text(text) => {
                     out.push_str(text);
                     continue;
                 }
-                Part::Number(number) => captures.get(*number),
-                Part::Name(name) => captures.name(name),
+                TemplatePart::Number(number) => captures.get(*number),
+                TemplatePart::Name(name) => captures.name(name),
             };
             out.push_str(found.map_or("", |found| found.as_str()));
         }
     }
 }
 
-fn parts(text: &str) -> Result<Vec<Part>, String> {
+fn parts(text: &str) -> Result<Vec<TemplatePart>, String> {
     let mut parts = Vec::new();
     let mut plain = String::new();
     let mut letters = text.chars().peekable();
@@ -83,7 +83,7 @@ fn parts(text: &str) -> Result<Vec<Part>, String> {
                     letters.next();
                     number = number * 10 + next as usize;
                 }
-                Some(Part::Number(number))
+                Some(TemplatePart::Number(number))
             }
             Some(other) => {
                 escape(other, &mut plain)?;
@@ -92,18 +92,18 @@ fn parts(text: &str) -> Result<Vec<Part>, String> {
         };
         if let Some(part) = part {
             if !plain.is_empty() {
-                parts.push(Part::Text(std::mem::take(&mut plain)));
+                parts.push(TemplatePart::Text(std::mem::take(&mut plain)));
             }
             parts.push(part);
         }
     }
     if !plain.is_empty() {
-        parts.push(Part::Text(plain));
+        parts.push(TemplatePart::Text(plain));
     }
     Ok(parts)
 }
 
-fn group(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Part, String> {
+fn group(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<TemplatePart, String> {
     let broken = || "it has a \\g without <name>".to_owned();
     if letters.next() != Some('<') {
         return Err(broken());
@@ -115,7 +115,7 @@ fn group(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Part,
             letter => name.push(letter),
         }
     }
-    Ok(name.parse().map_or(Part::Name(name), Part::Number))
+    Ok(name.parse().map_or(TemplatePart::Name(name), TemplatePart::Number))
 }
 
 fn escape(letter: char, out: &mut String) -> Result<(), String> {
@@ -159,15 +159,15 @@ mod tests {
             ("x*", "-", 0, "abc", "-a-b-c-"),
         ];
         for (pattern, template, count, text, expected) in cases {
-            let template = Template::parse(template).expect(pattern);
+            let template = ReplacementTemplate::parse(template).expect(pattern);
             let pattern = Pattern::new(pattern, Flags::NONE).expect(pattern);
             assert_eq!(pattern.replace(text, &template, count).expect("it is short").0, expected);
         }
         for template in [r"\q", r"\g<x", "\\"] {
-            assert!(Template::parse(template).is_err(), "{template}");
+            assert!(ReplacementTemplate::parse(template).is_err(), "{template}");
         }
         for template in [r"\3", r"\g<none>"] {
-            let template = Template::parse(template).expect("it parses");
+            let template = ReplacementTemplate::parse(template).expect("it parses");
             assert!(Pattern::new("a", Flags::NONE).expect("fine").replace("b", &template, 0).is_err());
         }
     }

@@ -1,7 +1,7 @@
-//! Compound targets: words, operators, parentheses and nodegroups, made into a tree.
+//! Parses compound targets: words, operators, parentheses and nodegroups.
 
 use super::data::DELIMITER;
-use super::{Condition, Error, Kind, Nodegroups, Tree};
+use super::{ConditionTree, Error, Kind, Nodegroups, TargetCondition};
 use crate::nearest::hint;
 
 /// Parentheses, `not`s and nodegroups within one another.
@@ -10,7 +10,7 @@ const MAX_DEPTH: usize = 64;
 const MAX_PARTS: usize = 10_000;
 
 /// What holds for the whole of an expression while it is read.
-pub(super) struct Reader<'a> {
+pub(super) struct CompoundParser<'a> {
     nodegroups: &'a Nodegroups,
     /// `I@` and `J@` compare exactly.
     pillar_exact: bool,
@@ -21,17 +21,17 @@ pub(super) struct Reader<'a> {
     parts: usize,
 }
 
-impl<'a> Reader<'a> {
-    pub fn new(nodegroups: &'a Nodegroups, pillar_exact: bool, forgiving: bool) -> Reader<'a> {
-        Reader { nodegroups, pillar_exact, forgiving, open: Vec::new(), parts: 0 }
+impl<'a> CompoundParser<'a> {
+    pub fn new(nodegroups: &'a Nodegroups, pillar_exact: bool, forgiving: bool) -> CompoundParser<'a> {
+        CompoundParser { nodegroups, pillar_exact, forgiving, open: Vec::new(), parts: 0 }
     }
 
-    pub fn text(&mut self, text: &str) -> Result<Tree, Error> {
+    pub fn text(&mut self, text: &str) -> Result<ConditionTree, Error> {
         let words: Vec<&str> = text.split_whitespace().collect();
         self.words(&words)
     }
 
-    pub fn nodegroup(&mut self, name: &str) -> Result<Tree, Error> {
+    pub fn nodegroup(&mut self, name: &str) -> Result<ConditionTree, Error> {
         let nodegroups = self.nodegroups;
         let Some((name, words)) = nodegroups.names().find(|n| *n == name).zip(nodegroups.get(name)) else {
             return Err(Error::UnknownNodegroup { name: name.to_owned(), hint: hint(name, nodegroups.names()) });
@@ -54,19 +54,19 @@ impl<'a> Reader<'a> {
     }
 
     /// Words without any operator are ids, or regular expressions if one of them looks like one.
-    fn plain_group(&mut self, words: &[&str]) -> Result<Tree, Error> {
+    fn plain_group(&mut self, words: &[&str]) -> Result<ConditionTree, Error> {
         if !words.iter().any(|word| word.contains(['(', '[', '{', '\\', '?', '}', ']', ')'])) {
             return self.leaf(Kind::List, &words.join(","), DELIMITER);
         }
         let regexes = words.iter().map(|word| self.leaf(Kind::Pcre, word, DELIMITER)).collect::<Result<_, _>>()?;
-        Ok(Tree::any(regexes))
+        Ok(ConditionTree::any(regexes))
     }
 
-    fn words(&mut self, words: &[&str]) -> Result<Tree, Error> {
+    fn words(&mut self, words: &[&str]) -> Result<ConditionTree, Error> {
         if words.is_empty() {
             return Err(Error::Empty);
         }
-        let mut cursor = Cursor { words, at: 0 };
+        let mut cursor = WordCursor { words, at: 0 };
         let tree = self.either(&mut cursor, MAX_DEPTH)?;
         match cursor.peek() {
             None => Ok(tree),
@@ -75,31 +75,31 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn either(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Tree, Error> {
+    fn either(&mut self, cursor: &mut WordCursor<'_>, depth: usize) -> Result<ConditionTree, Error> {
         let mut choices = vec![self.both(cursor, depth)?];
         while cursor.take("or") {
             choices.push(self.both(cursor, depth)?);
         }
-        Ok(Tree::any(choices))
+        Ok(ConditionTree::any(choices))
     }
 
-    fn both(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Tree, Error> {
+    fn both(&mut self, cursor: &mut WordCursor<'_>, depth: usize) -> Result<ConditionTree, Error> {
         let mut conditions = vec![self.single(cursor, depth)?];
         // `a not b` is `a and not b`, as Salt has it.
         while cursor.take("and") || cursor.peek() == Some("not") {
             conditions.push(self.single(cursor, depth)?);
         }
-        Ok(Tree::all(conditions))
+        Ok(ConditionTree::all(conditions))
     }
 
-    fn single(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Tree, Error> {
+    fn single(&mut self, cursor: &mut WordCursor<'_>, depth: usize) -> Result<ConditionTree, Error> {
         let depth = depth.checked_sub(1).ok_or(Error::TooDeep(MAX_DEPTH))?;
         let position = cursor.position();
         let Some(word) = cursor.next() else {
             return Err(Error::UnfinishedAfter { word: cursor.last().to_owned() });
         };
         match word {
-            "not" => Ok(Tree::Not(Box::new(self.single(cursor, depth)?))),
+            "not" => Ok(ConditionTree::Not(Box::new(self.single(cursor, depth)?))),
             "(" if cursor.peek().is_none() => Err(Error::Unclosed { position }),
             "(" => {
                 let inner = self.either(cursor, depth)?;
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `G@os:Debian`, `G|@os|Debian`, or a glob.
-    fn word(&mut self, word: &str) -> Result<Tree, Error> {
+    fn word(&mut self, word: &str) -> Result<ConditionTree, Error> {
         let Some((kind, delimiter, pattern)) = split(word) else {
             return match self.likely_mistake(word) {
                 Some(error) => Err(error),
@@ -144,25 +144,25 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn leaf(&mut self, kind: Kind, pattern: &str, delimiter: &str) -> Result<Tree, Error> {
+    fn leaf(&mut self, kind: Kind, pattern: &str, delimiter: &str) -> Result<ConditionTree, Error> {
         self.parts += 1;
         if self.parts > MAX_PARTS {
             return Err(Error::TooLarge(MAX_PARTS));
         }
-        match Condition::new(kind, pattern, delimiter) {
-            Ok(condition) => Ok(Tree::Condition(condition)),
-            Err(_) if self.forgiving => Ok(Tree::Never),
+        match TargetCondition::new(kind, pattern, delimiter) {
+            Ok(condition) => Ok(ConditionTree::Condition(condition)),
+            Err(_) if self.forgiving => Ok(ConditionTree::Never),
             Err(error) => Err(error),
         }
     }
 }
 
-struct Cursor<'a> {
+struct WordCursor<'a> {
     words: &'a [&'a str],
     at: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> WordCursor<'a> {
     fn peek(&self) -> Option<&'a str> {
         self.words.get(self.at).copied()
     }

@@ -13,7 +13,7 @@ pub const DELIMITER: &str = ":";
 const MAX_PARTS: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comparison {
+pub(super) enum DataComparison {
     Glob,
     Regex,
     Exact,
@@ -21,16 +21,16 @@ pub(super) enum Comparison {
 
 /// Where the key ends and the value begins isn't marked: every split is tried, the longest key first.
 #[derive(Clone, Debug)]
-pub(super) struct Test {
+pub(super) struct DataTest {
     text: String,
     delimiter: String,
-    comparison: Comparison,
+    comparison: DataComparison,
     /// For each part of the text that may turn out to be the value.
     regexes: HashMap<String, Pcre>,
 }
 
-impl Test {
-    pub fn new(text: &str, delimiter: &str, comparison: Comparison) -> Result<Test, Error> {
+impl DataTest {
+    pub fn new(text: &str, delimiter: &str, comparison: DataComparison) -> Result<DataTest, Error> {
         if delimiter.is_empty() {
             return Err(Error::EmptyDelimiter);
         }
@@ -41,8 +41,8 @@ impl Test {
         if ends > MAX_PARTS || text.split(DELIMITER).take(MAX_PARTS + 1).count() > MAX_PARTS {
             return Err(Error::TooLarge(MAX_PARTS));
         }
-        let regexes = if comparison == Comparison::Regex { regexes(text, delimiter)? } else { HashMap::new() };
-        Ok(Test { text: text.to_owned(), delimiter: delimiter.to_owned(), comparison, regexes })
+        let regexes = if comparison == DataComparison::Regex { regexes(text, delimiter)? } else { HashMap::new() };
+        Ok(DataTest { text: text.to_owned(), delimiter: delimiter.to_owned(), comparison, regexes })
     }
 
     pub fn matches(&self, data: &Map) -> bool {
@@ -53,7 +53,7 @@ impl Test {
         &self.text
     }
 
-    pub fn comparison(&self) -> Comparison {
+    pub fn comparison(&self) -> DataComparison {
         self.comparison
     }
 
@@ -97,9 +97,9 @@ impl Test {
     fn is_value(&self, value: &Value, pattern: &str) -> bool {
         let text = value.to_string().to_lowercase();
         match self.comparison {
-            Comparison::Glob => glob::matches(&pattern.to_lowercase(), &text),
-            Comparison::Exact => pattern.to_lowercase() == text,
-            Comparison::Regex => self.regexes.get(pattern).is_some_and(|regex| regex.matches(&text)),
+            DataComparison::Glob => glob::matches(&pattern.to_lowercase(), &text),
+            DataComparison::Exact => pattern.to_lowercase() == text,
+            DataComparison::Regex => self.regexes.get(pattern).is_some_and(|regex| regex.matches(&text)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What may be wrong with a target expression.
+//! Errors of target expressions.
 
 use crate::pattern;
 

@@ -1,4 +1,4 @@
-//! [`Kind`]: how the text of a target is meant.
+//! [`Kind`]: the kinds of target expressions, such as glob or grain.
 
 use super::Error;
 use crate::nearest::hint;

@@ -1,7 +1,7 @@
-//! Which targets are meant: Salt's ways to name them, from `web*` to compound expressions.
+//! Target expressions: Salt's ways to select targets, from `web*` to compound expressions.
 //!
 //! Errors are for people at a command line. Where Salt keeps silent and matches nothing, in top
-//! files, [`Expression::forgiving`] does the same.
+//! files, [`TargetExpression::forgiving`] does the same.
 
 mod compound;
 mod condition;
@@ -17,14 +17,14 @@ mod tree;
 
 use std::fmt;
 
-use compound::Reader;
-use condition::Condition;
-use tree::Tree;
+use compound::CompoundParser;
+use condition::TargetCondition;
+use tree::ConditionTree;
 
 pub use data::DELIMITER;
 pub use error::Error;
 pub use kind::Kind;
-pub use network::Network;
+pub use network::IpNetwork;
 pub use nodegroups::Nodegroups;
 pub use pcre::Pcre;
 
@@ -35,20 +35,20 @@ pub use subject::{Subject, SubjectData, address, addresses_in};
 /// Prints as a compound target, with its nodegroups expanded. What came from a compound target can
 /// be read again from that; a value with a space in it can't stand in one.
 #[derive(Clone, Debug)]
-pub struct Expression(Tree);
+pub struct TargetExpression(ConditionTree);
 
-impl Expression {
+impl TargetExpression {
     /// Reads a target. `delimiter` is for grains and pillar: [`DELIMITER`] unless the user says otherwise.
-    pub fn parse(kind: Kind, text: &str, delimiter: &str, nodegroups: &Nodegroups) -> Result<Expression, Error> {
-        read(kind, text, delimiter, nodegroups, false).map(Expression)
+    pub fn parse(kind: Kind, text: &str, delimiter: &str, nodegroups: &Nodegroups) -> Result<TargetExpression, Error> {
+        read(kind, text, delimiter, nodegroups, false).map(TargetExpression)
     }
 
     /// As Salt reads the targets of a top file: what is malformed matches nothing.
     ///
     /// A single bad target counts as no match, so that `not S@bogus` matches all; a compound whose
     /// words don't fit together, or that names an unknown nodegroup, matches nothing as a whole.
-    pub fn forgiving(kind: Kind, text: &str, delimiter: &str, nodegroups: &Nodegroups) -> Expression {
-        Expression(read(kind, text, delimiter, nodegroups, true).unwrap_or(Tree::Never))
+    pub fn forgiving(kind: Kind, text: &str, delimiter: &str, nodegroups: &Nodegroups) -> TargetExpression {
+        TargetExpression(read(kind, text, delimiter, nodegroups, true).unwrap_or(ConditionTree::Never))
     }
 
     pub fn matches(&self, subject: &dyn Subject) -> bool {
@@ -57,26 +57,26 @@ impl Expression {
 
     /// Whether a match depends on grains, so that they must be fetched first.
     pub fn needs_grains(&self) -> bool {
-        self.0.has(&Condition::needs_grains)
+        self.0.has(&TargetCondition::needs_grains)
     }
 
     /// Whether a match depends on pillar.
     pub fn needs_pillar(&self) -> bool {
-        self.0.has(&Condition::needs_pillar)
+        self.0.has(&TargetCondition::needs_pillar)
     }
 }
 
-impl fmt::Display for Expression {
+impl fmt::Display for TargetExpression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-fn read(kind: Kind, text: &str, delimiter: &str, groups: &Nodegroups, forgiving: bool) -> Result<Tree, Error> {
+fn read(kind: Kind, text: &str, delimiter: &str, groups: &Nodegroups, forgiving: bool) -> Result<ConditionTree, Error> {
     match kind {
-        Kind::Compound => Reader::new(groups, false, forgiving).text(text),
-        Kind::CompoundPillarExact => Reader::new(groups, true, forgiving).text(text),
-        Kind::Nodegroup => Reader::new(groups, false, forgiving).nodegroup(text),
-        kind => Condition::new(kind, text, delimiter).map(Tree::Condition),
+        Kind::Compound => CompoundParser::new(groups, false, forgiving).text(text),
+        Kind::CompoundPillarExact => CompoundParser::new(groups, true, forgiving).text(text),
+        Kind::Nodegroup => CompoundParser::new(groups, false, forgiving).nodegroup(text),
+        kind => TargetCondition::new(kind, text, delimiter).map(ConditionTree::Condition),
     }
 }

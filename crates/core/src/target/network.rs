@@ -1,4 +1,4 @@
-//! [`Network`]: an address, or all addresses that share a prefix.
+//! [`IpNetwork`]: an address, or all addresses that share a prefix.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,23 +6,23 @@ use std::net::IpAddr;
 use super::Error;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
+pub struct IpNetwork {
     address: IpAddr,
     prefix: u8,
 }
 
-impl Network {
+impl IpNetwork {
     /// `192.0.2.1`, `192.0.2.0/24`, `192.0.2.0/255.255.255.0`, `2001:db8::/32`.
-    pub fn parse(text: &str) -> Result<Network, Error> {
+    pub fn parse(text: &str) -> Result<IpNetwork, Error> {
         let bad = |reason: String| Error::BadNetwork { text: text.to_owned(), reason };
         let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
         let address: IpAddr =
             address.parse().map_err(|_| bad(format!("'{address}' is not an IPv4 or IPv6 address")))?;
         let width = width(address);
-        let Some(prefix) = prefix else { return Ok(Network { address, prefix: width }) };
+        let Some(prefix) = prefix else { return Ok(IpNetwork { address, prefix: width }) };
         let length = prefix_length(prefix, address)
             .ok_or_else(|| bad(format!("'/{prefix}' is not a prefix length from 0 to {width}, nor a netmask")))?;
-        let network = Network { address: truncate(address, length), prefix: length };
+        let network = IpNetwork { address: truncate(address, length), prefix: length };
         if network.address != address {
             return Err(bad(format!("it has bits set behind its prefix; the network is {network}")));
         }
@@ -54,7 +54,7 @@ impl Network {
     }
 }
 
-impl fmt::Display for Network {
+impl fmt::Display for IpNetwork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.prefix == width(self.address) {
             self.address.fmt(f)
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn hosts(text: &str) -> Vec<String> {
-        Network::parse(text).expect("it is a network").hosts().take(4).map(|address| address.to_string()).collect()
+        IpNetwork::parse(text).expect("it is a network").hosts().take(4).map(|address| address.to_string()).collect()
     }
 
     #[test]
@@ -111,12 +111,12 @@ mod tests {
         assert_eq!(hosts("192.0.2.0/31"), ["192.0.2.0", "192.0.2.1"]);
         assert_eq!(hosts("192.0.2.7"), ["192.0.2.7"]);
         assert_eq!(hosts("2001:db8::/127"), ["2001:db8::", "2001:db8::1"]);
-        assert_eq!(Network::parse("::/0").expect("it is a network").size(), u128::MAX);
+        assert_eq!(IpNetwork::parse("::/0").expect("it is a network").size(), u128::MAX);
     }
 
     #[test]
     fn faults_are_named() {
-        let message = |text| Network::parse(text).expect_err("it is not a network").to_string();
+        let message = |text| IpNetwork::parse(text).expect_err("it is not a network").to_string();
         assert!(message("192.0.2.5/24").contains("the network is 192.0.2.0/24"), "{}", message("192.0.2.5/24"));
         assert!(message("192.0.2.0/33").contains("0 to 32"));
         assert!(message("192.0.2.0/+8").contains("0 to 32"));
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_netmask_is_a_prefix() {
-        assert_eq!(Network::parse("10.0.0.0/255.0.0.0"), Network::parse("10.0.0.0/8"));
-        assert!(Network::parse("0.0.0.0/0").expect("it is a network").contains(IpAddr::from([1, 2, 3, 4])));
+        assert_eq!(IpNetwork::parse("10.0.0.0/255.0.0.0"), IpNetwork::parse("10.0.0.0/8"));
+        assert!(IpNetwork::parse("0.0.0.0/0").expect("it is a network").contains(IpAddr::from([1, 2, 3, 4])));
     }
 }

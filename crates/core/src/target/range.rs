@@ -1,4 +1,4 @@
-//! Ranges of host names, as far as they need no range server: `web[01-10],-web05`.
+//! Ranges of host names that need no range server: `web[01-10],-web05`.
 
 use super::{Error, pcre::Pcre};
 
@@ -6,52 +6,52 @@ use super::{Error, pcre::Pcre};
 const MAX_DEPTH: usize = 16;
 
 #[derive(Clone, Debug)]
-pub(super) struct Range {
+pub(super) struct RangeExpression {
     text: String,
-    set: Set,
+    set: RangeSet,
 }
 
 /// Items in their order; each adds to what came before, takes away from it or keeps what both have.
-type Set = Vec<(Operation, Item)>;
+type RangeSet = Vec<(SetOperation, RangeItem)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
+enum SetOperation {
     Add,
     Remove,
     Keep,
 }
 
 #[derive(Clone, Debug)]
-enum Item {
-    Name(Vec<Piece>),
+enum RangeItem {
+    Name(Vec<RangePiece>),
     Regex(Pcre),
 }
 
 #[derive(Clone, Debug)]
-enum Piece {
+enum RangePiece {
     Text(String),
-    Numbers(Vec<Numbers>),
+    Numbers(Vec<NumberRange>),
     /// `{a,b}`
-    Choice(Vec<Vec<Piece>>),
+    Choice(Vec<Vec<RangePiece>>),
 }
 
 #[derive(Clone, Debug)]
-struct Numbers {
+struct NumberRange {
     from: u64,
     to: u64,
     /// Digits of a number written with leading zeros; 0 if it has none.
     width: usize,
 }
 
-impl Range {
-    pub fn new(text: &str) -> Result<Range, Error> {
+impl RangeExpression {
+    pub fn new(text: &str) -> Result<RangeExpression, Error> {
         let bad = |reason: String| Error::BadRange { text: text.to_owned(), reason };
         let mut set = Vec::new();
         for (operation, word) in split(text).map_err(bad)? {
             if word.is_empty() {
                 return Err(bad("a name is missing".into()));
             }
-            if operation != Operation::Add && set.is_empty() {
+            if operation != SetOperation::Add && set.is_empty() {
                 return Err(bad(format!("nothing stands before '{word}' that it could be taken from")));
             }
             if let Some(cluster) = word.strip_prefix(['%', '@', '*', '?', '^']) {
@@ -64,13 +64,13 @@ impl Range {
                 Some(regex) => {
                     let regex = regex.strip_suffix('/').ok_or_else(|| bad(format!("'{word}' isn't closed by '/'")))?;
                     // Unlike everywhere else it is looked for anywhere in the name.
-                    Item::Regex(Pcre::new(&format!("(?s:.*?)(?:{regex})"))?)
+                    RangeItem::Regex(Pcre::new(&format!("(?s:.*?)(?:{regex})"))?)
                 }
-                None => Item::Name(pieces(&word, MAX_DEPTH).map_err(bad)?),
+                None => RangeItem::Name(pieces(&word, MAX_DEPTH).map_err(bad)?),
             };
             set.push((operation, item));
         }
-        Ok(Range { text: text.to_owned(), set })
+        Ok(RangeExpression { text: text.to_owned(), set })
     }
 
     pub fn text(&self) -> &str {
@@ -79,31 +79,31 @@ impl Range {
 
     pub fn contains(&self, id: &str) -> bool {
         self.set.iter().fold(false, |inside, (operation, item)| match operation {
-            Operation::Add => inside || item.is(id),
-            Operation::Remove => inside && !item.is(id),
-            Operation::Keep => inside && item.is(id),
+            SetOperation::Add => inside || item.is(id),
+            SetOperation::Remove => inside && !item.is(id),
+            SetOperation::Keep => inside && item.is(id),
         })
     }
 }
 
-impl Item {
+impl RangeItem {
     fn is(&self, id: &str) -> bool {
         match self {
-            Item::Name(pieces) => ends(pieces, id, vec![0]).contains(&id.len()),
-            Item::Regex(regex) => regex.matches(id),
+            RangeItem::Name(pieces) => ends(pieces, id, vec![0]).contains(&id.len()),
+            RangeItem::Regex(regex) => regex.matches(id),
         }
     }
 }
 
 /// Where in `id` the pieces may end, if they begin at one of `starts`.
-fn ends(pieces: &[Piece], id: &str, starts: Vec<usize>) -> Vec<usize> {
+fn ends(pieces: &[RangePiece], id: &str, starts: Vec<usize>) -> Vec<usize> {
     pieces.iter().fold(starts, |starts, piece| {
         let mut next: Vec<usize> = match piece {
-            Piece::Text(text) => {
+            RangePiece::Text(text) => {
                 starts.iter().filter(|at| id[**at..].starts_with(text)).map(|at| at + text.len()).collect()
             }
-            Piece::Numbers(numbers) => starts.iter().flat_map(|at| number_ends(numbers, id, *at)).collect(),
-            Piece::Choice(choices) => choices.iter().flat_map(|choice| ends(choice, id, starts.clone())).collect(),
+            RangePiece::Numbers(numbers) => starts.iter().flat_map(|at| number_ends(numbers, id, *at)).collect(),
+            RangePiece::Choice(choices) => choices.iter().flat_map(|choice| ends(choice, id, starts.clone())).collect(),
         };
         next.sort_unstable();
         next.dedup();
@@ -111,7 +111,7 @@ fn ends(pieces: &[Piece], id: &str, starts: Vec<usize>) -> Vec<usize> {
     })
 }
 
-fn number_ends(numbers: &[Numbers], id: &str, at: usize) -> Vec<usize> {
+fn number_ends(numbers: &[NumberRange], id: &str, at: usize) -> Vec<usize> {
     let digits = id[at..].bytes().take_while(u8::is_ascii_digit).count();
     let fits = |length: &usize| {
         let text = &id[at..at + length];
@@ -126,8 +126,8 @@ fn number_ends(numbers: &[Numbers], id: &str, at: usize) -> Vec<usize> {
 }
 
 /// The words between commas and ampersands that stand outside of brackets.
-fn split(text: &str) -> Result<Vec<(Operation, String)>, String> {
-    let mut words = vec![(Operation::Add, String::new())];
+fn split(text: &str) -> Result<Vec<(SetOperation, String)>, String> {
+    let mut words = vec![(SetOperation::Add, String::new())];
     let (mut closers, mut in_regex, mut fresh) = (Vec::new(), false, true);
     for c in text.chars() {
         let word = words.len() - 1;
@@ -138,22 +138,22 @@ fn split(text: &str) -> Result<Vec<(Operation, String)>, String> {
             '{' => closers.push('}'),
             ']' | '}' if closers.pop() != Some(c) => return Err(format!("'{c}' closes nothing")),
             ',' if closers.is_empty() => {
-                words.push((Operation::Add, String::new()));
+                words.push((SetOperation::Add, String::new()));
                 fresh = true;
                 continue;
             }
             '&' if closers.is_empty() => {
                 // `a,&b` and `a&b` are the same.
                 if fresh && words.len() > 1 {
-                    words[word].0 = Operation::Keep;
+                    words[word].0 = SetOperation::Keep;
                 } else {
-                    words.push((Operation::Keep, String::new()));
+                    words.push((SetOperation::Keep, String::new()));
                 }
                 fresh = true;
                 continue;
             }
-            '-' if fresh && words.len() > 1 && words[word].0 == Operation::Add => {
-                words[word].0 = Operation::Remove;
+            '-' if fresh && words.len() > 1 && words[word].0 == SetOperation::Add => {
+                words[word].0 = SetOperation::Remove;
                 continue;
             }
             c if c.is_whitespace() => continue,
@@ -169,7 +169,7 @@ fn split(text: &str) -> Result<Vec<(Operation, String)>, String> {
     }
 }
 
-fn pieces(word: &str, depth: usize) -> Result<Vec<Piece>, String> {
+fn pieces(word: &str, depth: usize) -> Result<Vec<RangePiece>, String> {
     let depth = depth.checked_sub(1).ok_or("it nests too deeply")?;
     let mut pieces = Vec::new();
     let mut rest = word;
@@ -179,13 +179,13 @@ fn pieces(word: &str, depth: usize) -> Result<Vec<Piece>, String> {
         let end = closing(behind, open).ok_or_else(|| format!("'{open}' isn't closed"))?;
         let inner = &behind[..end];
         pieces.push(if open == "[" {
-            Piece::Numbers(inner.split(',').map(numbers).collect::<Result<_, _>>()?)
+            RangePiece::Numbers(inner.split(',').map(numbers).collect::<Result<_, _>>()?)
         } else {
             let choices = split(inner)?;
-            if choices.iter().any(|(operation, _)| *operation != Operation::Add) {
+            if choices.iter().any(|(operation, _)| *operation != SetOperation::Add) {
                 return Err("only names can stand in braces".into());
             }
-            Piece::Choice(choices.iter().map(|(_, choice)| self::pieces(choice, depth)).collect::<Result<_, _>>()?)
+            RangePiece::Choice(choices.iter().map(|(_, choice)| self::pieces(choice, depth)).collect::<Result<_, _>>()?)
         });
         rest = &behind[end + 1..];
     }
@@ -194,10 +194,10 @@ fn pieces(word: &str, depth: usize) -> Result<Vec<Piece>, String> {
 }
 
 /// Plain text, in which `web01..10` is a range too.
-fn push_text(text: &str, pieces: &mut Vec<Piece>) -> Result<(), String> {
+fn push_text(text: &str, pieces: &mut Vec<RangePiece>) -> Result<(), String> {
     let Some((before, after)) = text.split_once("..") else {
         if !text.is_empty() {
-            pieces.push(Piece::Text(text.to_owned()));
+            pieces.push(RangePiece::Text(text.to_owned()));
         }
         return Ok(());
     };
@@ -208,11 +208,11 @@ fn push_text(text: &str, pieces: &mut Vec<Piece>) -> Result<(), String> {
     let end = after.bytes().take_while(u8::is_ascii_digit).count();
     let (to, rest) = after.split_at(end);
     if !name.is_empty() {
-        pieces.push(Piece::Text(name.to_owned()));
+        pieces.push(RangePiece::Text(name.to_owned()));
     }
-    pieces.push(Piece::Numbers(vec![bounds(from, to)?]));
+    pieces.push(RangePiece::Numbers(vec![bounds(from, to)?]));
     if !rest.is_empty() {
-        pieces.push(Piece::Text(rest.to_owned()));
+        pieces.push(RangePiece::Text(rest.to_owned()));
     }
     Ok(())
 }
@@ -232,17 +232,17 @@ fn closing(text: &str, open: &str) -> Option<usize> {
 }
 
 /// `01-10`, `01..10` or `7`.
-fn numbers(text: &str) -> Result<Numbers, String> {
+fn numbers(text: &str) -> Result<NumberRange, String> {
     let (from, to) = text.split_once("..").or_else(|| text.split_once(['-', ':'])).unwrap_or((text, text));
     bounds(from, to)
 }
 
-fn bounds(from: &str, to: &str) -> Result<Numbers, String> {
+fn bounds(from: &str, to: &str) -> Result<NumberRange, String> {
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         text.parse::<u64>().ok().filter(|_| digits).ok_or_else(|| format!("'{text}' is not a number"))
     };
-    let numbers = Numbers {
+    let numbers = NumberRange {
         from: number(from)?,
         to: number(to)?,
         width: if from.len() > 1 && from.starts_with('0') { from.len() } else { 0 },
@@ -279,7 +279,7 @@ mod tests {
             ("a[1-20]0", "a10", true),
         ];
         for (range, id, expected) in cases {
-            let range = Range::new(range).unwrap_or_else(|error| panic!("{error}"));
+            let range = RangeExpression::new(range).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(range.contains(id), expected, "{} holds {id}", range.text());
         }
     }
@@ -296,7 +296,7 @@ mod tests {
             ("&a", "missing"),
         ];
         for (range, reason) in cases {
-            let message = Range::new(range).expect_err("it is not a range").to_string();
+            let message = RangeExpression::new(range).expect_err("it is not a range").to_string();
             assert!(message.contains(reason), "{range}: {message}");
         }
     }

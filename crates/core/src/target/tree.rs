@@ -1,77 +1,77 @@
-//! [`Tree`]: conditions joined by `and`, `or` and `not`.
+//! [`ConditionTree`]: conditions joined by `and`, `or` and `not`.
 
 use std::fmt;
 
-use super::{Condition, Subject};
+use super::{Subject, TargetCondition};
 
 #[derive(Clone, Debug)]
-pub(super) enum Tree {
-    Condition(Condition),
-    Not(Box<Tree>),
+pub(super) enum ConditionTree {
+    Condition(TargetCondition),
+    Not(Box<ConditionTree>),
     /// At least two.
-    All(Vec<Tree>),
+    All(Vec<ConditionTree>),
     /// At least two.
-    Any(Vec<Tree>),
+    Any(Vec<ConditionTree>),
     /// What could not be read, where that is forgiven.
     Never,
 }
 
-impl Tree {
-    pub fn all(mut parts: Vec<Tree>) -> Tree {
-        if parts.len() == 1 { parts.remove(0) } else { Tree::All(parts) }
+impl ConditionTree {
+    pub fn all(mut parts: Vec<ConditionTree>) -> ConditionTree {
+        if parts.len() == 1 { parts.remove(0) } else { ConditionTree::All(parts) }
     }
 
-    pub fn any(mut parts: Vec<Tree>) -> Tree {
-        if parts.len() == 1 { parts.remove(0) } else { Tree::Any(parts) }
+    pub fn any(mut parts: Vec<ConditionTree>) -> ConditionTree {
+        if parts.len() == 1 { parts.remove(0) } else { ConditionTree::Any(parts) }
     }
 
     pub fn matches(&self, subject: &dyn Subject) -> bool {
         match self {
-            Tree::Condition(condition) => condition.matches(subject),
-            Tree::Not(inner) => !inner.matches(subject),
-            Tree::All(parts) => parts.iter().all(|part| part.matches(subject)),
-            Tree::Any(parts) => parts.iter().any(|part| part.matches(subject)),
-            Tree::Never => false,
+            ConditionTree::Condition(condition) => condition.matches(subject),
+            ConditionTree::Not(inner) => !inner.matches(subject),
+            ConditionTree::All(parts) => parts.iter().all(|part| part.matches(subject)),
+            ConditionTree::Any(parts) => parts.iter().any(|part| part.matches(subject)),
+            ConditionTree::Never => false,
         }
     }
 
-    pub fn has(&self, wanted: &dyn Fn(&Condition) -> bool) -> bool {
+    pub fn has(&self, wanted: &dyn Fn(&TargetCondition) -> bool) -> bool {
         match self {
-            Tree::Condition(condition) => wanted(condition),
-            Tree::Not(inner) => inner.has(wanted),
-            Tree::All(parts) | Tree::Any(parts) => parts.iter().any(|part| part.has(wanted)),
-            Tree::Never => false,
+            ConditionTree::Condition(condition) => wanted(condition),
+            ConditionTree::Not(inner) => inner.has(wanted),
+            ConditionTree::All(parts) | ConditionTree::Any(parts) => parts.iter().any(|part| part.has(wanted)),
+            ConditionTree::Never => false,
         }
     }
 }
 
-impl fmt::Display for Tree {
+impl fmt::Display for ConditionTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Tree::Condition(condition) => condition.fmt(f),
-            Tree::Not(inner) => write!(f, "not {}", Inside(inner)),
-            Tree::All(parts) => join(parts, " and ", f),
-            Tree::Any(parts) => join(parts, " or ", f),
-            Tree::Never => f.write_str("not *"),
+            ConditionTree::Condition(condition) => condition.fmt(f),
+            ConditionTree::Not(inner) => write!(f, "not {}", Parenthesized(inner)),
+            ConditionTree::All(parts) => join(parts, " and ", f),
+            ConditionTree::Any(parts) => join(parts, " or ", f),
+            ConditionTree::Never => f.write_str("not *"),
         }
     }
 }
 
 /// A part of something larger, in parentheses where it needs them.
-struct Inside<'a>(&'a Tree);
+struct Parenthesized<'a>(&'a ConditionTree);
 
-impl fmt::Display for Inside<'_> {
+impl fmt::Display for Parenthesized<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Tree::All(_) | Tree::Any(_) | Tree::Never => write!(f, "( {} )", self.0),
+            ConditionTree::All(_) | ConditionTree::Any(_) | ConditionTree::Never => write!(f, "( {} )", self.0),
             plain => plain.fmt(f),
         }
     }
 }
 
-fn join(parts: &[Tree], operator: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn join(parts: &[ConditionTree], operator: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for (index, part) in parts.iter().enumerate() {
-        write!(f, "{}{}", if index == 0 { "" } else { operator }, Inside(part))?;
+        write!(f, "{}{}", if index == 0 { "" } else { operator }, Parenthesized(part))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A value on the wire: CBOR, with limits on depth.
+//! Values as CBOR, with a limit on depth.
 
 use minicbor::data::{IanaTag, Type};
 use minicbor::decode::Error;

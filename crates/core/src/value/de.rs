@@ -1,4 +1,4 @@
-//! From a [`Value`] to a typed struct: how arguments reach a function.
+//! Deserializes a [`Value`] into a typed struct: how arguments reach a function.
 //!
 //! Lenient where Salt's users need it: a number or boolean is taken for a text, a single item for
 //! a list, and a number in quotes for a number.
@@ -12,7 +12,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::fields::Fields;
+use super::fields::FieldNames;
 use super::{Map, Value};
 
 /// A struct's field may be absent only if it is `#[serde(default)]`.
@@ -132,8 +132,8 @@ impl<'de> Deserializer<'de> for Value {
             Value::Float(number) => visitor.visit_f64(number),
             Value::String(text) => visitor.visit_string(text),
             Value::Bytes(bytes) => visitor.visit_byte_buf(bytes),
-            Value::List(items) => visitor.visit_seq(Items(items.into_iter())),
-            Value::Map(map) => visitor.visit_map(Pairs { pairs: map.into_iter(), value: Value::Null }),
+            Value::List(items) => visitor.visit_seq(ListItems(items.into_iter())),
+            Value::Map(map) => visitor.visit_map(MapPairs { pairs: map.into_iter(), value: Value::Null }),
         }
     }
 
@@ -172,12 +172,12 @@ impl<'de> Deserializer<'de> for Value {
             Value::Null => Vec::new(),
             single => vec![single],
         };
-        visitor.visit_seq(Items(items.into_iter()))
+        visitor.visit_seq(ListItems(items.into_iter()))
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self {
-            Value::Map(map) => visitor.visit_map(Pairs { pairs: map.into_iter(), value: Value::Null }),
+            Value::Map(map) => visitor.visit_map(MapPairs { pairs: map.into_iter(), value: Value::Null }),
             other => Err(Error::mismatch(&other, &visitor)),
         }
     }
@@ -190,7 +190,7 @@ impl<'de> Deserializer<'de> for Value {
     ) -> Result<V::Value, Error> {
         match self {
             Value::Map(map) => {
-                let mut fields = Fields::new(fields, map);
+                let mut fields = FieldNames::new(fields, map);
                 // By position, which needs far less code than by name.
                 visitor.visit_seq(&mut fields).map_err(|error| fields.explain(error))
             }
@@ -265,9 +265,9 @@ fn integer(value: Value) -> Result<i64, Value> {
     }
 }
 
-struct Items(std::vec::IntoIter<Value>);
+struct ListItems(std::vec::IntoIter<Value>);
 
-impl<'de> SeqAccess<'de> for Items {
+impl<'de> SeqAccess<'de> for ListItems {
     type Error = Error;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
@@ -279,13 +279,13 @@ impl<'de> SeqAccess<'de> for Items {
     }
 }
 
-struct Pairs {
+struct MapPairs {
     pairs: std::vec::IntoIter<(Value, Value)>,
     /// Of the key that was given out last.
     value: Value,
 }
 
-impl<'de> MapAccess<'de> for Pairs {
+impl<'de> MapAccess<'de> for MapPairs {
     type Error = Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
@@ -409,16 +409,16 @@ struct Variant {
 
 impl<'de> EnumAccess<'de> for Variant {
     type Error = Error;
-    type Variant = Content;
+    type Variant = BufferedValue;
 
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Content), Error> {
-        Ok((seed.deserialize(self.name)?, Content(self.content)))
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, BufferedValue), Error> {
+        Ok((seed.deserialize(self.name)?, BufferedValue(self.content)))
     }
 }
 
-struct Content(Value);
+struct BufferedValue(Value);
 
-impl<'de> VariantAccess<'de> for Content {
+impl<'de> VariantAccess<'de> for BufferedValue {
     type Error = Error;
 
     fn unit_variant(self) -> Result<(), Error> {

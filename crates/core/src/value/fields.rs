@@ -1,4 +1,4 @@
-//! The fields of a struct: their names, and their values from a map.
+//! Reads a struct's fields from a map, and lists their names.
 
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
@@ -15,7 +15,7 @@ pub fn fields_of<T: DeserializeOwned>() -> &'static [&'static str] {
 }
 
 /// Hands out a value for each field in their order, and for an absent one nothing: serde then takes its default.
-pub(super) struct Fields {
+pub(super) struct FieldNames {
     names: &'static [&'static str],
     map: Map,
     /// How many fields have been asked for.
@@ -24,9 +24,9 @@ pub(super) struct Fields {
     found: bool,
 }
 
-impl Fields {
-    pub fn new(names: &'static [&'static str], map: Map) -> Fields {
-        Fields { names, map, asked: 0, found: true }
+impl FieldNames {
+    pub fn new(names: &'static [&'static str], map: Map) -> FieldNames {
+        FieldNames { names, map, asked: 0, found: true }
     }
 
     fn name(&self) -> &'static str {
@@ -48,7 +48,7 @@ impl Fields {
     }
 }
 
-impl<'de> SeqAccess<'de> for &mut Fields {
+impl<'de> SeqAccess<'de> for &mut FieldNames {
     type Error = Error;
 
     // Once for each type of field, not once for each field of each struct.

@@ -1,4 +1,4 @@
-//! [`Index`]: finds a key among many by its hash; among few it is quicker to look at each.
+//! [`KeyIndex`]: finds a key in a large map by its hash; small maps are searched one by one.
 
 use std::hash::BuildHasher;
 
@@ -12,27 +12,27 @@ pub(crate) const FEW: usize = 8;
 
 /// The places of keys that stand in somebody else's list. `key_at` gives the key at a place.
 #[derive(Clone, Default)]
-pub(crate) struct Index {
+pub(crate) struct KeyIndex {
     table: HashTable<usize>,
     hasher: Hasher,
 }
 
 /// A key that is looked for.
 #[derive(Clone, Copy)]
-pub(crate) enum Key<'a> {
+pub(crate) enum IndexKey<'a> {
     Text(&'a str),
     Other(&'a Value),
 }
 
-impl Index {
+impl KeyIndex {
     /// Of the keys at 0 to `count`, which must differ.
-    pub fn new<'a>(count: usize, key_at: impl Fn(usize) -> &'a Value) -> Index {
-        let mut index = Index { table: HashTable::with_capacity(2 * count), hasher: Hasher::default() };
+    pub fn new<'a>(count: usize, key_at: impl Fn(usize) -> &'a Value) -> KeyIndex {
+        let mut index = KeyIndex { table: HashTable::with_capacity(2 * count), hasher: Hasher::default() };
         (0..count).for_each(|place| index.insert(place, &key_at));
         index
     }
 
-    pub fn find<'a>(&self, key: Key<'_>, key_at: impl Fn(usize) -> &'a Value) -> Option<usize> {
+    pub fn find<'a>(&self, key: IndexKey<'_>, key_at: impl Fn(usize) -> &'a Value) -> Option<usize> {
         self.table.find(self.hash(key), |place| key.is(key_at(*place))).copied()
     }
 
@@ -63,33 +63,33 @@ impl Index {
         }
     }
 
-    fn hash(&self, key: Key<'_>) -> u64 {
+    fn hash(&self, key: IndexKey<'_>) -> u64 {
         hash_of(&self.hasher, key)
     }
 }
 
-fn hash_of(hasher: &Hasher, key: Key<'_>) -> u64 {
+fn hash_of(hasher: &Hasher, key: IndexKey<'_>) -> u64 {
     match key {
-        Key::Text(text) => hasher.hash_one(text),
-        Key::Other(value) => hasher.hash_one(value),
+        IndexKey::Text(text) => hasher.hash_one(text),
+        IndexKey::Other(value) => hasher.hash_one(value),
     }
 }
 
-impl Key<'_> {
+impl IndexKey<'_> {
     pub fn is(self, other: &Value) -> bool {
         match (self, other) {
-            (Key::Text(text), Value::String(other)) => text == other,
-            (Key::Text(_), _) => false,
-            (Key::Other(value), other) => value == other,
+            (IndexKey::Text(text), Value::String(other)) => text == other,
+            (IndexKey::Text(_), _) => false,
+            (IndexKey::Other(value), other) => value == other,
         }
     }
 }
 
-impl<'a> From<&'a Value> for Key<'a> {
-    fn from(value: &'a Value) -> Key<'a> {
+impl<'a> From<&'a Value> for IndexKey<'a> {
+    fn from(value: &'a Value) -> IndexKey<'a> {
         match value {
-            Value::String(text) => Key::Text(text),
-            other => Key::Other(other),
+            Value::String(text) => IndexKey::Text(text),
+            other => IndexKey::Other(other),
         }
     }
 }

@@ -3,14 +3,14 @@
 use std::fmt;
 
 use super::Value;
-use super::index::{FEW, Index, Key};
+use super::index::{FEW, IndexKey, KeyIndex};
 
 /// Keeps the order in which keys were first inserted; equal to another map whatever the order.
 #[derive(Clone, Default)]
 pub struct Map {
     entries: Vec<(Value, Value)>,
     /// Only in a map of more than a few.
-    index: Option<Box<Index>>,
+    index: Option<Box<KeyIndex>>,
 }
 
 impl Map {
@@ -38,7 +38,7 @@ impl Map {
     }
 
     pub fn get(&self, key: &str) -> Option<&Value> {
-        self.find(Key::Text(key)).map(|place| &self.entries[place].1)
+        self.find(IndexKey::Text(key)).map(|place| &self.entries[place].1)
     }
 
     pub fn get_value(&self, key: &Value) -> Option<&Value> {
@@ -65,16 +65,16 @@ impl Map {
     }
 
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
-        self.find(Key::Text(key)).map(|place| &mut self.entries[place].1)
+        self.find(IndexKey::Text(key)).map(|place| &mut self.entries[place].1)
     }
 
     /// Where a text key stands in the order.
     pub fn position(&self, key: &str) -> Option<usize> {
-        self.find(Key::Text(key))
+        self.find(IndexKey::Text(key))
     }
 
     pub fn contains_key(&self, key: &str) -> bool {
-        self.find(Key::Text(key)).is_some()
+        self.find(IndexKey::Text(key)).is_some()
     }
 
     /// Puts a value in; a key that was there keeps its place. Returns what it replaced.
@@ -92,7 +92,7 @@ impl Map {
 
     /// Takes a value out; the others keep their order.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
-        let place = self.find(Key::Text(key))?;
+        let place = self.find(IndexKey::Text(key))?;
         if let Some(index) = &mut self.index {
             index.remove(place, &self.entries[place].0);
         }
@@ -101,7 +101,7 @@ impl Map {
 
     /// Takes a value out in constant time: the last one gets its place.
     pub(super) fn take(&mut self, key: &str) -> Option<Value> {
-        let place = self.find(Key::Text(key))?;
+        let place = self.find(IndexKey::Text(key))?;
         if let Some(index) = &mut self.index {
             let last = self.entries.len() - 1;
             index.swap_remove(place, &self.entries[place].0, last, &self.entries[last].0);
@@ -127,7 +127,7 @@ impl Map {
 
     /// The value under a text key, made if it isn't there.
     pub fn entry(&mut self, key: &str) -> &mut Value {
-        let place = self.find(Key::Text(key)).unwrap_or_else(|| {
+        let place = self.find(IndexKey::Text(key)).unwrap_or_else(|| {
             self.push(key.into(), Value::Null);
             self.entries.len() - 1
         });
@@ -140,7 +140,7 @@ impl Map {
         self.build_index();
     }
 
-    fn find(&self, key: Key<'_>) -> Option<usize> {
+    fn find(&self, key: IndexKey<'_>) -> Option<usize> {
         match &self.index {
             None => self.entries.iter().position(|(there, _)| key.is(there)),
             Some(index) => index.find(key, |place| &self.entries[place].0),
@@ -157,7 +157,7 @@ impl Map {
 
     fn build_index(&mut self) {
         let count = self.entries.len();
-        self.index = (count > FEW).then(|| Box::new(Index::new(count, |place| &self.entries[place].0)));
+        self.index = (count > FEW).then(|| Box::new(KeyIndex::new(count, |place| &self.entries[place].0)));
     }
 }
 

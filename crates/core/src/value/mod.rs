@@ -36,7 +36,7 @@ pub enum Value {
     Map(Map),
 }
 
-/// How deeply values may nest, wherever they come from (rule R14).
+/// How deeply values may nest, wherever they come from (`docs/security-rules.md#r14`).
 pub const MAX_DEPTH: usize = 128;
 
 impl Value {

@@ -1,4 +1,4 @@
-//! How a value prints: as Python's `str()` would, since that is what Salt's users see.
+//! Prints a value as Python's `str()` does, which is what Salt's users see.
 
 use std::fmt;
 

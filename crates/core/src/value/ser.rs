@@ -1,4 +1,4 @@
-//! From a typed result to a [`Value`].
+//! Serializes a typed result into a [`Value`].
 
 use std::fmt;
 
@@ -61,12 +61,12 @@ struct ToValue;
 impl Serializer for ToValue {
     type Ok = Value;
     type Error = Error;
-    type SerializeSeq = List;
-    type SerializeTuple = List;
-    type SerializeTupleStruct = List;
+    type SerializeSeq = ListSerializer;
+    type SerializeTuple = ListSerializer;
+    type SerializeTupleStruct = ListSerializer;
     type SerializeTupleVariant = Impossible<Value, Error>;
-    type SerializeMap = Pairs;
-    type SerializeStruct = Pairs;
+    type SerializeMap = MapSerializer;
+    type SerializeStruct = MapSerializer;
     type SerializeStructVariant = Impossible<Value, Error>;
 
     fn serialize_bool(self, flag: bool) -> Result<Value, Error> {
@@ -142,13 +142,13 @@ impl Serializer for ToValue {
     ) -> Result<Value, Error> {
         Ok(Map::from_iter([(name.into(), value.serialize(self)?)]).into())
     }
-    fn serialize_seq(self, length: Option<usize>) -> Result<List, Error> {
-        Ok(List(Vec::with_capacity(length.unwrap_or(0))))
+    fn serialize_seq(self, length: Option<usize>) -> Result<ListSerializer, Error> {
+        Ok(ListSerializer(Vec::with_capacity(length.unwrap_or(0))))
     }
-    fn serialize_tuple(self, length: usize) -> Result<List, Error> {
+    fn serialize_tuple(self, length: usize) -> Result<ListSerializer, Error> {
         self.serialize_seq(Some(length))
     }
-    fn serialize_tuple_struct(self, _: &'static str, length: usize) -> Result<List, Error> {
+    fn serialize_tuple_struct(self, _: &'static str, length: usize) -> Result<ListSerializer, Error> {
         self.serialize_seq(Some(length))
     }
     fn serialize_tuple_variant(
@@ -160,10 +160,10 @@ impl Serializer for ToValue {
     ) -> Result<Self::SerializeTupleVariant, Error> {
         Err(ser::Error::custom("a tuple variant has no form as a value"))
     }
-    fn serialize_map(self, _: Option<usize>) -> Result<Pairs, Error> {
-        Ok(Pairs { map: Map::new(), key: Value::Null })
+    fn serialize_map(self, _: Option<usize>) -> Result<MapSerializer, Error> {
+        Ok(MapSerializer { map: Map::new(), key: Value::Null })
     }
-    fn serialize_struct(self, _: &'static str, length: usize) -> Result<Pairs, Error> {
+    fn serialize_struct(self, _: &'static str, length: usize) -> Result<MapSerializer, Error> {
         self.serialize_map(Some(length))
     }
     fn serialize_struct_variant(
@@ -177,9 +177,9 @@ impl Serializer for ToValue {
     }
 }
 
-struct List(Vec<Value>);
+struct ListSerializer(Vec<Value>);
 
-impl ser::SerializeSeq for List {
+impl ser::SerializeSeq for ListSerializer {
     type Ok = Value;
     type Error = Error;
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
@@ -191,7 +191,7 @@ impl ser::SerializeSeq for List {
     }
 }
 
-impl ser::SerializeTuple for List {
+impl ser::SerializeTuple for ListSerializer {
     type Ok = Value;
     type Error = Error;
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
@@ -202,7 +202,7 @@ impl ser::SerializeTuple for List {
     }
 }
 
-impl ser::SerializeTupleStruct for List {
+impl ser::SerializeTupleStruct for ListSerializer {
     type Ok = Value;
     type Error = Error;
     fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
@@ -213,12 +213,12 @@ impl ser::SerializeTupleStruct for List {
     }
 }
 
-struct Pairs {
+struct MapSerializer {
     map: Map,
     key: Value,
 }
 
-impl ser::SerializeMap for Pairs {
+impl ser::SerializeMap for MapSerializer {
     type Ok = Value;
     type Error = Error;
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
@@ -237,7 +237,7 @@ impl ser::SerializeMap for Pairs {
     }
 }
 
-impl ser::SerializeStruct for Pairs {
+impl ser::SerializeStruct for MapSerializer {
     type Ok = Value;
     type Error = Error;
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {

@@ -1,17 +1,17 @@
-//! [`Text`]: how the parser reads a text. As the parser's own reader, but for the room it wants for a word.
+//! [`ParserInput`]: the YAML parser's input. Like the parser's own one, except for the size of its look-ahead buffer.
 
 use saphyr_parser::input::SkipTabs;
 use saphyr_parser::{Input, StrInput};
 
-pub(super) struct Text<'a>(StrInput<'a>);
+pub(super) struct ParserInput<'a>(StrInput<'a>);
 
 /// The parser makes room for so many characters before each word of a scalar. It starts with room for 32, so this much
 /// is there already; its own reader's 128 would move every scalar, and that was a tenth of all time.
 const WORD: usize = 31;
 
-impl<'a> Text<'a> {
-    pub fn new(text: &'a str) -> Text<'a> {
-        Text(StrInput::new(text))
+impl<'a> ParserInput<'a> {
+    pub fn new(text: &'a str) -> ParserInput<'a> {
+        ParserInput(StrInput::new(text))
     }
 }
 
@@ -35,7 +35,7 @@ macro_rules! forward {
     };
 }
 
-impl Input for Text<'_> {
+impl Input for ParserInput<'_> {
     fn bufmaxlen(&self) -> usize {
         WORD
     }
@@ -100,7 +100,8 @@ mod tests {
                 format!("a: |2\n {indent} x"),
             ] {
                 // After a mistake the parser repeats it for ever.
-                let ours: Vec<_> = Parser::new(Text::new(&text)).take(50).map(|event| format!("{event:?}")).collect();
+                let ours: Vec<_> =
+                    Parser::new(ParserInput::new(&text)).take(50).map(|event| format!("{event:?}")).collect();
                 let theirs: Vec<_> = Parser::new_from_str(&text).take(50).map(|event| format!("{event:?}")).collect();
                 assert_eq!(ours, theirs, "{text}");
             }

@@ -1,15 +1,15 @@
-//! From events to nodes: anchors, merge keys, doubled keys, limits.
+//! Builds nodes from the parser's events: anchors, merge keys, duplicate keys, limits.
 
 use std::collections::{HashMap, HashSet};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
-use super::input::Text;
-use super::{Content, Error, Node, Place, outdent, scalar};
-use crate::value::index::{FEW, Index};
+use super::input::ParserInput;
+use super::{Error, ErrorCause, Node, NodeContent, NodePosition, outdent, scalar};
+use crate::value::index::{FEW, KeyIndex};
 use crate::value::{MAX_DEPTH, Value};
 
-/// How many nodes a document may have once its aliases are expanded (rule R14).
+/// How many nodes a document may have once its aliases are expanded (`docs/security-rules.md#r14`).
 const MAX_NODES: usize = 2_000_000;
 
 /// Reads one document; an empty text is null.
@@ -28,16 +28,16 @@ pub fn load(text: &str) -> Result<Node, Error> {
 }
 
 fn read(text: &str) -> Result<Node, Error> {
-    Loader { parser: Parser::new(Text::new(text)), anchors: HashMap::new(), nodes: 0 }.document()
+    NodeLoader { parser: Parser::new(ParserInput::new(text)), anchors: HashMap::new(), nodes: 0 }.document()
 }
 
-struct Loader<'a> {
-    parser: Parser<'a, Text<'a>>,
+struct NodeLoader<'a> {
+    parser: Parser<'a, ParserInput<'a>>,
     anchors: HashMap<usize, (Node, usize)>,
     nodes: usize,
 }
 
-impl<'a> Loader<'a> {
+impl<'a> NodeLoader<'a> {
     fn document(&mut self) -> Result<Node, Error> {
         let mut root = None;
         loop {
@@ -58,7 +58,8 @@ impl<'a> Loader<'a> {
                 _ => return Err(error("content outside of the document", place(&span))),
             }
         }
-        Ok(root.unwrap_or(Node { place: Place { line: 1, column: 1 }, content: Content::Scalar(Value::Null) }))
+        Ok(root
+            .unwrap_or(Node { place: NodePosition { line: 1, column: 1 }, content: NodeContent::Scalar(Value::Null) }))
     }
 
     fn event(&mut self) -> Result<(Event<'a>, Span), Error> {
@@ -66,7 +67,7 @@ impl<'a> Loader<'a> {
             Some(Ok(event)) => Ok(event),
             Some(Err(scan)) => {
                 let marker = scan.marker();
-                Err(error(scan.info(), Place { line: marker.line(), column: marker.col() + 1 }))
+                Err(error(scan.info(), NodePosition { line: marker.line(), column: marker.col() + 1 }))
             }
             None => Ok((Event::StreamEnd, Span::empty(saphyr_parser::Marker::new(0, 1, 0)))),
         }
@@ -79,7 +80,7 @@ impl<'a> Loader<'a> {
         self.count(1, place)?;
         let (anchor, content) = match event {
             Event::Scalar(text, style, anchor, tag) => {
-                (anchor, Content::Scalar(scalar_value(&text, style, tag.as_deref(), place)?))
+                (anchor, NodeContent::Scalar(scalar_value(&text, style, tag.as_deref(), place)?))
             }
             Event::SequenceStart(anchor, tag) => {
                 check_tag(tag.as_deref(), "seq", place)?;
@@ -92,11 +93,11 @@ impl<'a> Loader<'a> {
                     }
                     items.push(self.node(event, span, depth)?);
                 }
-                (anchor, Content::List(items))
+                (anchor, NodeContent::List(items))
             }
             Event::MappingStart(anchor, tag) => {
                 check_tag(tag.as_deref(), "map", place)?;
-                (anchor, Content::Map(self.mapping(depth)?))
+                (anchor, NodeContent::Map(self.mapping(depth)?))
             }
             Event::Alias(anchor) => {
                 let Some((node, size)) = self.anchors.get(&anchor).cloned() else {
@@ -114,14 +115,14 @@ impl<'a> Loader<'a> {
         Ok(node)
     }
 
-    fn count(&mut self, nodes: usize, place: Place) -> Result<(), Error> {
+    fn count(&mut self, nodes: usize, place: NodePosition) -> Result<(), Error> {
         self.nodes += nodes;
         if self.nodes > MAX_NODES { Err(error("too many nodes; aliases multiply them", place)) } else { Ok(()) }
     }
 
     fn mapping(&mut self, depth: usize) -> Result<Vec<(Node, Node)>, Error> {
         let mut merged = Vec::new();
-        let mut own = Own { pairs: Vec::with_capacity(1), index: None, numbers: HashSet::new() };
+        let mut own = OwnPairs { pairs: Vec::with_capacity(1), index: None, numbers: HashSet::new() };
         loop {
             let (event, span) = self.event()?;
             if matches!(event, Event::MappingEnd) {
@@ -129,7 +130,7 @@ impl<'a> Loader<'a> {
             }
             let is_merge = matches!(&event, Event::Scalar(text, ScalarStyle::Plain, _, None) if text == "<<");
             let key = if is_merge {
-                Node { place: place(&span), content: Content::Scalar("<<".into()) }
+                Node { place: place(&span), content: NodeContent::Scalar("<<".into()) }
             } else {
                 self.node(event, span, depth)?
             };
@@ -139,8 +140,9 @@ impl<'a> Loader<'a> {
                 merge(value, key.place, &mut merged)?;
                 continue;
             }
-            let Content::Scalar(name) = &key.content else {
-                return Err(error("found unhashable key", key.place));
+            let NodeContent::Scalar(name) = &key.content else {
+                let message = "found unhashable key".to_owned();
+                return Err(Error { kind: ErrorCause::UnhashableKey, message, place: key.place });
             };
             if own.has(name) {
                 return Err(conflict(name, key.place));
@@ -165,15 +167,15 @@ impl<'a> Loader<'a> {
 }
 
 /// What a map says itself, without what it merges.
-struct Own {
+struct OwnPairs {
     pairs: Vec<(Node, Node)>,
     /// Only if there are more than a few.
-    index: Option<Index>,
+    index: Option<KeyIndex>,
     /// Those of its keys that are numbers or booleans.
     numbers: HashSet<Value>,
 }
 
-impl Own {
+impl OwnPairs {
     fn has(&self, name: &Value) -> bool {
         match name {
             Value::Bool(_) | Value::Int(_) | Value::Float(_) => self.numbers.contains(&same_key(name)),
@@ -192,7 +194,7 @@ impl Own {
         let (pairs, count) = (&self.pairs, self.pairs.len());
         match &mut self.index {
             Some(index) => index.insert(count - 1, |place| name_at(pairs, place)),
-            None if count > FEW => self.index = Some(Index::new(count, |place| name_at(pairs, place))),
+            None if count > FEW => self.index = Some(KeyIndex::new(count, |place| name_at(pairs, place))),
             None => {}
         }
     }
@@ -212,24 +214,24 @@ fn same_key(name: &Value) -> Value {
     }
 }
 
-fn merge(value: Node, place: Place, merged: &mut Vec<(Node, Node)>) -> Result<(), Error> {
+fn merge(value: Node, place: NodePosition, merged: &mut Vec<(Node, Node)>) -> Result<(), Error> {
     match value.content {
-        Content::Map(pairs) => merged.extend(pairs),
-        Content::List(items) => {
+        NodeContent::Map(pairs) => merged.extend(pairs),
+        NodeContent::List(items) => {
             // The first of a list wins in YAML, so it must come last here.
             for item in items.into_iter().rev() {
                 match item.content {
-                    Content::Map(pairs) => merged.extend(pairs),
+                    NodeContent::Map(pairs) => merged.extend(pairs),
                     _ => return Err(error("expected a mapping for merging", item.place)),
                 }
             }
         }
-        Content::Scalar(_) => return Err(error("expected a mapping or list of mappings for merging", place)),
+        NodeContent::Scalar(_) => return Err(error("expected a mapping or list of mappings for merging", place)),
     }
     Ok(())
 }
 
-fn scalar_value(text: &str, style: ScalarStyle, tag: Option<&Tag>, place: Place) -> Result<Value, Error> {
+fn scalar_value(text: &str, style: ScalarStyle, tag: Option<&Tag>, place: NodePosition) -> Result<Value, Error> {
     let Some(tag) = tag else {
         if style != ScalarStyle::Plain {
             return Ok(Value::String(text.to_owned()));
@@ -248,7 +250,7 @@ fn scalar_value(text: &str, style: ScalarStyle, tag: Option<&Tag>, place: Place)
     }
 }
 
-fn check_tag(tag: Option<&Tag>, wanted: &str, place: Place) -> Result<(), Error> {
+fn check_tag(tag: Option<&Tag>, wanted: &str, place: NodePosition) -> Result<(), Error> {
     match tag {
         Some(tag) if !(tag.suffix == wanted || (tag.suffix == "omap" && wanted == "seq")) => {
             Err(unknown_tag(tag, place))
@@ -257,12 +259,12 @@ fn check_tag(tag: Option<&Tag>, wanted: &str, place: Place) -> Result<(), Error>
     }
 }
 
-fn unknown_tag(tag: &Tag, place: Place) -> Error {
+fn unknown_tag(tag: &Tag, place: NodePosition) -> Error {
     error(format!("could not determine a constructor for the tag '{}{}'", tag.handle, tag.suffix), place)
 }
 
-fn conflict(name: &Value, place: Place) -> Error {
-    error(format!("found conflicting ID '{name}'"), place)
+fn conflict(name: &Value, place: NodePosition) -> Error {
+    Error { kind: ErrorCause::DuplicateKey, message: format!("found conflicting ID '{name}'"), place }
 }
 
 /// The parser accepts some tabs that PyYAML refuses; a user wants to hear of them plainly.
@@ -277,15 +279,16 @@ fn tab_indentation(text: &str) -> Option<Error> {
     // Inside a block scalar or a flow collection a tab may be content: let the parser judge those.
     let inside =
         text.lines().take(index).any(|line| line.trim_end().ends_with(['|', '>', '-', '+', '{', '[', ',', '"', '\'']));
-    (!inside).then(|| error("found character '\\t' that cannot start any token", Place { line: index + 1, column }))
+    (!inside)
+        .then(|| error("found character '\\t' that cannot start any token", NodePosition { line: index + 1, column }))
 }
 
-fn place(span: &Span) -> Place {
-    Place { line: span.start.line(), column: span.start.col() + 1 }
+fn place(span: &Span) -> NodePosition {
+    NodePosition { line: span.start.line(), column: span.start.col() + 1 }
 }
 
-fn error(message: impl Into<String>, place: Place) -> Error {
-    Error { message: message.into(), place }
+fn error(message: impl Into<String>, place: NodePosition) -> Error {
+    Error { kind: ErrorCause::Other, message: message.into(), place }
 }
 
 #[cfg(test)]
@@ -331,7 +334,7 @@ mod tests {
         assert!(parse("a:\n  - x: [1\nb: 2\n").is_err());
         let node = super::load("a:\n  - x: [1,\n2]\n").expect("it is YAML");
         let list = &node.pairs().expect("a map")[0].1.items().expect("a list")[0].pairs().expect("a map")[0].1;
-        assert_eq!(list.items().expect("a list")[1].place, super::Place { line: 3, column: 1 });
+        assert_eq!(list.items().expect("a list")[1].place, super::NodePosition { line: 3, column: 1 });
     }
 
     #[test]

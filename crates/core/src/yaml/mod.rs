@@ -25,12 +25,12 @@ pub fn parse(text: &str) -> Result<Value, Error> {
 /// A value that knows where it was written.
 #[derive(Clone, Debug)]
 pub struct Node {
-    pub place: Place,
-    pub content: Content,
+    pub place: NodePosition,
+    pub content: NodeContent,
 }
 
 #[derive(Clone, Debug)]
-pub enum Content {
+pub enum NodeContent {
     Scalar(Value),
     List(Vec<Node>),
     /// In written order; keys are scalars and differ.
@@ -39,24 +39,36 @@ pub enum Content {
 
 /// A place in a text; both count from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct NodePosition {
     pub line: usize,
     pub column: usize,
+}
+
+/// Errors that callers tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorCause {
+    /// What the parser refuses, an unknown tag or a limit.
+    Other,
+    /// Two keys of a map are the same.
+    DuplicateKey,
+    /// A list or a map as a key.
+    UnhashableKey,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}; line {}, column {}", place.line, place.column)]
 pub struct Error {
+    pub kind: ErrorCause,
     pub message: String,
-    pub place: Place,
+    pub place: NodePosition,
 }
 
 impl Node {
     pub fn into_value(self) -> Value {
         match self.content {
-            Content::Scalar(value) => value,
-            Content::List(items) => Value::List(items.into_iter().map(Node::into_value).collect()),
-            Content::Map(pairs) => {
+            NodeContent::Scalar(value) => value,
+            NodeContent::List(items) => Value::List(items.into_iter().map(Node::into_value).collect()),
+            NodeContent::Map(pairs) => {
                 let pairs = pairs.into_iter().map(|(key, value)| (key.into_value(), value.into_value()));
                 Value::Map(Map::of_distinct(pairs.collect()))
             }
@@ -65,21 +77,21 @@ impl Node {
 
     pub fn pairs(&self) -> Option<&[(Node, Node)]> {
         match &self.content {
-            Content::Map(pairs) => Some(pairs),
+            NodeContent::Map(pairs) => Some(pairs),
             _ => None,
         }
     }
 
     pub fn items(&self) -> Option<&[Node]> {
         match &self.content {
-            Content::List(items) => Some(items),
+            NodeContent::List(items) => Some(items),
             _ => None,
         }
     }
 
     pub fn scalar(&self) -> Option<&Value> {
         match &self.content {
-            Content::Scalar(value) => Some(value),
+            NodeContent::Scalar(value) => Some(value),
             _ => None,
         }
     }
@@ -95,9 +107,9 @@ impl Node {
     /// What kind of thing it is, in a user's words.
     pub fn kind(&self) -> &'static str {
         match &self.content {
-            Content::Scalar(value) => value.kind(),
-            Content::List(_) => "a list",
-            Content::Map(_) => "a map",
+            NodeContent::Scalar(value) => value.kind(),
+            NodeContent::List(_) => "a list",
+            NodeContent::Map(_) => "a map",
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Lines inside of brackets and quotes that begin left of where the parser wants them.
+//! Indents lines inside brackets and quotes that PyYAML accepts and the parser does not.
 //!
 //! Salt's parser lets them begin anywhere, and its `yaml` filter makes such lines where it folds a
 //! long map. They are moved to the right, which changes nothing else, and the text is read again.
 
 use std::collections::HashMap;
 
-use super::{Content, Error, Node};
+use super::{Error, Node, NodeContent};
 
 /// How far lines were moved; lines count from 1.
 pub(super) type Shifts = HashMap<usize, usize>;
@@ -28,7 +28,7 @@ pub(super) fn repaired(text: &str, first: &Error, fault: impl Fn(&str) -> Option
         let (from, state) = if error.message == IN_QUOTES {
             let line = error.place.line.checked_sub(1)?;
             let start: String = lines.get(line)?.chars().skip(error.place.column - 1).collect();
-            (line + 1, State::default().after(&start))
+            (line + 1, OutdentState::default().after(&start))
         } else {
             let line = error.place.line.checked_sub(1)?;
             // Not for ever back: that would be quadratic.
@@ -55,8 +55,8 @@ pub(super) fn repaired(text: &str, first: &Error, fault: impl Fn(&str) -> Option
 }
 
 /// What is open at the end of some lines, if anything is and nothing was closed that they don't open.
-fn opened(lines: &[String]) -> Option<State> {
-    let mut state = State::default();
+fn opened(lines: &[String]) -> Option<OutdentState> {
+    let mut state = OutdentState::default();
     for line in lines {
         state = state.after(line);
         if state.depth < 0 {
@@ -67,7 +67,7 @@ fn opened(lines: &[String]) -> Option<State> {
 }
 
 /// The first line that doesn't begin inside of what is open any more.
-fn end(lines: &[String], from: usize, mut state: State) -> Option<usize> {
+fn end(lines: &[String], from: usize, mut state: OutdentState) -> Option<usize> {
     for (index, line) in lines.iter().enumerate().skip(from) {
         if !state.is_open() {
             return Some(index);
@@ -79,17 +79,17 @@ fn end(lines: &[String], from: usize, mut state: State) -> Option<usize> {
 
 /// What is open at a place.
 #[derive(Clone, Copy, Default)]
-struct State {
+struct OutdentState {
     depth: i32,
     quote: Option<char>,
 }
 
-impl State {
+impl OutdentState {
     fn is_open(self) -> bool {
         self.depth > 0 || self.quote.is_some()
     }
 
-    fn after(mut self, line: &str) -> State {
+    fn after(mut self, line: &str) -> OutdentState {
         let mut before = ' ';
         let mut characters = line.chars().peekable();
         while let Some(c) = characters.next() {
@@ -123,9 +123,9 @@ pub(super) fn original_places(node: &mut Node, shifts: &Shifts) {
         node.place.column = node.place.column.saturating_sub(*by).max(1);
     }
     match &mut node.content {
-        Content::Scalar(_) => {}
-        Content::List(items) => items.iter_mut().for_each(|item| original_places(item, shifts)),
-        Content::Map(pairs) => pairs.iter_mut().for_each(|(key, value)| {
+        NodeContent::Scalar(_) => {}
+        NodeContent::List(items) => items.iter_mut().for_each(|item| original_places(item, shifts)),
+        NodeContent::Map(pairs) => pairs.iter_mut().for_each(|(key, value)| {
             original_places(key, shifts);
             original_places(value, shifts);
         }),

@@ -1,4 +1,4 @@
-//! What a plain scalar means to Salt.
+//! Resolves plain scalars as Salt does.
 
 use crate::value::Value;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, Subject};
+use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, Subject, TargetExpression};
 use rocksalt_core::value::{Map, Value};
 use rocksalt_core::{json, target};
 
@@ -49,12 +49,12 @@ fn targets_match_as_salts_do() {
             let target = text("text").expect("a text");
             let delimiter = text("delimiter").unwrap_or(DELIMITER);
             let expected = case.walk("matches", "/").and_then(Value::as_bool).expect("an answer");
-            let forgiving = Expression::forgiving(kind, target, delimiter, &nodegroups);
+            let forgiving = TargetExpression::forgiving(kind, target, delimiter, &nodegroups);
             if forgiving.matches(&machine) != expected {
                 failures.push(format!("{}: {} '{target}' should give {expected}", path.display(), kind.name()));
             }
             // Who is told of no error must get the same answer.
-            if let Ok(strict) = Expression::parse(kind, target, delimiter, &nodegroups)
+            if let Ok(strict) = TargetExpression::parse(kind, target, delimiter, &nodegroups)
                 && strict.matches(&machine) != expected
             {
                 failures.push(format!(

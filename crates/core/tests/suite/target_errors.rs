@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups};
+use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, TargetExpression};
 
 #[test]
 fn errors_say_what_is_wrong() {
@@ -16,7 +16,7 @@ fn errors_say_what_is_wrong() {
         let (kind, text) = fields.next().and_then(|target| target.split_once(' ')).expect("a kind and a target");
         let expected = fields.next().expect("a message");
         let kind = Kind::from_name(kind).expect("a kind");
-        let error = Expression::parse(kind, text, DELIMITER, &nodegroups).expect_err(text);
+        let error = TargetExpression::parse(kind, text, DELIMITER, &nodegroups).expect_err(text);
         let mut chain = error.to_string();
         let mut cause = error.source();
         while let Some(error) = cause {
@@ -42,7 +42,7 @@ fn what_is_needed_is_known() {
     let mut nodegroups = Nodegroups::new();
     nodegroups.insert("debian", "G@os:Debian");
     let needs = |text: &str| {
-        let expression = Expression::parse(Kind::Compound, text, DELIMITER, &nodegroups).expect("it is a target");
+        let expression = TargetExpression::parse(Kind::Compound, text, DELIMITER, &nodegroups).expect("it is a target");
         (expression.needs_grains(), expression.needs_pillar())
     };
     assert_eq!(needs("web* and not L@a,b and E@x"), (false, false));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rocksalt_core::pattern::glob;
-use rocksalt_core::target::Network;
+use rocksalt_core::target::IpNetwork;
 use rocksalt_core::{Map, Value};
 
 use super::backends::{self, Backend, Setup};
@@ -146,7 +146,7 @@ pub fn names() -> Vec<&'static str> {
 /// An address, one with `*` in it, or a network.
 fn fits(pattern: &str, from: IpAddr) -> bool {
     let from = from.to_canonical();
-    glob::matches(pattern, &from.to_string()) || Network::parse(pattern).is_ok_and(|network| network.contains(from))
+    glob::matches(pattern, &from.to_string()) || IpNetwork::parse(pattern).is_ok_and(|network| network.contains(from))
 }
 
 fn seconds(config: &Map, key: &str) -> Result<Option<Duration>, String> {

@@ -3,22 +3,22 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::{Frame, Output};
-use crate::arguments::Arguments;
-use crate::ast::{Block, Expression, Template};
+use super::{RenderOutput, ScopeFrame};
+use crate::arguments::FunctionArguments;
+use crate::ast::{BlockDefinition, Expression, ParsedTemplate};
 use crate::error::{Error, Result};
 use crate::scope::{Blocks, Root, Scope};
 use crate::symbol::Symbol;
-use crate::value::{Missing, Object, Value, quoted};
+use crate::value::{MissingName, PythonObject, Value, quoted};
 
 /// A template's own blocks.
-pub fn of_template(template: &Rc<Template>) -> Blocks {
+pub fn of_template(template: &Rc<ParsedTemplate>) -> Blocks {
     template.blocks.iter().map(|block| (block.symbol, vec![(Rc::clone(template), Rc::clone(block))])).collect()
 }
 
 impl Scope<'_> {
     /// Runs the whole template, then those that it extends.
-    pub(crate) fn run(&self, output: &mut Output) -> Result<()> {
+    pub(crate) fn run(&self, output: &mut RenderOutput) -> Result<()> {
         let mut scope = self.clone();
         loop {
             scope.exec(&scope.root.template.body, output)?;
@@ -40,7 +40,7 @@ impl Scope<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn extends(&self, template: &Expression, output: &mut Output) -> Result<()> {
+    pub(super) fn extends(&self, template: &Expression, output: &mut RenderOutput) -> Result<()> {
         if self.root.extends.borrow().is_some() {
             return Err(Error::runtime("extended multiple times"));
         }
@@ -59,7 +59,7 @@ impl Scope<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn run_block_here(&self, block: &Block, output: &mut Output) -> Result<()> {
+    pub(super) fn run_block_here(&self, block: &BlockDefinition, output: &mut RenderOutput) -> Result<()> {
         let versions = self.root.blocks.borrow().get(&block.symbol).map_or(0, Vec::len);
         let around = if block.scoped { &self.frame } else { &self.root.frame };
         if block.required && versions <= 1 {
@@ -69,7 +69,13 @@ impl Scope<'_> {
     }
 
     /// The block's version with this many overrides above it.
-    fn run_block(&self, symbol: Symbol, level: usize, around: &Rc<Frame>, output: &mut Output) -> Result<()> {
+    fn run_block(
+        &self,
+        symbol: Symbol,
+        level: usize,
+        around: &Rc<ScopeFrame>,
+        output: &mut RenderOutput,
+    ) -> Result<()> {
         let found = self.root.blocks.borrow().get(&symbol).and_then(|all| all.get(level)).cloned();
         let Some((template, block)) = found else { return Ok(()) };
         let root = Root {
@@ -79,7 +85,7 @@ impl Scope<'_> {
             extends: RefCell::default(),
         };
         let root = Rc::new(root);
-        let frame = Frame::new(Some(Rc::clone(around)));
+        let frame = ScopeFrame::new(Some(Rc::clone(around)));
         let parent = BlockReference { symbol, level: level + 1, around: Rc::clone(around), root: Rc::clone(&root) };
         let name = Rc::clone(&block.name);
         let value = if parent.exists() {
@@ -104,7 +110,7 @@ impl Scope<'_> {
 struct BlockReference {
     symbol: Symbol,
     level: usize,
-    around: Rc<Frame>,
+    around: Rc<ScopeFrame>,
     root: Rc<Root>,
 }
 
@@ -114,7 +120,7 @@ impl BlockReference {
     }
 }
 
-impl Object for BlockReference {
+impl PythonObject for BlockReference {
     fn type_name(&self) -> &str {
         "BlockReference"
     }
@@ -140,14 +146,14 @@ impl Object for BlockReference {
         Some(if parent.exists() {
             Value::object(parent)
         } else {
-            let message = Missing::Other("there is no parent block.".into());
+            let message = MissingName::Other("there is no parent block.".into());
             Value::undefined(crate::value::UndefinedKind::Strict, message)
         })
     }
 
-    fn call(&self, scope: &Scope<'_>, arguments: Arguments) -> Result<Value> {
+    fn call(&self, scope: &Scope<'_>, arguments: FunctionArguments) -> Result<Value> {
         arguments.finish()?;
-        let mut output = Output::new(scope.environment().options().limits.output_bytes);
+        let mut output = RenderOutput::new(scope.environment().options().limits.output_bytes);
         let around = Scope { root: Rc::clone(&self.root), ..scope.clone() };
         around.run_block(self.symbol, self.level, &self.around, &mut output)?;
         Ok(scope.markup(output.text))
@@ -159,7 +165,7 @@ struct SelfReference {
     root: Rc<Root>,
 }
 
-impl Object for SelfReference {
+impl PythonObject for SelfReference {
     fn type_name(&self) -> &str {
         "TemplateReference"
     }

@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::ast::{
-    Call, CallArguments, Expression, ExpressionKind, FilterCall, Operator, Relation, SliceExpression, TestCall,
+    CallArguments, CallExpression, Expression, ExpressionKind, FilterCall, Operator, Relation, SliceExpression,
+    TestCall,
 };
 use crate::error::{Error, Result};
 use crate::evaluate::loops::Loop;
@@ -13,7 +14,7 @@ use crate::methods;
 use crate::place;
 use crate::scope::Scope;
 use crate::symbol::Symbol;
-use crate::value::{Dict, Missing, Slice, UndefinedKind, Value, arithmetic};
+use crate::value::{Dict, MissingName, Slice, UndefinedKind, Value, arithmetic};
 
 impl Scope<'_> {
     /// Errors get the place of the innermost expression that failed.
@@ -59,7 +60,7 @@ impl Scope<'_> {
         if symbol == environment.names.self_ {
             return self.self_reference();
         }
-        Value::undefined(self.undefined_kind(), Missing::Name(environment.symbol_name(symbol)))
+        Value::undefined(self.undefined_kind(), MissingName::Name(environment.symbol_name(symbol)))
     }
 
     fn eval_inner(&self, expression: &Expression) -> Result<Value> {
@@ -128,7 +129,7 @@ impl Scope<'_> {
             "the inline if-expression on line {line} in '{}' evaluated to false and no else section was defined.",
             template.name
         );
-        Value::undefined(UndefinedKind::Lenient, Missing::Other(message))
+        Value::undefined(UndefinedKind::Lenient, MissingName::Other(message))
     }
 
     fn defined(&self, value: &Value, expression: &Expression) -> Result<()> {
@@ -235,7 +236,7 @@ impl Scope<'_> {
     }
 
     #[inline(never)]
-    pub(crate) fn arguments(&self, arguments: &CallArguments) -> Result<Arguments> {
+    pub(crate) fn arguments(&self, arguments: &CallArguments) -> Result<FunctionArguments> {
         let mut positional = self.all(&arguments.positional)?;
         let mut keyword = Vec::with_capacity(arguments.keyword.len());
         for (name, expression) in &arguments.keyword {
@@ -266,16 +267,20 @@ impl Scope<'_> {
                 keyword.push((name.shared(), value.clone()));
             }
         }
-        Ok(Arguments::new(positional, keyword))
+        Ok(FunctionArguments::new(positional, keyword))
     }
 
     #[inline(never)]
-    fn call_expression(&self, call: &Call) -> Result<Value> {
+    fn call_expression(&self, call: &CallExpression) -> Result<Value> {
         self.call_with(call, |arguments| arguments)
     }
 
     /// A call whose arguments are changed before; a call block adds its caller.
-    pub(crate) fn call_with(&self, call: &Call, change: impl FnOnce(Arguments) -> Arguments) -> Result<Value> {
+    pub(crate) fn call_with(
+        &self,
+        call: &CallExpression,
+        change: impl FnOnce(FunctionArguments) -> FunctionArguments,
+    ) -> Result<Value> {
         if let ExpressionKind::Attribute(object, name) = &call.callee.kind {
             let value = self.eval(object)?;
             // Methods are called right away: to make a value of them first would cost more than the call.

@@ -1,4 +1,4 @@
-//! [`Frame`]: the variables of one scope, and the scope around it.
+//! [`ScopeFrame`]: the variables of one scope, and the scope around it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,13 +11,13 @@ use crate::value::{Value, bury};
 /// From how many variables on a frame gets an index; below that, looking at all of them is quicker.
 const MANY: usize = 12;
 
-pub struct Frame {
-    variables: RefCell<Variables>,
-    parent: Option<Rc<Frame>>,
+pub struct ScopeFrame {
+    variables: RefCell<FrameVariables>,
+    parent: Option<Rc<ScopeFrame>>,
 }
 
 #[derive(Default)]
-struct Variables {
+struct FrameVariables {
     list: Vec<Variable>,
     index: Option<HashMap<Symbol, usize, BuildHasherDefault<SymbolHasher>>>,
 }
@@ -29,9 +29,9 @@ struct Variable {
     exported: bool,
 }
 
-impl Frame {
-    pub fn new(parent: Option<Rc<Frame>>) -> Rc<Frame> {
-        Rc::new(Frame { variables: RefCell::default(), parent })
+impl ScopeFrame {
+    pub fn new(parent: Option<Rc<ScopeFrame>>) -> Rc<ScopeFrame> {
+        Rc::new(ScopeFrame { variables: RefCell::default(), parent })
     }
 
     /// The variable here or in a frame around.
@@ -96,18 +96,18 @@ impl Frame {
         variables.list.iter().map(|variable| (variable.symbol, variable.value.clone(), variable.exported)).collect()
     }
 
-    pub fn parent(&self) -> Option<&Rc<Frame>> {
+    pub fn parent(&self) -> Option<&Rc<ScopeFrame>> {
         self.parent.as_ref()
     }
 }
 
-impl Drop for Frame {
+impl Drop for ScopeFrame {
     fn drop(&mut self) {
         self.clear();
     }
 }
 
-impl Variables {
+impl FrameVariables {
     fn position(&self, symbol: Symbol) -> Option<usize> {
         match &self.index {
             Some(index) => index.get(&symbol).copied(),

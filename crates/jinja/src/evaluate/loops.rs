@@ -5,18 +5,18 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::statement::Flow;
-use super::{Frame, Output};
-use crate::arguments::Arguments;
+use super::{RenderOutput, ScopeFrame};
+use crate::arguments::FunctionArguments;
 use crate::ast::For;
 use crate::error::{Error, Result};
 use crate::scope::{Root, Scope};
-use crate::value::{Iter, Missing, Object, Value};
+use crate::value::{Iter, MissingName, PythonObject, Value};
 
 /// The `loop` variable. Items are taken one by one, so that the loop sees what its body changes.
 pub struct Loop {
     definition: Rc<For>,
     /// The scope around the loop.
-    frame: Rc<Frame>,
+    frame: Rc<ScopeFrame>,
     root: Rc<Root>,
     iterable: Value,
     items: RefCell<Iter>,
@@ -32,12 +32,12 @@ pub struct Loop {
 
 impl Scope<'_> {
     #[inline(never)]
-    pub(crate) fn for_loop(&self, definition: &Rc<For>, output: &mut Output) -> Result<()> {
+    pub(crate) fn for_loop(&self, definition: &Rc<For>, output: &mut RenderOutput) -> Result<()> {
         let iterable = self.eval(&definition.iterable)?;
         self.run_loop(definition, iterable, 0, output)
     }
 
-    fn run_loop(&self, definition: &Rc<For>, iterable: Value, depth: usize, output: &mut Output) -> Result<()> {
+    fn run_loop(&self, definition: &Rc<For>, iterable: Value, depth: usize, output: &mut RenderOutput) -> Result<()> {
         let items = iterable.iterate().map_err(|error| self.explained(error, &definition.iterable))?;
         let own = Rc::new(Loop {
             definition: Rc::clone(definition),
@@ -89,7 +89,7 @@ impl Loop {
             scope.charge(1)?;
             let around = Scope { frame: Rc::clone(&self.frame), root: Rc::clone(&self.root), ..scope.clone() };
             let inner = around.inner();
-            let missing = Missing::Other("'loop' is undefined. The filter section of a loop as well as the else block don't have access to the special 'loop' variable of the current loop. Because there is no parent loop it's undefined. Happened in loop on line 1".into());
+            let missing = MissingName::Other("'loop' is undefined. The filter section of a loop as well as the else block don't have access to the special 'loop' variable of the current loop. Because there is no parent loop it's undefined. Happened in loop on line 1".into());
             if self.depth == 0 && inner.frame.get(scope.environment().names.loop_).is_none() {
                 inner.frame.set(scope.environment().names.loop_, Value::undefined(scope.undefined_kind(), missing));
             }
@@ -167,7 +167,7 @@ impl Loop {
         scope: &Scope<'_>,
         own: &Value,
         name: &str,
-        mut arguments: Arguments,
+        mut arguments: FunctionArguments,
     ) -> Result<Value> {
         match name {
             "cycle" => {
@@ -198,7 +198,7 @@ impl Loop {
     }
 }
 
-impl Object for Loop {
+impl PythonObject for Loop {
     fn type_name(&self) -> &str {
         "LoopContext"
     }
@@ -212,13 +212,13 @@ impl Object for Loop {
     }
 
     /// `loop(items)`: the loop's body again, for a tree's branches.
-    fn call(&self, scope: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+    fn call(&self, scope: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
         if !self.definition.recursive {
             return Err(Error::type_error("The loop must have the 'recursive' marker to be called recursively."));
         }
         let items = arguments.take("iterable")?;
         let around = Scope { frame: Rc::clone(&self.frame), root: Rc::clone(&self.root), top: false, ..scope.clone() };
-        let mut output = Output::new(scope.environment().options().limits.output_bytes);
+        let mut output = RenderOutput::new(scope.environment().options().limits.output_bytes);
         scope.deeper(|| around.run_loop(&self.definition, items, self.depth + 1, &mut output))?;
         Ok(scope.markup(output.text))
     }

@@ -2,18 +2,18 @@
 
 use std::rc::Rc;
 
-use super::{Frame, Output};
-use crate::arguments::Arguments;
+use super::{RenderOutput, ScopeFrame};
+use crate::arguments::FunctionArguments;
 use crate::ast::{Expression, ExpressionKind, Macro};
 use crate::error::{Error, Result};
 use crate::place;
 use crate::scope::{Root, Scope};
-use crate::value::{Dict, Missing, Object, Text, Value, quoted};
+use crate::value::{Dict, MarkupText, MissingName, PythonObject, Value, quoted};
 
 /// A macro, with the variables that were around it.
 pub struct MacroObject {
     definition: Rc<Macro>,
-    closure: Rc<Frame>,
+    closure: Rc<ScopeFrame>,
     root: Rc<Root>,
     autoescape: bool,
 }
@@ -29,7 +29,7 @@ impl MacroObject {
     }
 
     /// Binds the arguments to the parameters, as Jinja does it.
-    fn bind(&self, inner: &Scope<'_>, mut arguments: Arguments) -> Result<()> {
+    fn bind(&self, inner: &Scope<'_>, mut arguments: FunctionArguments) -> Result<()> {
         let definition = &*self.definition;
         let names = &inner.environment().names;
         let mut explicit_caller = false;
@@ -55,7 +55,7 @@ impl MacroObject {
         }
         if definition.uses_caller && !explicit_caller {
             let caller = arguments.keyword("caller").unwrap_or_else(|| {
-                Value::undefined(inner.undefined_kind(), Missing::Other("No caller defined".into()))
+                Value::undefined(inner.undefined_kind(), MissingName::Other("No caller defined".into()))
             });
             inner.frame.set(names.caller, caller);
         }
@@ -63,7 +63,7 @@ impl MacroObject {
         if definition.uses_kwargs {
             let mut dict = Dict::new();
             for (name, value) in keywords {
-                dict.insert(Value::String(Text::from(name)), value)?;
+                dict.insert(Value::String(MarkupText::from(name)), value)?;
             }
             inner.frame.set(names.kwargs, Value::dict(dict));
         } else if let Some((name, _)) = keywords.first() {
@@ -91,7 +91,7 @@ impl MacroObject {
     }
 }
 
-impl Object for MacroObject {
+impl PythonObject for MacroObject {
     fn type_name(&self) -> &str {
         "Macro"
     }
@@ -118,15 +118,15 @@ impl Object for MacroObject {
         })
     }
 
-    fn call(&self, scope: &Scope<'_>, arguments: Arguments) -> Result<Value> {
+    fn call(&self, scope: &Scope<'_>, arguments: FunctionArguments) -> Result<Value> {
         let inner = Scope {
             session: scope.session,
             root: Rc::clone(&self.root),
-            frame: Frame::new(Some(Rc::clone(&self.closure))),
+            frame: ScopeFrame::new(Some(Rc::clone(&self.closure))),
             autoescape: self.autoescape,
             top: false,
         };
-        let mut output = Output::new(scope.environment().options().limits.output_bytes);
+        let mut output = RenderOutput::new(scope.environment().options().limits.output_bytes);
         self.bind(&inner, arguments)?;
         scope.deeper(|| inner.exec(&self.definition.body, &mut output)).map_err(|mut error| {
             // The way that led there, from the inside out.
@@ -145,14 +145,14 @@ impl Object for MacroObject {
 
 impl Scope<'_> {
     #[inline(never)]
-    pub(super) fn call_block(&self, caller: &Rc<Macro>, call: &Expression, output: &mut Output) -> Result<()> {
+    pub(super) fn call_block(&self, caller: &Rc<Macro>, call: &Expression, output: &mut RenderOutput) -> Result<()> {
         let ExpressionKind::Call(call) = &call.kind else { return Ok(()) };
         let caller = Value::object(MacroObject::new(self, caller));
         let value = self.call_with(call, |mut arguments| {
             let function: Rc<str> = arguments.function().into();
             let (positional, mut keyword) = (arguments.rest(), arguments.keywords());
             keyword.push(("caller".into(), caller));
-            Arguments::new(positional, keyword).named(function)
+            FunctionArguments::new(positional, keyword).named(function)
         })?;
         self.emit(&value, output)
     }

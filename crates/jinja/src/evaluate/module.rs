@@ -1,36 +1,36 @@
-//! Other templates: `include`, `import` and `from … import`.
+//! Loads other templates: `include`, `import` and `from … import`.
 
 use std::rc::Rc;
 
 use super::loops::Loop;
-use super::{Frame, Output, root_scope};
-use crate::ast::{Expression, Span, Template};
+use super::{RenderOutput, ScopeFrame, root_scope};
+use crate::ast::{Expression, ParsedTemplate, Span};
 use crate::environment::Environment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::place;
 use crate::salt;
 use crate::scope::Scope;
 use crate::symbol::Symbol;
-use crate::value::{Missing, Object, Value, quoted};
+use crate::value::{MissingName, PythonObject, Value, quoted};
 
 /// An imported template: what it set at its top, and what it printed.
-pub struct Module {
+pub struct TemplateModule {
     name: Rc<str>,
     exported: Vec<(Rc<str>, Value)>,
     text: Value,
 }
 
-impl Module {
-    fn new(environment: &Environment, name: &Rc<str>, frame: &Frame, text: Value) -> Module {
+impl TemplateModule {
+    fn new(environment: &Environment, name: &Rc<str>, frame: &ScopeFrame, text: Value) -> TemplateModule {
         let exported = frame.own().into_iter().filter_map(|(symbol, value, exported)| {
             let name = environment.symbol_name(symbol);
             (exported && !name.starts_with('_')).then_some((name, value))
         });
-        Module { name: Rc::clone(name), exported: exported.collect(), text }
+        TemplateModule { name: Rc::clone(name), exported: exported.collect(), text }
     }
 }
 
-impl Object for Module {
+impl PythonObject for TemplateModule {
     fn type_name(&self) -> &str {
         "TemplateModule"
     }
@@ -54,7 +54,7 @@ impl Object for Module {
 
 impl<'a> Scope<'a> {
     /// The template that a value names; of a list the first that exists.
-    pub(crate) fn template(&self, value: &Value) -> Result<Rc<Template>> {
+    pub(crate) fn template(&self, value: &Value) -> Result<Rc<ParsedTemplate>> {
         let names: Vec<Value> = match value {
             Value::String(_) => vec![value.clone()],
             Value::Undefined(undefined) => return Err(undefined.error()),
@@ -83,15 +83,15 @@ impl<'a> Scope<'a> {
     }
 
     /// Where the variables of another template are looked for after its own.
-    fn around(&self, template: &Template, with_context: bool) -> Option<Rc<Frame>> {
+    fn parent_frame(&self, template: &ParsedTemplate, with_context: bool) -> Option<Rc<ScopeFrame>> {
         if with_context {
             let names = &self.environment().names;
             if self.frame.get(names.loop_).is_none_or(|own| own.downcast::<Loop>().is_none()) {
                 return Some(Rc::clone(&self.frame));
             }
             // The loop itself isn't part of what is handed on, only its variables.
-            let frame = Frame::new(Some(Rc::clone(&self.frame)));
-            let missing = Missing::Name(self.environment().symbol_name(names.loop_));
+            let frame = ScopeFrame::new(Some(Rc::clone(&self.frame)));
+            let missing = MissingName::Name(self.environment().symbol_name(names.loop_));
             frame.set_private(names.loop_, Value::undefined(self.undefined_kind(), missing));
             return Some(frame);
         }
@@ -99,7 +99,7 @@ impl<'a> Scope<'a> {
             return None;
         }
         // Salt gives every template its names as globals, and three that say where the template is.
-        let frame = Frame::new(Some(Rc::clone(&self.session.base)));
+        let frame = ScopeFrame::new(Some(Rc::clone(&self.session.base)));
         let names = self.environment().loader_variables();
         for (name, value) in names.unwrap_or_else(|| salt::place_names(&template.name).into()) {
             frame.set(self.environment().symbol(name), value);
@@ -113,7 +113,7 @@ impl<'a> Scope<'a> {
         template: &Expression,
         ignore_missing: bool,
         with_context: bool,
-        output: &mut Output,
+        output: &mut RenderOutput,
     ) -> Result<()> {
         let value = self.eval(template)?;
         let found = match self.template(&value) {
@@ -122,7 +122,7 @@ impl<'a> Scope<'a> {
             }
             other => other.map_err(|error| self.explained(error, template))?,
         };
-        let mut scope = root_scope(self.session, &found, self.around(&found, with_context));
+        let mut scope = root_scope(self.session, &found, self.parent_frame(&found, with_context));
         scope.autoescape = self.autoescape;
         self.deeper(|| scope.run(output)).map_err(|error| self.traced(error, template.span))
     }
@@ -144,11 +144,11 @@ impl<'a> Scope<'a> {
         if !with_context && let Some(module) = self.session.modules.borrow().get(&key) {
             return Ok(module.clone());
         }
-        let scope = root_scope(self.session, &found, self.around(&found, with_context));
-        let mut output = Output::new(self.environment().options().limits.output_bytes);
+        let scope = root_scope(self.session, &found, self.parent_frame(&found, with_context));
+        let mut output = RenderOutput::new(self.environment().options().limits.output_bytes);
         self.deeper(|| scope.run(&mut output)).map_err(|error| self.traced(error, template.span))?;
         self.session.remember(&scope.frame);
-        let module = Module::new(self.environment(), &key, &scope.frame, self.markup(output.text));
+        let module = TemplateModule::new(self.environment(), &key, &scope.frame, self.markup(output.text));
         let module = Value::object(module);
         if !with_context {
             self.session.modules.borrow_mut().insert(key, module.clone());
@@ -165,7 +165,7 @@ impl<'a> Scope<'a> {
         span: Span,
     ) -> Result<()> {
         let value = self.import(template, with_context)?;
-        let Some(module) = value.downcast::<Module>() else { return Ok(()) };
+        let Some(module) = value.downcast::<TemplateModule>() else { return Ok(()) };
         for (name, target) in names {
             let found = module.get_attribute(name).unwrap_or_else(|| {
                 let line = place::line(&self.root.template.source, span.start);

@@ -1,30 +1,30 @@
-//! [`Output`]: the text being made, and from which lines it came.
+//! [`RenderOutput`]: the rendered text, and the template line that each part came from.
 
 use std::rc::Rc;
 
-use crate::ast::{Span, Template};
+use crate::ast::{ParsedTemplate, Span};
 use crate::error::{Error, Result};
 
-pub struct Output {
+pub struct RenderOutput {
     pub text: String,
     limit: usize,
-    map: Option<Map>,
+    map: Option<SourceMap>,
 }
 
-struct Map {
-    template: Rc<Template>,
+struct SourceMap {
+    template: Rc<ParsedTemplate>,
     /// Where in the text a piece starts, its place in the template, and whether that was copied as it is.
     pieces: Vec<(usize, u32, bool)>,
 }
 
-impl Output {
-    pub fn new(limit: usize) -> Output {
-        Output { text: String::new(), limit, map: None }
+impl RenderOutput {
+    pub fn new(limit: usize) -> RenderOutput {
+        RenderOutput { text: String::new(), limit, map: None }
     }
 
     /// One that remembers from which line of this template each piece came.
-    pub fn mapped(limit: usize, template: Rc<Template>) -> Output {
-        Output { text: String::new(), limit, map: Some(Map { template, pieces: Vec::new() }) }
+    pub fn mapped(limit: usize, template: Rc<ParsedTemplate>) -> RenderOutput {
+        RenderOutput { text: String::new(), limit, map: Some(SourceMap { template, pieces: Vec::new() }) }
     }
 
     pub fn check(&self) -> Result<()> {
@@ -35,7 +35,7 @@ impl Output {
     }
 
     /// Says from where the next piece comes.
-    pub fn mark(&mut self, template: &Rc<Template>, span: Span, copied: bool) {
+    pub fn mark(&mut self, template: &Rc<ParsedTemplate>, span: Span, copied: bool) {
         if let Some(map) = &mut self.map
             && Rc::ptr_eq(&map.template, template)
         {

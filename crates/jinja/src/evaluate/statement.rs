@@ -1,15 +1,15 @@
-//! Running statements.
+//! Runs statements.
 
 use std::rc::Rc;
 
-use super::Output;
+use super::RenderOutput;
 use super::macros::MacroObject;
-use crate::ast::{Expression, ExpressionKind, Statement, StatementKind, Target};
+use crate::ast::{AssignmentTarget, Expression, ExpressionKind, Macro, Statement, StatementKind};
 use crate::error::{Error, Result};
 use crate::filters::escape;
 use crate::salt;
 use crate::scope::Scope;
-use crate::value::{Missing, UndefinedKind, Value};
+use crate::value::{MissingName, UndefinedKind, Value};
 
 /// How a list of statements ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Flow {
 }
 
 impl Scope<'_> {
-    pub(crate) fn exec(&self, body: &[Statement], output: &mut Output) -> Result<Flow> {
+    pub(crate) fn exec(&self, body: &[Statement], output: &mut RenderOutput) -> Result<Flow> {
         for statement in body {
             match &statement.kind {
                 StatementKind::Data => self.data(statement, output)?,
@@ -41,7 +41,7 @@ impl Scope<'_> {
 
     /// What a body prints, as text.
     pub(crate) fn captured(&self, body: &[Statement]) -> Result<String> {
-        let mut output = Output::new(self.environment().options().limits.output_bytes);
+        let mut output = RenderOutput::new(self.environment().options().limits.output_bytes);
         self.exec(body, &mut output)?;
         Ok(output.text)
     }
@@ -56,7 +56,7 @@ impl Scope<'_> {
         self.top && self.root.extends.borrow().is_some()
     }
 
-    fn data(&self, statement: &Statement, output: &mut Output) -> Result<()> {
+    fn data(&self, statement: &Statement, output: &mut RenderOutput) -> Result<()> {
         let template = &self.root.template;
         let span = statement.span;
         let text = &template.source[span.start as usize..span.end as usize];
@@ -68,7 +68,7 @@ impl Scope<'_> {
         output.check()
     }
 
-    fn print(&self, statement: &Statement, expression: &Expression, output: &mut Output) -> Result<()> {
+    fn print(&self, statement: &Statement, expression: &Expression, output: &mut RenderOutput) -> Result<()> {
         if self.is_silent() {
             return Ok(());
         }
@@ -78,20 +78,11 @@ impl Scope<'_> {
         output.check()
     }
 
-    fn exec_inner(&self, statement: &Statement, output: &mut Output) -> Result<Flow> {
+    fn exec_inner(&self, statement: &Statement, output: &mut RenderOutput) -> Result<Flow> {
         match &statement.kind {
             StatementKind::Data | StatementKind::Print(_) => {}
-            StatementKind::If { branches, otherwise } => {
-                for (condition, body) in branches {
-                    if self.eval_truth(condition)? {
-                        return self.exec(body, output);
-                    }
-                }
-                return self.exec(otherwise, output);
-            }
-            StatementKind::For(definition) => {
-                return self.for_loop(definition, output).map(|()| Flow::Next);
-            }
+            StatementKind::If { branches, otherwise } => return self.if_statement(branches, otherwise, output),
+            StatementKind::For(definition) => self.for_loop(definition, output)?,
             StatementKind::Set { target, value } => {
                 let found = self.eval(value)?;
                 self.assign(target, found).map_err(|error| self.explained(error, value))?;
@@ -104,24 +95,15 @@ impl Scope<'_> {
                 }
                 return inner.exec(body, output);
             }
-            StatementKind::Macro(definition) => {
-                let value = Value::object(MacroObject::new(self, definition));
-                if let Some(symbol) = definition.symbol {
-                    self.frame.set(symbol, value);
-                    self.session.remember(&self.frame);
-                }
-            }
+            StatementKind::Macro(definition) => self.define_macro(definition),
             StatementKind::CallBlock { caller, call } => self.call_block(caller, call, output)?,
             StatementKind::FilterBlock { filter, body } => {
                 let text = self.inner().captured(body)?;
                 let value = self.filtered(filter, self.markup(text))?;
                 self.emit(&value, output)?;
             }
-            StatementKind::Block(block) => {
-                if !self.is_silent() {
-                    self.run_block_here(block, output)?;
-                }
-            }
+            StatementKind::Block(_) if self.is_silent() => {}
+            StatementKind::Block(block) => self.run_block_here(block, output)?,
             StatementKind::Extends(template) => self.extends(template, output)?,
             StatementKind::Include { template, ignore_missing, with_context } => {
                 if !self.is_silent() {
@@ -152,8 +134,30 @@ impl Scope<'_> {
         Ok(Flow::Next)
     }
 
+    fn if_statement(
+        &self,
+        branches: &[(Expression, Vec<Statement>)],
+        otherwise: &[Statement],
+        output: &mut RenderOutput,
+    ) -> Result<Flow> {
+        for (condition, body) in branches {
+            if self.eval_truth(condition)? {
+                return self.exec(body, output);
+            }
+        }
+        self.exec(otherwise, output)
+    }
+
+    fn define_macro(&self, definition: &Rc<Macro>) {
+        let value = Value::object(MacroObject::new(self, definition));
+        if let Some(symbol) = definition.symbol {
+            self.frame.set(symbol, value);
+            self.session.remember(&self.frame);
+        }
+    }
+
     /// Appends a value as a print would.
-    pub(crate) fn emit(&self, value: &Value, output: &mut Output) -> Result<()> {
+    pub(crate) fn emit(&self, value: &Value, output: &mut RenderOutput) -> Result<()> {
         if self.is_silent() {
             return Ok(());
         }
@@ -161,7 +165,7 @@ impl Scope<'_> {
         output.check()
     }
 
-    fn write(&self, value: &Value, output: &mut Output) -> Result<()> {
+    fn write(&self, value: &Value, output: &mut RenderOutput) -> Result<()> {
         if self.autoescape {
             escape::write_escaped(value, &mut output.text)
         } else if self.environment().options().salt {
@@ -172,7 +176,7 @@ impl Scope<'_> {
     }
 
     #[inline(never)]
-    fn set_block(&self, target: &Target, filter: Option<&Expression>, body: &[Statement]) -> Result<()> {
+    fn set_block(&self, target: &AssignmentTarget, filter: Option<&Expression>, body: &[Statement]) -> Result<()> {
         let mut inner = self.inner();
         inner.top = false;
         let mut value = self.markup(inner.captured(body)?);
@@ -192,17 +196,17 @@ impl Scope<'_> {
         self.apply_filter(call, value).map_err(|error| self.located(error, filter.span))
     }
 
-    pub(crate) fn assign(&self, target: &Target, value: Value) -> Result<()> {
+    pub(crate) fn assign(&self, target: &AssignmentTarget, value: Value) -> Result<()> {
         match target {
-            Target::Name(symbol) => self.frame.set(*symbol, value),
-            Target::Attribute(symbol, attribute) => {
+            AssignmentTarget::Name(symbol) => self.frame.set(*symbol, value),
+            AssignmentTarget::Attribute(symbol, attribute) => {
                 let namespace = self.name(*symbol);
                 match &namespace {
                     Value::Object(object) => object.set_attribute(attribute, value)?,
                     _ => return Err(Error::runtime("cannot assign attribute on non-namespace object")),
                 }
             }
-            Target::Tuple(targets) => {
+            AssignmentTarget::Tuple(targets) => {
                 let items = unpack(&value, targets.len())?;
                 for (target, item) in targets.iter().zip(items) {
                     self.deeper(|| self.assign(target, item))?;
@@ -214,11 +218,11 @@ impl Scope<'_> {
 
     /// An undefined value with an explanation.
     pub(crate) fn undefined(&self, message: impl Into<String>) -> Value {
-        Value::undefined(self.undefined_kind(), Missing::Other(message.into()))
+        Value::undefined(self.undefined_kind(), MissingName::Other(message.into()))
     }
 
     #[inline(never)]
-    fn debug(&self, output: &mut Output) -> Result<()> {
+    fn debug(&self, output: &mut RenderOutput) -> Result<()> {
         let environment = self.environment();
         let mut text = String::from("{'context': {");
         for (index, (name, value)) in self.variables().iter().enumerate() {

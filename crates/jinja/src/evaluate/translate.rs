@@ -1,6 +1,6 @@
 //! `trans` blocks.
 
-use super::Output;
+use super::RenderOutput;
 use crate::ast::{Translate, TranslatePart};
 use crate::error::Result;
 use crate::filters::escape;
@@ -9,7 +9,7 @@ use crate::value::Value;
 
 impl Scope<'_> {
     #[inline(never)]
-    pub(super) fn translate(&self, translate: &Translate, output: &mut Output) -> Result<()> {
+    pub(super) fn translate(&self, translate: &Translate, output: &mut RenderOutput) -> Result<()> {
         let inner = self.inner();
         for (symbol, expression) in &translate.bindings {
             let value = self.eval(expression)?;

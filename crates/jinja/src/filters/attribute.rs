@@ -1,9 +1,9 @@
 //! `attr`, and the paths such as `user.name.0` that other filters take.
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
-use crate::value::{Missing, Value};
+use crate::value::{MissingName, Value};
 
 /// What an `attribute=` argument names.
 pub struct Path {
@@ -43,7 +43,7 @@ fn part(text: &str) -> Value {
 }
 
 /// Only attributes proper, never items.
-pub fn attr(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn attr(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let name = arguments.take("name")?;
     arguments.finish()?;
     let Value::String(name) = &name else {
@@ -53,7 +53,7 @@ pub fn attr(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result
     Ok(value.get_attribute(name)?.unwrap_or_else(|| {
         Value::undefined(
             scope.undefined_kind(),
-            Missing::Attribute { object: value.clone(), name: Value::String(name.clone()) },
+            MissingName::Attribute { object: value.clone(), name: Value::String(name.clone()) },
         )
     }))
 }

@@ -1,6 +1,6 @@
 //! Escaping for HTML: `escape`, `forceescape` and `safe`.
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::Result;
 use crate::scope::Scope;
 use crate::value::Value;
@@ -41,17 +41,17 @@ pub fn escaped(value: &Value) -> Result<String> {
     Ok(out)
 }
 
-pub fn escape_filter(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn escape_filter(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(Value::safe(escaped(&value)?))
 }
 
-pub fn forceescape(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn forceescape(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(Value::safe(escape(&value.to_text()?)))
 }
 
-pub fn safe(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn safe(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(match &value {
         Value::String(text) => Value::String(text.marked(true)),

@@ -1,13 +1,13 @@
 //! `tojson`.
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::Result;
-use crate::salt::json_text::{Layout, dumps};
+use crate::salt::json_text::{DumpsOptions, dumps};
 use crate::scope::Scope;
 use crate::value::Value;
 
 /// With sorted keys, and safe inside of HTML.
-pub fn tojson(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn tojson(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let indent = arguments.optional("indent")?.filter(|indent| !indent.is_none());
     arguments.finish()?;
     let indent = match indent {
@@ -17,7 +17,7 @@ pub fn tojson(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Resu
     };
     let text = dumps(
         &value,
-        Layout {
+        DumpsOptions {
             sort_keys: true,
             indent: indent.as_deref(),
             ascii: true,

@@ -12,9 +12,9 @@ mod text;
 mod web;
 mod wrap;
 
-use crate::environment::Filter;
+use crate::environment::FilterFunction;
 
-pub const FILTERS: &[(&str, Filter)] = &[
+pub const FILTERS: &[(&str, FilterFunction)] = &[
     ("abs", number::abs),
     ("attr", attribute::attr),
     ("batch", sequence::batch),

@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 
 use super::attribute::Path;
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::ast::Operator;
 use crate::error::{Error, Result};
 use crate::format;
@@ -12,7 +12,7 @@ use crate::scope::Scope;
 use crate::value::integer::of_float;
 use crate::value::{Value, arithmetic};
 
-pub fn abs(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn abs(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     match &value {
         Value::Float(number) => Ok(Value::Float(number.abs())),
@@ -26,7 +26,7 @@ pub fn abs(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
     }
 }
 
-pub fn int(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn int(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let default = arguments.or("default", 0)?;
     let base = arguments.or("base", 10)?;
     arguments.finish()?;
@@ -93,7 +93,7 @@ pub(crate) fn parse_float(text: &str) -> Option<f64> {
     }
 }
 
-pub fn float(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn float(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let default = arguments.or("default", 0.0)?;
     arguments.finish()?;
     value.must_be_defined()?;
@@ -106,7 +106,7 @@ pub fn float(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Va
     })
 }
 
-pub fn round(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn round(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let precision = arguments.integer("precision", 0)?;
     let method = arguments.text("method", "common")?;
     arguments.finish()?;
@@ -160,7 +160,7 @@ fn round_integer(number: &BigInt, digits: u32) -> BigInt {
     (quotient + i32::from(up)) * factor
 }
 
-pub fn sum(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn sum(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let attribute = arguments.optional("attribute")?;
     let mut total = arguments.or("start", 0)?;
     arguments.finish()?;
@@ -177,7 +177,7 @@ pub fn sum(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<
     Ok(total)
 }
 
-pub fn filesizeformat(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn filesizeformat(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let binary = arguments.flag("binary", false)?;
     arguments.finish()?;
     let size = match &value {

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::Result;
 use crate::methods;
 use crate::scope::Scope;
@@ -11,7 +11,7 @@ use rocksalt_core::sort::sort_by;
 
 const WIDTH: usize = 80;
 
-pub fn pprint(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn pprint(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let mut out = String::new();
     write(&sorted(&value, 0, &Cell::new(0))?, &mut out, 0, 0, 1)?;

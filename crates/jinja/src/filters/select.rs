@@ -1,12 +1,12 @@
 //! `map`, `select`, `reject` and their like.
 
 use super::attribute::Path;
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::{Value, quoted};
 
-pub fn map(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn map(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let mut mapped = Vec::new();
     // What is false asks for nothing, not even the right arguments.
     if !value.truth()? {
@@ -30,7 +30,7 @@ pub fn map(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<
         return Err(Error::filter_argument("map requires a filter argument"));
     };
     let name = name.to_text()?;
-    let arguments = Arguments::new(arguments.rest(), arguments.keywords());
+    let arguments = FunctionArguments::new(arguments.rest(), arguments.keywords());
     for item in value.iterate()? {
         scope.charge(1)?;
         mapped.push(scope.filter(&name, item?, arguments.clone())?);
@@ -38,26 +38,26 @@ pub fn map(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<
     Ok(Value::generator("sync_do_map", mapped))
 }
 
-pub fn select(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn select(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     chosen(scope, value, arguments, false, true)
 }
 
-pub fn reject(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn reject(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     chosen(scope, value, arguments, false, false)
 }
 
-pub fn selectattr(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn selectattr(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     chosen(scope, value, arguments, true, true)
 }
 
-pub fn rejectattr(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn rejectattr(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     chosen(scope, value, arguments, true, false)
 }
 
 fn chosen(
     scope: &Scope<'_>,
     value: Value,
-    mut arguments: Arguments,
+    mut arguments: FunctionArguments,
     by_attribute: bool,
     wanted: bool,
 ) -> Result<Value> {
@@ -73,7 +73,7 @@ fn chosen(
         Path::new(None, None)
     };
     let test = arguments.next_positional().map(|name| name.to_text()).transpose()?;
-    let arguments = Arguments::new(arguments.rest(), arguments.keywords());
+    let arguments = FunctionArguments::new(arguments.rest(), arguments.keywords());
     for item in value.iterate()? {
         scope.charge(1)?;
         let item = item?;

@@ -2,18 +2,18 @@
 
 use super::attribute::Path;
 use super::escape;
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::{Generator, Value};
 
-pub fn length(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn length(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(value.len()?.into())
 }
 
 /// Also for false values, if the second argument says so.
-pub fn default(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn default(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let default = arguments.or("default_value", "")?;
     let boolean = arguments.flag("boolean", false)?;
     arguments.finish()?;
@@ -23,7 +23,7 @@ pub fn default(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<
     Ok(value)
 }
 
-pub fn first(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn first(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     match value.iterate()?.next() {
         Some(item) => item,
@@ -31,7 +31,7 @@ pub fn first(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Va
     }
 }
 
-pub fn last(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn last(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     not_reversible(&value)?;
     let last = match &value {
@@ -52,7 +52,7 @@ fn not_reversible(value: &Value) -> Result<()> {
     Ok(())
 }
 
-pub fn random(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn random(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let items = value.to_vec()?;
     if items.is_empty() {
@@ -62,7 +62,7 @@ pub fn random(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<V
     Ok(items[index as usize].clone())
 }
 
-pub fn reverse(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn reverse(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     match &value {
         Value::String(text) => {
@@ -83,14 +83,14 @@ pub fn reverse(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Valu
     }
 }
 
-pub fn list(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn list(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let items = value.iterate()?;
     scope.charge(items.remaining())?;
     Ok(Value::list(items.collect::<Result<_>>()?))
 }
 
-pub fn items(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn items(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let pairs = match &value {
         Value::Undefined(_) => Vec::new(),
@@ -102,7 +102,7 @@ pub fn items(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value>
     Ok(Value::generator("do_items", pairs))
 }
 
-pub fn join(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn join(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let separator = arguments.or("d", "")?;
     let attribute = arguments.optional("attribute")?;
     arguments.finish()?;
@@ -132,7 +132,7 @@ pub fn join(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result
 }
 
 /// Lists of so many items each.
-pub fn batch(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn batch(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let count = arguments.take("linecount")?.to_index()?;
     let fill = arguments.optional("fill_with")?.filter(|fill| !fill.is_none());
     arguments.finish()?;
@@ -157,7 +157,7 @@ pub fn batch(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Resul
 }
 
 /// So many lists, the first ones longer by one where it doesn't come out even.
-pub fn slice(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn slice(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let count = arguments.take("slices")?.to_index()?;
     let fill = arguments.optional("fill_with")?.filter(|fill| !fill.is_none());
     arguments.finish()?;

@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 
 use super::attribute::Path;
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
-use crate::value::{Comparison, Object, Set, Slice, Value};
+use crate::value::{Comparison, PythonObject, PythonSet, Slice, Value};
 use rocksalt_core::sort::sort_by;
 
 /// Stable, as Python's; fails for what can't be compared.
@@ -55,7 +55,7 @@ fn folded(value: Value, case_sensitive: bool) -> Value {
     }
 }
 
-pub fn sort(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn sort(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let reverse = arguments.flag("reverse", false)?;
     let case_sensitive = arguments.flag("case_sensitive", false)?;
     let attribute = arguments.optional("attribute")?;
@@ -77,7 +77,7 @@ pub fn sort(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result
     Ok(Value::list(sorted(scope, value.to_vec()?, reverse, key)?))
 }
 
-pub fn dictsort(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn dictsort(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let case_sensitive = arguments.flag("case_sensitive", false)?;
     let by = arguments.text("by", "key")?;
     let reverse = arguments.flag("reverse", false)?;
@@ -101,11 +101,11 @@ pub fn dictsort(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Re
     Ok(Value::list(sorted(scope, pairs, reverse, key)?))
 }
 
-pub fn unique(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn unique(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let case_sensitive = arguments.flag("case_sensitive", false)?;
     let path = Path::new(arguments.optional("attribute")?.as_ref(), None);
     arguments.finish()?;
-    let mut seen = Set::new();
+    let mut seen = PythonSet::new();
     let mut kept = Vec::new();
     for item in value.iterate()? {
         scope.charge(1)?;
@@ -117,15 +117,15 @@ pub fn unique(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Resu
     Ok(Value::generator("do_unique", kept))
 }
 
-pub fn min(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn min(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     extreme(scope, &value, arguments, Comparison::Less)
 }
 
-pub fn max(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn max(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     extreme(scope, &value, arguments, Comparison::Greater)
 }
 
-fn extreme(scope: &Scope<'_>, value: &Value, mut arguments: Arguments, wanted: Comparison) -> Result<Value> {
+fn extreme(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments, wanted: Comparison) -> Result<Value> {
     let case_sensitive = arguments.flag("case_sensitive", false)?;
     let path = Path::new(arguments.optional("attribute")?.as_ref(), None);
     arguments.finish()?;
@@ -145,7 +145,7 @@ fn extreme(scope: &Scope<'_>, value: &Value, mut arguments: Arguments, wanted: C
     Ok(best.map_or_else(|| scope.undefined("No aggregated item, sequence was empty."), |(_, item)| item))
 }
 
-pub fn groupby(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn groupby(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let attribute = arguments.take("attribute")?;
     let default = arguments.optional("default")?;
     let case_sensitive = arguments.flag("case_sensitive", false)?;
@@ -161,16 +161,16 @@ pub fn groupby(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Res
         }
     }
     let groups =
-        groups.into_iter().map(|(_, grouper, items)| Value::object(Group { parts: [grouper, Value::list(items)] }));
+        groups.into_iter().map(|(_, grouper, items)| Value::object(ItemGroup { parts: [grouper, Value::list(items)] }));
     Ok(Value::list(groups.collect()))
 }
 
 /// A tuple whose parts have names.
-struct Group {
+struct ItemGroup {
     parts: [Value; 2],
 }
 
-impl Object for Group {
+impl PythonObject for ItemGroup {
     fn type_name(&self) -> &str {
         "_GroupTuple"
     }
@@ -201,7 +201,7 @@ impl Object for Group {
 
     fn equals(&self, other: &Value) -> Option<bool> {
         let own = Value::tuple(self.parts.to_vec());
-        match other.downcast::<Group>() {
+        match other.downcast::<ItemGroup>() {
             Some(other) => own.equals(&Value::tuple(other.parts.to_vec())).ok(),
             None => own.equals(other).ok(),
         }

@@ -1,49 +1,49 @@
 //! Filters about text.
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::format as formatting;
 use crate::methods;
 use crate::scope::Scope;
-use crate::value::{Dict, Text, Value};
+use crate::value::{Dict, MarkupText, Value};
 
 /// The value as a text; a safe one stays safe.
-fn soft(value: &Value) -> Result<Text> {
+fn soft(value: &Value) -> Result<MarkupText> {
     match value {
         Value::String(text) => Ok(text.clone()),
-        other => Ok(Text::new(other.to_text()?)),
+        other => Ok(MarkupText::new(other.to_text()?)),
     }
 }
 
-fn like(original: &Text, text: String) -> Value {
+fn like(original: &MarkupText, text: String) -> Value {
     if original.is_safe() { Value::safe(text) } else { text.into() }
 }
 
-fn changed(value: &Value, arguments: Arguments, change: impl Fn(&str) -> String) -> Result<Value> {
+fn changed(value: &Value, arguments: FunctionArguments, change: impl Fn(&str) -> String) -> Result<Value> {
     arguments.finish()?;
     let text = soft(value)?;
     Ok(like(&text, change(&text)))
 }
 
-pub fn string(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn string(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     soft(&value).map(Value::String)
 }
 
-pub fn upper(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn upper(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     changed(&value, arguments, str::to_uppercase)
 }
 
-pub fn lower(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn lower(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     changed(&value, arguments, str::to_lowercase)
 }
 
-pub fn capitalize(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn capitalize(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     changed(&value, arguments, methods::capitalize)
 }
 
 /// Words begin after blanks, hyphens and opening brackets only.
-pub fn title(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn title(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let separates = |c: char| methods::is_space(c) || matches!(c, '-' | '(' | '{' | '[' | '<');
     let mut out = String::new();
@@ -60,7 +60,7 @@ pub fn title(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value>
     Ok(out.into())
 }
 
-pub fn trim(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn trim(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let chars = arguments.optional("chars")?.filter(|chars| !chars.is_none());
     arguments.finish()?;
     let text = soft(&value)?;
@@ -74,17 +74,17 @@ pub fn trim(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Val
     Ok(like(&text, trimmed))
 }
 
-pub fn center(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn center(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let width = arguments.integer("width", 80)?;
     arguments.finish()?;
     let text = Value::String(soft(&value)?);
     match methods::find(&text, "center") {
-        Some(center) => center(scope, &text, Arguments::of([width.into()])),
+        Some(center) => center(scope, &text, FunctionArguments::of([width.into()])),
         None => Ok(text),
     }
 }
 
-pub fn format(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn format(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let (positional, keyword) = (arguments.rest(), arguments.keywords());
     if !positional.is_empty() && !keyword.is_empty() {
         return Err(Error::filter_argument("can't handle positional and keyword arguments at the same time"));
@@ -113,7 +113,7 @@ fn no_text(value: &Value, operator: &str) -> Error {
     }
 }
 
-pub fn indent(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn indent(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let width = arguments.or("width", 4)?;
     let first = arguments.flag("first", false)?;
     let blank = arguments.flag("blank", false)?;
@@ -143,7 +143,7 @@ pub fn indent(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Resu
     Ok(like(text, out))
 }
 
-pub fn replace(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn replace(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let old = arguments.take("old")?;
     let new = arguments.take("new")?;
     let count = match arguments.optional("count")? {
@@ -165,7 +165,7 @@ pub fn replace(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Res
     Ok(Value::safe(methods::replaced(scope, &text, &old.to_text()?, &new, count)?))
 }
 
-pub fn truncate(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn truncate(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let length = arguments.integer("length", 255)?;
     let killwords = arguments.flag("killwords", false)?;
     let end = arguments.text("end", "...")?;
@@ -197,7 +197,7 @@ pub fn truncate(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result
     Ok(like(&text, format!("{kept}{end}")))
 }
 
-pub fn wordcount(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn wordcount(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let text = soft(&value)?;
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());

@@ -1,12 +1,12 @@
 //! Filters for HTML and URLs.
 
 use super::escape;
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::{Value, quoted};
 
-pub fn urlencode(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn urlencode(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let pairs = match &value {
         Value::Dict(_) => crate::methods::pairs(&value)?,
@@ -43,7 +43,7 @@ fn quote(value: &Value, slash: bool) -> Result<String> {
     Ok(out)
 }
 
-pub fn xmlattr(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn xmlattr(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let autospace = arguments.flag("autospace", true)?;
     arguments.finish()?;
     if !matches!(value, Value::Dict(_)) {
@@ -72,7 +72,7 @@ pub fn xmlattr(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Res
     Ok(scope.markup(text))
 }
 
-pub fn striptags(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub fn striptags(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let mut text = value.to_text()?;
     for (open, close) in [("<!--", "-->"), ("<", ">")] {
@@ -134,7 +134,7 @@ fn unescape(text: &str) -> String {
     out
 }
 
-pub fn urlize(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn urlize(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let limit = arguments.optional("trim_url_limit")?.filter(|limit| !limit.is_none());
     let limit = limit.map(|limit| limit.to_index()).transpose()?.map(|limit| limit.max(0) as usize);
     let nofollow = arguments.flag("nofollow", false)?;
@@ -175,6 +175,15 @@ pub fn urlize(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Resu
 
 /// One word, as a link if it looks like an address.
 fn link(word: &str, limit: Option<usize>, rel: &str, target: &str, schemes: &[String]) -> String {
+    let (head, middle, tail) = split_punctuation(word);
+    match anchor(middle, limit, rel, target, schemes) {
+        Some(link) => format!("{head}{link}{tail}"),
+        None => word.to_owned(),
+    }
+}
+
+/// A word without the punctuation around it, and that punctuation.
+fn split_punctuation(word: &str) -> (String, &str, String) {
     let mut middle = word;
     let mut head = String::new();
     loop {
@@ -198,19 +207,27 @@ fn link(word: &str, limit: Option<usize>, rel: &str, target: &str, schemes: &[St
         tail.insert_str(0, sign);
         middle = rest;
     }
+    (head, middle, tail)
+}
+
+/// Whether a text begins with the name of a host.
+fn begins_with_host(text: &str) -> bool {
+    let host = text.split(['/', '?', '#']).next().unwrap_or_default();
+    let name = host.split(':').next().unwrap_or_default();
+    name.contains('.')
+        && name.split('.').all(|part| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '-'))
+}
+
+/// The link for an address of a page or of a mailbox.
+fn anchor(middle: &str, limit: Option<usize>, rel: &str, target: &str, schemes: &[String]) -> Option<String> {
+    let host = begins_with_host;
     let shown = |url: &str| match limit {
         Some(limit) if url.chars().count() > limit => {
             format!("{}...", url.chars().take(limit).collect::<String>())
         }
         _ => url.to_owned(),
     };
-    let host = |text: &str| {
-        let host = text.split(['/', '?', '#']).next().unwrap_or_default();
-        let name = host.split(':').next().unwrap_or_default();
-        name.contains('.')
-            && name.split('.').all(|part| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '-'))
-    };
-    let anchored = if let Some(rest) = middle.strip_prefix("https://").or_else(|| middle.strip_prefix("http://")) {
+    if let Some(rest) = middle.strip_prefix("https://").or_else(|| middle.strip_prefix("http://")) {
         let local = rest.split(['/', ':']).next() == Some("localhost");
         (host(rest) || local).then(|| format!("<a href=\"{middle}\"{rel}{target}>{}</a>", shown(middle)))
     } else if middle.starts_with("www.") && host(middle)
@@ -233,9 +250,5 @@ fn link(word: &str, limit: Option<usize>, rel: &str, target: &str, schemes: &[St
                 && host(domain)
         });
         is_mail.then(|| format!("<a href=\"mailto:{address}\">{address}</a>"))
-    };
-    match anchored {
-        Some(link) => format!("{head}{link}{tail}"),
-        None => word.to_owned(),
     }
 }

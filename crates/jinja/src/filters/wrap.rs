@@ -1,12 +1,12 @@
 //! `wordwrap`, as Python's `textwrap` does it.
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::methods;
 use crate::scope::Scope;
 use crate::value::Value;
 
-pub fn wordwrap(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub fn wordwrap(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let width = arguments.integer("width", 79)?;
     let break_long_words = arguments.flag("break_long_words", true)?;
     let wrapstring = arguments.optional("wrapstring")?.filter(|wrapstring| !wrapstring.is_none());

@@ -2,23 +2,33 @@
 
 use super::percent::ascii;
 use super::spec::format_value;
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::filters::escape;
 use crate::scope::Scope;
 use crate::value::{Value, quoted};
 
 /// `mapping` is set for `format_map`. A safe text escapes what is put into it, and stays safe.
-pub fn brace(scope: &Scope<'_>, template: &Value, mut arguments: Arguments, mapping: Option<Value>) -> Result<Value> {
+pub fn brace(
+    scope: &Scope<'_>,
+    template: &Value,
+    mut arguments: FunctionArguments,
+    mapping: Option<Value>,
+) -> Result<Value> {
     let Value::String(text) = template else { return Err(Error::type_error("must be str")) };
-    let formatter =
-        Formatter { scope, safe: text.is_safe(), positional: arguments.rest(), keyword: arguments.keywords(), mapping };
+    let formatter = BraceFormatter {
+        scope,
+        safe: text.is_safe(),
+        positional: arguments.rest(),
+        keyword: arguments.keywords(),
+        mapping,
+    };
     let mut automatic = Numbering::Unknown;
     let out = formatter.run(text, 2, &mut automatic)?;
     Ok(if text.is_safe() { Value::safe(out) } else { out.into() })
 }
 
-struct Formatter<'a, 'b> {
+struct BraceFormatter<'a, 'b> {
     scope: &'a Scope<'b>,
     safe: bool,
     positional: Vec<Value>,
@@ -33,7 +43,7 @@ enum Numbering {
     Manual,
 }
 
-impl Formatter<'_, '_> {
+impl BraceFormatter<'_, '_> {
     fn run(&self, text: &str, depth: usize, numbering: &mut Numbering) -> Result<String> {
         if depth == 0 {
             return Err(Error::value_error("Max string recursion exceeded"));
@@ -138,29 +148,8 @@ impl Formatter<'_, '_> {
     fn lookup(&self, name: &str, numbering: &mut Numbering) -> Result<Value> {
         let end = name.find(['.', '[']).unwrap_or(name.len());
         let (first, mut rest) = name.split_at(end);
-        let switched = |from: &str, to: &str| Error::value_error(format!("cannot switch from {from} to {to}"));
-        let (automatic, manual) = ("automatic field numbering", "manual field specification");
         let mut value = if first.is_empty() || first.bytes().all(|byte| byte.is_ascii_digit()) {
-            let index = match (first.parse::<usize>(), &numbering) {
-                (Err(_), Numbering::Manual) => return Err(switched(manual, automatic)),
-                (Ok(_), Numbering::Automatic(_)) => return Err(switched(automatic, manual)),
-                (Ok(index), _) => {
-                    *numbering = Numbering::Manual;
-                    index
-                }
-                (Err(_), _) => {
-                    let index = if let Numbering::Automatic(index) = numbering { *index } else { 0 };
-                    *numbering = Numbering::Automatic(index + 1);
-                    index
-                }
-            };
-            if self.mapping.is_some() {
-                return Err(Error::value_error("Format string contains positional fields"));
-            }
-            self.positional.get(index).cloned().ok_or_else(|| {
-                let message = format!("Replacement index {index} out of range for positional args tuple");
-                Error::exception("IndexError", message)
-            })?
+            self.positional_field(first, numbering)?
         } else {
             let found = match &self.mapping {
                 Some(mapping) => mapping.get_item(&first.into())?,
@@ -169,35 +158,68 @@ impl Formatter<'_, '_> {
             found.ok_or_else(|| Error::exception("KeyError", quoted(first)))?
         };
         while !rest.is_empty() {
-            if let Some(more) = rest.strip_prefix('.') {
-                let end = more.find(['.', '[']).unwrap_or(more.len());
-                let attribute = &more[..end];
-                value = value.get_attribute(attribute)?.ok_or_else(|| {
-                    let type_name = value.type_name();
-                    Error::exception("AttributeError", format!("'{type_name}' object has no attribute '{attribute}'"))
-                })?;
-                rest = &more[end..];
-            } else {
-                let more = rest.strip_prefix('[').unwrap_or(rest);
-                let end = more.find(']').ok_or_else(|| Error::value_error("Missing ']' in format string"))?;
-                let digits = more[..end].bytes().all(|byte| byte.is_ascii_digit());
-                let key: Value = match more[..end].parse::<i64>() {
-                    Ok(index) if digits => Value::Int(index),
-                    _ => more[..end].into(),
-                };
-                value = value.get_item(&key)?.ok_or_else(|| match &value {
-                    Value::Dict(_) => Error::exception("KeyError", key.repr().unwrap_or_default()),
-                    _ if !digits => {
-                        Error::type_error(format!("{} indices must be integers or slices, not str", value.type_name()))
-                    }
-                    _ => Error::exception("IndexError", format!("{} index out of range", value.type_name())),
-                })?;
-                rest = &more[end + 1..];
-                if !rest.is_empty() && !rest.starts_with(['.', '[']) {
-                    return Err(Error::value_error("Only '.' or '[' may follow ']' in format field specifier"));
-                }
-            }
+            (value, rest) = match rest.strip_prefix('.') {
+                Some(more) => attribute(&value, more)?,
+                None => item(&value, rest.strip_prefix('[').unwrap_or(rest))?,
+            };
         }
         Ok(value)
     }
+
+    /// `{}` or `{0}`; a text must not have both.
+    fn positional_field(&self, first: &str, numbering: &mut Numbering) -> Result<Value> {
+        let switched = |from: &str, to: &str| Error::value_error(format!("cannot switch from {from} to {to}"));
+        let (automatic, manual) = ("automatic field numbering", "manual field specification");
+        let index = match (first.parse::<usize>(), &numbering) {
+            (Err(_), Numbering::Manual) => return Err(switched(manual, automatic)),
+            (Ok(_), Numbering::Automatic(_)) => return Err(switched(automatic, manual)),
+            (Ok(index), _) => {
+                *numbering = Numbering::Manual;
+                index
+            }
+            (Err(_), _) => {
+                let index = if let Numbering::Automatic(index) = numbering { *index } else { 0 };
+                *numbering = Numbering::Automatic(index + 1);
+                index
+            }
+        };
+        if self.mapping.is_some() {
+            return Err(Error::value_error("Format string contains positional fields"));
+        }
+        self.positional.get(index).cloned().ok_or_else(|| {
+            let message = format!("Replacement index {index} out of range for positional args tuple");
+            Error::exception("IndexError", message)
+        })
+    }
+}
+
+/// `.name`: the attribute, and what follows it.
+fn attribute<'t>(value: &Value, more: &'t str) -> Result<(Value, &'t str)> {
+    let end = more.find(['.', '[']).unwrap_or(more.len());
+    let attribute = &more[..end];
+    let found = value.get_attribute(attribute)?.ok_or_else(|| {
+        let type_name = value.type_name();
+        Error::exception("AttributeError", format!("'{type_name}' object has no attribute '{attribute}'"))
+    })?;
+    Ok((found, &more[end..]))
+}
+
+/// `[key]`: the item, and what follows it.
+fn item<'t>(value: &Value, more: &'t str) -> Result<(Value, &'t str)> {
+    let end = more.find(']').ok_or_else(|| Error::value_error("Missing ']' in format string"))?;
+    let digits = more[..end].bytes().all(|byte| byte.is_ascii_digit());
+    let key: Value = match more[..end].parse::<i64>() {
+        Ok(index) if digits => Value::Int(index),
+        _ => more[..end].into(),
+    };
+    let found = value.get_item(&key)?.ok_or_else(|| match value {
+        Value::Dict(_) => Error::exception("KeyError", key.repr().unwrap_or_default()),
+        _ if !digits => Error::type_error(format!("{} indices must be integers or slices, not str", value.type_name())),
+        _ => Error::exception("IndexError", format!("{} index out of range", value.type_name())),
+    })?;
+    let rest = &more[end + 1..];
+    if !rest.is_empty() && !rest.starts_with(['.', '[']) {
+        return Err(Error::value_error("Only '.' or '[' may follow ']' in format field specifier"));
+    }
+    Ok((found, rest))
 }

@@ -10,7 +10,7 @@ use crate::value::{Value, quoted};
 /// A safe text escapes what is put into it, and stays safe.
 pub fn percent(scope: &Scope<'_>, template: &Value, values: &Value) -> Result<Value> {
     let Value::String(text) = template else { return Err(Error::type_error("must be str")) };
-    let mut formatter = Formatter {
+    let mut formatter = PercentFormatter {
         scope,
         safe: text.is_safe(),
         values: match values {
@@ -29,7 +29,7 @@ pub fn percent(scope: &Scope<'_>, template: &Value, values: &Value) -> Result<Va
     Ok(if text.is_safe() { Value::safe(out) } else { out.into() })
 }
 
-struct Formatter<'a, 'b> {
+struct PercentFormatter<'a, 'b> {
     scope: &'a Scope<'b>,
     safe: bool,
     values: Vec<Value>,
@@ -37,8 +37,31 @@ struct Formatter<'a, 'b> {
     next: usize,
 }
 
+type Letters<'t> = std::iter::Peekable<std::str::CharIndices<'t>>;
+
+/// `(name)`, in which brackets may be nested.
+fn key(chars: &mut Letters<'_>) -> Result<Option<String>> {
+    if chars.peek().is_none_or(|(_, c)| *c != '(') {
+        return Ok(None);
+    }
+    chars.next();
+    let (mut depth, mut name) = (1, String::new());
+    loop {
+        let (_, c) = chars.next().ok_or_else(|| Error::value_error("incomplete format key"))?;
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Ok(Some(name));
+        }
+        name.push(c);
+    }
+}
+
 #[derive(Default)]
-struct Directive {
+struct PercentDirective {
     left: bool,
     plus: bool,
     space: bool,
@@ -48,62 +71,21 @@ struct Directive {
     precision: Option<usize>,
 }
 
-impl Formatter<'_, '_> {
+impl PercentFormatter<'_, '_> {
     fn run(&mut self, text: &str) -> Result<String> {
         let mut out = String::new();
         let mut chars = text.char_indices().peekable();
-        while let Some((start, c)) = chars.next() {
+        while let Some((_, c)) = chars.next() {
             if c != '%' {
                 out.push(c);
                 continue;
             }
-            let incomplete = || Error::value_error("incomplete format");
-            let mut key = None;
-            if chars.peek().is_some_and(|(_, c)| *c == '(') {
-                chars.next();
-                let (mut depth, mut name) = (1, String::new());
-                loop {
-                    let (_, c) = chars.next().ok_or_else(|| Error::value_error("incomplete format key"))?;
-                    match c {
-                        '(' => depth += 1,
-                        ')' => depth -= 1,
-                        _ => {}
-                    }
-                    if depth == 0 {
-                        break;
-                    }
-                    name.push(c);
-                }
-                key = Some(name);
-            }
-            let value_of_key = match key {
+            let value_of_key = match key(&mut chars)? {
                 Some(name) => Some(self.by_key(&name)?),
                 None => None,
             };
-            let mut directive = Directive::default();
-            while let Some((_, c)) = chars.peek() {
-                match c {
-                    '-' => directive.left = true,
-                    '+' => directive.plus = true,
-                    ' ' => directive.space = true,
-                    '#' => directive.alternate = true,
-                    '0' => directive.zero = true,
-                    _ => break,
-                }
-                chars.next();
-            }
-            if let Some(width) = self.number(&mut chars)? {
-                directive.left |= width < 0;
-                directive.width = width.unsigned_abs() as usize;
-            }
-            if chars.peek().is_some_and(|(_, c)| *c == '.') {
-                chars.next();
-                directive.precision = Some(self.number(&mut chars)?.unwrap_or(0).max(0) as usize);
-            }
-            while chars.peek().is_some_and(|(_, c)| matches!(c, 'h' | 'l' | 'L')) {
-                chars.next();
-            }
-            let (at, kind) = chars.next().ok_or_else(incomplete)?;
+            let directive = self.directive(&mut chars)?;
+            let (at, kind) = chars.next().ok_or_else(|| Error::value_error("incomplete format"))?;
             self.scope.check_size(directive.width.saturating_add(directive.precision.unwrap_or(0)))?;
             if kind == '%' {
                 out.push('%');
@@ -114,7 +96,6 @@ impl Formatter<'_, '_> {
                 'd' | 'i' | 'u' | 'o' | 'x' | 'X' | 'e' | 'E' | 'f' | 'F' | 'g' | 'G' | 'c' | 'r' | 's' | 'a'
             ) {
                 let index = text[..at].chars().count();
-                let _ = start;
                 return Err(Error::value_error(format!(
                     "unsupported format character '{kind}' ({:#x}) at index {index}",
                     kind as u32
@@ -122,7 +103,7 @@ impl Formatter<'_, '_> {
             }
             let value = match value_of_key {
                 Some(value) => value,
-                None => self.take()?,
+                None => self.next_value()?,
             };
             out.push_str(&self.one(&directive, kind, &value)?);
             self.scope.check_size(out.len())?;
@@ -130,7 +111,35 @@ impl Formatter<'_, '_> {
         Ok(out)
     }
 
-    fn take(&mut self) -> Result<Value> {
+    /// Flags, width, precision and a length modifier, which means nothing.
+    fn directive(&mut self, chars: &mut Letters<'_>) -> Result<PercentDirective> {
+        let mut directive = PercentDirective::default();
+        while let Some((_, c)) = chars.peek() {
+            match c {
+                '-' => directive.left = true,
+                '+' => directive.plus = true,
+                ' ' => directive.space = true,
+                '#' => directive.alternate = true,
+                '0' => directive.zero = true,
+                _ => break,
+            }
+            chars.next();
+        }
+        if let Some(width) = self.number(chars)? {
+            directive.left |= width < 0;
+            directive.width = width.unsigned_abs() as usize;
+        }
+        if chars.peek().is_some_and(|(_, c)| *c == '.') {
+            chars.next();
+            directive.precision = Some(self.number(chars)?.unwrap_or(0).max(0) as usize);
+        }
+        while chars.peek().is_some_and(|(_, c)| matches!(c, 'h' | 'l' | 'L')) {
+            chars.next();
+        }
+        Ok(directive)
+    }
+
+    fn next_value(&mut self) -> Result<Value> {
         let value = self.values.get(self.next).cloned();
         self.next += 1;
         value.ok_or_else(|| Error::type_error("not enough arguments for format string"))
@@ -142,10 +151,10 @@ impl Formatter<'_, '_> {
     }
 
     /// Digits, or `*` for the next value.
-    fn number(&mut self, chars: &mut std::iter::Peekable<std::str::CharIndices<'_>>) -> Result<Option<i64>> {
+    fn number(&mut self, chars: &mut Letters<'_>) -> Result<Option<i64>> {
         if chars.peek().is_some_and(|(_, c)| *c == '*') {
             chars.next();
-            let value = self.take()?;
+            let value = self.next_value()?;
             return value.as_i64().map(Some).ok_or_else(|| Error::type_error("* wants int"));
         }
         let mut number = None;
@@ -156,7 +165,7 @@ impl Formatter<'_, '_> {
         Ok(number)
     }
 
-    fn one(&self, directive: &Directive, kind: char, value: &Value) -> Result<String> {
+    fn one(&self, directive: &PercentDirective, kind: char, value: &Value) -> Result<String> {
         match kind {
             's' | 'r' | 'a' => {
                 let text = match kind {
@@ -200,7 +209,7 @@ impl Formatter<'_, '_> {
         }
     }
 
-    fn integer(&self, directive: &Directive, kind: char, value: &Value) -> Result<String> {
+    fn integer(&self, directive: &PercentDirective, kind: char, value: &Value) -> Result<String> {
         let decimal = matches!(kind, 'd' | 'i' | 'u');
         let number = match value {
             Value::Float(number) if decimal => {
@@ -231,7 +240,7 @@ impl Formatter<'_, '_> {
     }
 }
 
-impl Directive {
+impl PercentDirective {
     fn sign(&self, negative: bool) -> &'static str {
         match (negative, self.plus, self.space) {
             (true, _, _) => "-",

@@ -7,7 +7,7 @@ use crate::value::{Value, float_text};
 
 /// `[[fill]align][sign][#][0][width][grouping][.precision][type]`
 #[derive(Clone, Debug, Default)]
-pub struct Spec {
+pub struct FormatSpec {
     pub fill: Option<char>,
     pub align: Option<char>,
     pub sign: Option<char>,
@@ -25,24 +25,24 @@ pub fn format_value(scope: &Scope<'_>, value: &Value, text: &str) -> Result<Stri
     }
     match value {
         Value::String(own) => {
-            let spec = Spec::parse(text, "str")?;
+            let spec = FormatSpec::parse(text, "str")?;
             scope.check_size(spec.size())?;
             format_text(own, &spec)
         }
-        Value::Bool(flag) if Spec::parse(text, "bool").is_ok_and(|spec| spec.kind.is_none()) => {
+        Value::Bool(flag) if FormatSpec::parse(text, "bool").is_ok_and(|spec| spec.kind.is_none()) => {
             // Like an integer's, but the text of a boolean.
-            let spec = Spec::parse(text, "bool")?;
+            let spec = FormatSpec::parse(text, "bool")?;
             scope.check_size(spec.size())?;
             let _ = flag;
             format_integer(value, &spec)
         }
         Value::Bool(_) | Value::Int(_) | Value::BigInt(_) => {
-            let spec = Spec::parse(text, "int")?;
+            let spec = FormatSpec::parse(text, "int")?;
             scope.check_size(spec.size())?;
             format_integer(value, &spec)
         }
         Value::Float(number) => {
-            let spec = Spec::parse(text, "float")?;
+            let spec = FormatSpec::parse(text, "float")?;
             scope.check_size(spec.size())?;
             format_float(*number, &spec, "float")
         }
@@ -53,14 +53,39 @@ pub fn format_value(scope: &Scope<'_>, value: &Value, text: &str) -> Result<Stri
     }
 }
 
-impl Spec {
+fn number(chars: &[char], at: &mut usize) -> Result<Option<usize>> {
+    let start = *at;
+    while chars.get(*at).is_some_and(char::is_ascii_digit) {
+        *at += 1;
+    }
+    let digits: String = chars[start..*at].iter().collect();
+    if digits.is_empty() {
+        return Ok(None);
+    }
+    digits.parse().map(Some).map_err(|_| Error::value_error("Too many decimal digits in format string"))
+}
+
+/// What separates thousands.
+fn grouping(chars: &[char], at: &mut usize) -> Result<Option<char>> {
+    let Some(grouping @ (',' | '_')) = chars.get(*at) else { return Ok(None) };
+    *at += 1;
+    match chars.get(*at) {
+        Some(other) if other == grouping => {
+            Err(Error::value_error(format!("Cannot specify '{grouping}' with '{other}'.")))
+        }
+        Some(',' | '_') => Err(Error::value_error("Cannot specify both ',' and '_'.")),
+        _ => Ok(Some(*grouping)),
+    }
+}
+
+impl FormatSpec {
     fn size(&self) -> usize {
         self.width.saturating_add(self.precision.unwrap_or(0))
     }
 
-    pub fn parse(text: &str, type_name: &str) -> Result<Spec> {
+    pub fn parse(text: &str, type_name: &str) -> Result<FormatSpec> {
         let chars: Vec<char> = text.chars().collect();
-        let mut spec = Spec::default();
+        let mut spec = FormatSpec::default();
         let mut at = 0;
         let is_align = |c: Option<&char>| matches!(c, Some('<' | '>' | '=' | '^'));
         if is_align(chars.get(1)) {
@@ -94,32 +119,12 @@ impl Spec {
             }
             at += 1;
         }
-        let too_many = || Error::value_error("Too many decimal digits in format string");
-        let number = |at: &mut usize| -> Result<Option<usize>> {
-            let start = *at;
-            while chars.get(*at).is_some_and(char::is_ascii_digit) {
-                *at += 1;
-            }
-            let digits: String = chars[start..*at].iter().collect();
-            if digits.is_empty() { Ok(None) } else { digits.parse().map(Some).map_err(|_| too_many()) }
-        };
-        spec.width = number(&mut at)?.unwrap_or(0);
-        if let Some(grouping @ (',' | '_')) = chars.get(at) {
-            spec.grouping = Some(*grouping);
-            at += 1;
-            if let Some(other @ (',' | '_')) = chars.get(at) {
-                let message = if other == grouping {
-                    format!("Cannot specify '{grouping}' with '{other}'.")
-                } else {
-                    "Cannot specify both ',' and '_'.".to_owned()
-                };
-                return Err(Error::value_error(message));
-            }
-        }
+        spec.width = number(&chars, &mut at)?.unwrap_or(0);
+        spec.grouping = grouping(&chars, &mut at)?;
         if chars.get(at) == Some(&'.') {
             at += 1;
-            spec.precision =
-                Some(number(&mut at)?.ok_or_else(|| Error::value_error("Format specifier missing precision"))?);
+            let precision = number(&chars, &mut at)?;
+            spec.precision = Some(precision.ok_or_else(|| Error::value_error("Format specifier missing precision"))?);
         }
         spec.kind = chars.get(at).copied();
         at += usize::from(spec.kind.is_some());
@@ -151,7 +156,7 @@ impl Spec {
     }
 }
 
-fn format_text(text: &str, spec: &Spec) -> Result<String> {
+fn format_text(text: &str, spec: &FormatSpec) -> Result<String> {
     if !matches!(spec.kind, None | Some('s')) {
         return Err(spec.unknown("str"));
     }
@@ -171,7 +176,7 @@ fn format_text(text: &str, spec: &Spec) -> Result<String> {
     Ok(spec.pad("", &cut, '<'))
 }
 
-fn format_integer(value: &Value, spec: &Spec) -> Result<String> {
+fn format_integer(value: &Value, spec: &FormatSpec) -> Result<String> {
     let kind = spec.kind.unwrap_or('d');
     if matches!(kind, 'e' | 'E' | 'f' | 'F' | 'g' | 'G' | '%') {
         let number = value.as_f64().unwrap_or(f64::NAN);
@@ -213,7 +218,7 @@ fn format_integer(value: &Value, spec: &Spec) -> Result<String> {
     Ok(spec.pad(&sign, &digits, '>'))
 }
 
-fn format_float(number: f64, spec: &Spec, type_name: &str) -> Result<String> {
+fn format_float(number: f64, spec: &FormatSpec, type_name: &str) -> Result<String> {
     let precision = spec.precision.unwrap_or(6);
     let negative = number.is_sign_negative() && !number.is_nan();
     let mut body = match spec.kind {
@@ -261,7 +266,7 @@ fn format_float(number: f64, spec: &Spec, type_name: &str) -> Result<String> {
     Ok(spec.pad(sign, &body, '>'))
 }
 
-fn sign_text(negative: bool, spec: &Spec) -> &'static str {
+fn sign_text(negative: bool, spec: &FormatSpec) -> &'static str {
     match (negative, spec.sign) {
         (true, _) => "-",
         (false, Some('+')) => "+",
@@ -271,7 +276,7 @@ fn sign_text(negative: bool, spec: &Spec) -> &'static str {
 }
 
 /// Digits with separators; zeros that fill up are grouped too.
-fn grouped(digits: &str, spec: &Spec, size: usize, around: usize) -> String {
+fn grouped(digits: &str, spec: &FormatSpec, size: usize, around: usize) -> String {
     let Some(separator) = spec.grouping else { return digits.to_owned() };
     let mut digits: Vec<char> = digits.chars().rev().collect();
     if spec.fill == Some('0') && spec.align == Some('=') {

@@ -1,18 +1,18 @@
-//! `cycler` and `joiner`: small helpers with a memory.
+//! `cycler` and `joiner`: helpers with a state.
 
 use std::cell::Cell;
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
-use crate::value::{Object, Value};
+use crate::value::{PythonObject, Value};
 
 struct Cycler {
     items: Vec<Value>,
     at: Cell<usize>,
 }
 
-pub fn cycler(_: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+pub fn cycler(_: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
     let items = arguments.rest();
     arguments.finish()?;
     if items.is_empty() {
@@ -21,7 +21,7 @@ pub fn cycler(_: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
     Ok(Value::object(Cycler { items, at: Cell::new(0) }))
 }
 
-impl Object for Cycler {
+impl PythonObject for Cycler {
     fn type_name(&self) -> &str {
         "Cycler"
     }
@@ -39,7 +39,7 @@ impl Object for Cycler {
         }
     }
 
-    fn call_method(&self, _: &Scope<'_>, name: &str, _: Arguments) -> Option<Result<Value>> {
+    fn call_method(&self, _: &Scope<'_>, name: &str, _: FunctionArguments) -> Option<Result<Value>> {
         match name {
             "next" => {
                 let current = self.items.get(self.at.get()).cloned();
@@ -60,13 +60,13 @@ struct Joiner {
     used: Cell<bool>,
 }
 
-pub fn joiner(_: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+pub fn joiner(_: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
     let separator = arguments.or("sep", ", ")?;
     arguments.finish()?;
     Ok(Value::object(Joiner { separator, used: Cell::new(false) }))
 }
 
-impl Object for Joiner {
+impl PythonObject for Joiner {
     fn type_name(&self) -> &str {
         "Joiner"
     }
@@ -80,7 +80,7 @@ impl Object for Joiner {
     }
 
     /// Nothing the first time, then the separator.
-    fn call(&self, _: &Scope<'_>, arguments: Arguments) -> Result<Value> {
+    fn call(&self, _: &Scope<'_>, arguments: FunctionArguments) -> Result<Value> {
         arguments.finish()?;
         Ok(if self.used.replace(true) { self.separator.clone() } else { "".into() })
     }

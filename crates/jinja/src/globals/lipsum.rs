@@ -1,6 +1,6 @@
 //! `lipsum`: filler text.
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::Result;
 use crate::scope::Scope;
 use crate::value::Value;
@@ -16,7 +16,7 @@ const WORDS: &str = "a ac accumsan ad adipiscing aenean aliquam amet ante aptent
     velit vestibulum vitae vivamus viverra volutpat vulputate";
 
 /// Paragraphs of words that mean nothing.
-pub fn lipsum(scope: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+pub fn lipsum(scope: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
     let paragraphs = arguments.integer("n", 5)?.max(0) as usize;
     let html = arguments.flag("html", true)?;
     let least = arguments.integer("min", 20)?.max(1) as usize;

@@ -2,15 +2,15 @@
 
 use std::rc::Rc;
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::Result;
 use crate::scope::Scope;
-use crate::value::{Dict, Object, Shared, Value};
+use crate::value::{Dict, PythonObject, SharedCell, Value};
 
-pub struct Namespace(Rc<Shared<Dict>>);
+pub struct Namespace(Rc<SharedCell<Dict>>);
 
 /// `namespace(a=1, …)`, or with a mapping.
-pub fn namespace(_: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+pub fn namespace(_: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
     let mut dict = Dict::new();
     for given in arguments.rest() {
         for (key, value) in crate::methods::pairs(&given)? {
@@ -20,10 +20,10 @@ pub fn namespace(_: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
     for (name, value) in arguments.keywords() {
         dict.insert_str(&name, value);
     }
-    Ok(Value::object(Namespace(Rc::new(Shared::new(dict)))))
+    Ok(Value::object(Namespace(Rc::new(SharedCell::new(dict)))))
 }
 
-impl Object for Namespace {
+impl PythonObject for Namespace {
     fn type_name(&self) -> &str {
         "Namespace"
     }

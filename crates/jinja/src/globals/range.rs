@@ -1,20 +1,20 @@
-//! [`Range`]: Python's `range()`.
+//! [`RangeObject`]: Python's `range()`.
 
 use crate::error::{Error, Result};
-use crate::value::{Object, Slice, Value};
+use crate::value::{PythonObject, Slice, Value};
 
-pub struct Range {
+pub struct RangeObject {
     pub start: i64,
     pub stop: i64,
     pub step: i64,
 }
 
-impl Range {
-    pub fn new(start: i64, stop: i64, step: i64) -> Result<Range> {
+impl RangeObject {
+    pub fn new(start: i64, stop: i64, step: i64) -> Result<RangeObject> {
         if step == 0 {
             return Err(Error::value_error("range() arg 3 must not be zero"));
         }
-        Ok(Range { start, stop, step })
+        Ok(RangeObject { start, stop, step })
     }
 
     pub fn count(&self) -> u64 {
@@ -28,7 +28,7 @@ impl Range {
     }
 }
 
-impl Object for Range {
+impl PythonObject for RangeObject {
     fn type_name(&self) -> &str {
         "range"
     }
@@ -63,7 +63,7 @@ impl Object for Range {
             (Some(first), Some(last)) => (self.at(*first as u64), self.at(*last as u64).saturating_add(step)),
             _ => (self.start, self.start),
         };
-        Some(Range::new(start, stop, step).map(Value::object))
+        Some(RangeObject::new(start, stop, step).map(Value::object))
     }
 
     fn contains(&self, value: &Value) -> Option<Result<bool>> {
@@ -86,7 +86,7 @@ impl Object for Range {
     }
 
     fn equals(&self, other: &Value) -> Option<bool> {
-        let other = other.downcast::<Range>()?;
+        let other = other.downcast::<RangeObject>()?;
         let same_count = self.count() == other.count();
         Some(
             same_count

@@ -1,9 +1,9 @@
-//! From a template's text to tokens: first what is text and what is a tag, then the words within tags.
+//! Splits a template into tokens: first into text and tags, then the tags into words.
 
 mod token;
 mod words;
 
-pub use token::{Token, TokenKind};
+pub use token::{TemplateToken, TokenKind};
 
 use crate::ast::Span;
 use crate::error::Error;
@@ -20,21 +20,21 @@ pub fn normalize(source: &str, options: &Options) -> String {
 }
 
 /// Never fails: an error is the last token.
-pub fn tokens(source: &str, options: &Options) -> Vec<Token> {
+pub fn tokens(source: &str, options: &Options) -> Vec<TemplateToken> {
     let mut lexer = Lexer { source, options, at: 0, tokens: Vec::new(), line_starting: true };
     if let Err(error) = lexer.run() {
         let span = lexer.span(lexer.at, lexer.at);
-        lexer.tokens.push(Token { kind: TokenKind::Error(Box::new(error)), span });
+        lexer.tokens.push(TemplateToken { kind: TokenKind::Error(Box::new(error)), span });
     }
     lexer.finish()
 }
 
 /// The tokens of a bare expression, which ends with the text.
-pub fn expression_tokens(source: &str, options: &Options) -> Vec<Token> {
+pub fn expression_tokens(source: &str, options: &Options) -> Vec<TemplateToken> {
     let mut lexer = Lexer { source, options, at: 0, tokens: Vec::new(), line_starting: true };
     if let Err(error) = lexer.words(None) {
         let span = lexer.span(lexer.at, lexer.at);
-        lexer.tokens.push(Token { kind: TokenKind::Error(Box::new(error)), span });
+        lexer.tokens.push(TemplateToken { kind: TokenKind::Error(Box::new(error)), span });
     }
     lexer.finish()
 }
@@ -43,7 +43,7 @@ struct Lexer<'a> {
     source: &'a str,
     options: &'a Options,
     at: usize,
-    tokens: Vec<Token>,
+    tokens: Vec<TemplateToken>,
     /// Whether the last tag ended with a newline (or nothing came yet): the next text is at a line's start.
     line_starting: bool,
 }
@@ -263,16 +263,16 @@ impl<'a> Lexer<'a> {
     }
 
     /// The end is where the last token is: an error there is about that one.
-    fn finish(mut self) -> Vec<Token> {
+    fn finish(mut self) -> Vec<TemplateToken> {
         let span = self.tokens.last().map_or_else(Span::default, |token| token.span);
-        self.tokens.push(Token { kind: TokenKind::End, span });
+        self.tokens.push(TemplateToken { kind: TokenKind::End, span });
         self.tokens
     }
 
     fn push(&mut self, kind: TokenKind, start: usize, end: usize) {
         if !matches!(kind, TokenKind::Data) || end > start {
             let span = self.span(start, end);
-            self.tokens.push(Token { kind, span });
+            self.tokens.push(TemplateToken { kind, span });
         }
     }
 

@@ -1,4 +1,4 @@
-//! [`Token`]: the words of a template.
+//! [`TemplateToken`]: the tokens of a template.
 
 use std::rc::Rc;
 
@@ -6,7 +6,7 @@ use crate::ast::Span;
 use crate::error::Error;
 use crate::value::Value;
 
-pub struct Token {
+pub struct TemplateToken {
     pub kind: TokenKind,
     pub span: Span,
 }

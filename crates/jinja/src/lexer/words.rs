@@ -1,4 +1,4 @@
-//! The words inside of tags: names, numbers, strings and signs.
+//! Tokens inside tags: names, numbers, strings and operators.
 
 use super::token::Number;
 use super::{Close, Lexer, TokenKind};
@@ -51,21 +51,7 @@ impl Lexer<'_> {
                 self.at += length;
                 self.push(TokenKind::String(text.into()), start, self.at);
             } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
-                match *sign {
-                    "(" | "[" | "{" => open.push(match *sign {
-                        "(" => ")",
-                        "[" => "]",
-                        _ => "}",
-                    }),
-                    ")" | "]" | "}" => match open.pop() {
-                        None => return Err(Error::syntax(format!("unexpected '{sign}'"))),
-                        Some(expected) if expected != *sign => {
-                            return Err(Error::syntax(format!("unexpected '{sign}', expected '{expected}'")));
-                        }
-                        _ => {}
-                    },
-                    _ => {}
-                }
+                balance(sign, &mut open)?;
                 self.at += sign.len();
                 self.push(TokenKind::Sign(sign), start, self.at);
             } else {
@@ -196,6 +182,24 @@ fn string_length(rest: &str) -> Option<usize> {
     None
 }
 
+/// Keeps the closing brackets that are still to come.
+fn balance(sign: &str, open: &mut Vec<&'static str>) -> Result<()> {
+    match sign {
+        "(" => open.push(")"),
+        "[" => open.push("]"),
+        "{" => open.push("}"),
+        ")" | "]" | "}" => match open.pop() {
+            None => return Err(Error::syntax(format!("unexpected '{sign}'"))),
+            Some(expected) if expected != sign => {
+                return Err(Error::syntax(format!("unexpected '{sign}', expected '{expected}'")));
+            }
+            _ => {}
+        },
+        _ => {}
+    }
+    Ok(())
+}
+
 /// Python's escapes; an unknown one stays as it is.
 fn unescape(text: &str) -> Result<String> {
     if !text.contains('\\') {
@@ -234,32 +238,7 @@ fn unescape(text: &str) -> Result<String> {
                 rest = &rest[more..];
                 out.push(char::from_u32(code).unwrap_or('\u{fffd}'));
             }
-            'x' | 'u' | 'U' => {
-                let length = match c {
-                    'x' => 2,
-                    'u' => 4,
-                    _ => 8,
-                };
-                let digits = rest.get(..length).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
-                let Some(code) = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()) else {
-                    return Err(Error::syntax(format!("truncated \\{c}{} escape", "X".repeat(length))));
-                };
-                rest = &rest[length..];
-                let Some(c) = char::from_u32(code) else {
-                    // Half of a surrogate pair: two of them are one character.
-                    let low = rest.strip_prefix("\\u").and_then(|rest| u32::from_str_radix(rest.get(..4)?, 16).ok());
-                    match (code, low) {
-                        (0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) => {
-                            rest = &rest[6..];
-                            let code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-                            out.push(char::from_u32(code).unwrap_or('\u{fffd}'));
-                        }
-                        _ => out.push('\u{fffd}'),
-                    }
-                    continue;
-                };
-                out.push(c);
-            }
+            'x' | 'u' | 'U' => out.push(unescape_code(c, &mut rest)?),
             other => {
                 out.push('\\');
                 out.push(other);
@@ -268,4 +247,31 @@ fn unescape(text: &str) -> Result<String> {
     }
     out.push_str(rest);
     Ok(out)
+}
+
+/// The character of `\x41`, `\u0041` or `\U00000041`, from the digits on.
+fn unescape_code(kind: char, rest: &mut &str) -> Result<char> {
+    let length = match kind {
+        'x' => 2,
+        'u' => 4,
+        _ => 8,
+    };
+    let digits = rest.get(..length).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let Some(code) = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()) else {
+        return Err(Error::syntax(format!("truncated \\{kind}{} escape", "X".repeat(length))));
+    };
+    *rest = &rest[length..];
+    if let Some(letter) = char::from_u32(code) {
+        return Ok(letter);
+    }
+    // Half of a surrogate pair: two of them are one character.
+    let low = rest.strip_prefix("\\u").and_then(|rest| u32::from_str_radix(rest.get(..4)?, 16).ok());
+    Ok(match (code, low) {
+        (0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) => {
+            *rest = &rest[6..];
+            let code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            char::from_u32(code).unwrap_or('\u{fffd}')
+        }
+        _ => '\u{fffd}',
+    })
 }

@@ -1,12 +1,12 @@
-//! Methods of bytes, most of them by way of strings.
+//! Methods of bytes, most of them through those of strings.
 
-use super::{Method, string};
-use crate::arguments::Arguments;
+use super::{MethodFunction, string};
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::Value;
 
-pub fn find(name: &str) -> Option<Method> {
+pub fn find(name: &str) -> Option<MethodFunction> {
     Some(match name {
         "decode" => decode,
         "hex" => hex,
@@ -41,7 +41,7 @@ fn own(value: &Value) -> &[u8] {
     }
 }
 
-fn decode(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn decode(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let encoding = arguments.text("encoding", "utf-8")?;
     let errors = arguments.text("errors", "strict")?;
     arguments.finish()?;
@@ -73,7 +73,7 @@ fn decode(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Valu
     }
 }
 
-fn hex(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn hex(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(own(value).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
 }
@@ -82,11 +82,11 @@ fn hex(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
 const AWAY: u32 = 0xf700;
 
 /// The method of a string of the same characters.
-fn as_text(scope: &Scope<'_>, value: &Value, mut arguments: Arguments, name: &str) -> Result<Value> {
+fn as_text(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments, name: &str) -> Result<Value> {
     let Some(method) = string::find(name) else { return Ok(Value::None) };
     let positional = arguments.rest().iter().map(to_text).collect::<Result<Vec<_>>>()?;
     let keyword = arguments.keywords();
-    let result = method(scope, &to_text(value)?, Arguments::new(positional, keyword).named(name))?;
+    let result = method(scope, &to_text(value)?, FunctionArguments::new(positional, keyword).named(name))?;
     Ok(from_text(&result))
 }
 

@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use super::{Method, View, ViewKind};
-use crate::arguments::Arguments;
+use super::{MethodFunction, View, ViewKind};
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
-use crate::value::{Dict, Shared, Value};
+use crate::value::{Dict, SharedCell, Value};
 
-pub fn find(name: &str) -> Option<Method> {
+pub fn find(name: &str) -> Option<MethodFunction> {
     Some(match name {
         "clear" => clear,
         "copy" => copy,
@@ -25,52 +25,52 @@ pub fn find(name: &str) -> Option<Method> {
     })
 }
 
-fn own(value: &Value) -> Result<&Rc<Shared<Dict>>> {
+fn own(value: &Value) -> Result<&Rc<SharedCell<Dict>>> {
     match value {
         Value::Dict(dict) => Ok(dict),
         other => Err(Error::type_error(format!("a dict is required, not '{}'", other.type_name()))),
     }
 }
 
-fn get(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn get(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let key = arguments.take("key")?;
     let default = arguments.or("default", Value::None)?;
     arguments.finish()?;
     Ok(own(value)?.borrow().get(&key)?.cloned().unwrap_or(default))
 }
 
-fn view(value: &Value, arguments: Arguments, kind: ViewKind) -> Result<Value> {
+fn view(value: &Value, arguments: FunctionArguments, kind: ViewKind) -> Result<Value> {
     arguments.finish()?;
     Ok(Value::object(View { dict: Rc::clone(own(value)?), kind }))
 }
 
-fn keys(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn keys(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     view(value, arguments, ViewKind::Keys)
 }
 
-fn values(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn values(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     view(value, arguments, ViewKind::Values)
 }
 
-fn items(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn items(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     view(value, arguments, ViewKind::Items)
 }
 
-fn clear(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn clear(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let gone = own(value)?.borrow_mut().clear();
     drop(gone);
     Ok(Value::None)
 }
 
-fn copy(scope: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn copy(scope: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let copy = own(value)?.borrow().clone();
     scope.charge(copy.len())?;
     Ok(Value::dict(copy))
 }
 
-fn from_keys(scope: &Scope<'_>, _: &Value, mut arguments: Arguments) -> Result<Value> {
+fn from_keys(scope: &Scope<'_>, _: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let keys = arguments.take("iterable")?;
     let value = arguments.or("value", Value::None)?;
     arguments.finish()?;
@@ -82,7 +82,7 @@ fn from_keys(scope: &Scope<'_>, _: &Value, mut arguments: Arguments) -> Result<V
     Ok(Value::dict(dict))
 }
 
-fn pop(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn pop(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let key = arguments.take("key")?;
     let default = arguments.optional("default")?;
     arguments.finish()?;
@@ -93,7 +93,7 @@ fn pop(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> 
     }
 }
 
-fn pop_item(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn pop_item(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     match own(value)?.borrow_mut().pop_last() {
         Some((key, value)) => Ok(Value::tuple(vec![key, value])),
@@ -101,7 +101,7 @@ fn pop_item(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value>
     }
 }
 
-fn set_default(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn set_default(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let key = arguments.take("key")?;
     let default = arguments.or("default", Value::None)?;
     arguments.finish()?;
@@ -114,7 +114,7 @@ fn set_default(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Re
     Ok(default)
 }
 
-fn update(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn update(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     if arguments.positional_left() > 1 {
         let given = arguments.positional_left();
         return Err(Error::type_error(format!("update expected at most 1 argument, got {given}")));

@@ -2,14 +2,14 @@
 
 use std::cell::RefMut;
 
-use super::Method;
-use crate::arguments::Arguments;
+use super::MethodFunction;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::filters::sorting;
 use crate::scope::Scope;
 use crate::value::Value;
 
-pub fn find(name: &str) -> Option<Method> {
+pub fn find(name: &str) -> Option<MethodFunction> {
     Some(match name {
         "append" => append,
         "clear" => clear,
@@ -26,7 +26,7 @@ pub fn find(name: &str) -> Option<Method> {
     })
 }
 
-pub fn find_of_tuple(name: &str) -> Option<Method> {
+pub fn find_of_tuple(name: &str) -> Option<MethodFunction> {
     Some(match name {
         "count" => count,
         "index" => index,
@@ -42,7 +42,7 @@ fn own(value: &Value) -> Result<RefMut<'_, Vec<Value>>> {
     }
 }
 
-fn append(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn append(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let item = arguments.take("object")?;
     arguments.finish()?;
     scope.charge(1)?;
@@ -50,21 +50,21 @@ fn append(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<
     Ok(Value::None)
 }
 
-fn clear(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn clear(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let gone = std::mem::take(&mut *own(value)?);
     drop(Value::list(gone));
     Ok(Value::None)
 }
 
-fn copy(scope: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn copy(scope: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let copy = own(value)?.clone();
     scope.charge(copy.len())?;
     Ok(Value::list(copy))
 }
 
-fn count(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn count(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let item = arguments.take("value")?;
     arguments.finish()?;
     let mut count = 0usize;
@@ -74,7 +74,7 @@ fn count(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value
     Ok(count.into())
 }
 
-fn extend(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn extend(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let more = arguments.take("iterable")?;
     arguments.finish()?;
     let more = more.to_vec()?;
@@ -83,7 +83,7 @@ fn extend(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<
     Ok(Value::None)
 }
 
-fn index(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn index(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let item = arguments.take("value")?;
     let start = arguments.integer("start", 0)?;
     let stop = arguments.integer("stop", i64::MAX)?;
@@ -103,7 +103,7 @@ fn index(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value
     }))
 }
 
-fn insert(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn insert(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let index = arguments.take("index")?.to_index()?;
     let item = arguments.take("object")?;
     arguments.finish()?;
@@ -115,7 +115,7 @@ fn insert(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<
     Ok(Value::None)
 }
 
-fn pop(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn pop(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let index = arguments.integer("index", -1)?;
     arguments.finish()?;
     let mut items = own(value)?;
@@ -129,7 +129,7 @@ fn pop(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> 
     }
 }
 
-fn remove(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn remove(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let item = arguments.take("value")?;
     arguments.finish()?;
     let items = value.to_vec()?;
@@ -142,19 +142,19 @@ fn remove(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Valu
     Err(Error::value_error("list.remove(x): x not in list"))
 }
 
-fn reverse(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn reverse(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     own(value)?.reverse();
     Ok(Value::None)
 }
 
-fn sort(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn sort(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let key = arguments.keyword("key").filter(|key| !key.is_none());
     let backwards = arguments.keyword("reverse").map_or(Ok(false), |flag| flag.truth())?;
     arguments.finish()?;
     let items = value.to_vec()?;
     let sorted = sorting::sorted(scope, items, backwards, |item| match &key {
-        Some(key) => scope.call(key, Arguments::of([item.clone()])),
+        Some(key) => scope.call(key, FunctionArguments::of([item.clone()])),
         None => Ok(item.clone()),
     })?;
     *own(value)? = sorted;

@@ -16,16 +16,16 @@ pub(crate) use string_predicates::ascii_digits;
 pub(crate) use string_search::lines;
 pub use views::{View, ViewKind};
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::Result;
 use crate::scope::Scope;
-use crate::value::{Object, Value};
+use crate::value::{PythonObject, Value};
 
 /// A method, called with the value it belongs to.
-pub type Method = fn(&Scope<'_>, &Value, Arguments) -> Result<Value>;
+pub type MethodFunction = fn(&Scope<'_>, &Value, FunctionArguments) -> Result<Value>;
 
 /// The method of that name, if values of this type have one.
-pub fn find(value: &Value, name: &str) -> Option<Method> {
+pub fn find(value: &Value, name: &str) -> Option<MethodFunction> {
     match value {
         Value::String(_) => string::find(name),
         Value::List(_) => list::find(name),
@@ -44,16 +44,16 @@ pub fn bound(value: &Value, name: &str) -> Option<Value> {
         return Some(attribute);
     }
     let method = find(value, name)?;
-    Some(Value::object(Bound { value: value.clone(), name: name.to_owned(), method }))
+    Some(Value::object(BoundMethod { value: value.clone(), name: name.to_owned(), method }))
 }
 
-struct Bound {
+struct BoundMethod {
     value: Value,
     name: String,
-    method: Method,
+    method: MethodFunction,
 }
 
-impl Object for Bound {
+impl PythonObject for BoundMethod {
     fn type_name(&self) -> &str {
         "builtin_function_or_method"
     }
@@ -62,12 +62,12 @@ impl Object for Bound {
         true
     }
 
-    fn call(&self, scope: &Scope<'_>, arguments: Arguments) -> Result<Value> {
+    fn call(&self, scope: &Scope<'_>, arguments: FunctionArguments) -> Result<Value> {
         (self.method)(scope, &self.value, arguments.named(self.name.as_str()))
     }
 
     fn equals(&self, other: &Value) -> Option<bool> {
-        let other = other.downcast::<Bound>()?;
+        let other = other.downcast::<BoundMethod>()?;
         Some(self.name == other.name && self.value.same(&other.value))
     }
 

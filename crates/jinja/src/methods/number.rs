@@ -2,14 +2,14 @@
 
 use num_bigint::{BigInt, Sign};
 
-use super::Method;
-use crate::arguments::Arguments;
+use super::MethodFunction;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::integer::of_float;
 use crate::value::{Value, float_text};
 
-pub fn find(value: &Value, name: &str) -> Option<Method> {
+pub fn find(value: &Value, name: &str) -> Option<MethodFunction> {
     Some(match (name, value) {
         ("is_integer", Value::Float(_)) => is_integer,
         ("bit_length", Value::Int(_) | Value::BigInt(_) | Value::Bool(_)) => bit_length,
@@ -35,27 +35,27 @@ pub fn attribute(value: &Value, name: &str) -> Option<Value> {
     }
 }
 
-fn is_integer(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn is_integer(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(value.as_f64().is_some_and(|number| number == number.trunc() && number.is_finite()).into())
 }
 
-fn bit_length(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn bit_length(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(value.as_integer().map_or(0, |number| number.bits()).into())
 }
 
-fn bit_count(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn bit_count(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(value.as_integer().map_or(0, |number| number.magnitude().count_ones()).into())
 }
 
-fn conjugate(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn conjugate(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(value.clone())
 }
 
-fn as_integer_ratio(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn as_integer_ratio(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let Value::Float(number) = value else {
         return Ok(Value::tuple(vec![value.as_integer().map_or(Value::None, Value::integer), Value::Int(1)]));
@@ -74,7 +74,7 @@ fn as_integer_ratio(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Resul
     Ok(Value::tuple(vec![of_float(numerator).unwrap_or(Value::None), Value::integer(denominator)]))
 }
 
-fn hex(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn hex(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let number = value.as_f64().unwrap_or_default();
     if !number.is_finite() {
@@ -91,7 +91,7 @@ fn hex(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
     .into())
 }
 
-fn to_bytes(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn to_bytes(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let length = arguments.integer("length", 1)?.max(0) as usize;
     let order = arguments.text("byteorder", "big")?;
     let signed = arguments.keyword("signed").map_or(Ok(false), |flag| flag.truth())?;

@@ -1,12 +1,12 @@
 //! Methods of sets.
 
-use super::Method;
-use crate::arguments::Arguments;
+use super::MethodFunction;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
-use crate::value::{Set, Value};
+use crate::value::{PythonSet, Value};
 
-pub fn find(name: &str) -> Option<Method> {
+pub fn find(name: &str) -> Option<MethodFunction> {
     Some(match name {
         "add" => add,
         "clear" => clear,
@@ -26,14 +26,14 @@ pub fn find(name: &str) -> Option<Method> {
     })
 }
 
-fn items(value: &Value) -> Result<Set> {
+fn items(value: &Value) -> Result<PythonSet> {
     match value {
         Value::Set(set) => Ok(set.borrow().clone()),
-        other => Set::collect(other.to_vec()?),
+        other => PythonSet::collect(other.to_vec()?),
     }
 }
 
-fn own(value: &Value) -> Result<std::cell::RefMut<'_, Set>> {
+fn own(value: &Value) -> Result<std::cell::RefMut<'_, PythonSet>> {
     match value {
         Value::Set(set) => Ok(set.borrow_mut()),
         other => Err(Error::type_error(format!("a set is required, not '{}'", other.type_name()))),
@@ -41,8 +41,8 @@ fn own(value: &Value) -> Result<std::cell::RefMut<'_, Set>> {
 }
 
 /// The items of the first for which it holds that they are in the second.
-fn select(first: &Set, second: &Set, inside: bool) -> Result<Set> {
-    let mut set = Set::new();
+fn select(first: &PythonSet, second: &PythonSet, inside: bool) -> Result<PythonSet> {
+    let mut set = PythonSet::new();
     for item in first.iter() {
         if second.contains(item)? == inside {
             set.insert(item.clone())?;
@@ -51,7 +51,7 @@ fn select(first: &Set, second: &Set, inside: bool) -> Result<Set> {
     Ok(set)
 }
 
-fn add(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn add(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let item = arguments.take("elem")?;
     arguments.finish()?;
     scope.charge(1)?;
@@ -59,20 +59,20 @@ fn add(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Val
     Ok(Value::None)
 }
 
-fn clear(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn clear(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
-    *own(value)? = Set::new();
+    *own(value)? = PythonSet::new();
     Ok(Value::None)
 }
 
-fn copy(scope: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn copy(scope: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let copy = items(value)?;
     scope.charge(copy.len())?;
     Ok(Value::set(copy))
 }
 
-fn difference(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn difference(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let mut set = items(value)?;
     for other in arguments.rest() {
         set = select(&set, &items(&other)?, false)?;
@@ -80,7 +80,7 @@ fn difference(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<
     Ok(Value::set(set))
 }
 
-fn intersection(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn intersection(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let mut set = items(value)?;
     for other in arguments.rest() {
         set = select(&set, &items(&other)?, true)?;
@@ -88,7 +88,7 @@ fn intersection(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Resul
     Ok(Value::set(set))
 }
 
-fn symmetric_difference(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn symmetric_difference(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let (first, second) = (items(value)?, items(&arguments.take("other")?)?);
     let mut set = select(&first, &second, false)?;
     for item in select(&second, &first, false)?.iter() {
@@ -97,7 +97,7 @@ fn symmetric_difference(_: &Scope<'_>, value: &Value, mut arguments: Arguments) 
     Ok(Value::set(set))
 }
 
-fn union(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn union(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let mut set = items(value)?;
     for other in arguments.rest() {
         for item in other.iterate()? {
@@ -108,7 +108,7 @@ fn union(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<V
     Ok(Value::set(set))
 }
 
-fn update(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn update(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     for other in arguments.rest() {
         for item in other.to_vec()? {
             scope.charge(1)?;
@@ -118,12 +118,12 @@ fn update(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<
     Ok(Value::None)
 }
 
-fn discard(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn discard(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     own(value)?.remove(&arguments.take("elem")?)?;
     Ok(Value::None)
 }
 
-fn remove(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn remove(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let item = arguments.take("elem")?;
     match own(value)?.remove(&item)? {
         true => Ok(Value::None),
@@ -131,19 +131,19 @@ fn remove(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Valu
     }
 }
 
-fn pop(_: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn pop(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     own(value)?.pop().ok_or_else(|| Error::exception("KeyError", "'pop from an empty set'"))
 }
 
-fn is_disjoint(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn is_disjoint(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     Ok(select(&items(value)?, &items(&arguments.take("other")?)?, true)?.is_empty().into())
 }
 
-fn is_subset(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn is_subset(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     Ok(select(&items(value)?, &items(&arguments.take("other")?)?, false)?.is_empty().into())
 }
 
-fn is_superset(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn is_superset(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     Ok(select(&items(&arguments.take("other")?)?, &items(value)?, false)?.is_empty().into())
 }

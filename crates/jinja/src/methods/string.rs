@@ -1,14 +1,14 @@
-//! Methods of strings that give other strings.
+//! Methods of strings that return strings.
 
-use super::{Method, string_predicates, string_search};
-use crate::arguments::Arguments;
+use super::{MethodFunction, string_predicates, string_search};
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::filters::escape;
 use crate::format;
 use crate::scope::Scope;
 use crate::value::{Value, quoted};
 
-pub fn find(name: &str) -> Option<Method> {
+pub fn find(name: &str) -> Option<MethodFunction> {
     Some(match name {
         "capitalize" => |_, value, arguments| changed(value, arguments, capitalize),
         "casefold" => |_, value, arguments| changed(value, arguments, |text| text.to_lowercase().replace('ß', "ss")),
@@ -19,7 +19,7 @@ pub fn find(name: &str) -> Option<Method> {
         "format_map" => |scope, value, mut arguments| {
             let mapping = arguments.take("mapping")?;
             arguments.finish()?;
-            format::brace(scope, value, Arguments::none(), Some(mapping))
+            format::brace(scope, value, FunctionArguments::none(), Some(mapping))
         },
         "join" => join,
         "ljust" => left_justify,
@@ -62,7 +62,7 @@ pub(super) fn string(value: &Value, what: &str) -> Result<String> {
     }
 }
 
-fn changed(value: &Value, arguments: Arguments, change: impl Fn(&str) -> String) -> Result<Value> {
+fn changed(value: &Value, arguments: FunctionArguments, change: impl Fn(&str) -> String) -> Result<Value> {
     arguments.finish()?;
     Ok(like(value, change(own(value))))
 }
@@ -115,7 +115,7 @@ fn swap_case(text: &str) -> String {
 }
 
 /// Width and filling character of `center` and its like.
-fn justification(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<(usize, char)> {
+fn justification(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<(usize, char)> {
     let width = arguments.take("width")?.to_index()?.max(0) as usize;
     let fill = match arguments.optional("fillchar")? {
         None => ' ',
@@ -137,7 +137,7 @@ fn fill(count: usize, fill: char) -> String {
     std::iter::repeat_n(fill, count).collect()
 }
 
-fn center(scope: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn center(scope: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     let length = own(value).chars().count();
     let (missing, c) = justification(scope, value, arguments)?;
     // Python puts the odd one to the left if the width is odd.
@@ -145,17 +145,17 @@ fn center(scope: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Valu
     Ok(like(value, format!("{}{}{}", fill(left, c), own(value), fill(missing - left, c))))
 }
 
-fn left_justify(scope: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn left_justify(scope: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     let (missing, c) = justification(scope, value, arguments)?;
     Ok(like(value, format!("{}{}", own(value), fill(missing, c))))
 }
 
-fn right_justify(scope: &Scope<'_>, value: &Value, arguments: Arguments) -> Result<Value> {
+fn right_justify(scope: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     let (missing, c) = justification(scope, value, arguments)?;
     Ok(like(value, format!("{}{}", fill(missing, c), own(value))))
 }
 
-fn zero_fill(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn zero_fill(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let width = arguments.take("width")?.to_index()?.max(0) as usize;
     arguments.finish()?;
     scope.check_size(width)?;
@@ -168,7 +168,7 @@ fn zero_fill(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Resu
     Ok(like(value, format!("{sign}{}{digits}", fill(missing, '0'))))
 }
 
-fn encode(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn encode(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let encoding = arguments.text("encoding", "utf-8")?;
     let errors = arguments.text("errors", "strict")?;
     arguments.finish()?;
@@ -198,7 +198,7 @@ fn encode(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Valu
     Ok(Value::Bytes(bytes.into()))
 }
 
-fn expand_tabs(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn expand_tabs(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let size = arguments.integer("tabsize", 8)?.max(0) as usize;
     arguments.finish()?;
     let mut out = String::new();
@@ -225,7 +225,7 @@ fn expand_tabs(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Re
     Ok(like(value, out))
 }
 
-fn join(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn join(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let items = arguments.take("iterable")?;
     arguments.finish()?;
     if !items.is_iterable() {
@@ -256,7 +256,7 @@ fn join(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Va
     Ok(like(value, out))
 }
 
-fn strip(value: &Value, mut arguments: Arguments, left: bool, right: bool) -> Result<Value> {
+fn strip(value: &Value, mut arguments: FunctionArguments, left: bool, right: bool) -> Result<Value> {
     let chars = arguments.optional("chars")?.filter(|chars| !chars.is_none());
     arguments.finish()?;
     let chars = match chars {
@@ -290,7 +290,7 @@ pub(crate) fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\x1c'..='\x1f')
 }
 
-fn remove(value: &Value, mut arguments: Arguments, what: &str) -> Result<Value> {
+fn remove(value: &Value, mut arguments: FunctionArguments, what: &str) -> Result<Value> {
     let part = string(&arguments.take(what)?, &format!("remove{what}() argument"))?;
     arguments.finish()?;
     let text = own(value);
@@ -298,7 +298,7 @@ fn remove(value: &Value, mut arguments: Arguments, what: &str) -> Result<Value> 
     Ok(like(value, rest.unwrap_or(text).to_owned()))
 }
 
-fn replace(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn replace(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let old = string(&arguments.take("old")?, "replace() argument 1")?;
     let new = arguments.take("new")?;
     let new = if value.is_safe() { escape::escaped(&new)? } else { string(&new, "replace() argument 2")? };
@@ -315,7 +315,7 @@ pub(crate) fn replaced(scope: &Scope<'_>, text: &str, old: &str, new: &str, coun
     Ok(text.replacen(old, new, found))
 }
 
-fn make_translation(_: &Scope<'_>, _: &Value, mut arguments: Arguments) -> Result<Value> {
+fn make_translation(_: &Scope<'_>, _: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let first = arguments.take("x")?;
     let (second, third) = (arguments.optional("y")?, arguments.optional("z")?);
     arguments.finish()?;
@@ -345,7 +345,7 @@ fn make_translation(_: &Scope<'_>, _: &Value, mut arguments: Arguments) -> Resul
     Ok(Value::dict(dict))
 }
 
-fn translate(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn translate(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let table = arguments.take("table")?;
     arguments.finish()?;
     let mut out = String::new();

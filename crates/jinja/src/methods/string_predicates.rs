@@ -1,12 +1,12 @@
 //! Methods of strings that answer yes or no.
 
-use super::Method;
+use super::MethodFunction;
 use super::string::{is_space, own};
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::Result;
 use crate::value::Value;
 
-pub fn find(name: &str) -> Option<Method> {
+pub fn find(name: &str) -> Option<MethodFunction> {
     Some(match name {
         "isalnum" => |_, value, arguments| all(value, arguments, char::is_alphanumeric),
         "isalpha" => |_, value, arguments| all(value, arguments, char::is_alphabetic),
@@ -40,14 +40,14 @@ pub fn find(name: &str) -> Option<Method> {
     })
 }
 
-fn all(value: &Value, arguments: Arguments, holds: impl Fn(char) -> bool) -> Result<Value> {
+fn all(value: &Value, arguments: FunctionArguments, holds: impl Fn(char) -> bool) -> Result<Value> {
     arguments.finish()?;
     let text = own(value);
     Ok((!text.is_empty() && text.chars().all(holds)).into())
 }
 
 /// No letter of the one case, and at least one of the other.
-fn cased(value: &Value, arguments: Arguments, not: fn(char) -> bool, some: fn(char) -> bool) -> Result<Value> {
+fn cased(value: &Value, arguments: FunctionArguments, not: fn(char) -> bool, some: fn(char) -> bool) -> Result<Value> {
     arguments.finish()?;
     let text = own(value);
     Ok((!text.chars().any(not) && text.chars().any(some)).into())

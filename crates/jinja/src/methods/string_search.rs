@@ -1,13 +1,13 @@
-//! Methods of strings that look for parts of them.
+//! Methods of strings that search.
 
-use super::Method;
+use super::MethodFunction;
 use super::string::{is_space, like, own, string};
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::{Slice, Value};
 
-pub fn find(name: &str) -> Option<Method> {
+pub fn find(name: &str) -> Option<MethodFunction> {
     Some(match name {
         "count" => count,
         "endswith" => |_, value, arguments| affix(value, arguments, false),
@@ -26,7 +26,7 @@ pub fn find(name: &str) -> Option<Method> {
 }
 
 /// The part of the text that `start` and `end` leave, and how many characters precede it.
-fn part(value: &Value, arguments: &mut Arguments) -> Result<(String, usize, bool)> {
+fn part(value: &Value, arguments: &mut FunctionArguments) -> Result<(String, usize, bool)> {
     let mut bound = |name: &str| -> Result<Option<i64>> {
         match arguments.optional(name)? {
             None | Some(Value::None) => Ok(None),
@@ -46,14 +46,14 @@ fn part(value: &Value, arguments: &mut Arguments) -> Result<(String, usize, bool
     Ok((crate::value::code_points(text, &indexes), (start as usize).min(length), valid))
 }
 
-fn count(_: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn count(_: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let sub = string(&arguments.take("sub")?, "")?;
     let (text, _, _) = part(value, &mut arguments)?;
     arguments.finish()?;
     Ok(text.matches(sub.as_str()).count().into())
 }
 
-fn search(value: &Value, mut arguments: Arguments, from_right: bool, must: bool) -> Result<Value> {
+fn search(value: &Value, mut arguments: FunctionArguments, from_right: bool, must: bool) -> Result<Value> {
     let sub = string(&arguments.take("sub")?, "")?;
     let (text, before, valid) = part(value, &mut arguments)?;
     arguments.finish()?;
@@ -65,7 +65,7 @@ fn search(value: &Value, mut arguments: Arguments, from_right: bool, must: bool)
     }
 }
 
-fn affix(value: &Value, mut arguments: Arguments, start: bool) -> Result<Value> {
+fn affix(value: &Value, mut arguments: FunctionArguments, start: bool) -> Result<Value> {
     let name = if start { "startswith" } else { "endswith" };
     let affix = arguments.take("prefix")?;
     let (text, _, valid) = part(value, &mut arguments)?;
@@ -90,7 +90,7 @@ fn affix(value: &Value, mut arguments: Arguments, start: bool) -> Result<Value> 
     Ok(false.into())
 }
 
-fn partition(value: &Value, mut arguments: Arguments, from_right: bool) -> Result<Value> {
+fn partition(value: &Value, mut arguments: FunctionArguments, from_right: bool) -> Result<Value> {
     let separator = string(&arguments.take("sep")?, "argument")?;
     arguments.finish()?;
     if separator.is_empty() {
@@ -106,7 +106,7 @@ fn partition(value: &Value, mut arguments: Arguments, from_right: bool) -> Resul
     Ok(Value::tuple([before, middle, after].map(|part| like(value, part.to_owned())).to_vec()))
 }
 
-fn split(scope: &Scope<'_>, value: &Value, mut arguments: Arguments, from_right: bool) -> Result<Value> {
+fn split(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments, from_right: bool) -> Result<Value> {
     let separator = arguments.optional("sep")?.filter(|separator| !separator.is_none());
     let most = arguments.integer("maxsplit", -1)?;
     arguments.finish()?;
@@ -160,7 +160,7 @@ fn split(scope: &Scope<'_>, value: &Value, mut arguments: Arguments, from_right:
     Ok(Value::list(parts.into_iter().map(|part| like(value, part.to_owned())).collect()))
 }
 
-fn split_lines(scope: &Scope<'_>, value: &Value, mut arguments: Arguments) -> Result<Value> {
+fn split_lines(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<Value> {
     let keep = arguments.flag("keepends", false)?;
     arguments.finish()?;
     let lines = lines(own(value), keep);

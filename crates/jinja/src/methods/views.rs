@@ -1,12 +1,12 @@
-//! What `dict.keys()`, `.values()` and `.items()` give: a look at the dict as it is.
+//! Views of a dict: `dict.keys()`, `.values()` and `.items()`.
 
 use std::rc::Rc;
 
 use crate::error::Result;
-use crate::value::{Dict, Object, Shared, Value};
+use crate::value::{Dict, PythonObject, SharedCell, Value};
 
 pub struct View {
-    pub dict: Rc<Shared<Dict>>,
+    pub dict: Rc<SharedCell<Dict>>,
     pub kind: ViewKind,
 }
 
@@ -33,7 +33,7 @@ impl View {
     }
 }
 
-impl Object for View {
+impl PythonObject for View {
     fn type_name(&self) -> &str {
         match self.kind {
             ViewKind::Keys => "dict_keys",

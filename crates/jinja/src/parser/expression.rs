@@ -1,12 +1,12 @@
 //! Expressions with operators, loosest first.
 
-use super::{Parser, deepest};
+use super::{TemplateParser, deepest};
 use crate::ast::{Conditional, Expression, ExpressionKind, Operator, Relation};
 use crate::error::Result;
 use crate::lexer::TokenKind;
 use crate::value::Comparison;
 
-impl Parser<'_> {
+impl TemplateParser<'_> {
     /// Any expression but a tuple without parentheses.
     pub(crate) fn expression(&mut self) -> Result<Expression> {
         self.deeper(Self::conditional)
@@ -89,7 +89,7 @@ impl Parser<'_> {
                 TokenKind::Sign(">") => Relation::Order(Comparison::Greater),
                 TokenKind::Sign(">=") => Relation::Order(Comparison::GreaterOrEqual),
                 other if other.is_name("in") => Relation::In,
-                other if other.is_name("not") && self.look().is_name("in") => {
+                other if other.is_name("not") && self.peek().is_name("in") => {
                     self.advance()?;
                     Relation::NotIn
                 }

@@ -1,4 +1,4 @@
-//! From tokens to a [`Template`].
+//! Parses tokens into a [`ParsedTemplate`].
 
 mod expression;
 mod primary;
@@ -8,10 +8,10 @@ mod translate;
 
 use std::rc::Rc;
 
-use crate::ast::{Block, Expression, ExpressionKind, Span, Statement, StatementKind, Template};
+use crate::ast::{BlockDefinition, Expression, ExpressionKind, ParsedTemplate, Span, Statement, StatementKind};
 use crate::environment::Environment;
 use crate::error::{Error, Result};
-use crate::lexer::{self, Token, TokenKind};
+use crate::lexer::{self, TemplateToken, TokenKind};
 use crate::place;
 use crate::symbol::Symbol;
 
@@ -19,19 +19,19 @@ use crate::symbol::Symbol;
 const MAX_DEPTH: u16 = 300;
 
 /// Reads a template's text.
-pub fn template(environment: &Environment, source: &str, name: &str) -> Result<Template> {
+pub fn template(environment: &Environment, source: &str, name: &str) -> Result<ParsedTemplate> {
     if source.len() >= u32::MAX as usize {
         return Err(Error::limit("a template is larger than 4 GiB"));
     }
     let source: Rc<str> = lexer::normalize(source, environment.options()).into();
     let tokens = lexer::tokens(&source, environment.options());
-    let mut parser = Parser::new(environment, &source, tokens);
+    let mut parser = TemplateParser::new(environment, &source, tokens);
     let body = parser.whole_template().and_then(|body| match parser.assertion.take() {
         Some(error) => Err(error),
         None => Ok(body),
     });
     match body {
-        Ok(body) => Ok(Template {
+        Ok(body) => Ok(ParsedTemplate {
             name: name.into(),
             source: Rc::clone(&source),
             raw: "".into(),
@@ -43,10 +43,10 @@ pub fn template(environment: &Environment, source: &str, name: &str) -> Result<T
 }
 
 /// Reads a bare expression. The template holds it as its only statement.
-pub fn expression(environment: &Environment, source: &str) -> Result<Template> {
+pub fn expression(environment: &Environment, source: &str) -> Result<ParsedTemplate> {
     let text: Rc<str> = source.into();
     let tokens = lexer::expression_tokens(&text, environment.options());
-    let mut parser = Parser::new(environment, &text, tokens);
+    let mut parser = TemplateParser::new(environment, &text, tokens);
     let name: Rc<str> = "<expression>".into();
     let result = parser.check_current().and_then(|()| parser.expression()).and_then(|expression| {
         if !matches!(parser.current(), TokenKind::End) {
@@ -61,22 +61,22 @@ pub fn expression(environment: &Environment, source: &str) -> Result<Template> {
         Ok(expression) => {
             let span = expression.span;
             let body = vec![Statement { kind: StatementKind::Print(expression), span }];
-            Ok(Template { name, source: text, raw: "".into(), body, blocks: Vec::new() })
+            Ok(ParsedTemplate { name, source: text, raw: "".into(), body, blocks: Vec::new() })
         }
         Err(error) => Err(place::locate(error, &name, &text, parser.failed_at())),
     }
 }
 
-pub struct Parser<'a> {
+pub struct TemplateParser<'a> {
     environment: &'a Environment,
     source: Rc<str>,
-    tokens: Vec<Token>,
+    tokens: Vec<TemplateToken>,
     at: usize,
     /// The tags that would end what is being read, innermost last.
     ends: Vec<&'static [&'static str]>,
     /// The tags that are open, innermost last.
     tags: Vec<Rc<str>>,
-    blocks: Vec<Rc<Block>>,
+    blocks: Vec<Rc<BlockDefinition>>,
     /// Set where the error is elsewhere than at the current token.
     error_at: Option<Span>,
     /// What is wrong only in its meaning: reported if the rest can be read.
@@ -90,9 +90,9 @@ pub struct Parser<'a> {
     special: [bool; 3],
 }
 
-impl<'a> Parser<'a> {
-    fn new(environment: &'a Environment, source: &Rc<str>, tokens: Vec<Token>) -> Parser<'a> {
-        Parser {
+impl<'a> TemplateParser<'a> {
+    fn new(environment: &'a Environment, source: &Rc<str>, tokens: Vec<TemplateToken>) -> TemplateParser<'a> {
+        TemplateParser {
             environment,
             source: Rc::clone(source),
             tokens,
@@ -123,7 +123,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The token after the current one.
-    fn look(&self) -> &TokenKind {
+    fn peek(&self) -> &TokenKind {
         &self.tokens[(self.at + 1).min(self.tokens.len() - 1)].kind
     }
 

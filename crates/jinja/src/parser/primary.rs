@@ -2,13 +2,15 @@
 
 use std::rc::Rc;
 
-use super::{Parser, deepest};
-use crate::ast::{Call, CallArguments, Expression, ExpressionKind, FilterCall, SliceExpression, Span, TestCall};
+use super::{TemplateParser, deepest};
+use crate::ast::{
+    CallArguments, CallExpression, Expression, ExpressionKind, FilterCall, SliceExpression, Span, TestCall,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lexer::TokenKind;
-use crate::value::{Text, Value, quoted};
+use crate::value::{MarkupText, Value, quoted};
 
-impl Parser<'_> {
+impl TemplateParser<'_> {
     pub(super) fn primary(&mut self) -> Result<Expression> {
         let start = self.span();
         let kind = match self.current().clone() {
@@ -37,7 +39,7 @@ impl Parser<'_> {
                     text = format!("{text}{more}").into();
                     self.advance()?;
                 }
-                ExpressionKind::Constant(Value::String(Text::from(text)))
+                ExpressionKind::Constant(Value::String(MarkupText::from(text)))
             }
             TokenKind::Integer(number) => {
                 self.advance()?;
@@ -225,7 +227,7 @@ impl Parser<'_> {
         let start = callee.span;
         let arguments = self.arguments()?;
         let below = arguments.depth().max(callee.depth);
-        self.node(ExpressionKind::Call(Box::new(Call { callee, arguments })), start, below)
+        self.node(ExpressionKind::Call(Box::new(CallExpression { callee, arguments })), start, below)
     }
 
     fn arguments(&mut self) -> Result<CallArguments> {
@@ -251,7 +253,7 @@ impl Parser<'_> {
                 self.advance()?;
                 arguments.more_keyword = Some(self.expression()?);
                 first
-            } else if matches!(self.current(), TokenKind::Name(_)) && self.look().is_sign("=") {
+            } else if matches!(self.current(), TokenKind::Name(_)) && self.peek().is_sign("=") {
                 let first = arguments.more_keyword.is_none();
                 let here = self.span();
                 let name = self.expect_name()?;

@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use super::Parser;
-use crate::ast::{Expression, ExpressionKind, For, Macro, Parameter, Span, Statement, StatementKind, Target};
+use super::TemplateParser;
+use crate::ast::{AssignmentTarget, Expression, ExpressionKind, For, Macro, Parameter, Span, Statement, StatementKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lexer::TokenKind;
 use crate::value::quoted;
 
-impl Parser<'_> {
+impl TemplateParser<'_> {
     /// Text, prints and tags up to one of the end tags, which stays the current token; or to the end of the template.
     pub(super) fn statements_until(&mut self, ends: Option<&'static [&'static str]>) -> Result<Vec<Statement>> {
         self.ends.extend(ends);
@@ -102,55 +102,47 @@ impl Parser<'_> {
         let tag = Rc::clone(tag);
         self.tags.push(Rc::clone(&tag));
         let kind = match &*tag {
+            "print" => {
+                self.print_statement(start, body)?;
+                None
+            }
+            name => match self.tag(name, start)? {
+                Some(kind) => Some(kind),
+                None if self.salt_tag(name, start, body)? => None,
+                None => {
+                    self.tags.pop();
+                    return Err(self.unknown_tag(Some(name)));
+                }
+            },
+        };
+        self.tags.pop();
+        if let Some(kind) = kind {
+            body.push(Statement { kind, span: self.since(start) });
+        }
+        Ok(())
+    }
+
+    /// A tag of Jinja's that is one statement; `None` for any other name.
+    fn tag(&mut self, name: &str, start: Span) -> Result<Option<StatementKind>> {
+        Ok(Some(match name {
             "for" => self.for_loop()?,
             "if" => self.if_statement()?,
             "set" => self.set()?,
             "with" => self.with()?,
             "macro" => self.macro_definition()?,
             "call" => self.call_block()?,
-            "filter" => {
-                self.advance()?;
-                let mut filter = self.filter(None)?;
-                while self.skip_sign("|")? {
-                    filter = self.filter(Some(filter))?;
-                }
-                let (body, _) = self.body(&["endfilter"])?;
-                StatementKind::FilterBlock { filter, body }
-            }
+            "filter" => self.filter_block()?,
             "autoescape" => {
                 self.advance()?;
                 let flag = self.expression()?;
                 let (body, _) = self.body(&["endautoescape"])?;
                 StatementKind::Autoescape { flag, body }
             }
-            "print" => {
-                self.advance()?;
-                let mut first = true;
-                while !matches!(self.current(), TokenKind::BlockEnd) {
-                    if !first {
-                        self.expect_sign(",")?;
-                    }
-                    first = false;
-                    let expression = self.expression()?;
-                    let span = self.since(start);
-                    body.push(Statement { kind: StatementKind::Print(expression), span });
-                }
-                self.tags.pop();
-                return Ok(());
-            }
             "do" => {
                 self.advance()?;
                 StatementKind::Do(self.tuple(true, false)?)
             }
-            "break" | "continue" => {
-                if self.loops == 0 {
-                    let message =
-                        if &*tag == "break" { "'break' outside loop" } else { "'continue' not properly in loop" };
-                    self.raise_later(Error::new(ErrorKind::Syntax, "SyntaxError", message), start);
-                }
-                self.advance()?;
-                if &*tag == "break" { StatementKind::Break } else { StatementKind::Continue }
-            }
+            "break" | "continue" => self.leave_loop(name == "break", start)?,
             "debug" if !self.environment.options().salt => {
                 self.advance()?;
                 StatementKind::Debug
@@ -164,20 +156,43 @@ impl Parser<'_> {
             "include" => self.include()?,
             "import" => self.import()?,
             "from" => self.import_names()?,
-            name => match self.salt_tag(name, start, body)? {
-                true => {
-                    self.tags.pop();
-                    return Ok(());
-                }
-                false => {
-                    self.tags.pop();
-                    return Err(self.unknown_tag(Some(name)));
-                }
-            },
-        };
-        self.tags.pop();
-        body.push(Statement { kind, span: self.since(start) });
+            _ => return Ok(None),
+        }))
+    }
+
+    /// `{% print a, b %}` is a statement for each value.
+    fn print_statement(&mut self, start: Span, body: &mut Vec<Statement>) -> Result<()> {
+        self.advance()?;
+        let mut first = true;
+        while !matches!(self.current(), TokenKind::BlockEnd) {
+            if !first {
+                self.expect_sign(",")?;
+            }
+            first = false;
+            let expression = self.expression()?;
+            let span = self.since(start);
+            body.push(Statement { kind: StatementKind::Print(expression), span });
+        }
         Ok(())
+    }
+
+    fn filter_block(&mut self) -> Result<StatementKind> {
+        self.advance()?;
+        let mut filter = self.filter(None)?;
+        while self.skip_sign("|")? {
+            filter = self.filter(Some(filter))?;
+        }
+        let (body, _) = self.body(&["endfilter"])?;
+        Ok(StatementKind::FilterBlock { filter, body })
+    }
+
+    fn leave_loop(&mut self, is_break: bool, start: Span) -> Result<StatementKind> {
+        if self.loops == 0 {
+            let message = if is_break { "'break' outside loop" } else { "'continue' not properly in loop" };
+            self.raise_later(Error::new(ErrorKind::Syntax, "SyntaxError", message), start);
+        }
+        self.advance()?;
+        Ok(if is_break { StatementKind::Break } else { StatementKind::Continue })
     }
 
     fn for_loop(&mut self) -> Result<StatementKind> {
@@ -318,7 +333,7 @@ impl Parser<'_> {
     }
 
     /// What `set`, `for` and `with` assign to.
-    pub(crate) fn target(&mut self, with_namespace: bool) -> Result<Target> {
+    pub(crate) fn target(&mut self, with_namespace: bool) -> Result<AssignmentTarget> {
         let start = self.span();
         let mut targets = Vec::new();
         let mut is_tuple = false;
@@ -336,7 +351,7 @@ impl Parser<'_> {
             is_tuple = true;
         }
         if is_tuple {
-            return Ok(Target::Tuple(targets));
+            return Ok(AssignmentTarget::Tuple(targets));
         }
         match targets.pop() {
             Some(single) => Ok(single),
@@ -347,18 +362,18 @@ impl Parser<'_> {
         }
     }
 
-    fn single_target(&mut self, with_namespace: bool) -> Result<Target> {
+    fn single_target(&mut self, with_namespace: bool) -> Result<AssignmentTarget> {
         let start = self.span();
         if self.skip_sign("(")? {
             let inner = self.deeper(|parser| parser.target(with_namespace))?;
             self.expect_sign(")")?;
             return Ok(inner);
         }
-        if with_namespace && matches!(self.current(), TokenKind::Name(_)) && self.look().is_sign(".") {
+        if with_namespace && matches!(self.current(), TokenKind::Name(_)) && self.peek().is_sign(".") {
             let name = self.expect_name()?;
             self.advance()?;
             let attribute = self.expect_name()?;
-            return Ok(Target::Attribute(self.symbol(&name), attribute));
+            return Ok(AssignmentTarget::Attribute(self.symbol(&name), attribute));
         }
         let expression = self.primary()?;
         match target_name(&expression) {
@@ -366,7 +381,7 @@ impl Parser<'_> {
                 if self.loops > 0 && symbol == self.environment.names.loop_ {
                     self.assert_later("Can't assign to special loop variable in for-loop target", start, None);
                 }
-                Ok(Target::Name(symbol))
+                Ok(AssignmentTarget::Name(symbol))
             }
             Err(kind) => Err(self.fail(format!("can't assign to '{kind}'"), start)),
         }

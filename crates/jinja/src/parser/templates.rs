@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::Parser;
-use crate::ast::{Block, Span, Statement, StatementKind};
+use super::TemplateParser;
+use crate::ast::{BlockDefinition, Span, Statement, StatementKind};
 use crate::error::Result;
 use crate::lexer::TokenKind;
 use crate::salt;
@@ -49,7 +49,7 @@ pub(super) const TAGS: &[&str] = &[
     "with",
 ];
 
-impl Parser<'_> {
+impl TemplateParser<'_> {
     pub(super) fn block(&mut self) -> Result<StatementKind> {
         let start = self.span();
         self.advance()?;
@@ -72,7 +72,7 @@ impl Parser<'_> {
             self.assert_later(format!("block {} defined twice", crate::value::quoted(&name)), start, None);
         }
         let symbol = self.symbol(&name);
-        let block = Rc::new(Block { name, symbol, scoped, required, body });
+        let block = Rc::new(BlockDefinition { name, symbol, scoped, required, body });
         self.blocks.push(Rc::clone(&block));
         Ok(StatementKind::Block(block))
     }
@@ -84,7 +84,7 @@ impl Parser<'_> {
     pub(super) fn include(&mut self) -> Result<StatementKind> {
         self.advance()?;
         let template = self.expression()?;
-        let ignore_missing = self.current().is_name("ignore") && self.look().is_name("missing");
+        let ignore_missing = self.current().is_name("ignore") && self.peek().is_name("missing");
         if ignore_missing {
             self.advance()?;
             self.advance()?;
@@ -96,7 +96,7 @@ impl Parser<'_> {
     /// `with context` or `without context`, if it is here.
     fn import_context(&mut self) -> Result<Option<bool>> {
         let with = self.current().is_name("with");
-        if (with || self.current().is_name("without")) && self.look().is_name("context") {
+        if (with || self.current().is_name("without")) && self.peek().is_name("context") {
             self.advance()?;
             self.advance()?;
             return Ok(Some(with));

@@ -1,13 +1,13 @@
-//! The `trans` block: text with variables in it, in the singular and the plural. Nothing is translated.
+//! The `trans` block: text with variables, in singular and plural. Nothing is translated.
 
 use std::rc::Rc;
 
-use super::Parser;
+use super::TemplateParser;
 use crate::ast::{StatementKind, Translate, TranslatePart};
 use crate::error::{Error, Result};
 use crate::lexer::TokenKind;
 
-impl Parser<'_> {
+impl TemplateParser<'_> {
     pub(super) fn translate(&mut self) -> Result<StatementKind> {
         self.advance()?;
         let mut bindings = Vec::new();

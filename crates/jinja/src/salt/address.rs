@@ -1,18 +1,18 @@
-//! [`Address`]: an IP address, maybe with a prefix, as Python's `ipaddress` reads and prints it.
+//! [`IpAddress`]: an IP address, maybe with a prefix, as Python's `ipaddress` reads and prints it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 #[derive(Clone)]
-pub(super) struct Address {
+pub(super) struct IpAddress {
     pub ip: IpAddr,
     /// The interface of a link-local address: `%eth0`.
     pub zone: Option<String>,
     pub prefix: Option<u8>,
 }
 
-impl Address {
+impl IpAddress {
     /// `192.0.2.1`, `192.0.2.1/24`, `192.0.2.1/255.255.255.0`, `fe80::1%eth0/64`.
-    pub fn parse(text: &str) -> Option<Address> {
+    pub fn parse(text: &str) -> Option<IpAddress> {
         let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
         let (address, zone) = match address.split_once('%') {
             Some((address, zone)) if !zone.is_empty() && !zone.contains('%') => (address, Some(zone.to_owned())),
@@ -27,7 +27,7 @@ impl Address {
             Some(prefix) => Some(prefix_length(prefix, ip)?),
             None => None,
         };
-        Some(Address { ip, zone, prefix })
+        Some(IpAddress { ip, zone, prefix })
     }
 
     pub fn version(&self) -> u8 {
@@ -43,7 +43,7 @@ impl Address {
 
     /// With its prefix, which is all of it if none was given.
     pub fn interface_text(&self) -> String {
-        Address { prefix: Some(self.length()), ..self.clone() }.text()
+        IpAddress { prefix: Some(self.length()), ..self.clone() }.text()
     }
 
     fn length(&self) -> u8 {
@@ -78,14 +78,14 @@ impl Address {
         })
     }
 
-    pub fn contains(&self, other: &Address) -> bool {
+    pub fn contains(&self, other: &IpAddress) -> bool {
         let (first, last) = self.bounds();
         self.version() == other.version() && (first..=last).contains(&number(other.ip))
     }
 
     /// Whether it is in one of these networks.
     fn is_in(&self, networks: &[&str]) -> bool {
-        networks.iter().filter_map(|network| Address::parse(network)).any(|network| network.contains(self))
+        networks.iter().filter_map(|network| IpAddress::parse(network)).any(|network| network.contains(self))
     }
 
     /// Whether it is of a kind that Salt's filters have a word for; `None` if the word is unknown.
@@ -106,7 +106,7 @@ impl Address {
     fn is_private(&self) -> bool {
         match self.ip {
             IpAddr::V6(ip) => match ip.to_ipv4_mapped() {
-                Some(inner) => Address { ip: IpAddr::V4(inner), zone: None, prefix: None }.is_in(PRIVATE),
+                Some(inner) => IpAddress { ip: IpAddr::V4(inner), zone: None, prefix: None }.is_in(PRIVATE),
                 None => self.is_in(PRIVATE),
             },
             IpAddr::V4(_) => self.is_in(PRIVATE),

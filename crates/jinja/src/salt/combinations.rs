@@ -1,23 +1,27 @@
 //! Filters that combine items: Python's `itertools` and `zip`.
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::Value;
 
-pub(super) fn combinations(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn combinations(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     let (pool, length) = (value.to_vec()?, length(arguments, "combinations")?);
     choose(scope, "combinations", &pool, length, |chosen, next| chosen.last().is_none_or(|last| next > *last))
 }
 
-pub(super) fn combinations_with_replacement(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn combinations_with_replacement(
+    scope: &Scope<'_>,
+    value: Value,
+    arguments: FunctionArguments,
+) -> Result<Value> {
     let (pool, length) = (value.to_vec()?, length(arguments, "combinations_with_replacement")?);
     choose(scope, "combinations_with_replacement", &pool, length, |chosen, next| {
         chosen.last().is_none_or(|last| next >= *last)
     })
 }
 
-pub(super) fn permutations(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn permutations(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let pool = value.to_vec()?;
     let length = match arguments.optional("r")? {
         Some(length) if !length.is_none() => size(&length)?,
@@ -27,7 +31,7 @@ pub(super) fn permutations(scope: &Scope<'_>, value: Value, mut arguments: Argum
     choose(scope, "permutations", &pool, length, |chosen, next| !chosen.contains(&next))
 }
 
-fn length(mut arguments: Arguments, function: &str) -> Result<usize> {
+fn length(mut arguments: FunctionArguments, function: &str) -> Result<usize> {
     let Some(length) = arguments.optional("r")? else {
         return Err(Error::type_error(format!("{function}() missing required argument 'r' (pos 2)")));
     };
@@ -78,7 +82,7 @@ fn choose(
     Ok(Value::generator(name, out))
 }
 
-pub(super) fn product(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn product(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let repeat = arguments.keyword("repeat").map_or(Ok(1), |repeat| size(&repeat))?;
     let mut pools = vec![value.to_vec()?];
     for given in arguments.rest() {
@@ -99,7 +103,7 @@ pub(super) fn product(scope: &Scope<'_>, value: Value, mut arguments: Arguments)
     Ok(Value::generator("product", rows.into_iter().map(Value::tuple).collect()))
 }
 
-pub(super) fn compress(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn compress(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let selectors = arguments.take("selectors")?.to_vec()?;
     arguments.finish()?;
     let mut kept = Vec::new();
@@ -111,7 +115,7 @@ pub(super) fn compress(_: &Scope<'_>, value: Value, mut arguments: Arguments) ->
     Ok(Value::generator("compress", kept))
 }
 
-pub(super) fn zip(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn zip(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let columns = columns(&value, &mut arguments)?;
     arguments.finish()?;
     let length = columns.iter().map(Vec::len).min().unwrap_or(0);
@@ -119,7 +123,7 @@ pub(super) fn zip(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Resu
     Ok(Value::generator("zip", rows.collect()))
 }
 
-pub(super) fn zip_longest(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn zip_longest(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let columns = columns(&value, &mut arguments)?;
     let fill = arguments.keyword("fillvalue").unwrap_or(Value::None);
     arguments.finish()?;
@@ -129,7 +133,7 @@ pub(super) fn zip_longest(_: &Scope<'_>, value: Value, mut arguments: Arguments)
     Ok(Value::generator("zip_longest", rows.collect()))
 }
 
-fn columns(value: &Value, arguments: &mut Arguments) -> Result<Vec<Vec<Value>>> {
+fn columns(value: &Value, arguments: &mut FunctionArguments) -> Result<Vec<Vec<Value>>> {
     let mut columns = vec![value.to_vec()?];
     for given in arguments.rest() {
         columns.push(given.to_vec()?);

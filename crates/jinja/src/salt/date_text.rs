@@ -1,4 +1,4 @@
-//! Dates as people write them: the usual forms, and a few words.
+//! Parses dates as people write them.
 
 use super::dates::{MONTHS, Moment, WEEKDAYS, of_seconds};
 
@@ -10,7 +10,7 @@ pub(super) fn parse(text: &str) -> Option<Moment> {
     if let Some(seconds) = text.strip_prefix('@') {
         return seconds.parse().ok().map(|seconds: i64| of_seconds(seconds, 0));
     }
-    let mut words = Words(tokens(text));
+    let mut words = DateWords(tokens(text));
     let mut date = None;
     let mut time = None;
     let mut year = None;
@@ -86,7 +86,7 @@ impl Shift {
 }
 
 /// `2002-12-25`, `2002/12/25`, `12/25/2002`, `25.12.2002`, `25-12-2002`.
-fn numeric(first: &str, words: &mut Words) -> Option<(Option<i64>, i64, i64)> {
+fn numeric(first: &str, words: &mut DateWords) -> Option<(Option<i64>, i64, i64)> {
     let separator = words.next()?;
     let second = words.next()?;
     if let Some(month) = month(&second) {
@@ -112,7 +112,7 @@ fn numeric(first: &str, words: &mut Words) -> Option<(Option<i64>, i64, i64)> {
 }
 
 /// `10:11`, `10:11:12`, `10:11:12.5`, with `AM` or `PM`.
-fn clock(first: &str, words: &mut Words) -> Option<(i64, i64, i64, i64)> {
+fn clock(first: &str, words: &mut DateWords) -> Option<(i64, i64, i64, i64)> {
     let mut hour: i64 = first.parse().ok()?;
     words.skip(":");
     let minute = words.number()?;
@@ -180,9 +180,9 @@ fn tokens(text: &str) -> Vec<String> {
 }
 
 /// The tokens that are left, the next one last.
-struct Words(Vec<String>);
+struct DateWords(Vec<String>);
 
-impl Words {
+impl DateWords {
     fn next(&mut self) -> Option<String> {
         self.0.pop()
     }

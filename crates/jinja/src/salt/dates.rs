@@ -1,7 +1,7 @@
 //! The filters `strftime` and `date_format`.
 
 use super::date_text;
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::Value;
@@ -18,7 +18,7 @@ pub(super) struct Moment {
     pub microsecond: i64,
 }
 
-pub(super) fn strftime(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn strftime(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let format = arguments.text("format", "%Y-%m-%d")?;
     arguments.finish()?;
     let moment = moment(scope, &value)?;

@@ -1,14 +1,14 @@
-//! Filters on dicts: looking into nested ones and changing them.
+//! Filters that read and change nested dicts.
 
 use std::rc::Rc;
 
 use super::text;
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
-use crate::value::{Dict, MAX_NESTING, Shared, Value};
+use crate::value::{Dict, MAX_NESTING, SharedCell, Value};
 
-pub(super) fn traverse(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn traverse(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let key = arguments.take("key")?;
     let default = arguments.or("default", Value::None)?;
     let delimiter = arguments.text("delimiter", ":")?;
@@ -77,10 +77,10 @@ fn as_yaml(text: &str) -> Value {
     }
 }
 
-type Target = (Rc<Shared<Dict>>, String);
+type DictTarget = (Rc<SharedCell<Dict>>, String);
 
 /// The innermost dict that a path leads to, made on the way where there is none, and the last key.
-fn innermost(value: &Value, arguments: &mut Arguments) -> Result<(Target, Value)> {
+fn innermost(value: &Value, arguments: &mut FunctionArguments) -> Result<(DictTarget, Value)> {
     let keys = arguments.take("keys")?.to_text()?;
     let given = arguments.take("value")?;
     let delimiter = arguments.text("delimiter", ":")?;
@@ -97,7 +97,7 @@ fn innermost(value: &Value, arguments: &mut Arguments) -> Result<(Target, Value)
         dict = match found {
             Some(Value::Dict(inner)) => inner,
             _ => {
-                let inner = Rc::new(Shared::new(Dict::new()));
+                let inner = Rc::new(SharedCell::new(Dict::new()));
                 dict.borrow_mut().insert_str(step, Value::Dict(Rc::clone(&inner)));
                 inner
             }
@@ -106,28 +106,40 @@ fn innermost(value: &Value, arguments: &mut Arguments) -> Result<(Target, Value)
     Ok(((dict, last), given))
 }
 
-pub(super) fn set_dict_key_value(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn set_dict_key_value(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let ((dict, last), given) = innermost(&value, &mut arguments)?;
     arguments.finish()?;
     dict.borrow_mut().insert_str(&last, given);
     Ok(value)
 }
 
-pub(super) fn update_dict_key_value(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn update_dict_key_value(
+    scope: &Scope<'_>,
+    value: Value,
+    mut arguments: FunctionArguments,
+) -> Result<Value> {
     let (target, given) = innermost(&value, &mut arguments)?;
     arguments.finish()?;
     change(scope, target, given, "update", || Value::dict(Dict::new()))?;
     Ok(value)
 }
 
-pub(super) fn append_dict_key_value(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn append_dict_key_value(
+    scope: &Scope<'_>,
+    value: Value,
+    mut arguments: FunctionArguments,
+) -> Result<Value> {
     let (target, given) = innermost(&value, &mut arguments)?;
     arguments.finish()?;
     change(scope, target, given, "append", || Value::list(Vec::new()))?;
     Ok(value)
 }
 
-pub(super) fn extend_dict_key_value(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn extend_dict_key_value(
+    scope: &Scope<'_>,
+    value: Value,
+    mut arguments: FunctionArguments,
+) -> Result<Value> {
     let (target, given) = innermost(&value, &mut arguments)?;
     arguments.finish()?;
     change(scope, target, given, "extend", || Value::list(Vec::new()))?;
@@ -135,7 +147,7 @@ pub(super) fn extend_dict_key_value(scope: &Scope<'_>, value: Value, mut argumen
 }
 
 /// Calls the method that is named like the change.
-fn change(scope: &Scope<'_>, target: Target, given: Value, method: &str, empty: fn() -> Value) -> Result<()> {
+fn change(scope: &Scope<'_>, target: DictTarget, given: Value, method: &str, empty: fn() -> Value) -> Result<()> {
     let (dict, last) = target;
     let found = dict.borrow().get_str(&last).cloned();
     let inner = match found {
@@ -151,14 +163,14 @@ fn change(scope: &Scope<'_>, target: Target, given: Value, method: &str, empty: 
         let message = format!("The last key contains a {}, which cannot {method}.", class(&inner));
         return Err(Error::exception("SaltInvocationError", message));
     };
-    scope.call(&callee, Arguments::of(vec![given.clone()])).map_err(|_| {
+    scope.call(&callee, FunctionArguments::of(vec![given.clone()])).map_err(|_| {
         let message = format!("Cannot {method} {} with a {}.", class(&inner), class(&given));
         Error::exception("SaltInvocationError", message)
     })?;
     Ok(())
 }
 
-pub(super) fn to_entries(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn to_entries(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let entry =
         |key: Value, value: &Value| Value::dict([("key", key), ("value", value.clone())].into_iter().collect::<Dict>());
@@ -171,7 +183,7 @@ pub(super) fn to_entries(_: &Scope<'_>, value: Value, arguments: Arguments) -> R
     })
 }
 
-pub(super) fn from_entries(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn from_entries(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let mut out = Dict::new();
     for entry in value.to_vec()? {
@@ -194,7 +206,7 @@ pub(super) fn from_entries(_: &Scope<'_>, value: Value, arguments: Arguments) ->
     Ok(Value::dict(out))
 }
 
-pub(super) fn compare_dicts(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn compare_dicts(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let new = arguments.take("new")?;
     arguments.finish()?;
     let (Value::Dict(old), Value::Dict(new)) = (&value, &new) else {
@@ -216,7 +228,7 @@ pub(super) fn compare_dicts(_: &Scope<'_>, value: Value, mut arguments: Argument
     Ok(Value::dict(changes))
 }
 
-pub(super) fn mysql_to_dict(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn mysql_to_dict(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let key = arguments.take("key")?;
     arguments.finish()?;
     let mut headers: Vec<String> = Vec::new();
@@ -243,7 +255,7 @@ pub(super) fn mysql_to_dict(_: &Scope<'_>, value: Value, mut arguments: Argument
 }
 
 /// `json_encode_dict` and its like: all texts as bytes, all tuples as lists.
-pub(super) fn encode(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn encode(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let _ = (arguments.rest(), arguments.keywords());
     encoded(scope, &value, 0)
 }

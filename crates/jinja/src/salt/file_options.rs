@@ -1,4 +1,4 @@
-//! Options that a template sets for itself, in a first line such as `#jinja2: {"trim_blocks": true}`.
+//! Options in a template's first line, such as `#jinja2: {"trim_blocks": true}`.
 
 use rocksalt_core::Value;
 

@@ -1,20 +1,20 @@
 //! Salt's global functions: `ifelse`, `odict`, `raise` and `show_full_context`.
 
 use rocksalt_core::Map;
-use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, Subject};
+use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, Subject, TargetExpression};
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scope::Scope;
-use crate::value::{Dict, ORDERED, Object, Value};
+use crate::value::{Dict, ORDERED, PythonObject, Value};
 
 /// What a template can call by a bare name.
-pub(super) struct Function {
+pub(super) struct SaltGlobal {
     pub name: &'static str,
-    pub call: fn(&Scope<'_>, Arguments) -> Result<Value>,
+    pub call: fn(&Scope<'_>, FunctionArguments) -> Result<Value>,
 }
 
-impl Object for Function {
+impl PythonObject for SaltGlobal {
     fn type_name(&self) -> &str {
         "function"
     }
@@ -23,7 +23,7 @@ impl Object for Function {
         true
     }
 
-    fn call(&self, scope: &Scope<'_>, arguments: Arguments) -> Result<Value> {
+    fn call(&self, scope: &Scope<'_>, arguments: FunctionArguments) -> Result<Value> {
         (self.call)(scope, arguments.named(self.name))
     }
 
@@ -32,26 +32,26 @@ impl Object for Function {
     }
 }
 
-pub(super) fn raise(_: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn raise(_: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
     let message = arguments.take("msg")?.to_text()?;
     arguments.finish()?;
     Err(Error::new(ErrorKind::Raised, "TemplateError", message))
 }
 
 /// All dicts are ordered here.
-pub(super) fn odict(scope: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn odict(scope: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
     let mut ordered = Dict::new();
     ordered.set_class(ORDERED);
     let dict = Value::dict(ordered);
     if !arguments.is_empty() {
         let update = dict.attribute("update", scope.undefined_kind())?;
-        scope.call(&update, Arguments::new(arguments.rest(), arguments.keywords()))?;
+        scope.call(&update, FunctionArguments::new(arguments.rest(), arguments.keywords()))?;
     }
     Ok(dict)
 }
 
 /// Everything the template can see, as far as it is plain data.
-pub(super) fn show_full_context(scope: &Scope<'_>, arguments: Arguments) -> Result<Value> {
+pub(super) fn show_full_context(scope: &Scope<'_>, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let mut context = Dict::new();
     for (name, value) in scope.variables() {
@@ -65,7 +65,7 @@ pub(super) fn show_full_context(scope: &Scope<'_>, arguments: Arguments) -> Resu
 }
 
 /// Pairs of a target and a value, and last what holds if no target is this machine.
-pub(super) fn ifelse(scope: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn ifelse(scope: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
     let given = arguments.rest();
     let kind = arguments.keyword("tgt_type").map(|kind| kind.to_text()).transpose()?;
     let id = arguments.keyword("minion_id").filter(|id| !id.is_none()).map(|id| id.to_text()).transpose()?;
@@ -77,7 +77,7 @@ pub(super) fn ifelse(scope: &Scope<'_>, mut arguments: Arguments) -> Result<Valu
     };
     let mut chosen = default.clone();
     if !pairs.is_empty() {
-        let subject = Here::new(scope, id);
+        let subject = TemplateSubject::new(scope, id);
         let kind = match kind.as_deref() {
             None => Kind::Compound,
             Some(name) => {
@@ -97,12 +97,12 @@ pub(super) fn ifelse(scope: &Scope<'_>, mut arguments: Arguments) -> Result<Valu
     }
 }
 
-fn holds(target: &Value, kind: Kind, subject: &Here) -> Result<bool> {
+fn holds(target: &Value, kind: Kind, subject: &TemplateSubject) -> Result<bool> {
     match target {
         Value::Bool(flag) => Ok(*flag),
         target => {
             let text = target.to_text()?;
-            Ok(Expression::forgiving(kind, &text, DELIMITER, &Nodegroups::default()).matches(subject))
+            Ok(TargetExpression::forgiving(kind, &text, DELIMITER, &Nodegroups::default()).matches(subject))
         }
     }
 }
@@ -134,14 +134,14 @@ fn merged(base: &Value, over: &Value, lists: bool, depth: usize) -> Result<Value
 }
 
 /// The machine that the template is rendered for, as far as its variables tell.
-struct Here {
+struct TemplateSubject {
     id: String,
     grains: Map,
     pillar: Map,
 }
 
-impl Here {
-    fn new(scope: &Scope<'_>, id: Option<String>) -> Here {
+impl TemplateSubject {
+    fn new(scope: &Scope<'_>, id: Option<String>) -> TemplateSubject {
         let map = |name: &str| {
             let data = scope.lookup(name).and_then(|value| value.to_core().ok());
             data.and_then(|data| data.as_map().cloned()).unwrap_or_default()
@@ -149,11 +149,11 @@ impl Here {
         let (grains, opts) = (map("grains"), map("opts"));
         let text = |map: &Map| map.get("id").and_then(rocksalt_core::Value::as_str).map(str::to_owned);
         let id = id.or_else(|| text(&opts)).or_else(|| text(&grains)).unwrap_or_default();
-        Here { id, grains, pillar: map("pillar") }
+        TemplateSubject { id, grains, pillar: map("pillar") }
     }
 }
 
-impl Subject for Here {
+impl Subject for TemplateSubject {
     fn id(&self) -> &str {
         &self.id
     }

@@ -8,29 +8,29 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
 use super::text::bytes;
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::Value;
 use rocksalt_core::hex;
 
-pub(super) fn md5(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn md5(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     hash::<Md5>(&value, arguments)
 }
 
-pub(super) fn sha1(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn sha1(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     hash::<Sha1>(&value, arguments)
 }
 
-pub(super) fn sha256(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn sha256(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     hash::<Sha256>(&value, arguments)
 }
 
-pub(super) fn sha512(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn sha512(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     hash::<Sha512>(&value, arguments)
 }
 
-fn hash<D: Digest>(value: &Value, arguments: Arguments) -> Result<Value> {
+fn hash<D: Digest>(value: &Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(hex(&D::digest(bytes(value)?)).into())
 }
@@ -59,7 +59,7 @@ fn signature(value: &Value, secret: &Value) -> Result<Vec<u8>> {
     Ok(mac.finalize().into_bytes().to_vec())
 }
 
-pub(super) fn hmac(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn hmac(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let secret = arguments.take("shared_secret")?;
     let challenge = arguments.take("challenge_hmac")?;
     arguments.finish()?;
@@ -67,18 +67,18 @@ pub(super) fn hmac(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Res
     Ok((valid.as_bytes() == bytes(&challenge)?).into())
 }
 
-pub(super) fn hmac_compute(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn hmac_compute(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let secret = arguments.take("shared_secret")?;
     arguments.finish()?;
     Ok(hex(&signature(&value, &secret)?).into())
 }
 
-pub(super) fn base64_encode(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn base64_encode(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(STANDARD.encode(bytes(&value)?).into())
 }
 
-pub(super) fn base64_decode(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn base64_decode(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     // As Python does it: what is no digit is passed over.
     let digits: Vec<u8> = bytes(&value)?
@@ -93,7 +93,7 @@ pub(super) fn base64_decode(_: &Scope<'_>, value: Value, arguments: Arguments) -
 }
 
 /// The name-based UUID that belongs to the text, in Salt's own name space.
-pub(super) fn uuid(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn uuid(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     const NAMESPACE: u128 = 0x9163_3EBF_1C86_5E33_935A_2806_1F4B_480E;
     arguments.finish()?;
     let mut hasher = Sha1::new();

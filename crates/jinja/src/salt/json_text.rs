@@ -2,91 +2,67 @@
 
 use crate::error::{Error, Result};
 use crate::value::{Comparison, MAX_NESTING, Value, float_text};
+use rocksalt_core::json::{JsonLayout, JsonWriter, float_literal};
 use rocksalt_core::sort::sort_by;
 
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Layout<'a> {
+pub(crate) struct DumpsOptions<'a> {
     pub sort_keys: bool,
     /// What each level is indented with; all on one line without it.
     pub indent: Option<&'a str>,
     pub ascii: bool,
-    /// The longest text that may come up: a list may hold another one many times.
+    /// The most bytes to write: a list may hold another one many times.
     pub limit: usize,
 }
 
-pub(crate) fn dumps(value: &Value, layout: Layout<'_>) -> Result<String> {
-    let mut out = String::new();
-    write(value, layout, 0, &mut out)?;
-    Ok(out)
+pub(crate) fn dumps(value: &Value, options: DumpsOptions<'_>) -> Result<String> {
+    let layout = JsonLayout::new(options.indent.map(str::to_owned), options.ascii);
+    let mut writer = JsonWriter::new(layout);
+    write(value, options, 0, &mut writer)?;
+    Ok(writer.finish())
 }
 
-fn write(value: &Value, layout: Layout<'_>, depth: usize, out: &mut String) -> Result<()> {
+fn write(value: &Value, options: DumpsOptions<'_>, depth: usize, out: &mut JsonWriter) -> Result<()> {
     if depth > MAX_NESTING {
         return Err(Error::value_error("Circular reference detected"));
     }
-    if out.len() > layout.limit {
-        return Err(Error::limit(format!("the JSON is larger than {} bytes", layout.limit)));
+    if out.len() > options.limit {
+        return Err(Error::limit(format!("the JSON is larger than {} bytes", options.limit)));
     }
     match value {
-        Value::None => out.push_str("null"),
-        Value::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
-        Value::Int(number) => out.push_str(&number.to_string()),
-        Value::BigInt(number) => out.push_str(&number.to_string()),
-        Value::Float(number) => out.push_str(&float(*number)),
-        Value::String(text) => string(text, layout.ascii, out),
+        Value::None => out.literal("null"),
+        Value::Bool(flag) => out.literal(if *flag { "true" } else { "false" }),
+        Value::Int(number) => out.literal(&number.to_string()),
+        Value::BigInt(number) => out.literal(&number.to_string()),
+        Value::Float(number) => out.literal(&float(*number)),
+        Value::String(text) => out.string(text),
         Value::List(items) | Value::Tuple(items) => {
             let items = items.borrow().clone();
-            enclose('[', ']', items.len(), layout, depth, out, |index, out| {
-                write(&items[index], layout, depth + 1, out)
-            })?;
+            out.begin('[');
+            for (index, item) in items.iter().enumerate() {
+                out.item(index);
+                write(item, options, depth + 1, out)?;
+            }
+            out.end(']', items.len());
         }
         Value::Dict(dict) => {
             let mut pairs: Vec<(Value, Value)> =
                 dict.borrow().iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-            if layout.sort_keys {
+            if options.sort_keys {
                 sort(&mut pairs)?;
             }
-            enclose('{', '}', pairs.len(), layout, depth, out, |index, out| {
-                let (key, value) = &pairs[index];
-                string(&key_text(key)?, layout.ascii, out);
-                out.push_str(": ");
-                write(value, layout, depth + 1, out)
-            })?;
+            out.begin('{');
+            for (index, (key, value)) in pairs.iter().enumerate() {
+                out.item(index);
+                out.key(&key_text(key)?);
+                write(value, options, depth + 1, out)?;
+            }
+            out.end('}', pairs.len());
         }
         other => {
             return Err(Error::type_error(format!("Object of type {} is not JSON serializable", other.type_name())));
         }
     }
-    Ok(())
-}
-
-fn enclose(
-    open: char,
-    close: char,
-    length: usize,
-    layout: Layout<'_>,
-    depth: usize,
-    out: &mut String,
-    mut item: impl FnMut(usize, &mut String) -> Result<()>,
-) -> Result<()> {
-    let new_line = |depth: usize, out: &mut String| {
-        if let Some(indent) = layout.indent {
-            out.push('\n');
-            (0..depth).for_each(|_| out.push_str(indent));
-        }
-    };
-    out.push(open);
-    for index in 0..length {
-        if index > 0 {
-            out.push_str(if layout.indent.is_some() { "," } else { ", " });
-        }
-        new_line(depth + 1, out);
-        item(index, out)?;
-    }
-    if length > 0 {
-        new_line(depth, out);
-    }
-    out.push(close);
     Ok(())
 }
 
@@ -127,33 +103,5 @@ fn key_text(key: &Value) -> Result<String> {
 }
 
 fn float(number: f64) -> String {
-    if number.is_nan() {
-        "NaN".into()
-    } else if number.is_infinite() {
-        if number > 0.0 { "Infinity" } else { "-Infinity" }.into()
-    } else {
-        float_text(number)
-    }
-}
-
-fn string(text: &str, ascii: bool, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            c if c < ' ' || (ascii && !(' '..='~').contains(&c)) => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    out.push_str(&format!("\\u{unit:04x}"));
-                }
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
+    float_literal(number, || float_text(number))
 }

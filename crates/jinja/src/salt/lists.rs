@@ -1,9 +1,9 @@
-//! Filters on lists: sets of them, sums of them, and looking into them.
+//! Filters on lists: set operations, sums and searches.
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
-use crate::value::{Comparison, Dict, MAX_NESTING, Set, Value};
+use crate::value::{Comparison, Dict, MAX_NESTING, PythonSet, Value};
 use rocksalt_core::sort::sort_by;
 
 /// What Python calls hashable: it makes sets of such, and lists of the others.
@@ -21,7 +21,7 @@ fn has(items: &[Value], wanted: &Value) -> Result<bool> {
 }
 
 fn without_doubles(scope: &Scope<'_>, items: impl IntoIterator<Item = Value>) -> Result<Value> {
-    let mut set = Set::new();
+    let mut set = PythonSet::new();
     let mut kept: Vec<Value> = Vec::new();
     for item in items {
         // Only what can't be hashed has to be compared with all the others.
@@ -39,20 +39,20 @@ fn without_doubles(scope: &Scope<'_>, items: impl IntoIterator<Item = Value>) ->
     Ok(Value::list(kept))
 }
 
-pub(super) fn unique(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn unique(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     if is_hashable(&value) {
-        return Ok(Value::set(Set::collect(value.to_vec()?)?));
+        return Ok(Value::set(PythonSet::collect(value.to_vec()?)?));
     }
     without_doubles(scope, value.to_vec()?)
 }
 
-pub(super) fn union(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn union(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     let other = second(arguments)?;
     if is_hashable(&value) && is_hashable(&other) {
         let mut items = value.to_vec()?;
         items.extend(other.to_vec()?);
-        return Ok(Value::set(Set::collect(items)?));
+        return Ok(Value::set(PythonSet::collect(items)?));
     }
     match (&value, &other) {
         (Value::List(_), Value::List(_)) => without_doubles(scope, value.to_vec()?.into_iter().chain(other.to_vec()?)),
@@ -70,21 +70,21 @@ pub(super) fn union(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Re
     }
 }
 
-pub(super) fn intersect(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn intersect(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     chosen(scope, &value, &second(arguments)?, true)
 }
 
-pub(super) fn difference(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn difference(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     chosen(scope, &value, &second(arguments)?, false)
 }
 
-pub(super) fn symmetric_difference(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn symmetric_difference(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     let other = second(arguments)?;
     let (only_first, only_second) = (chosen(scope, &value, &other, false)?, chosen(scope, &other, &value, false)?);
     let mut items = only_first.to_vec()?;
     items.extend(only_second.to_vec()?);
     if is_hashable(&value) && is_hashable(&other) {
-        return Ok(Value::set(Set::collect(items)?));
+        return Ok(Value::set(PythonSet::collect(items)?));
     }
     without_doubles(scope, items)
 }
@@ -93,7 +93,7 @@ pub(super) fn symmetric_difference(scope: &Scope<'_>, value: Value, arguments: A
 fn chosen(scope: &Scope<'_>, value: &Value, other: &Value, wanted: bool) -> Result<Value> {
     let as_set = is_hashable(value) && is_hashable(other);
     let others = other.to_vec()?;
-    let hashed = Set::collect(others.iter().cloned()).ok();
+    let hashed = PythonSet::collect(others.iter().cloned()).ok();
     let mut kept = Vec::new();
     for item in value.to_vec()? {
         let found = match &hashed {
@@ -107,21 +107,21 @@ fn chosen(scope: &Scope<'_>, value: &Value, other: &Value, wanted: bool) -> Resu
             kept.push(item);
         }
     }
-    if as_set { Ok(Value::set(Set::collect(kept)?)) } else { without_doubles(scope, kept) }
+    if as_set { Ok(Value::set(PythonSet::collect(kept)?)) } else { without_doubles(scope, kept) }
 }
 
-fn second(mut arguments: Arguments) -> Result<Value> {
+fn second(mut arguments: FunctionArguments) -> Result<Value> {
     let other = arguments.take("lst2")?;
     arguments.finish()?;
     Ok(other)
 }
 
-pub(super) fn min(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn min(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     extreme(&value, "min", Comparison::Less)
 }
 
-pub(super) fn max(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn max(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     extreme(&value, "max", Comparison::Greater)
 }
@@ -139,7 +139,7 @@ fn extreme(value: &Value, name: &str, better: Comparison) -> Result<Value> {
     Ok(best)
 }
 
-pub(super) fn avg(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn avg(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     if is_hashable(&value) {
         return match &value {
@@ -155,7 +155,7 @@ pub(super) fn avg(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Resu
         };
     }
     let count = value.len()?;
-    let sum = scope.filter("sum", value, Arguments::none())?;
+    let sum = scope.filter("sum", value, FunctionArguments::none())?;
     if count == 0 {
         return Err(Error::exception("ZeroDivisionError", "division by zero"));
     }
@@ -165,7 +165,7 @@ pub(super) fn avg(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Resu
     Ok(Value::Float(sum / count as f64))
 }
 
-pub(super) fn flatten(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn flatten(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let levels = match arguments.optional("levels")? {
         Some(levels) if !levels.is_none() => Some(levels.to_index()?),
         _ => None,
@@ -207,18 +207,18 @@ fn iterates(value: &Value) -> bool {
     value.as_str().is_none() && value.is_iterable()
 }
 
-pub(super) fn is_iter(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn is_iter(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let _ = arguments.optional("ignore")?;
     arguments.finish()?;
     Ok(iterates(&value).into())
 }
 
-pub(super) fn is_list(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn is_list(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(matches!(value, Value::List(_)).into())
 }
 
-pub(super) fn sorted_ignorecase(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn sorted_ignorecase(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let mut keyed = Vec::new();
     for item in value.to_vec()? {
@@ -232,13 +232,13 @@ pub(super) fn sorted_ignorecase(_: &Scope<'_>, value: Value, arguments: Argument
     Ok(Value::list(keyed.into_iter().map(|(_, item)| item).collect()))
 }
 
-pub(super) fn exactly_n_true(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn exactly_n_true(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let amount = arguments.integer("amount", 1)?;
     arguments.finish()?;
     true_items(&value, amount)
 }
 
-pub(super) fn exactly_one_true(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn exactly_one_true(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     true_items(&value, 1)
 }
@@ -251,7 +251,7 @@ fn true_items(value: &Value, amount: i64) -> Result<Value> {
     Ok((found == amount).into())
 }
 
-pub(super) fn substring_in_list(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn substring_in_list(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let list = arguments.take("list_to_search")?;
     arguments.finish()?;
     for item in list.to_vec()? {
@@ -262,7 +262,7 @@ pub(super) fn substring_in_list(_: &Scope<'_>, value: Value, mut arguments: Argu
     Ok(false.into())
 }
 
-pub(super) fn compare_lists(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn compare_lists(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let new = arguments.take("new")?.to_vec()?;
     arguments.finish()?;
     let old = value.to_vec()?;

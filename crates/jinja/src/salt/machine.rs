@@ -1,6 +1,6 @@
-//! [`Machine`]: what filters may ask of the machine they run on, and the filters that do.
+//! [`TemplateMachine`]: what filters read from the machine, and the filters that use it.
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::Value;
@@ -10,7 +10,7 @@ use super::hashes;
 /// The host gives one to an environment. Without it, the filters that need one say so.
 ///
 /// An error is a sentence for the template's author.
-pub trait Machine {
+pub trait TemplateMachine {
     /// Seconds since 1970, UTC.
     fn now(&self) -> Result<f64, String> {
         Err("the time is not known here".into())
@@ -62,14 +62,14 @@ const NO_MACHINE: &str = "this template is rendered where the machine can't be l
 /// The machine that knows nothing.
 pub(crate) struct Nowhere;
 
-impl Machine for Nowhere {}
+impl TemplateMachine for Nowhere {}
 
 /// Names the filter that couldn't.
 fn asked<T>(filter: &str, answer: Result<T, String>) -> Result<T> {
     answer.map_err(|reason| Error::exception("CommandExecutionError", format!("{filter}: {reason}")))
 }
 
-fn machine<'s>(scope: &'s Scope<'_>) -> &'s dyn Machine {
+fn machine<'s>(scope: &'s Scope<'_>) -> &'s dyn TemplateMachine {
     scope.environment().machine()
 }
 
@@ -90,7 +90,7 @@ fn random_below(scope: &Scope<'_>, filter: &str, limit: u64) -> Result<u64> {
     }
 }
 
-pub(super) fn random_str(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn random_str(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     use base64::Engine as _;
     arguments.finish()?;
     let size = usize::try_from(value.to_index()?).map_err(|_| Error::value_error("negative argument not allowed"))?;
@@ -102,7 +102,7 @@ pub(super) fn random_str(scope: &Scope<'_>, value: Value, arguments: Arguments) 
     Ok(text.into())
 }
 
-pub(super) fn random_hash(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn random_hash(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let kind = arguments.text("hash_type", "md5")?;
     arguments.finish()?;
     let size = u64::try_from(value.to_index()?).map_err(|_| Error::value_error("the size is negative"))?;
@@ -110,14 +110,14 @@ pub(super) fn random_hash(scope: &Scope<'_>, value: Value, mut arguments: Argume
     Ok(hashes::named(&kind, number.to_string().as_bytes())?.into())
 }
 
-pub(super) fn random_shuffle(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn random_shuffle(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let seed = arguments.optional("seed")?;
     arguments.finish()?;
     let size = value.len()?;
     sample(scope, &value, size, seed)
 }
 
-pub(super) fn random_sample(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn random_sample(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let size = arguments.take("size")?.to_index()?;
     let seed = arguments.optional("seed")?;
     arguments.finish()?;
@@ -148,7 +148,7 @@ fn sample(scope: &Scope<'_>, value: &Value, size: usize, seed: Option<Value>) ->
     Ok(Value::list(items))
 }
 
-pub(super) fn gen_mac(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn gen_mac(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let mut bytes = [0; 3];
     asked("gen_mac", machine(scope).random(&mut bytes))?;
@@ -156,12 +156,12 @@ pub(super) fn gen_mac(scope: &Scope<'_>, value: Value, arguments: Arguments) -> 
     Ok(format!("{}:{a:02X}:{b:02X}:{c:02X}", value.to_text()?).into())
 }
 
-pub(super) fn which(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn which(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(asked("which", machine(scope).which(&value.to_text()?))?.into())
 }
 
-pub(super) fn file_hashsum(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn file_hashsum(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let form = arguments.text("form", "sha256")?;
     let _ = arguments.optional("chunk_size")?;
     arguments.finish()?;
@@ -169,24 +169,24 @@ pub(super) fn file_hashsum(scope: &Scope<'_>, value: Value, mut arguments: Argum
     Ok(hashes::named(&form, &data)?.into())
 }
 
-pub(super) fn list_files(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn list_files(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let files = asked("list_files", machine(scope).list_files(&value.to_text()?))?;
     Ok(Value::list(files.into_iter().map(Value::from).collect()))
 }
 
-pub(super) fn is_empty(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn is_empty(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     // A file that isn't there is not empty, and neither is one that can't be read.
     Ok(machine(scope).read(&value.to_text()?).is_ok_and(|data| data.is_empty()).into())
 }
 
-pub(super) fn is_text_file(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn is_text_file(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(machine(scope).read(&value.to_text()?).is_ok_and(|data| !is_binary(&data)).into())
 }
 
-pub(super) fn is_bin_file(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn is_bin_file(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(machine(scope).read(&value.to_text()?).is_ok_and(|data| is_binary(&data)).into())
 }
@@ -206,13 +206,13 @@ fn is_binary(data: &[u8]) -> bool {
     odd * 10 > head.len() * 3
 }
 
-pub(super) fn get_uid(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn get_uid(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let name = if value.is_none() { None } else { Some(value.to_text()?) };
     Ok(asked("get_uid", machine(scope).user_id(name.as_deref()))?.into())
 }
 
-pub(super) fn dns_check(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn dns_check(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let port = arguments.take("port")?.to_index()?;
     let _ = arguments.optional("safe")?;
     let ipv6 = match arguments.optional("ipv6")? {
@@ -223,7 +223,7 @@ pub(super) fn dns_check(scope: &Scope<'_>, value: Value, mut arguments: Argument
     Ok(asked("dns_check", machine(scope).dns_check(&value.to_text()?, port, ipv6))?.into())
 }
 
-pub(super) fn http_query(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn http_query(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let mut given: Vec<(String, Value)> = Vec::new();
     for (name, value) in ["method", "params", "data"].into_iter().zip(arguments.rest()) {
         given.push((name.to_owned(), value));

@@ -23,11 +23,11 @@ mod text;
 mod xml;
 mod yaml_emit;
 
-use crate::environment::{Filter, Test};
+use crate::environment::{FilterFunction, TestFunction};
 use crate::value::Value;
 
-pub use machine::Machine;
 pub(crate) use machine::Nowhere;
+pub use machine::TemplateMachine;
 pub(crate) use tags::Tag;
 
 /// The variables that tell a template where it is: `tplfile`, and its folder in two forms.
@@ -54,7 +54,7 @@ pub(crate) const TAGS: &[(&str, Tag)] = &[
 ];
 
 /// In place of Jinja's own where they have the same name.
-pub(crate) const FILTERS: &[(&str, Filter)] = &[
+pub(crate) const FILTERS: &[(&str, FilterFunction)] = &[
     ("append_dict_key_value", dicts::append_dict_key_value),
     ("avg", lists::avg),
     ("base64_decode", hashes::base64_decode),
@@ -163,7 +163,7 @@ pub(crate) const FILTERS: &[(&str, Filter)] = &[
     ("zip_longest", combinations::zip_longest),
 ];
 
-pub(crate) const TESTS: &[(&str, Test)] = &[
+pub(crate) const TESTS: &[(&str, TestFunction)] = &[
     ("equalto", |_, value, mut arguments| {
         let other = arguments.take("other")?;
         arguments.finish()?;
@@ -176,18 +176,18 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("match", regex::is_match),
 ];
 
-const GLOBALS: &[globals::Function] = &[
-    globals::Function { name: "ifelse", call: globals::ifelse },
-    globals::Function { name: "odict", call: globals::odict },
-    globals::Function { name: "raise", call: globals::raise },
-    globals::Function { name: "show_full_context", call: globals::show_full_context },
+const GLOBALS: &[globals::SaltGlobal] = &[
+    globals::SaltGlobal { name: "ifelse", call: globals::ifelse },
+    globals::SaltGlobal { name: "odict", call: globals::odict },
+    globals::SaltGlobal { name: "raise", call: globals::raise },
+    globals::SaltGlobal { name: "show_full_context", call: globals::show_full_context },
 ];
 
 /// Salt's global functions by name.
 pub(crate) fn globals() -> impl Iterator<Item = (&'static str, Value)> {
-    GLOBALS
-        .iter()
-        .map(|function| (function.name, Value::object(globals::Function { name: function.name, call: function.call })))
+    GLOBALS.iter().map(|function| {
+        (function.name, Value::object(globals::SaltGlobal { name: function.name, call: function.call }))
+    })
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! Filters on addresses and networks.
 
-use super::address::Address;
+use super::address::IpAddress;
 use super::text::string;
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::{Dict, Generator, Value};
 
 /// The address of that version that a value is, if it has all the options.
-fn address(value: &Value, version: Option<u8>, options: Option<&str>) -> Option<Address> {
-    let address = Address::parse(value.as_str()?)?;
+fn address(value: &Value, version: Option<u8>, options: Option<&str>) -> Option<IpAddress> {
+    let address = IpAddress::parse(value.as_str()?)?;
     if version.is_some_and(|version| version != address.version()) {
         return None;
     }
@@ -17,45 +17,45 @@ fn address(value: &Value, version: Option<u8>, options: Option<&str>) -> Option<
     fits.then_some(address)
 }
 
-fn options(arguments: &mut Arguments) -> Result<Option<String>> {
+fn options(arguments: &mut FunctionArguments) -> Result<Option<String>> {
     match arguments.optional("options")? {
         Some(options) if !options.is_none() => options.to_text().map(Some),
         _ => Ok(None),
     }
 }
 
-fn is_address(value: &Value, mut arguments: Arguments, version: Option<u8>) -> Result<Value> {
+fn is_address(value: &Value, mut arguments: FunctionArguments, version: Option<u8>) -> Result<Value> {
     let options = options(&mut arguments)?;
     arguments.finish()?;
     Ok(address(value, version, options.as_deref()).is_some().into())
 }
 
-pub(super) fn is_ip(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn is_ip(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     is_address(&value, arguments, None)
 }
 
-pub(super) fn is_ipv4(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn is_ipv4(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     is_address(&value, arguments, Some(4))
 }
 
-pub(super) fn is_ipv6(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn is_ipv6(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     is_address(&value, arguments, Some(6))
 }
 
 /// One address, or those of a list.
-enum Found {
+enum NetworkMatch {
     Nothing,
-    One(Address),
-    Many(Vec<Address>),
+    One(IpAddress),
+    Many(Vec<IpAddress>),
 }
 
 fn is_several(value: &Value) -> bool {
     matches!(value, Value::List(_) | Value::Tuple(_)) || value.downcast::<Generator>().is_some()
 }
 
-fn find(value: &Value, version: Option<u8>, options: Option<&str>) -> Result<Found> {
+fn find(value: &Value, version: Option<u8>, options: Option<&str>) -> Result<NetworkMatch> {
     if !is_several(value) {
-        return Ok(address(value, version, options).map_or(Found::Nothing, Found::One));
+        return Ok(address(value, version, options).map_or(NetworkMatch::Nothing, NetworkMatch::One));
     }
     let items = value.to_vec()?;
     let versions: &[u8] = match version {
@@ -64,33 +64,33 @@ fn find(value: &Value, version: Option<u8>, options: Option<&str>) -> Result<Fou
         None => &[4, 6],
     };
     let of = |version: &u8| items.iter().filter_map(|item| address(item, Some(*version), options)).collect::<Vec<_>>();
-    Ok(Found::Many(versions.iter().flat_map(of).collect()))
+    Ok(NetworkMatch::Many(versions.iter().flat_map(of).collect()))
 }
 
-fn addresses(value: &Value, mut arguments: Arguments, version: Option<u8>) -> Result<Value> {
+fn addresses(value: &Value, mut arguments: FunctionArguments, version: Option<u8>) -> Result<Value> {
     let options = options(&mut arguments)?;
     arguments.finish()?;
     Ok(match find(value, version, options.as_deref())? {
-        Found::Nothing => Value::None,
-        Found::One(address) => address.text().into(),
-        Found::Many(found) => Value::list(found.iter().map(|address| address.text().into()).collect()),
+        NetworkMatch::Nothing => Value::None,
+        NetworkMatch::One(address) => address.text().into(),
+        NetworkMatch::Many(found) => Value::list(found.iter().map(|address| address.text().into()).collect()),
     })
 }
 
-pub(super) fn ipaddr(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn ipaddr(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     addresses(&value, arguments, None)
 }
 
-pub(super) fn ipv4(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn ipv4(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     addresses(&value, arguments, Some(4))
 }
 
-pub(super) fn ipv6(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn ipv6(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     addresses(&value, arguments, Some(6))
 }
 
 /// For each address what `tell` says of it.
-fn each(value: &Value, mut arguments: Arguments, tell: impl Fn(&Address) -> Result<Value>) -> Result<Value> {
+fn each(value: &Value, mut arguments: FunctionArguments, tell: impl Fn(&IpAddress) -> Result<Value>) -> Result<Value> {
     let options = options(&mut arguments)?;
     let version = match arguments.optional("version")? {
         Some(version) if version.truth()? => version.as_i64().and_then(|version| u8::try_from(version).ok()),
@@ -98,18 +98,18 @@ fn each(value: &Value, mut arguments: Arguments, tell: impl Fn(&Address) -> Resu
     };
     arguments.finish()?;
     match find(value, version, options.as_deref())? {
-        Found::Nothing => Ok(Value::None),
-        Found::One(address) => tell(&address),
-        Found::Many(found) if found.is_empty() => Ok(Value::None),
-        Found::Many(found) => Ok(Value::list(found.iter().map(tell).collect::<Result<_>>()?)),
+        NetworkMatch::Nothing => Ok(Value::None),
+        NetworkMatch::One(address) => tell(&address),
+        NetworkMatch::Many(found) if found.is_empty() => Ok(Value::None),
+        NetworkMatch::Many(found) => Ok(Value::list(found.iter().map(tell).collect::<Result<_>>()?)),
     }
 }
 
-pub(super) fn ip_host(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn ip_host(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     each(&value, arguments, |address| Ok(address.interface_text().into()))
 }
 
-pub(super) fn network_hosts(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn network_hosts(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     each(&value, arguments, |address| {
         let (first, last) = address.host_bounds();
         let count = usize::try_from(last - first).unwrap_or(usize::MAX);
@@ -120,14 +120,14 @@ pub(super) fn network_hosts(scope: &Scope<'_>, value: Value, arguments: Argument
     })
 }
 
-pub(super) fn network_size(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn network_size(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     each(&value, arguments, |address| {
         let (first, last) = address.bounds();
         Ok(Value::integer(num_bigint::BigInt::from(last - first) + 1))
     })
 }
 
-pub(super) fn filter_by_networks(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn filter_by_networks(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let given = arguments.take("networks")?;
     arguments.finish()?;
     if given.is_none() {
@@ -139,7 +139,7 @@ pub(super) fn filter_by_networks(_: &Scope<'_>, value: Value, mut arguments: Arg
         for item in items.to_vec()? {
             let text = item.to_text()?;
             for network in &networks {
-                let address = Address::parse(&text).filter(|address| address.prefix.is_none());
+                let address = IpAddress::parse(&text).filter(|address| address.prefix.is_none());
                 let address = address.ok_or_else(|| {
                     let shown = item.repr().unwrap_or_default();
                     Error::value_error(format!("{shown} does not appear to be an IPv4 or IPv6 address"))
@@ -164,19 +164,19 @@ pub(super) fn filter_by_networks(_: &Scope<'_>, value: Value, mut arguments: Arg
     }
 }
 
-fn network(value: &Value) -> Result<Address> {
+fn network(value: &Value) -> Result<IpAddress> {
     let text = string(value)?;
-    let Some(network) = Address::parse(text) else {
+    let Some(network) = IpAddress::parse(text) else {
         let shown = value.repr()?;
         return Err(Error::value_error(format!("{shown} does not appear to be an IPv4 or IPv6 network")));
     };
-    if network.address_of(network.bounds().0) != (Address { prefix: None, zone: None, ..network.clone() }).text() {
+    if network.address_of(network.bounds().0) != (IpAddress { prefix: None, zone: None, ..network.clone() }).text() {
         return Err(Error::value_error(format!("{text} has host bits set")));
     }
     Ok(network)
 }
 
-pub(super) fn ipwrap(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn ipwrap(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let wrap = |value: &Value| match address(value, Some(6), None) {
         Some(address) if address.prefix.is_none() => format!("[{}]", address.text()).into(),
@@ -188,7 +188,7 @@ pub(super) fn ipwrap(_: &Scope<'_>, value: Value, arguments: Arguments) -> Resul
     })
 }
 
-pub(super) fn mac_str_to_bytes(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn mac_str_to_bytes(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let text = string(&value)?;
     let digits = match text.chars().count() {

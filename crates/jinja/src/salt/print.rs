@@ -1,4 +1,4 @@
-//! How Salt prints a value in `{{ … }}`: as Jinja does, but so that what is in a dict can be read as YAML.
+//! Prints a value in `{{ … }}` as Salt does: strings inside a dict are quoted so that YAML reads them again.
 
 use crate::error::{Error, Result};
 use crate::value::{MAX_NESTING, Value, quoted};

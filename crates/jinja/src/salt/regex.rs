@@ -1,25 +1,25 @@
 //! Regular expressions in filters and tests, as Python's `re` has them.
 
-use rocksalt_core::pattern::{self, Flags, Pattern, Template};
+use rocksalt_core::pattern::{self, Flags, Pattern, ReplacementTemplate};
 
 use super::text::string;
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::Value;
 
-pub(super) fn regex_search(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn regex_search(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     groups(&value, arguments, Pattern::new)
 }
 
-pub(super) fn regex_match(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn regex_match(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     groups(&value, arguments, Pattern::at_start)
 }
 
 /// The tuple of groups, or of the whole match if there are none.
 fn groups(
     value: &Value,
-    mut arguments: Arguments,
+    mut arguments: FunctionArguments,
     build: fn(&str, Flags) -> Result<Pattern, pattern::Error>,
 ) -> Result<Value> {
     let expression = arguments.take("rgx")?;
@@ -31,13 +31,13 @@ fn groups(
     Ok(Value::tuple(wanted.iter().map(|group| Value::from(*group)).collect()))
 }
 
-pub(super) fn regex_replace(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn regex_replace(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let expression = arguments.take("rgx")?;
     let replacement = arguments.take("val")?;
     let flags = flags(&mut arguments)?;
     arguments.finish()?;
     let pattern = Pattern::new(string(&expression)?, flags).map_err(failure)?;
-    let template = Template::parse(string(&replacement)?).map_err(failure)?;
+    let template = ReplacementTemplate::parse(string(&replacement)?).map_err(failure)?;
     let text = string(&value)?;
     // At worst the replacement stands between all letters.
     scope.check_size(text.len().saturating_add(string(&replacement)?.len()))?;
@@ -47,7 +47,7 @@ pub(super) fn regex_replace(scope: &Scope<'_>, value: Value, mut arguments: Argu
     Ok(replaced.into())
 }
 
-pub(super) fn regex_escape(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn regex_escape(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let mut out = String::new();
     for c in string(&value)?.chars() {
@@ -60,7 +60,7 @@ pub(super) fn regex_escape(_: &Scope<'_>, value: Value, arguments: Arguments) ->
 }
 
 /// `text is match("pattern")`
-pub(super) fn is_match(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<bool> {
+pub(super) fn is_match(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<bool> {
     let expression = arguments.take("rgx")?;
     let flags = flags(&mut arguments)?;
     arguments.finish()?;
@@ -68,7 +68,7 @@ pub(super) fn is_match(_: &Scope<'_>, value: Value, mut arguments: Arguments) ->
     pattern.matches(string(&value)?).map_err(failure)
 }
 
-fn flags(arguments: &mut Arguments) -> Result<Flags> {
+fn flags(arguments: &mut FunctionArguments) -> Result<Flags> {
     let ignore_case = arguments.flag("ignorecase", false)?;
     let multi_line = arguments.flag("multiline", false)?;
     Ok(Flags { ignore_case, multi_line, ..Flags::NONE })

@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use rocksalt_core::yaml::written::{double_quoted, is_break};
 
-use super::json_text::{Layout, dumps};
+use super::json_text::{DumpsOptions, dumps};
 use super::{xml, yaml_emit};
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
-use crate::value::{Dict, MAX_NESTING, Missing, UndefinedKind, Value};
+use crate::value::{Dict, MAX_NESTING, MissingName, UndefinedKind, Value};
 
-pub(super) fn yaml(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn yaml(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let flow = arguments.flag("flow_style", true)?;
     arguments.finish()?;
     if let Some(undefined) = undefined_inside(&value) {
@@ -21,7 +21,11 @@ pub(super) fn yaml(scope: &Scope<'_>, value: Value, mut arguments: Arguments) ->
 }
 
 /// For the parameters of a state: a list of one-key dicts.
-pub(super) fn dict_to_sls_yaml_params(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn dict_to_sls_yaml_params(
+    scope: &Scope<'_>,
+    value: Value,
+    mut arguments: FunctionArguments,
+) -> Result<Value> {
     let flow = arguments.flag("flow_style", false)?;
     arguments.finish()?;
     if let Some(undefined) = undefined_inside(&value) {
@@ -40,19 +44,19 @@ pub(super) fn dict_to_sls_yaml_params(scope: &Scope<'_>, value: Value, mut argum
     Ok(Value::safe(yaml_emit::emit(&Value::list(items), flow, limit(scope))?))
 }
 
-pub(super) fn json(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn json(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let sort_keys = arguments.flag("sort_keys", true)?;
     let indent = indent(arguments.optional("indent")?)?;
     arguments.finish()?;
     if let Some(undefined) = undefined_inside(&value) {
         return Ok(undefined);
     }
-    let layout = Layout { sort_keys, indent: indent.as_deref(), ascii: false, limit: limit(scope) };
-    Ok(Value::safe(dumps(&value, layout)?.trim()))
+    let options = DumpsOptions { sort_keys, indent: indent.as_deref(), ascii: false, limit: limit(scope) };
+    Ok(Value::safe(dumps(&value, options)?.trim()))
 }
 
 /// Salt's own, which passes its options on to Python's `json.dumps`.
-pub(super) fn tojson(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn tojson(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let indent = indent(arguments.optional("indent")?)?;
     let sort_keys = arguments.keyword("sort_keys").map_or(Ok(false), |flag| flag.truth())?;
     let ascii = arguments.keyword("ensure_ascii").map_or(Ok(true), |flag| flag.truth())?;
@@ -60,7 +64,7 @@ pub(super) fn tojson(scope: &Scope<'_>, value: Value, mut arguments: Arguments) 
     if let Some(undefined) = undefined_inside(&value) {
         return Ok(undefined);
     }
-    let text = dumps(&value, Layout { sort_keys, indent: indent.as_deref(), ascii, limit: limit(scope) })?;
+    let text = dumps(&value, DumpsOptions { sort_keys, indent: indent.as_deref(), ascii, limit: limit(scope) })?;
     let text = text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026").replace('\'', "\\u0027");
     Ok(text.into())
 }
@@ -83,16 +87,16 @@ fn indent(given: Option<Value>) -> Result<Option<String>> {
     })
 }
 
-pub(super) fn python(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn python(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     if let Some(undefined) = undefined_inside(&value) {
         return Ok(undefined);
     }
-    let text = scope.filter("pprint", value, Arguments::none())?.to_text()?;
+    let text = scope.filter("pprint", value, FunctionArguments::none())?.to_text()?;
     Ok(Value::safe(text.trim()))
 }
 
-pub(super) fn xml(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn xml(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     if let Some(undefined) = undefined_inside(&value) {
         return Ok(undefined);
@@ -100,7 +104,7 @@ pub(super) fn xml(scope: &Scope<'_>, value: Value, arguments: Arguments) -> Resu
     Ok(Value::safe(xml::document(scope, &value)?))
 }
 
-pub(super) fn load_yaml(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn load_yaml(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     if let Some(undefined) = undefined_inside(&value) {
         return Ok(undefined);
@@ -115,7 +119,7 @@ pub(super) fn load_yaml(_: &Scope<'_>, value: Value, arguments: Arguments) -> Re
     })
 }
 
-pub(super) fn load_json(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn load_json(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     if let Some(undefined) = undefined_inside(&value) {
         return Ok(undefined);
@@ -131,7 +135,7 @@ pub(super) fn load_json(_: &Scope<'_>, value: Value, arguments: Arguments) -> Re
     rocksalt_core::json::parse(&text).map(Value::from).map_err(|error| bad(&text).with_hint(error.to_string()))
 }
 
-pub(super) fn load_text(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn load_text(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     if let Some(undefined) = undefined_inside(&value) {
         return Ok(undefined);
@@ -153,12 +157,12 @@ fn document(value: &Value) -> Option<String> {
     }
 }
 
-pub(super) fn yaml_dquote(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn yaml_dquote(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(double_quoted(&value.to_text()?, false).into())
 }
 
-pub(super) fn yaml_squote(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn yaml_squote(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let text = value.to_text()?;
     let mut out = String::from("'");
@@ -182,7 +186,7 @@ pub(super) fn yaml_squote(_: &Scope<'_>, value: Value, arguments: Arguments) -> 
     Ok(out.into())
 }
 
-pub(super) fn yaml_encode(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn yaml_encode(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(match &value {
         Value::String(text) => double_quoted(text, false).into(),
@@ -207,7 +211,7 @@ fn undefined_inside(value: &Value) -> Option<Value> {
     match messages.len() {
         0 => None,
         1 if value.is_undefined() => Some(value.clone()),
-        _ => Some(Value::undefined(UndefinedKind::Strict, Missing::Other(messages.join("\n")))),
+        _ => Some(Value::undefined(UndefinedKind::Strict, MissingName::Other(messages.join("\n")))),
     }
 }
 

@@ -1,16 +1,16 @@
 //! Salt's tags: `load_*` reads data written in the template, `import_*` data in another file; `profile` only renders.
 
-use crate::ast::{CallArguments, Expression, ExpressionKind, FilterCall, StatementKind, Target};
+use crate::ast::{AssignmentTarget, CallArguments, Expression, ExpressionKind, FilterCall, StatementKind};
 use crate::environment::AnyFilter;
 use crate::error::Result;
-use crate::parser::Parser;
+use crate::parser::TemplateParser;
 use crate::value::Value;
 
 /// Reads a tag, the name of which is the current token, up to the end of its last block.
-pub(crate) type Tag = fn(&mut Parser<'_>, &str) -> Result<Vec<StatementKind>>;
+pub(crate) type Tag = fn(&mut TemplateParser<'_>, &str) -> Result<Vec<StatementKind>>;
 
 /// `{% load_yaml as name %} … {% endload %}`
-pub(super) fn load(parser: &mut Parser<'_>, name: &str) -> Result<Vec<StatementKind>> {
+pub(super) fn load(parser: &mut TemplateParser<'_>, name: &str) -> Result<Vec<StatementKind>> {
     parser.advance()?;
     parser.expect_word("as")?;
     let target = parser.target(false)?;
@@ -20,17 +20,17 @@ pub(super) fn load(parser: &mut Parser<'_>, name: &str) -> Result<Vec<StatementK
 }
 
 /// `{% import_yaml "file" as name with context %}`
-pub(super) fn import(parser: &mut Parser<'_>, name: &str) -> Result<Vec<StatementKind>> {
+pub(super) fn import(parser: &mut TemplateParser<'_>, name: &str) -> Result<Vec<StatementKind>> {
     let import = parser.import()?;
     let StatementKind::Import { target, .. } = &import else { return Ok(vec![import]) };
     let target = *target;
     let imported = parser.node(ExpressionKind::Name(target), parser.span(), 0)?;
     let value = filtered(parser, &name.replacen("import", "load", 1), Some(imported))?;
-    Ok(vec![import, StatementKind::Set { target: Target::Name(target), value }])
+    Ok(vec![import, StatementKind::Set { target: AssignmentTarget::Name(target), value }])
 }
 
 /// `{% profile as "label" %} … {% endprofile %}`: Salt logs how long it took; here it is not measured.
-pub(super) fn profile(parser: &mut Parser<'_>, _: &str) -> Result<Vec<StatementKind>> {
+pub(super) fn profile(parser: &mut TemplateParser<'_>, _: &str) -> Result<Vec<StatementKind>> {
     parser.advance()?;
     parser.expect_word("as")?;
     let label = parser.expression()?;
@@ -41,7 +41,7 @@ pub(super) fn profile(parser: &mut Parser<'_>, _: &str) -> Result<Vec<StatementK
 }
 
 /// A value, or the body of a block, through one of Salt's own filters.
-fn filtered(parser: &Parser<'_>, name: &str, value: Option<Expression>) -> Result<Expression> {
+fn filtered(parser: &TemplateParser<'_>, name: &str, value: Option<Expression>) -> Result<Expression> {
     let filter = super::FILTERS.iter().find(|(known, _)| *known == name).map(|(_, filter)| AnyFilter::Plain(*filter));
     let below = value.as_ref().map_or(0, |value| value.depth);
     let call =

@@ -1,8 +1,8 @@
-//! Filters on texts, and those that make something else of a text.
+//! Filters on strings.
 
 use rocksalt_core::pattern::{Flags, Pattern, glob};
 
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::Value;
@@ -25,7 +25,7 @@ pub(super) fn bytes(value: &Value) -> Result<Vec<u8>> {
     }
 }
 
-pub(super) fn to_bytes(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn to_bytes(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let encoding = arguments.optional("encoding")?;
     let errors = arguments.optional("errors")?;
     arguments.finish()?;
@@ -34,13 +34,13 @@ pub(super) fn to_bytes(scope: &Scope<'_>, value: Value, mut arguments: Arguments
             let method = value.attribute("encode", scope.undefined_kind())?;
             let mut given = vec![encoding];
             given.extend(errors);
-            scope.call(&method, Arguments::of(given))
+            scope.call(&method, FunctionArguments::of(given))
         }
         _ => Ok(Value::Bytes(bytes(&value)?.into())),
     }
 }
 
-pub(super) fn to_bool(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn to_bool(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(Value::Bool(match &value {
         Value::Bool(flag) => *flag,
@@ -52,7 +52,7 @@ pub(super) fn to_bool(_: &Scope<'_>, value: Value, arguments: Arguments) -> Resu
     }))
 }
 
-pub(super) fn quote(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn quote(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let text = string(&value)?;
     let safe = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
@@ -65,12 +65,12 @@ pub(super) fn quote(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result
     })
 }
 
-pub(super) fn skip(_: &Scope<'_>, _: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn skip(_: &Scope<'_>, _: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok("".into())
 }
 
-pub(super) fn sequence(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn sequence(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(match value {
         Value::List(_) | Value::Tuple(_) | Value::Set(_) | Value::Dict(_) => value,
@@ -78,7 +78,7 @@ pub(super) fn sequence(_: &Scope<'_>, value: Value, arguments: Arguments) -> Res
     })
 }
 
-pub(super) fn to_num(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn to_num(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     match &value {
         Value::String(text) => Ok(number(text).unwrap_or(value)),
@@ -133,7 +133,7 @@ fn without_underscores(text: &str) -> Option<String> {
     Some(text.replace('_', ""))
 }
 
-pub(super) fn is_hex(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn is_hex(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let Some(text) = value.as_str() else { return Ok(false.into()) };
     let digits = text.trim();
@@ -142,12 +142,12 @@ pub(super) fn is_hex(_: &Scope<'_>, value: Value, arguments: Arguments) -> Resul
     Ok((!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit())).into())
 }
 
-pub(super) fn contains_whitespace(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn contains_whitespace(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     Ok(string(&value)?.chars().any(char::is_whitespace).into())
 }
 
-pub(super) fn human_to_bytes(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn human_to_bytes(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let default_unit = arguments.text("default_unit", "B")?;
     let metric = arguments.flag("handle_metric", false)?;
     arguments.finish()?;
@@ -173,7 +173,11 @@ pub(super) fn human_to_bytes(_: &Scope<'_>, value: Value, mut arguments: Argumen
     })
 }
 
-pub(super) fn check_whitelist_blacklist(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn check_whitelist_blacklist(
+    _: &Scope<'_>,
+    value: Value,
+    mut arguments: FunctionArguments,
+) -> Result<Value> {
     let mut list = |name: &str| -> Result<Vec<Value>> {
         let Some(given) = arguments.optional(name)? else { return Ok(Vec::new()) };
         if !given.truth()? {
@@ -208,7 +212,7 @@ fn expression_matches(text: &str, expression: &str) -> bool {
             .is_ok_and(|pattern| pattern.matches(text).unwrap_or(false))
 }
 
-pub(super) fn to_snake_case(_: &Scope<'_>, value: Value, arguments: Arguments) -> Result<Value> {
+pub(super) fn to_snake_case(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let letters: Vec<char> = string(&value)?.chars().collect();
     let Some(first) = letters.first() else {
@@ -226,7 +230,7 @@ pub(super) fn to_snake_case(_: &Scope<'_>, value: Value, arguments: Arguments) -
     Ok(out.into())
 }
 
-pub(super) fn to_camelcase(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn to_camelcase(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let upper = arguments.flag("uppercamel", false)?;
     arguments.finish()?;
     let mut out = String::new();
@@ -242,7 +246,7 @@ pub(super) fn to_camelcase(_: &Scope<'_>, value: Value, mut arguments: Arguments
     Ok(out.into())
 }
 
-pub(super) fn path_join(_: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn path_join(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let rest = arguments.rest();
     let _ = arguments.keyword("use_posixpath");
     arguments.finish()?;
@@ -285,10 +289,10 @@ fn normal_path(path: &str) -> String {
     if joined.is_empty() { ".".into() } else { joined }
 }
 
-pub(super) fn method_call(scope: &Scope<'_>, value: Value, mut arguments: Arguments) -> Result<Value> {
+pub(super) fn method_call(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let name = arguments.take("f_name")?.to_text()?;
     match value.get_attribute(&name)? {
-        Some(method) => scope.call(&method, Arguments::new(arguments.rest(), arguments.keywords())),
+        Some(method) => scope.call(&method, FunctionArguments::new(arguments.rest(), arguments.keywords())),
         None => Ok(Value::None),
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn emit(value: &Value, flow: bool, limit: usize) -> Result<String> {
         limit,
     };
     writer.find_anchors(value, 0)?;
-    writer.node(value, NodeRole::Value { in_map: false }, 0)?;
+    writer.node(value, ObjectRole::Value { in_map: false }, 0)?;
     Ok(writer.emitter.finish().trim().to_owned())
 }
 
@@ -39,7 +39,7 @@ struct ObjectWriter {
 }
 
 #[derive(Clone, Copy)]
-enum NodeRole {
+enum ObjectRole {
     Key,
     Value { in_map: bool },
 }
@@ -70,7 +70,7 @@ impl ObjectWriter {
         }
     }
 
-    fn node(&mut self, value: &Value, role: NodeRole, depth: usize) -> Result<()> {
+    fn node(&mut self, value: &Value, role: ObjectRole, depth: usize) -> Result<()> {
         if depth > MAX_NESTING {
             return Err(Error::too_deep("writing"));
         }
@@ -100,7 +100,7 @@ impl ObjectWriter {
                 self.mapping(&pairs, depth)
             }
             scalar => {
-                self.emitter.scalar(&scalar_text(scalar), matches!(role, NodeRole::Key));
+                self.emitter.scalar(&scalar_text(scalar), matches!(role, ObjectRole::Key));
                 Ok(())
             }
         }
@@ -110,12 +110,12 @@ impl ObjectWriter {
         self.flow || is_empty || self.emitter.in_flow()
     }
 
-    fn sequence(&mut self, items: &[Value], role: NodeRole, depth: usize) -> Result<()> {
+    fn sequence(&mut self, items: &[Value], role: ObjectRole, depth: usize) -> Result<()> {
         let is_flow = self.is_flow(items.is_empty());
-        let sequence = self.emitter.begin_sequence(is_flow, matches!(role, NodeRole::Value { in_map: true }));
+        let sequence = self.emitter.begin_sequence(is_flow, matches!(role, ObjectRole::Value { in_map: true }));
         for (index, item) in items.iter().enumerate() {
             self.emitter.item(&sequence, index);
-            self.node(item, NodeRole::Value { in_map: false }, depth + 1)?;
+            self.node(item, ObjectRole::Value { in_map: false }, depth + 1)?;
         }
         self.emitter.end_sequence(sequence);
         Ok(())
@@ -127,9 +127,9 @@ impl ObjectWriter {
         for (index, (key, value)) in pairs.iter().enumerate() {
             let simple = is_simple_key(key);
             self.emitter.key(&mapping, index, simple);
-            self.node(key, if simple { NodeRole::Key } else { NodeRole::Value { in_map: true } }, depth + 1)?;
+            self.node(key, if simple { ObjectRole::Key } else { ObjectRole::Value { in_map: true } }, depth + 1)?;
             self.emitter.value(&mapping, simple);
-            self.node(value, NodeRole::Value { in_map: true }, depth + 1)?;
+            self.node(value, ObjectRole::Value { in_map: true }, depth + 1)?;
         }
         self.emitter.end_mapping(mapping);
         Ok(())

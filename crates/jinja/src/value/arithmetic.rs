@@ -3,7 +3,7 @@
 use num_bigint::{BigInt, Sign};
 
 use super::integer::{divide, to_float};
-use super::{Set, Value};
+use super::{PythonSet, Value};
 use crate::ast::Operator;
 use crate::error::{Error, Result};
 use crate::filters::escape;
@@ -20,48 +20,8 @@ pub fn binary(scope: &Scope<'_>, operator: Operator, left: Value, right: Value) 
     {
         return Ok(value);
     }
-    match (operator, &left, &right) {
-        (Operator::Add, Value::String(a), Value::String(b)) => {
-            scope.check_size(a.len() + b.len())?;
-            if a.is_safe() || b.is_safe() {
-                return Ok(Value::safe(format!("{}{}", escape::escaped(&left)?, escape::escaped(&right)?)));
-            }
-            return Ok(Value::from([&**a, &**b].concat()));
-        }
-        (Operator::Add, Value::List(a), Value::List(b)) => {
-            scope.charge(a.borrow().len() + b.borrow().len())?;
-            return Ok(Value::list(a.borrow().iter().chain(b.borrow().iter()).cloned().collect()));
-        }
-        (Operator::Add, Value::Tuple(a), Value::Tuple(b)) => {
-            scope.charge(a.borrow().len() + b.borrow().len())?;
-            return Ok(Value::tuple(a.borrow().iter().chain(b.borrow().iter()).cloned().collect()));
-        }
-        (Operator::Add, Value::Bytes(a), Value::Bytes(b)) => {
-            scope.check_size(a.len() + b.len())?;
-            return Ok(Value::Bytes([&**a, &**b].concat().into()));
-        }
-        (Operator::Subtract, Value::Set(a), Value::Set(b)) => {
-            let b = b.borrow();
-            let kept = a.borrow().iter().filter(|item| !b.contains(item).unwrap_or(false)).cloned().collect::<Vec<_>>();
-            return Ok(Value::set(Set::collect(kept)?));
-        }
-        (Operator::Subtract, Value::Object(_), _) if left.downcast::<View>().is_some_and(View::is_set) => {
-            let gone = Set::collect(right.to_vec()?)?;
-            let mut kept = Set::new();
-            for item in left.to_vec()? {
-                if !gone.contains(&item)? {
-                    kept.insert(item)?;
-                }
-            }
-            return Ok(Value::set(kept));
-        }
-        (Operator::Modulo, Value::String(_), _) => return format::percent(scope, &left, &right),
-        (Operator::Multiply, repeated, times) | (Operator::Multiply, times, repeated)
-            if is_sequence(repeated) && times.as_integer().is_some() =>
-        {
-            return repeat(scope, repeated, times);
-        }
-        _ => {}
+    if let Some(value) = containers(scope, operator, &left, &right)? {
+        return Ok(value);
     }
     match (&left, &right) {
         (Value::Float(_), other) | (other, Value::Float(_)) if other.as_f64().is_some() => {
@@ -81,6 +41,54 @@ pub fn binary(scope: &Scope<'_>, operator: Operator, left: Value, right: Value) 
             _ => Err(unsupported(operator, &left, &right)),
         },
     }
+}
+
+/// What texts, lists and sets do; `None` for anything else.
+fn containers(scope: &Scope<'_>, operator: Operator, left: &Value, right: &Value) -> Result<Option<Value>> {
+    Ok(Some(match (operator, left, right) {
+        (Operator::Add, Value::String(a), Value::String(b)) => {
+            scope.check_size(a.len() + b.len())?;
+            if a.is_safe() || b.is_safe() {
+                Value::safe(format!("{}{}", escape::escaped(left)?, escape::escaped(right)?))
+            } else {
+                Value::from([&**a, &**b].concat())
+            }
+        }
+        (Operator::Add, Value::List(a), Value::List(b)) => {
+            scope.charge(a.borrow().len() + b.borrow().len())?;
+            Value::list(a.borrow().iter().chain(b.borrow().iter()).cloned().collect())
+        }
+        (Operator::Add, Value::Tuple(a), Value::Tuple(b)) => {
+            scope.charge(a.borrow().len() + b.borrow().len())?;
+            Value::tuple(a.borrow().iter().chain(b.borrow().iter()).cloned().collect())
+        }
+        (Operator::Add, Value::Bytes(a), Value::Bytes(b)) => {
+            scope.check_size(a.len() + b.len())?;
+            Value::Bytes([&**a, &**b].concat().into())
+        }
+        (Operator::Subtract, Value::Set(a), Value::Set(b)) => {
+            let b = b.borrow();
+            let kept = a.borrow().iter().filter(|item| !b.contains(item).unwrap_or(false)).cloned().collect::<Vec<_>>();
+            Value::set(PythonSet::collect(kept)?)
+        }
+        (Operator::Subtract, Value::Object(_), _) if left.downcast::<View>().is_some_and(View::is_set) => {
+            let gone = PythonSet::collect(right.to_vec()?)?;
+            let mut kept = PythonSet::new();
+            for item in left.to_vec()? {
+                if !gone.contains(&item)? {
+                    kept.insert(item)?;
+                }
+            }
+            Value::set(kept)
+        }
+        (Operator::Modulo, Value::String(_), _) => format::percent(scope, left, right)?,
+        (Operator::Multiply, repeated, times) | (Operator::Multiply, times, repeated)
+            if is_sequence(repeated) && times.as_integer().is_some() =>
+        {
+            repeat(scope, repeated, times)?
+        }
+        _ => return Ok(None),
+    }))
 }
 
 pub fn negative(value: &Value) -> Result<Value> {

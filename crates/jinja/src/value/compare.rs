@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 
 use super::integer::of_float;
-use super::{Value, visit};
+use super::{Dict, Value, visit};
 use crate::error::{Error, Result};
 
 /// An ordering operator, with its sign for messages.
@@ -47,7 +47,8 @@ impl Value {
     pub fn compares(&self, comparison: Comparison, other: &Value) -> Result<bool> {
         if let (Value::Set(a), Value::Set(b)) = (self, other) {
             let (a, b) = (a.borrow(), b.borrow());
-            let within = |a: &super::Set, b: &super::Set| a.iter().all(|item| b.contains(item).unwrap_or(false));
+            let within =
+                |a: &super::PythonSet, b: &super::PythonSet| a.iter().all(|item| b.contains(item).unwrap_or(false));
             return Ok(match comparison {
                 Comparison::Less => a.len() < b.len() && within(&a, &b),
                 Comparison::LessOrEqual => within(&a, &b),
@@ -89,17 +90,7 @@ fn equals(a: &Value, b: &Value, depth: usize, visits: &Cell<usize>) -> Result<bo
             if Rc::ptr_eq(a, b) {
                 return Ok(true);
             }
-            let (a, b) = (a.borrow(), b.borrow());
-            if a.len() != b.len() {
-                return Ok(false);
-            }
-            for (key, value) in a.iter() {
-                match b.get(key)? {
-                    Some(other) if value.same(other) || equals(value, other, depth + 1, visits)? => {}
-                    _ => return Ok(false),
-                }
-            }
-            true
+            dict_equals(&a.borrow(), &b.borrow(), depth, visits)?
         }
         (Value::Set(a), Value::Set(b)) => {
             let (a, b) = (a.borrow(), b.borrow());
@@ -125,6 +116,19 @@ fn equals(a: &Value, b: &Value, depth: usize, visits: &Cell<usize>) -> Result<bo
         },
         _ => numbers(a, b).is_some_and(|ordering| ordering == Some(Ordering::Equal)),
     })
+}
+
+fn dict_equals(a: &Dict, b: &Dict, depth: usize, visits: &Cell<usize>) -> Result<bool> {
+    if a.len() != b.len() {
+        return Ok(false);
+    }
+    for (key, value) in a.iter() {
+        match b.get(key)? {
+            Some(other) if value.same(other) || equals(value, other, depth + 1, visits)? => {}
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
 }
 
 fn object_equals(a: &Value, b: &Value, second: Option<bool>) -> bool {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use rocksalt_core::{Map, Value as Core};
 
-use super::{Dict, Text, Value, visit};
+use super::{Dict, MarkupText, Value, visit};
 use crate::error::{Error, Result};
 
 impl From<Core> for Value {
@@ -120,18 +120,18 @@ from! {
     i32 => |number| Value::Int(i64::from(number)),
     u32 => |number| Value::Int(i64::from(number)),
     f64 => Value::Float,
-    &str => |text| Value::String(Text::new(text)),
-    &String => |text: &String| Value::String(Text::new(text)),
-    String => |text| Value::String(Text::new(text)),
+    &str => |text| Value::String(MarkupText::new(text)),
+    &String => |text: &String| Value::String(MarkupText::new(text)),
+    String => |text| Value::String(MarkupText::new(text)),
     Rc<str> => |text: Rc<str>| Value::String(text.into()),
-    Text => Value::String,
+    MarkupText => Value::String,
     Vec<Value> => Value::list,
     Dict => Value::dict,
 }
 
 impl From<char> for Value {
     fn from(c: char) -> Value {
-        Value::String(Text::new(c.encode_utf8(&mut [0; 4])))
+        Value::String(MarkupText::new(c.encode_utf8(&mut [0; 4])))
     }
 }
 

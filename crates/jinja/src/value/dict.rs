@@ -5,13 +5,13 @@ use std::hash::{Hash, Hasher};
 
 use indexmap::{Equivalent, IndexMap};
 
-use super::{Text, Value, visit};
+use super::{MarkupText, Value, visit};
 use crate::error::{Error, Result};
 
 /// Keys are equal as in Python: `1`, `1.0` and `True` are the same key.
 #[derive(Clone)]
 pub struct Dict {
-    entries: IndexMap<Key, Value>,
+    entries: IndexMap<DictKey, Value>,
     class: &'static str,
 }
 
@@ -26,12 +26,12 @@ impl Default for Dict {
 
 /// A value that can be hashed.
 #[derive(Clone)]
-pub(super) struct Key(Value);
+pub(super) struct DictKey(Value);
 
-impl Key {
-    pub(super) fn new(value: Value) -> Result<Key> {
+impl DictKey {
+    pub(super) fn new(value: Value) -> Result<DictKey> {
         hashable(&value, 0, &Cell::new(0))?;
-        Ok(Key(value))
+        Ok(DictKey(value))
     }
 
     pub(super) fn value(&self) -> &Value {
@@ -57,15 +57,15 @@ fn hashable(value: &Value, depth: usize, visits: &Cell<usize>) -> Result<()> {
     }
 }
 
-impl PartialEq for Key {
-    fn eq(&self, other: &Key) -> bool {
+impl PartialEq for DictKey {
+    fn eq(&self, other: &DictKey) -> bool {
         self.0.same(&other.0) || self.0.equals(&other.0).unwrap_or(false)
     }
 }
 
-impl Eq for Key {}
+impl Eq for DictKey {}
 
-impl Hash for Key {
+impl Hash for DictKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         hash(&self.0, state);
     }
@@ -90,10 +90,10 @@ fn hash<H: Hasher>(value: &Value, state: &mut H) {
 
 /// A borrowed string as a key.
 #[derive(Hash)]
-struct Name<'a>(&'a str);
+struct NameKey<'a>(&'a str);
 
-impl Equivalent<Key> for Name<'_> {
-    fn equivalent(&self, key: &Key) -> bool {
+impl Equivalent<DictKey> for NameKey<'_> {
+    fn equivalent(&self, key: &DictKey) -> bool {
         matches!(&key.0, Value::String(text) if **text == *self.0)
     }
 }
@@ -129,12 +129,12 @@ impl Dict {
     pub fn get(&self, key: &Value) -> Result<Option<&Value>> {
         match key {
             Value::String(text) => Ok(self.get_str(text)),
-            other => Ok(self.entries.get(&Key::new(other.clone())?)),
+            other => Ok(self.entries.get(&DictKey::new(other.clone())?)),
         }
     }
 
     pub fn get_str(&self, key: &str) -> Option<&Value> {
-        self.entries.get(&Name(key))
+        self.entries.get(&NameKey(key))
     }
 
     pub fn contains(&self, key: &Value) -> Result<bool> {
@@ -143,15 +143,15 @@ impl Dict {
 
     /// A key that was there keeps its place.
     pub fn insert(&mut self, key: Value, value: Value) -> Result<Option<Value>> {
-        Ok(self.entries.insert(Key::new(key)?, value))
+        Ok(self.entries.insert(DictKey::new(key)?, value))
     }
 
     pub fn insert_str(&mut self, key: &str, value: Value) -> Option<Value> {
-        self.entries.insert(Key(Value::String(Text::new(key))), value)
+        self.entries.insert(DictKey(Value::String(MarkupText::new(key))), value)
     }
 
     pub fn remove(&mut self, key: &Value) -> Result<Option<Value>> {
-        Ok(self.entries.shift_remove(&Key::new(key.clone())?))
+        Ok(self.entries.shift_remove(&DictKey::new(key.clone())?))
     }
 
     pub fn pop_last(&mut self) -> Option<(Value, Value)> {

@@ -1,8 +1,8 @@
-//! [`Generator`]: what Jinja's lazy filters give. Its items can be taken once.
+//! [`Generator`]: the result of Jinja's lazy filters, which can be iterated once.
 
 use std::cell::RefCell;
 
-use super::{Object, Value, shared::bury};
+use super::{PythonObject, Value, shared::bury};
 
 pub struct Generator {
     function: &'static str,
@@ -19,7 +19,7 @@ impl Generator {
     }
 }
 
-impl Object for Generator {
+impl PythonObject for Generator {
     fn type_name(&self) -> &str {
         if self.function.starts_with("list_") || self.function == "reversed" { self.function } else { "generator" }
     }

@@ -1,6 +1,6 @@
 //! `x[i]`, `x.name`, `x[a:b:c]` and `a in x`.
 
-use super::{Missing, UndefinedKind, Value};
+use super::{MissingName, UndefinedKind, Value};
 use crate::error::{Error, Result};
 use crate::methods;
 
@@ -138,8 +138,9 @@ impl Value {
             Value::Object(object) => object.get_item(&name.into())?,
             _ => None,
         };
-        Ok(found
-            .unwrap_or_else(|| Value::undefined(kind, Missing::Attribute { object: self.clone(), name: name.into() })))
+        Ok(found.unwrap_or_else(|| {
+            Value::undefined(kind, MissingName::Attribute { object: self.clone(), name: name.into() })
+        }))
     }
 
     /// Jinja's `x[key]`: the item, else the attribute.
@@ -152,7 +153,7 @@ impl Value {
         {
             return Ok(value);
         }
-        Ok(Value::undefined(kind, Missing::Attribute { object: self.clone(), name: key.clone() }))
+        Ok(Value::undefined(kind, MissingName::Attribute { object: self.clone(), name: key.clone() }))
     }
 
     /// Python's `item in self`.

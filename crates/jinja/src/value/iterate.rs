@@ -1,28 +1,28 @@
-//! Walking through a value, as `for` and most filters do.
+//! Iterates over a value, for `for` and most filters.
 
 use std::rc::Rc;
 
-use super::{Dict, Generator, Object, Shared, Text, Value};
+use super::{Dict, Generator, MarkupText, PythonObject, SharedCell, Value};
 use crate::error::{Error, Result};
-use crate::globals::Range;
+use crate::globals::RangeObject;
 
 /// Sees changes of a list that are made while it is walked, as Python's iterators do.
-pub struct Iter(Source);
+pub struct Iter(IterationSource);
 
-enum Source {
+enum IterationSource {
     Items(std::vec::IntoIter<Value>),
-    List(Rc<Shared<Vec<Value>>>, usize),
+    List(Rc<SharedCell<Vec<Value>>>, usize),
     Dict {
-        dict: Rc<Shared<Dict>>,
+        dict: Rc<SharedCell<Dict>>,
         next: usize,
         length: usize,
     },
     Text {
-        text: Text,
+        text: MarkupText,
         next: usize,
     },
     /// A generator, which stays where the walk was left.
-    Generator(Rc<dyn Object>),
+    Generator(Rc<dyn PythonObject>),
     Range {
         next: i64,
         step: i64,
@@ -34,27 +34,27 @@ impl Value {
     /// Python's `iter(x)`.
     pub fn iterate(&self) -> Result<Iter> {
         Ok(Iter(match self {
-            Value::List(items) | Value::Tuple(items) => Source::List(Rc::clone(items), 0),
+            Value::List(items) | Value::Tuple(items) => IterationSource::List(Rc::clone(items), 0),
             Value::Dict(dict) => {
                 let length = dict.borrow().len();
-                Source::Dict { dict: Rc::clone(dict), next: 0, length }
+                IterationSource::Dict { dict: Rc::clone(dict), next: 0, length }
             }
-            Value::String(text) => Source::Text { text: text.clone(), next: 0 },
-            Value::Set(set) => Source::Items(set.borrow().iter().cloned().collect::<Vec<_>>().into_iter()),
-            Value::Bytes(bytes) => {
-                Source::Items(bytes.iter().map(|byte| Value::Int(i64::from(*byte))).collect::<Vec<_>>().into_iter())
-            }
+            Value::String(text) => IterationSource::Text { text: text.clone(), next: 0 },
+            Value::Set(set) => IterationSource::Items(set.borrow().iter().cloned().collect::<Vec<_>>().into_iter()),
+            Value::Bytes(bytes) => IterationSource::Items(
+                bytes.iter().map(|byte| Value::Int(i64::from(*byte))).collect::<Vec<_>>().into_iter(),
+            ),
             Value::Undefined(_) => {
                 self.must_be_usable()?;
-                Source::Items(Vec::new().into_iter())
+                IterationSource::Items(Vec::new().into_iter())
             }
             Value::Object(object) => {
                 if self.downcast::<Generator>().is_some() {
-                    Source::Generator(Rc::clone(object))
-                } else if let Some(range) = self.downcast::<Range>() {
-                    Source::Range { next: range.start, step: range.step, left: range.count() }
+                    IterationSource::Generator(Rc::clone(object))
+                } else if let Some(range) = self.downcast::<RangeObject>() {
+                    IterationSource::Range { next: range.start, step: range.step, left: range.count() }
                 } else if let Some(items) = object.iterate() {
-                    Source::Items(items.into_iter())
+                    IterationSource::Items(items.into_iter())
                 } else {
                     return Err(self.not_iterable());
                 }
@@ -75,7 +75,7 @@ impl Value {
         match self {
             Value::Object(object) => {
                 self.downcast::<Generator>().is_some()
-                    || self.downcast::<Range>().is_some()
+                    || self.downcast::<RangeObject>().is_some()
                     || object.iterate().is_some()
             }
             Value::None | Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_) => false,
@@ -92,12 +92,12 @@ impl Iter {
     /// How many items are left, as far as one can know.
     pub fn remaining(&self) -> usize {
         match &self.0 {
-            Source::Items(items) => items.len(),
-            Source::List(items, next) => items.borrow().len().saturating_sub(*next),
-            Source::Dict { next, length, .. } => length.saturating_sub(*next),
-            Source::Text { text, next } => text[*next..].chars().count(),
-            Source::Range { left, .. } => *left as usize,
-            Source::Generator(_) => 0,
+            IterationSource::Items(items) => items.len(),
+            IterationSource::List(items, next) => items.borrow().len().saturating_sub(*next),
+            IterationSource::Dict { next, length, .. } => length.saturating_sub(*next),
+            IterationSource::Text { text, next } => text[*next..].chars().count(),
+            IterationSource::Range { left, .. } => *left as usize,
+            IterationSource::Generator(_) => 0,
         }
     }
 }
@@ -107,13 +107,13 @@ impl Iterator for Iter {
 
     fn next(&mut self) -> Option<Result<Value>> {
         match &mut self.0 {
-            Source::Items(items) => items.next().map(Ok),
-            Source::List(items, next) => {
+            IterationSource::Items(items) => items.next().map(Ok),
+            IterationSource::List(items, next) => {
                 let item = items.borrow().get(*next).cloned()?;
                 *next += 1;
                 Some(Ok(item))
             }
-            Source::Dict { dict, next, length } => {
+            IterationSource::Dict { dict, next, length } => {
                 let dict = dict.borrow();
                 if dict.len() != *length {
                     *next = *length;
@@ -124,18 +124,18 @@ impl Iterator for Iter {
                 *next += 1;
                 Some(Ok(key.clone()))
             }
-            Source::Text { text, next } => {
+            IterationSource::Text { text, next } => {
                 let c = text[*next..].chars().next()?;
                 *next += c.len_utf8();
                 Some(Ok(Value::from(c)))
             }
-            Source::Range { next, step, left } => {
+            IterationSource::Range { next, step, left } => {
                 *left = left.checked_sub(1)?;
                 let value = *next;
                 *next = next.wrapping_add(*step);
                 Some(Ok(Value::Int(value)))
             }
-            Source::Generator(object) => {
+            IterationSource::Generator(object) => {
                 let generator = (&**object as &dyn std::any::Any).downcast_ref::<Generator>()?;
                 generator.take_next().map(Ok)
             }

@@ -1,4 +1,4 @@
-//! [`Value`]: what an expression gives, with Python's semantics.
+//! [`Value`]: the value of an expression, with Python's semantics.
 
 pub(crate) mod arithmetic;
 mod compare;
@@ -24,13 +24,13 @@ pub use dict::{Dict, ORDERED};
 pub use generator::Generator;
 pub use index::{Slice, code_points};
 pub use iterate::Iter;
-pub use object::Object;
+pub use object::PythonObject;
 pub(crate) use repr::{float_text, printable, quoted};
-pub use set::Set;
-pub use shared::Shared;
+pub use set::PythonSet;
+pub use shared::SharedCell;
 pub(crate) use shared::bury;
-pub use text::Text;
-pub use undefined::{Missing, Undefined, UndefinedKind};
+pub use text::MarkupText;
+pub use undefined::{MissingName, Undefined, UndefinedKind};
 
 use crate::error::{Error, Result};
 
@@ -60,33 +60,33 @@ pub enum Value {
     /// Never one that fits into [`Value::Int`].
     BigInt(Rc<BigInt>),
     Float(f64),
-    String(Text),
+    String(MarkupText),
     Bytes(Rc<[u8]>),
-    List(Rc<Shared<Vec<Value>>>),
-    Tuple(Rc<Shared<Vec<Value>>>),
-    Dict(Rc<Shared<Dict>>),
-    Set(Rc<Shared<Set>>),
-    Object(Rc<dyn Object>),
+    List(Rc<SharedCell<Vec<Value>>>),
+    Tuple(Rc<SharedCell<Vec<Value>>>),
+    Dict(Rc<SharedCell<Dict>>),
+    Set(Rc<SharedCell<PythonSet>>),
+    Object(Rc<dyn PythonObject>),
 }
 
 impl Value {
     pub fn list(items: Vec<Value>) -> Value {
-        Value::List(Rc::new(Shared::new(items)))
+        Value::List(Rc::new(SharedCell::new(items)))
     }
 
     pub fn tuple(items: Vec<Value>) -> Value {
-        Value::Tuple(Rc::new(Shared::new(items)))
+        Value::Tuple(Rc::new(SharedCell::new(items)))
     }
 
     pub fn dict(dict: Dict) -> Value {
-        Value::Dict(Rc::new(Shared::new(dict)))
+        Value::Dict(Rc::new(SharedCell::new(dict)))
     }
 
-    pub fn set(set: Set) -> Value {
-        Value::Set(Rc::new(Shared::new(set)))
+    pub fn set(set: PythonSet) -> Value {
+        Value::Set(Rc::new(SharedCell::new(set)))
     }
 
-    pub fn object(object: impl Object) -> Value {
+    pub fn object(object: impl PythonObject) -> Value {
         Value::Object(Rc::new(object))
     }
 
@@ -97,7 +97,7 @@ impl Value {
 
     /// A text that needs no escaping (`Markup`).
     pub fn safe(text: impl AsRef<str>) -> Value {
-        Value::String(Text::safe(text))
+        Value::String(MarkupText::safe(text))
     }
 
     /// The text, whether safe or not.
@@ -137,7 +137,7 @@ impl Value {
     }
 
     /// The object inside, if it is of this type.
-    pub fn downcast<T: Object>(&self) -> Option<&T> {
+    pub fn downcast<T: PythonObject>(&self) -> Option<&T> {
         match self {
             Value::Object(object) => (&**object as &dyn std::any::Any).downcast_ref(),
             _ => None,

@@ -1,16 +1,16 @@
-//! [`Object`]: things of the host, such as `salt`, and those of ours that are no plain data.
+//! [`PythonObject`]: objects of the host, such as `salt`, and our own that are not plain data.
 
 use std::any::Any;
 
 use super::{Slice, Value};
-use crate::arguments::Arguments;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 
 /// Everything has a default: an object that implements nothing is inert.
 // Whether it is empty is its truth, which is no method of its own.
 #[allow(clippy::len_without_is_empty)]
-pub trait Object: Any {
+pub trait PythonObject: Any {
     /// Python's name of the type, for messages.
     fn type_name(&self) -> &str {
         "object"
@@ -46,12 +46,12 @@ pub trait Object: Any {
     }
 
     /// `object(…)`
-    fn call(&self, _scope: &Scope<'_>, _arguments: Arguments) -> Result<Value> {
+    fn call(&self, _scope: &Scope<'_>, _arguments: FunctionArguments) -> Result<Value> {
         Err(Error::type_error(format!("'{}' object is not callable", self.type_name())))
     }
 
     /// `object.name(…)`. Only for objects whose methods are cheaper called than made.
-    fn call_method(&self, scope: &Scope<'_>, name: &str, arguments: Arguments) -> Option<Result<Value>> {
+    fn call_method(&self, scope: &Scope<'_>, name: &str, arguments: FunctionArguments) -> Option<Result<Value>> {
         self.get_attribute(name).map(|method| scope.call(&method, arguments))
     }
 

@@ -1,8 +1,8 @@
-//! How values print: Python's `str()` and `repr()`.
+//! Prints values as Python's `str()` and `repr()` do.
 
 use std::fmt::Write;
 
-use super::{MAX_NESTING, Value};
+use super::{Dict, MAX_NESTING, Value};
 use crate::error::{Error, Result};
 
 impl Value {
@@ -89,20 +89,25 @@ fn write(value: &Value, out: &mut String, open: &mut Vec<*const ()>) -> Result<(
                 return Ok(());
             }
             open.push(id);
-            out.push('{');
-            for (index, (key, value)) in dict.borrow().iter().enumerate() {
-                if index > 0 {
-                    out.push_str(", ");
-                }
-                write(key, out, open)?;
-                out.push_str(": ");
-                write(value, out, open)?;
-            }
-            out.push('}');
+            write_pairs(&dict.borrow(), out, open)?;
             open.pop();
         }
         Value::Object(object) => out.push_str(&object.repr()),
     }
+    Ok(())
+}
+
+fn write_pairs(dict: &Dict, out: &mut String, open: &mut Vec<*const ()>) -> Result<()> {
+    out.push('{');
+    for (index, (key, value)) in dict.iter().enumerate() {
+        if index > 0 {
+            out.push_str(", ");
+        }
+        write(key, out, open)?;
+        out.push_str(": ");
+        write(value, out, open)?;
+    }
+    out.push('}');
     Ok(())
 }
 

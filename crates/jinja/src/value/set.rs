@@ -1,22 +1,22 @@
-//! [`Set`]: a Python set, which keeps the order of insertion.
+//! [`PythonSet`]: a Python set, which keeps the order of insertion.
 
 use indexmap::IndexSet;
 
 use super::Value;
-use super::dict::Key;
+use super::dict::DictKey;
 use crate::error::Result;
 
 #[derive(Default, Clone)]
-pub struct Set(IndexSet<Key>);
+pub struct PythonSet(IndexSet<DictKey>);
 
-impl Set {
-    pub fn new() -> Set {
-        Set::default()
+impl PythonSet {
+    pub fn new() -> PythonSet {
+        PythonSet::default()
     }
 
     /// Fails at a value that can't be hashed.
-    pub fn collect(values: impl IntoIterator<Item = Value>) -> Result<Set> {
-        let mut set = Set::new();
+    pub fn collect(values: impl IntoIterator<Item = Value>) -> Result<PythonSet> {
+        let mut set = PythonSet::new();
         for value in values {
             set.insert(value)?;
         }
@@ -32,27 +32,27 @@ impl Set {
     }
 
     pub fn contains(&self, value: &Value) -> Result<bool> {
-        Ok(self.0.contains(&Key::new(value.clone())?))
+        Ok(self.0.contains(&DictKey::new(value.clone())?))
     }
 
     /// Whether it is new.
     pub fn insert(&mut self, value: Value) -> Result<bool> {
-        Ok(self.0.insert(Key::new(value)?))
+        Ok(self.0.insert(DictKey::new(value)?))
     }
 
     pub fn remove(&mut self, value: &Value) -> Result<bool> {
-        Ok(self.0.shift_remove(&Key::new(value.clone())?))
+        Ok(self.0.shift_remove(&DictKey::new(value.clone())?))
     }
 
     pub fn pop(&mut self) -> Option<Value> {
-        self.0.shift_remove_index(0).map(Key::into_value)
+        self.0.shift_remove_index(0).map(DictKey::into_value)
     }
 
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Value> + ExactSizeIterator {
-        self.0.iter().map(Key::value)
+        self.0.iter().map(DictKey::value)
     }
 
     pub(super) fn into_values(self) -> Vec<Value> {
-        self.0.into_iter().map(Key::into_value).collect()
+        self.0.into_iter().map(DictKey::into_value).collect()
     }
 }

@@ -1,25 +1,25 @@
-//! [`Shared`]: a container that its holders share and change, and that may nest as deeply as one likes.
+//! [`SharedCell`]: a shared, mutable container that can be dropped safely at any depth of nesting.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Deref;
 
-use super::{Dict, Set, Value};
+use super::{Dict, PythonSet, Value};
 
 /// Borrow it as a [`RefCell`]; never hold a borrow while calling back into a template.
-pub struct Shared<T: Contents>(RefCell<T>);
+pub struct SharedCell<T: CellContents>(RefCell<T>);
 
 /// What a container gives up when it goes.
-pub trait Contents: Default {
+pub trait CellContents: Default {
     fn values(self) -> Vec<Value>;
 }
 
-impl<T: Contents> Shared<T> {
-    pub fn new(contents: T) -> Shared<T> {
-        Shared(RefCell::new(contents))
+impl<T: CellContents> SharedCell<T> {
+    pub fn new(contents: T) -> SharedCell<T> {
+        SharedCell(RefCell::new(contents))
     }
 }
 
-impl<T: Contents> Deref for Shared<T> {
+impl<T: CellContents> Deref for SharedCell<T> {
     type Target = RefCell<T>;
 
     fn deref(&self) -> &RefCell<T> {
@@ -27,25 +27,25 @@ impl<T: Contents> Deref for Shared<T> {
     }
 }
 
-impl<T: Contents> Drop for Shared<T> {
+impl<T: CellContents> Drop for SharedCell<T> {
     fn drop(&mut self) {
         bury(std::mem::take(self.0.get_mut()).values());
     }
 }
 
-impl Contents for Vec<Value> {
+impl CellContents for Vec<Value> {
     fn values(self) -> Vec<Value> {
         self
     }
 }
 
-impl Contents for Dict {
+impl CellContents for Dict {
     fn values(self) -> Vec<Value> {
         self.into_values()
     }
 }
 
-impl Contents for Set {
+impl CellContents for PythonSet {
     fn values(self) -> Vec<Value> {
         self.into_values()
     }

@@ -1,22 +1,22 @@
-//! [`Text`]: a string, which may be marked as safe from escaping.
+//! [`MarkupText`]: a string, which may be marked as safe from escaping.
 
 use std::ops::Deref;
 use std::rc::Rc;
 
 /// An immutable string; `safe` is Jinja's `Markup`.
 #[derive(Clone, Debug)]
-pub struct Text {
+pub struct MarkupText {
     text: Rc<str>,
     safe: bool,
 }
 
-impl Text {
-    pub fn new(text: impl AsRef<str>) -> Text {
-        Text { text: Rc::from(text.as_ref()), safe: false }
+impl MarkupText {
+    pub fn new(text: impl AsRef<str>) -> MarkupText {
+        MarkupText { text: Rc::from(text.as_ref()), safe: false }
     }
 
-    pub fn safe(text: impl AsRef<str>) -> Text {
-        Text { text: Rc::from(text.as_ref()), safe: true }
+    pub fn safe(text: impl AsRef<str>) -> MarkupText {
+        MarkupText { text: Rc::from(text.as_ref()), safe: true }
     }
 
     pub fn is_safe(&self) -> bool {
@@ -24,8 +24,8 @@ impl Text {
     }
 
     /// The same text with this mark.
-    pub fn marked(&self, safe: bool) -> Text {
-        Text { text: Rc::clone(&self.text), safe }
+    pub fn marked(&self, safe: bool) -> MarkupText {
+        MarkupText { text: Rc::clone(&self.text), safe }
     }
 
     pub fn shared(&self) -> Rc<str> {
@@ -33,7 +33,7 @@ impl Text {
     }
 }
 
-impl Deref for Text {
+impl Deref for MarkupText {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -41,8 +41,8 @@ impl Deref for Text {
     }
 }
 
-impl From<Rc<str>> for Text {
-    fn from(text: Rc<str>) -> Text {
-        Text { text, safe: false }
+impl From<Rc<str>> for MarkupText {
+    fn from(text: Rc<str>) -> MarkupText {
+        MarkupText { text, safe: false }
     }
 }

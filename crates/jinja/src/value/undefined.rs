@@ -1,4 +1,4 @@
-//! [`Undefined`]: a value that isn't there, which remembers what was asked for.
+//! [`Undefined`]: a missing value, which remembers its name.
 
 use std::rc::Rc;
 
@@ -19,11 +19,11 @@ pub enum UndefinedKind {
 
 pub struct Undefined {
     pub kind: UndefinedKind,
-    pub missing: Missing,
+    pub missing: MissingName,
 }
 
 /// What was looked for.
-pub enum Missing {
+pub enum MissingName {
     Name(Rc<str>),
     /// An attribute or element `name` of `object`.
     Attribute {
@@ -35,7 +35,7 @@ pub enum Missing {
 }
 
 impl Undefined {
-    pub fn new(kind: UndefinedKind, missing: Missing) -> Undefined {
+    pub fn new(kind: UndefinedKind, missing: MissingName) -> Undefined {
         Undefined { kind, missing }
     }
 
@@ -50,8 +50,8 @@ impl Undefined {
     /// `'x' is undefined`, or the like.
     pub fn message(&self) -> String {
         match &self.missing {
-            Missing::Name(name) => format!("'{name}' is undefined"),
-            Missing::Attribute { object, name } => {
+            MissingName::Name(name) => format!("'{name}' is undefined"),
+            MissingName::Attribute { object, name } => {
                 let kind = match object {
                     Value::None => "None".to_owned(),
                     Value::Object(object) => format!("{}{} object", object.module(), object.type_name()),
@@ -62,7 +62,7 @@ impl Undefined {
                     other => format!("{kind} has no element {}", other.repr().unwrap_or_default()),
                 }
             }
-            Missing::Other(message) => message.clone(),
+            MissingName::Other(message) => message.clone(),
         }
     }
 
@@ -72,7 +72,7 @@ impl Undefined {
 }
 
 impl Value {
-    pub fn undefined(kind: UndefinedKind, missing: Missing) -> Value {
+    pub fn undefined(kind: UndefinedKind, missing: MissingName) -> Value {
         Value::Undefined(Rc::new(Undefined::new(kind, missing)))
     }
 

@@ -10,7 +10,9 @@ use std::path::Path;
 use std::rc::Rc;
 
 use rocksalt_core::{Map, Value as Core};
-use rocksalt_jinja::{Environment, Error, Loaded, Loader, Machine, Options, UndefinedKind, Value};
+use rocksalt_jinja::{
+    Environment, Error, LoadedTemplate, Options, TemplateLoader, TemplateMachine, UndefinedKind, Value,
+};
 
 #[test]
 fn templates_render_as_recorded() {
@@ -178,8 +180,8 @@ fn told(error: &Error) -> String {
 /// Files by name; `./` and `../` are relative to the asking file, as in Salt.
 struct Files(HashMap<String, String>);
 
-impl Loader for Files {
-    fn load(&self, name: &str, parent: Option<&str>) -> Result<Option<Loaded>, String> {
+impl TemplateLoader for Files {
+    fn load(&self, name: &str, parent: Option<&str>) -> Result<Option<LoadedTemplate>, String> {
         let mut parts: Vec<&str> = Vec::new();
         if name.starts_with("./") || name.starts_with("../") {
             let folder = parent.and_then(|parent| parent.rsplit_once('/')).map_or("", |(folder, _)| folder);
@@ -194,14 +196,14 @@ impl Loader for Files {
             }
         }
         let name = parts.join("/");
-        Ok(self.0.get(&name).map(|source| Loaded { name: name.clone(), source: source.as_str().into() }))
+        Ok(self.0.get(&name).map(|source| LoadedTemplate { name: name.clone(), source: source.as_str().into() }))
     }
 }
 
 /// A machine with nothing on it but numbers that look random.
 struct Dice(Cell<u64>);
 
-impl Machine for Dice {
+impl TemplateMachine for Dice {
     fn random(&self, bytes: &mut [u8]) -> Result<(), String> {
         for byte in bytes {
             self.0.set(self.0.get().wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407));

@@ -1,12 +1,12 @@
 //! No template may overflow the stack, run for ever or eat the memory, whatever it says.
 
-use rocksalt_jinja::{Environment, ErrorKind, Limits, Options, Value};
+use rocksalt_jinja::{Environment, ErrorKind, Options, RenderLimits, Value};
 
 /// In a thread with the stack that Rust gives to threads, which is a quarter of a main thread's.
 fn render(source: String) -> Result<String, (ErrorKind, String)> {
     std::thread::spawn(move || {
         // Fewer steps than usual: without optimization they take their time.
-        let limits = Limits { steps: 3_000_000, ..Limits::default() };
+        let limits = RenderLimits { steps: 3_000_000, ..RenderLimits::default() };
         Environment::new(Options { limits, ..Options::jinja() })
             .render_str(&source, "limits", &[("x", Value::from(1))])
             .map_err(|error| (error.kind, error.message.clone()))
@@ -161,7 +161,7 @@ fn large_values_are_refused() {
 
 #[test]
 fn limits_can_be_set() {
-    let limits = Limits { steps: 1000, ..Limits::default() };
+    let limits = RenderLimits { steps: 1000, ..RenderLimits::default() };
     let environment = Environment::new(Options { limits, ..Options::jinja() });
     let error = environment.render_str("{% for i in range(5000) %}{% endfor %}", "steps", &[]).expect_err("too long");
     assert_eq!(error.kind, ErrorKind::Limit);

@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use rocksalt_jinja::{Environment, ErrorKind, Limits, Machine, Options, Value};
+use rocksalt_jinja::{Environment, ErrorKind, Options, RenderLimits, TemplateMachine, Value};
 
 /// A machine with one program, two files and one user, at a known time.
 struct Known;
 
-impl Machine for Known {
+impl TemplateMachine for Known {
     fn now(&self) -> Result<f64, String> {
         Ok(1_700_000_000.0)
     }
@@ -171,7 +171,7 @@ fn what_is_small_in_memory_and_huge_as_text_is_refused() {
         "100000000000|random_str",
     ];
     let mut options = Options::salt();
-    options.limits = Limits { steps: 200_000, output_bytes: 1 << 20, ..Limits::default() };
+    options.limits = RenderLimits { steps: 200_000, output_bytes: 1 << 20, ..RenderLimits::default() };
     let mut environment = Environment::new(options);
     environment.set_machine(Rc::new(Known));
     for filter in filters {

@@ -1,22 +1,22 @@
-//! High data that somebody gives instead of files.
+//! High data that the caller gives instead of files.
 
 use std::sync::Arc;
 
 use rocksalt_core::Value;
-use rocksalt_core::yaml::Content;
+use rocksalt_core::yaml::NodeContent;
 
 use super::High;
 use super::read::SlsReader;
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::files::SourceFiles;
 use crate::render::placeless;
 
 impl High {
     /// From what would be the data of one state file; it has no name, and `include` means nothing.
-    pub fn of_data(data: &Value, saltenv: &str) -> Result<High, Vec<Fault>> {
-        let Content::Map(pairs) = placeless(data.clone()).content else {
+    pub fn of_data(data: &Value, saltenv: &str) -> Result<High, Vec<SlsFault>> {
+        let NodeContent::Map(pairs) = placeless(data.clone()).content else {
             let text = format!("High data is not a dictionary and is invalid: it is {}", data.kind());
-            return Err(vec![Fault::new(text)]);
+            return Err(vec![SlsFault::new(text)]);
         };
         let (sls, saltenv): (Arc<str>, Arc<str>) = (Arc::from(""), Arc::from(saltenv));
         let files = SourceFiles::default();

@@ -1,8 +1,8 @@
-//! [`Declaration`]: what one id declares, argument by argument, with the place of each.
+//! [`Declaration`]: what one id declares, with the position of each argument.
 
 use std::sync::Arc;
 
-use rocksalt_core::yaml::{Content, Node};
+use rocksalt_core::yaml::{Node, NodeContent};
 use rocksalt_core::{Map, Value};
 
 use crate::files::Spot;
@@ -91,7 +91,7 @@ impl Declaration {
 impl ModuleBody {
     pub fn read(node: Node, file: u32) -> ModuleBody {
         match node.content {
-            Content::List(nodes) => {
+            NodeContent::List(nodes) => {
                 // The function and the order come, too.
                 let mut items = Vec::with_capacity(nodes.len() + 2);
                 items.extend(nodes.into_iter().map(|node| ModuleItem::read(node, file)));
@@ -120,10 +120,10 @@ impl ModuleBody {
 impl ModuleItem {
     fn read(node: Node, file: u32) -> ModuleItem {
         match node.content {
-            Content::Scalar(Value::String(text)) => {
+            NodeContent::Scalar(Value::String(text)) => {
                 ModuleItem::Function(text, Spot::new(file, node.place.line, node.place.column))
             }
-            Content::Map(pairs) => ModuleItem::Arguments(
+            NodeContent::Map(pairs) => ModuleItem::Arguments(
                 pairs.into_iter().map(|(key, value)| DeclaredArgument::read(key, value, file)).collect(),
             ),
             content => ModuleItem::Other(Node { place: node.place, content }.into_value()),
@@ -172,7 +172,7 @@ impl DeclaredArgument {
     fn read(key: Node, value: Node, file: u32) -> DeclaredArgument {
         let spot = Spot::new(file, key.place.line, key.place.column);
         let entries = match &value.content {
-            Content::List(items) if key.as_str().is_some_and(refers) => {
+            NodeContent::List(items) if key.as_str().is_some_and(refers) => {
                 items.iter().map(|item| Spot::new(file, item.place.line, item.place.column)).collect()
             }
             _ => Vec::new(),

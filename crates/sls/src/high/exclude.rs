@@ -1,4 +1,4 @@
-//! Applies `exclude`: takes states out again, by sls or by id.
+//! Applies `exclude`: removes states by sls or by id.
 
 use std::collections::HashSet;
 

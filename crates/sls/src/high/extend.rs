@@ -4,13 +4,13 @@ use rocksalt_core::Value;
 
 use super::index::StateIndex;
 use super::{DeclaredArgument, Extend, High, ModuleBody, ModuleItem};
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::low::requisite::is_keyword;
 
 impl High {
     /// Applies the extends in their order. Those that come from `_in` requisites are `strict`: an id
     /// alone isn't enough, it must have the module, too.
-    pub(super) fn apply_extends(&mut self, strict: bool) -> Vec<Fault> {
+    pub(super) fn apply_extends(&mut self, strict: bool) -> Vec<SlsFault> {
         let mut faults = Vec::new();
         let excluded: Vec<String> = self.excluded_sls().map(str::to_owned).collect();
         let mut index: Option<StateIndex> = None;
@@ -47,7 +47,7 @@ impl High {
         }
     }
 
-    fn not_found(&self, extend: &Extend) -> Fault {
+    fn not_found(&self, extend: &Extend) -> SlsFault {
         let (name, sls, saltenv) = (&extend.name, &extend.body.sls, &extend.body.saltenv);
         let text = format!(
             "Cannot extend ID '{name}' in '{saltenv}:{sls}'. It is not part of the high state.\nThis is likely due to a \
@@ -65,7 +65,7 @@ impl High {
     }
 
     /// Whether arguments changed by which states are found.
-    fn extend(&mut self, id: &str, extend: Extend, faults: &mut Vec<Fault>) -> bool {
+    fn extend(&mut self, id: &str, extend: Extend, faults: &mut Vec<SlsFault>) -> bool {
         let Some(body) = self.states.get_mut(id) else { return false };
         let mut changed = false;
         for module in extend.body.modules.into_iter().filter(|module| !module.name.starts_with("__")) {
@@ -102,7 +102,7 @@ impl High {
     }
 }
 
-/// An argument takes the place of one of its name; requisites are added to it.
+/// An argument replaces the one of its name; requisites are appended.
 fn extend_items(items: &mut Vec<ModuleItem>, extension: ModuleItem) {
     let mut found = false;
     match &extension {

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use indexmap::map::Entry;
-use rocksalt_core::yaml::Content;
+use rocksalt_core::yaml::NodeContent;
 use rocksalt_core::{Map, Value};
 
 use super::read::{SlsPart, SlsReader};
 use super::{Declaration, High, ModuleBody, ModuleItem, auto_order};
 use crate::compilation::Compilation;
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{SlsFault, SlsFaultKind};
 use crate::files::Spot;
 use crate::python;
 use crate::render::PipeData;
@@ -23,7 +23,7 @@ const MAX_DEPTH: usize = 200;
 /// States get their numbers from here upwards.
 const FIRST_NUMBER: i64 = 10_000;
 
-pub(super) fn gather(compilation: &Compilation<'_>, matches: &TopMatches) -> Result<High, Vec<Fault>> {
+pub(super) fn gather(compilation: &Compilation<'_>, matches: &TopMatches) -> Result<High, Vec<SlsFault>> {
     let mut resolver = IncludeResolver {
         compilation,
         matches,
@@ -36,7 +36,7 @@ pub(super) fn gather(compilation: &Compilation<'_>, matches: &TopMatches) -> Res
         if !compilation.tree.has_environment(saltenv) {
             let text = format!("No matching salt environment for environment '{saltenv}' found");
             let known = compilation.tree.environments().iter().map(String::as_str);
-            faults.push(Fault::new(text).nearest(saltenv, known));
+            faults.push(SlsFault::new(text).nearest(saltenv, known));
         }
         for pattern in wanted {
             let mut found = compilation.tree.matching(saltenv, pattern);
@@ -50,7 +50,7 @@ pub(super) fn gather(compilation: &Compilation<'_>, matches: &TopMatches) -> Res
                 let (part, mut errors) = resolver.sls(&sls, saltenv, None, 0);
                 merge(&mut high, part, &mut errors, compilation);
                 for error in &mut errors {
-                    if matches!(&error.kind, FaultKind::MissingSls(sls) if sls == pattern) {
+                    if error.kind == SlsFaultKind::MissingSls && sls == *pattern {
                         error.text = format!("No matching sls found for '{pattern}' in env '{saltenv}'");
                     }
                 }
@@ -81,7 +81,7 @@ struct IncludeResolver<'s, 'a> {
 
 impl IncludeResolver<'_, '_> {
     /// One sls with everything it includes. `from` is where it was included, if it was.
-    fn sls(&mut self, sls: &str, saltenv: &str, from: Option<Spot>, depth: usize) -> (SlsPart, Vec<Fault>) {
+    fn sls(&mut self, sls: &str, saltenv: &str, from: Option<Spot>, depth: usize) -> (SlsPart, Vec<SlsFault>) {
         let found = match self.find(sls, saltenv, from, depth) {
             Ok(found) => found,
             Err(fault) => return (SlsPart::default(), vec![*fault]),
@@ -95,7 +95,7 @@ impl IncludeResolver<'_, '_> {
                 return (SlsPart::default(), vec![self.compilation.sls_fault(output.file, &error, saltenv, sls)]);
             }
         };
-        let Content::Map(pairs) = node.content else {
+        let NodeContent::Map(pairs) = node.content else {
             return self.not_a_map(sls, output.file, Some(&node.into_value()));
         };
         let (sls_name, saltenv_name) = (Arc::from(sls), Arc::from(saltenv));
@@ -113,18 +113,18 @@ impl IncludeResolver<'_, '_> {
         (part, faults)
     }
 
-    fn find(&self, sls: &str, saltenv: &str, from: Option<Spot>, depth: usize) -> Result<SlsFile, Box<Fault>> {
-        let fault = |kind: FaultKind, text: String| {
+    fn find(&self, sls: &str, saltenv: &str, from: Option<Spot>, depth: usize) -> Result<SlsFile, Box<SlsFault>> {
+        let fault = |kind: SlsFaultKind, text: String| {
             let fault = match from {
                 Some(spot) => self.compilation.files.borrow().fault(spot, text),
-                None => Fault::new(text),
+                None => SlsFault::new(text),
             };
             let names = self.compilation.tree.names(saltenv);
             Box::new(fault.kind(kind).nearest(sls, names.iter().map(String::as_str)))
         };
         match self.compilation.tree.find(saltenv, sls) {
             Ok(Some(_)) if depth > MAX_DEPTH => {
-                Err(fault(FaultKind::Other, format!("SLS {sls} is included through more than {MAX_DEPTH} others")))
+                Err(fault(SlsFaultKind::Other, format!("SLS {sls} is included through more than {MAX_DEPTH} others")))
             }
             Ok(Some(found)) => Ok(found),
             Ok(None) => {
@@ -132,15 +132,15 @@ impl IncludeResolver<'_, '_> {
                     "Specified SLS {sls} in saltenv {saltenv} is not available on the salt master or through a \
                      configured fileserver"
                 );
-                Err(fault(FaultKind::MissingSls(sls.to_owned()), text))
+                Err(fault(if from.is_none() { SlsFaultKind::MissingSls } else { SlsFaultKind::Other }, text))
             }
             Err(reason) => {
-                Err(fault(FaultKind::Other, format!("SLS {sls} in saltenv {saltenv} could not be read: {reason}")))
+                Err(fault(SlsFaultKind::Other, format!("SLS {sls} in saltenv {saltenv} could not be read: {reason}")))
             }
         }
     }
 
-    fn not_a_map(&self, sls: &str, file: u32, contents: Option<&Value>) -> (SlsPart, Vec<Fault>) {
+    fn not_a_map(&self, sls: &str, file: u32, contents: Option<&Value>) -> (SlsPart, Vec<SlsFault>) {
         let files = self.compilation.files.borrow();
         let text = format!("SLS {sls} does not render to a dictionary");
         let fault = files.fault(Spot::new(file, 1, 1), text).hint("a state file is a map of ids; is a colon missing?");
@@ -160,7 +160,7 @@ impl IncludeResolver<'_, '_> {
         entry: Value,
         spot: Spot,
         depth: usize,
-        faults: &mut Vec<Fault>,
+        faults: &mut Vec<SlsFault>,
     ) {
         let (saltenv, target) = match self.include_target(includer, entry, spot) {
             Ok(Some(target)) => target,
@@ -195,7 +195,7 @@ impl IncludeResolver<'_, '_> {
         includer: &Includer<'_>,
         entry: Value,
         spot: Spot,
-    ) -> Result<Option<(String, String)>, Box<Fault>> {
+    ) -> Result<Option<(String, String)>, Box<SlsFault>> {
         let fault = |text: String| self.compilation.files.borrow().fault(spot, text);
         let (saltenv, target) = match entry {
             Value::String(sls) => (includer.saltenv.to_owned(), sls),
@@ -240,7 +240,7 @@ impl IncludeResolver<'_, '_> {
         saltenv: &str,
         target: &str,
         spot: Spot,
-    ) -> Result<String, Box<Fault>> {
+    ) -> Result<String, Box<SlsFault>> {
         let any_of_the_matches = saltenv == "_xenv";
         let candidates = || self.matches.keys().map(String::as_str);
         let is_there = |saltenv: &str| !self.compilation.tree.matching(saltenv, target).is_empty();
@@ -319,7 +319,7 @@ impl Includer<'_> {
 }
 
 /// Puts what was included behind what is there; an id that is in both is a conflict.
-fn merge(into: &mut SlsPart, part: SlsPart, faults: &mut Vec<Fault>, compilation: &Compilation<'_>) {
+fn merge(into: &mut SlsPart, part: SlsPart, faults: &mut Vec<SlsFault>, compilation: &Compilation<'_>) {
     into.extends.extend(part.extends);
     into.excludes.extend(part.excludes);
     into.misfits.extend(part.misfits);
@@ -339,7 +339,7 @@ fn merge(into: &mut SlsPart, part: SlsPart, faults: &mut Vec<Fault>, compilation
     }
 }
 
-fn conflict(id: &str, first: &Declaration, second: &Declaration, compilation: &Compilation<'_>) -> Fault {
+fn conflict(id: &str, first: &Declaration, second: &Declaration, compilation: &Compilation<'_>) -> SlsFault {
     let text = format!(
         "Detected conflicting IDs, SLS IDs need to be globally unique.\n    The conflicting ID is '{id}' and is found in \
          SLS '{}:{}' and SLS '{}:{}'",

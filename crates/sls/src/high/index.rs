@@ -1,4 +1,4 @@
-//! Finds states by what they say, without looking at all of them each time.
+//! [`StateIndex`]: finds states by the values of their arguments.
 
 use std::collections::HashMap;
 

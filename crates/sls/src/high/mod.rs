@@ -1,4 +1,4 @@
-//! High data: the states as they were written, from all files that take part.
+//! High data: the states as written, from all included files.
 
 mod data;
 mod declaration;
@@ -14,7 +14,7 @@ use rocksalt_core::hash::IndexMap;
 use rocksalt_core::{Map, Value};
 
 use crate::compilation::Compilation;
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{SlsFault, SlsFaultKind};
 use crate::files::{SourceFiles, Spot};
 use crate::inputs::CompileInputs;
 use crate::options::switch;
@@ -32,7 +32,7 @@ pub struct High {
     pub(crate) excludes: Vec<Value>,
     pub(crate) files: SourceFiles,
     /// What the user should know though it is no error.
-    pub warnings: Vec<Fault>,
+    pub warnings: Vec<SlsFault>,
 }
 
 /// One entry below `extend:`.
@@ -45,23 +45,23 @@ pub(crate) struct Extend {
 /// Which states are wanted.
 #[derive(Clone, Copy, Debug)]
 pub enum SlsSelection<'a> {
-    /// What the top file says.
+    /// What the top file selects.
     Highstate,
-    /// These sls, whatever the top file says.
+    /// These sls; the top file is not used.
     Sls(&'a [String]),
 }
 
-/// Salt's words for a highstate without anything to do.
+/// Salt's text for a highstate without anything to do.
 pub const NO_TOP_MATCH: &str = "No Top file or master_tops data matches found. Please see master log for details.";
 
 /// The first of the texts when the pillar has errors; those follow.
 pub const PILLAR_FAILED: &str = "Pillar failed to render with the following messages:";
 
-/// Renders everything that is wanted and puts it together.
-pub fn compile(inputs: &CompileInputs<'_>, wanted: SlsSelection<'_>) -> Result<High, Vec<Fault>> {
+/// Renders all selected sls with their includes, and merges them.
+pub fn compile(inputs: &CompileInputs<'_>, wanted: SlsSelection<'_>) -> Result<High, Vec<SlsFault>> {
     if let Some(Value::List(errors)) = inputs.pillar.get("_errors") {
-        let texts = errors.iter().map(|error| Fault::new(error.to_string()));
-        return Err(std::iter::once(Fault::new(PILLAR_FAILED)).chain(texts).collect());
+        let texts = errors.iter().map(|error| SlsFault::new(error.to_string()));
+        return Err(std::iter::once(SlsFault::new(PILLAR_FAILED)).chain(texts).collect());
     }
     let compilation = Compilation::new(inputs.clone());
     let matches = match wanted {
@@ -72,7 +72,7 @@ pub fn compile(inputs: &CompileInputs<'_>, wanted: SlsSelection<'_>) -> Result<H
         SlsSelection::Highstate => {
             let matches = top::matches(&compilation)?;
             if matches.is_empty() {
-                let fault = Fault::new(NO_TOP_MATCH).kind(FaultKind::NoTopMatch);
+                let fault = SlsFault::new(NO_TOP_MATCH).kind(SlsFaultKind::NoTopMatch);
                 return Err(vec![fault.hint("add this machine to a top.sls, or name the sls")]);
             }
             matches
@@ -109,13 +109,13 @@ impl High {
         map.into()
     }
 
-    /// Leaves these out, too, as `state.highstate exclude=…` does: names of sls, or maps with `sls` or `id`.
+    /// Excludes these too, for `state.highstate exclude=…`: names of sls, or maps with `sls` or `id`.
     pub fn exclude(&mut self, entries: impl IntoIterator<Item = Value>) {
         self.excludes.extend(entries);
     }
 
-    /// Applies what other states say about a state: `extend`, the `_in` requisites, `use` and `exclude`.
-    pub(crate) fn settle(&mut self, options: &Map) -> Result<(), Vec<Fault>> {
+    /// Applies `extend`, the `_in` requisites, `use` and `exclude`.
+    pub(crate) fn apply_modifiers(&mut self, options: &Map) -> Result<(), Vec<SlsFault>> {
         let mut faults = self.apply_extends(false);
         faults.extend(self.verify());
         if !faults.is_empty() {
@@ -126,7 +126,7 @@ impl High {
         if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
 
-    fn fault(&self, spot: Spot, text: impl Into<String>) -> Fault {
+    fn fault(&self, spot: Spot, text: impl Into<String>) -> SlsFault {
         self.files.fault(spot, text)
     }
 }

@@ -1,13 +1,13 @@
-//! Reads the data of one sls: its states, and what it says of others.
+//! Reads the data of one sls: its states, includes, extends and excludes.
 
 use std::sync::Arc;
 
 use rocksalt_core::Value;
 use rocksalt_core::hash::IndexMap;
-use rocksalt_core::yaml::{Content, Node};
+use rocksalt_core::yaml::{Node, NodeContent};
 
 use super::{Declaration, Extend, ModuleBody, ModuleDeclaration, ModuleItem};
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::files::{SourceFiles, Spot};
 use crate::python;
 
@@ -25,13 +25,13 @@ pub(super) struct SlsPart {
     pub includes: Vec<(Value, Spot)>,
 }
 
-/// Who is being read.
+/// Reads one sls.
 pub(super) struct SlsReader<'a> {
     pub sls: &'a Arc<str>,
     pub saltenv: &'a Arc<str>,
     pub file: u32,
     pub files: &'a SourceFiles,
-    pub faults: Vec<Fault>,
+    pub faults: Vec<SlsFault>,
 }
 
 impl SlsReader<'_> {
@@ -68,7 +68,7 @@ impl SlsReader<'_> {
 
     fn includes(&mut self, node: Node, part: &mut SlsPart) {
         let spot = self.spot(&node);
-        let Content::List(items) = &node.content else {
+        let NodeContent::List(items) = &node.content else {
             let text = format!("Include Declaration in SLS {} is not formed as a list", self.sls);
             self.fault(spot, text, "put a dash before each sls: '- web.server'");
             // Salt then takes it for a state.
@@ -82,7 +82,7 @@ impl SlsReader<'_> {
 
     fn excludes(&mut self, node: Node, part: &mut SlsPart) {
         let spot = self.spot(&node);
-        let Content::List(items) = node.content else {
+        let NodeContent::List(items) = node.content else {
             let text = format!("Exclude Declaration in SLS {} is not formed as a list", self.sls);
             return self.fault(spot, text, "write '- sls: name' or '- id: name' below it");
         };
@@ -91,14 +91,14 @@ impl SlsReader<'_> {
 
     fn extends(&mut self, node: Node, part: &mut SlsPart) {
         let spot = self.spot(&node);
-        let Content::Map(pairs) = node.content else {
+        let NodeContent::Map(pairs) = node.content else {
             let text = format!("Extension value in SLS '{}' is not a dictionary", self.sls);
             return self.fault(spot, text, "write the id below it, and the module below the id");
         };
         for (key, value) in pairs {
             let spot = self.spot(&key);
             let name = python::text(&key.into_value());
-            let Content::Map(pairs) = value.content else {
+            let NodeContent::Map(pairs) = value.content else {
                 let text = format!("Extension name '{name}' in SLS '{}' is not a dictionary", self.sls);
                 self.fault(spot, text, "write the module below it, as in a state");
                 continue;
@@ -119,8 +119,8 @@ impl SlsReader<'_> {
         let mut body = self.declaration(spot);
         let value_spot = self.spot(&node);
         let pairs = match node.content {
-            Content::Map(pairs) => pairs,
-            Content::Scalar(Value::String(text)) if text.contains('.') => {
+            NodeContent::Map(pairs) => pairs,
+            NodeContent::Scalar(Value::String(text)) if text.contains('.') => {
                 let (module, function) = dotted(&text);
                 let items = vec![ModuleItem::Function(function.to_owned(), value_spot)];
                 body.modules.push(ModuleDeclaration {

@@ -7,7 +7,7 @@ use rocksalt_core::{Map, Value};
 
 use super::index::{StateIndex, StateRef};
 use super::{Declaration, DeclaredArgument, Extend, High, ModuleBody, ModuleDeclaration, ModuleItem};
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::files::Spot;
 use crate::options::names;
 use crate::python;
@@ -35,7 +35,7 @@ const NEVER_USED: [&str; 15] = [
 ];
 
 impl High {
-    pub(super) fn apply_requisites_in(&mut self, options: &Map) -> Vec<Fault> {
+    pub(super) fn apply_requisites_in(&mut self, options: &Map) -> Vec<SlsFault> {
         let disabled = names(options, "disabled_requisites");
         let mut inverter =
             RequisiteInverter { high: self, index: None, extends: IndexMap::default(), faults: Vec::new() };
@@ -57,7 +57,7 @@ impl High {
     }
 }
 
-/// A state that says something about others.
+/// A requisite that changes other states.
 struct RequisiteSource<'h> {
     id: &'h str,
     module: &'h str,
@@ -71,7 +71,7 @@ struct RequisiteInverter<'h> {
     index: Option<StateIndex>,
     /// By the name of what is extended.
     extends: IndexMap<String, PendingExtend>,
-    faults: Vec<Fault>,
+    faults: Vec<SlsFault>,
 }
 
 impl<'h> RequisiteInverter<'h> {
@@ -230,7 +230,7 @@ impl<'h> RequisiteInverter<'h> {
 
 /// What is to be added to a state.
 struct PendingExtend {
-    /// Who said it last.
+    /// The sls that added to it last.
     sls: Arc<str>,
     saltenv: Arc<str>,
     spot: Spot,

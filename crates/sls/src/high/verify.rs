@@ -1,14 +1,14 @@
-//! Checks that every state is well formed, in Salt's words.
+//! Checks that every state is well formed, with Salt's error texts.
 
 use rocksalt_core::Value;
 
 use super::{Declaration, DeclaredArgument, High, ModuleBody, ModuleDeclaration, ModuleItem};
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::low::requisite::is_keyword;
 use crate::python;
 
 impl High {
-    pub(super) fn verify(&self) -> Vec<Fault> {
+    pub(super) fn verify(&self) -> Vec<SlsFault> {
         let mut faults = Vec::new();
         for (id, body) in &self.misfits {
             let text = format!(
@@ -27,7 +27,7 @@ impl High {
         faults
     }
 
-    fn verify_module(&self, id: &str, body: &Declaration, module: &ModuleDeclaration, faults: &mut Vec<Fault>) {
+    fn verify_module(&self, id: &str, body: &Declaration, module: &ModuleDeclaration, faults: &mut Vec<SlsFault>) {
         let sls = &body.sls;
         let items = match &module.body {
             ModuleBody::List(items) => items,
@@ -73,7 +73,13 @@ impl High {
         }
     }
 
-    fn verify_arguments(&self, id: &str, body: &Declaration, arguments: &[DeclaredArgument], faults: &mut Vec<Fault>) {
+    fn verify_arguments(
+        &self,
+        id: &str,
+        body: &Declaration,
+        arguments: &[DeclaredArgument],
+        faults: &mut Vec<SlsFault>,
+    ) {
         let sls = &body.sls;
         let Some(first) = arguments.first() else { return };
         let Some(key) = first.key.as_str() else { return };

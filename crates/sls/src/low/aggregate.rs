@@ -1,4 +1,4 @@
-//! Finds chunks that can be taken together, as `state_aggregate` and `aggregate: True` ask.
+//! Finds chunks that can be aggregated, for `state_aggregate` and `aggregate: True`.
 
 use rocksalt_core::{Map, Value};
 

@@ -22,7 +22,7 @@ pub(super) struct DraftChunk {
 pub(super) fn chunks(high: &mut High, grains: &Map) -> (Vec<DraftChunk>, Vec<DisabledChunk>) {
     let patterns: Vec<(Glob, String)> =
         names(grains, "state_runs_disabled").into_iter().map(|text| (Glob::new(text), text.to_owned())).collect();
-    let mut maker = ChunkBuilder { drafts: Vec::with_capacity(high.states.len()), disabled: Vec::new(), patterns };
+    let mut builder = ChunkBuilder { drafts: Vec::with_capacity(high.states.len()), disabled: Vec::new(), patterns };
     for (id, mut body) in std::mem::take(&mut high.states) {
         if id.starts_with("__") {
             continue;
@@ -30,11 +30,11 @@ pub(super) fn chunks(high: &mut High, grains: &Map) -> (Vec<DraftChunk>, Vec<Dis
         let included_from: Arc<[Arc<str>]> = body.included_from.drain(..).collect();
         for module in std::mem::take(&mut body.modules) {
             if !module.name.starts_with("__") {
-                maker.module(&id, &body, &included_from, module);
+                builder.module(&id, &body, &included_from, module);
             }
         }
     }
-    (maker.drafts, maker.disabled)
+    (builder.drafts, builder.disabled)
 }
 
 struct ChunkBuilder {
@@ -89,7 +89,12 @@ impl ChunkBuilder {
         }
         let mut seen = HashSet::default();
         names.retain(|name| seen.insert(name.clone()));
-        // Of two entries with the same name the later one counts, in the place of the first.
+        self.push_names(&chunk, names);
+    }
+
+    /// One chunk for each entry of `names`. Of two entries with the same name the later one counts, in the place of the
+    /// first.
+    fn push_names(&mut self, chunk: &Chunk, names: Vec<Value>) {
         let mut positions: HashMap<String, usize> = HashMap::default();
         for (index, entry) in names.into_iter().enumerate() {
             let mut chunk = chunk.clone();

@@ -1,14 +1,14 @@
-//! Describes requisites that run in a circle.
+//! Describes a cycle of requisites.
 
 use super::Requisite;
 use super::chunk::Chunk;
 use super::chunks::DraftChunk;
 use super::graph::RequisiteGraph;
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::files::SourceFiles;
 use crate::python;
 
-pub(super) fn fault(graph: &RequisiteGraph, drafts: &[DraftChunk], files: &SourceFiles) -> Fault {
+pub(super) fn fault(graph: &RequisiteGraph, drafts: &[DraftChunk], files: &SourceFiles) -> SlsFault {
     let mut edges = Vec::new();
     let mut places = Vec::new();
     let mut spot = None;

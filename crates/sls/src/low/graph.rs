@@ -56,7 +56,7 @@ impl RequisiteGraph {
         self.add(needed, node, requisite);
     }
 
-    /// `node` runs before `target`, and only if a dry run of `target` says that there will be changes.
+    /// `node` runs before `target`, and only if a dry run of `target` would change something.
     fn prereq(&mut self, node: u32, target: u32) {
         self.prerequiring.insert(node);
         let dry_run = match self.dry_runs.get(&target) {

@@ -1,18 +1,18 @@
-//! From high data to low: a list of steps in the order they run, with their requisites resolved.
+//! Low data: the steps in the order they run, with their requisites resolved.
 
 mod aggregate;
 mod chunk;
 mod chunks;
 mod cycle;
 mod graph;
-mod keep;
 pub mod requisite;
 mod resolve;
+mod snapshot;
 mod sort;
 
 use rocksalt_core::{Map, Value};
 
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::files::SourceFiles;
 use crate::functions::StateCatalog;
 use crate::high::High;
@@ -66,8 +66,8 @@ pub struct DisabledChunk {
 }
 
 /// Makes the low data of high data: applies `extend` and its kin, resolves the requisites, and sorts.
-pub fn low(mut high: High, catalog: &dyn StateCatalog, options: &Map, grains: &Map) -> Result<Low, Vec<Fault>> {
-    high.settle(options)?;
+pub fn low(mut high: High, catalog: &dyn StateCatalog, options: &Map, grains: &Map) -> Result<Low, Vec<SlsFault>> {
+    high.apply_modifiers(options)?;
     let (mut drafts, disabled) = chunks::chunks(&mut high, grains);
     for draft in &mut drafts {
         watch_or_require(&mut draft.chunk, catalog);

@@ -12,7 +12,7 @@ use super::Requisite;
 use super::chunk::Chunk;
 use super::chunks::DraftChunk;
 use super::graph::{MAX_EDGES, RequisiteGraph};
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::files::SourceFiles;
 use crate::python;
 
@@ -130,7 +130,7 @@ pub(super) fn resolve(
     graph: &mut RequisiteGraph,
     disabled: &[&str],
     files: &SourceFiles,
-) -> Vec<Fault> {
+) -> Vec<SlsFault> {
     let mut names = ChunkNames::new(drafts);
     let mut faults = Vec::new();
     for number in 0..drafts.len() {
@@ -139,7 +139,7 @@ pub(super) fn resolve(
         }
         if graph.edges() > MAX_EDGES {
             let text = format!("There are more than {MAX_EDGES} requisites once they are resolved");
-            faults.push(Fault::new(text).hint("require one state instead of all states of an sls"));
+            faults.push(SlsFault::new(text).hint("require one state instead of all states of an sls"));
             break;
         }
     }
@@ -153,7 +153,7 @@ fn resolve_one(
     graph: &mut RequisiteGraph,
     disabled: &[&str],
     files: &SourceFiles,
-) -> Result<(), Box<Fault>> {
+) -> Result<(), Box<SlsFault>> {
     for requisite in Requisite::ALL.into_iter().filter(|requisite| !disabled.contains(&requisite.name())) {
         let Some(references) = drafts[number].chunk.arguments.get(requisite.name()) else { continue };
         for (module, value) in self::references(references) {

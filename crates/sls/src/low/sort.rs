@@ -1,4 +1,4 @@
-//! Puts the steps in order: a topological sort in which the ready step of the least key comes first.
+//! Sorts the steps: a topological sort in which the ready step with the least key comes first.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -59,7 +59,7 @@ struct SortKey {
 }
 
 fn key(graph: &RequisiteGraph, drafts: &mut [DraftChunk], ranks: &[u32], node: u32, cap: i64) -> SortKey {
-    let own = settle(&mut drafts[graph.nodes[node as usize].chunk as usize], cap);
+    let own = numeric_order(&mut drafts[graph.nodes[node as usize].chunk as usize], cap);
     let mut earliest = f64::INFINITY;
     let mut heaviest = None;
     for (dependent, requisite) in &graph.needed_by[node as usize] {
@@ -92,7 +92,7 @@ fn ranks(drafts: &[DraftChunk], cap: i64) -> Vec<u32> {
     ranks
 }
 
-/// What [`settle`] will make of an order.
+/// What [`numeric_order`] will make of an order.
 fn settled(draft: &DraftChunk, cap: i64) -> f64 {
     let order = number(&draft.chunk.order).unwrap_or_else(|| word(&draft.chunk.order, cap) as f64);
     let order = order + f64::from(draft.name_order) / 10_000.0;
@@ -117,8 +117,8 @@ fn plain(draft: &mut DraftChunk, cap: i64) -> f64 {
     number(order).unwrap_or_default()
 }
 
-/// The order with all that belongs to it: the place among `names`, and what a negative number means.
-fn settle(draft: &mut DraftChunk, cap: i64) -> f64 {
+/// The order with its refinements: the place among `names`, and the meaning of a negative number.
+fn numeric_order(draft: &mut DraftChunk, cap: i64) -> f64 {
     let mut order = plain(draft, cap);
     if draft.name_order > 0 {
         order += f64::from(std::mem::take(&mut draft.name_order)) / 10_000.0;

@@ -1,14 +1,14 @@
-//! `decrypt_pillar`: parts of the pillar that are encrypted whatever file they came from.
+//! `decrypt_pillar`: decrypts parts of the pillar, whichever file they come from.
 
 use rocksalt_core::{Map, Value};
 
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::inputs::CompileInputs;
 use crate::options::text;
 use crate::python;
 use crate::render::decrypt_value;
 
-pub(super) fn decrypt(pillar: &mut Map, inputs: &CompileInputs<'_>) -> Vec<Fault> {
+pub(super) fn decrypt(pillar: &mut Map, inputs: &CompileInputs<'_>) -> Vec<SlsFault> {
     let mut faults = Vec::new();
     let keys: Vec<(String, Option<String>)> = match inputs.options.get("decrypt_pillar") {
         None | Some(Value::Null) => return faults,
@@ -21,7 +21,7 @@ pub(super) fn decrypt(pillar: &mut Map, inputs: &CompileInputs<'_>) -> Vec<Fault
         let Some(value) = find(pillar, &key, delimiter) else { continue };
         let renderer = renderer.as_deref().unwrap_or(default);
         if let Err(reason) = decrypt_value(value, renderer, inputs.decrypt) {
-            faults.push(Fault::new(format!("Failed to decrypt pillar key '{key}': {reason}")));
+            faults.push(SlsFault::new(format!("Failed to decrypt pillar key '{key}': {reason}")));
         }
     }
     faults

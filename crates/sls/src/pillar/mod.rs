@@ -1,4 +1,4 @@
-//! The pillar of a machine: data from pillar files, compiled where the secrets are.
+//! Compiles the pillar of a machine from pillar files and external pillars.
 
 mod decrypt;
 mod sls;
@@ -10,7 +10,7 @@ use rocksalt_core::merge::{Strategy, merge_maps};
 use rocksalt_core::{Map, Value};
 
 use crate::compilation::Compilation;
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::inputs::CompileInputs;
 use crate::options::{switch, text};
 use crate::render::default_pipe;
@@ -40,10 +40,10 @@ pub trait ExternalPillar {
 pub struct CompiledPillar {
     pub data: Map,
     /// What went wrong, in words that a target may see. States refuse to run if there are any.
-    pub errors: Vec<Fault>,
+    pub errors: Vec<SlsFault>,
     /// The same for the operator, with reasons and places: these may quote secrets.
-    pub details: Vec<Fault>,
-    pub warnings: Vec<Fault>,
+    pub details: Vec<SlsFault>,
+    pub warnings: Vec<SlsFault>,
 }
 
 impl CompiledPillar {
@@ -86,15 +86,15 @@ pub fn compile(inputs: &PillarInputs<'_>) -> CompiledPillar {
 /// What went wrong so far.
 #[derive(Default)]
 struct PillarFaults {
-    errors: Vec<Fault>,
-    details: Vec<Fault>,
+    errors: Vec<SlsFault>,
+    details: Vec<SlsFault>,
 }
 
 impl PillarFaults {
-    fn add(&mut self, fault: Fault) {
+    fn add(&mut self, fault: SlsFault) {
         self.details.push(fault.clone());
         // The excerpt is a line of a pillar file.
-        self.errors.push(Fault { excerpt: None, ..fault });
+        self.errors.push(SlsFault { excerpt: None, ..fault });
     }
 }
 
@@ -140,15 +140,15 @@ impl<'s, 'a> PillarCompiler<'s, 'a> {
                 Err(reason) => {
                     // Why it failed may quote a command, an address or what they said: the operator's business.
                     let failed = format!("Failed to load ext_pillar {}", external.name());
-                    self.faults.details.push(Fault::new(format!("{failed}: {reason}")));
-                    self.faults.errors.push(Fault::new(format!("{failed}. Please see master log for details.")));
+                    self.faults.details.push(SlsFault::new(format!("{failed}: {reason}")));
+                    self.faults.errors.push(SlsFault::new(format!("{failed}. Please see master log for details.")));
                 }
             }
         }
         data
     }
 
-    fn error(&mut self, fault: Fault) {
+    fn error(&mut self, fault: SlsFault) {
         self.faults.add(fault);
     }
 }

@@ -1,12 +1,12 @@
-//! Renders pillar files with what they include, and merges them.
+//! Renders pillar files with their includes, and merges them.
 
 use std::collections::HashMap;
 
-use rocksalt_core::yaml::{Content, Node};
+use rocksalt_core::yaml::{Node, NodeContent};
 use rocksalt_core::{Map, Value};
 
 use super::PillarCompiler;
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::files::Spot;
 use crate::options::switch;
 use crate::python;
@@ -55,7 +55,7 @@ impl PillarCompiler<'_, '_> {
         let found = self.find(sls, saltenv, from, depth)?;
         let output = self.compilation.render(saltenv, sls, &found, defaults);
         let pairs = match output.result {
-            Ok(PipeData::Data(Node { content: Content::Map(pairs), .. })) => Some(pairs),
+            Ok(PipeData::Data(Node { content: NodeContent::Map(pairs), .. })) => Some(pairs),
             Ok(_) => {
                 self.not_a_map(sls, output.file);
                 None
@@ -81,7 +81,7 @@ impl PillarCompiler<'_, '_> {
         let Some(include) = include else { return Some(data) };
         let spot = Spot::new(output.file, include.place.line, include.place.column);
         let entries = match include.content {
-            Content::List(entries) => entries,
+            NodeContent::List(entries) => entries,
             content => {
                 let value = Node { place: include.place, content }.into_value();
                 data.insert("include", value);
@@ -101,7 +101,7 @@ impl PillarCompiler<'_, '_> {
         match self.compilation.tree.find(saltenv, sls) {
             Ok(Some(found)) if depth <= MAX_DEPTH => return Some(found),
             Ok(Some(_)) => {
-                self.error(Fault::new(format!("SLS '{sls}' is included through more than {MAX_DEPTH} others")));
+                self.error(SlsFault::new(format!("SLS '{sls}' is included through more than {MAX_DEPTH} others")));
             }
             Ok(None) => {
                 if !self.may_be_missing.contains(&(saltenv.to_owned(), sls.to_owned())) {
@@ -109,7 +109,9 @@ impl PillarCompiler<'_, '_> {
                 }
             }
             Err(reason) => {
-                self.error(Fault::new(format!("SLS '{sls}' in environment '{saltenv}' could not be read: {reason}")));
+                self.error(SlsFault::new(format!(
+                    "SLS '{sls}' in environment '{saltenv}' could not be read: {reason}"
+                )));
             }
         }
         None
@@ -124,7 +126,7 @@ impl PillarCompiler<'_, '_> {
             || switch(self.compilation.inputs.options, "pillar_safe_render_error");
         self.faults.errors.push(if safe {
             let text = format!("Rendering SLS '{sls}' failed. Please see master log for details.");
-            Fault { text, excerpt: None, hint: None, ..fault }
+            SlsFault { text, excerpt: None, hint: None, ..fault }
         } else {
             fault
         });
@@ -210,14 +212,14 @@ impl PillarCompiler<'_, '_> {
         let text = format!("Specified SLS '{sls}' in environment '{saltenv}' is not available on the salt master");
         let fault = match from {
             Some(spot) => self.compilation.files.borrow().fault(spot, text),
-            None => Fault::new(text),
+            None => SlsFault::new(text),
         };
         let names = self.compilation.tree.names(saltenv);
         self.error(fault.nearest(sls, names.iter().map(String::as_str)));
     }
 
     fn no_environment(&mut self, saltenv: &str) {
-        self.error(Fault::new(format!("No matching pillar environment for environment '{saltenv}' found")));
+        self.error(SlsFault::new(format!("No matching pillar environment for environment '{saltenv}' found")));
     }
 
     fn not_a_map(&mut self, sls: &str, file: u32) {

@@ -1,11 +1,11 @@
 //! The pillar's top files: which pillar sls a machine gets.
 
 use indexmap::IndexMap;
-use rocksalt_core::yaml::{Content, Node};
+use rocksalt_core::yaml::{Node, NodeContent};
 use rocksalt_core::{Map, Value};
 
 use super::PillarCompiler;
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::files::Spot;
 use crate::options::{names, text};
 use crate::python;
@@ -104,7 +104,7 @@ impl PillarCompiler<'_, '_> {
                     Ok(true) => {}
                     Ok(false) => continue,
                     Err(reason) => {
-                        self.error(Fault::new(format!(
+                        self.error(SlsFault::new(format!(
                             "The pillar top file's target '{name}' can't be read: {reason}"
                         )));
                         continue;
@@ -140,7 +140,7 @@ impl PillarCompiler<'_, '_> {
                 }
                 Err(fault) => {
                     let text = format!("Rendering Primary Top file failed, render error:\n{}", fault.text);
-                    self.error(Fault { text, ..fault });
+                    self.error(SlsFault { text, ..fault });
                     break;
                 }
             }
@@ -151,18 +151,18 @@ impl PillarCompiler<'_, '_> {
                 Ok((file, _)) => by_environment.entry(saltenv).or_default().push(file),
                 Err(fault) => {
                     let text = format!("Rendering Top file {sls} failed, render error:\n{}", fault.text);
-                    self.error(Fault { text, ..fault });
+                    self.error(SlsFault { text, ..fault });
                 }
             }
         }
         by_environment.into_values().flatten().collect()
     }
 
-    fn top_file(&self, saltenv: &str, found: &SlsFile) -> Result<(PillarTopFile, Vec<String>), Fault> {
+    fn top_file(&self, saltenv: &str, found: &SlsFile) -> Result<(PillarTopFile, Vec<String>), SlsFault> {
         let output = self.compilation.render(saltenv, "", found, &Map::new());
         let pairs = match output.result {
-            Ok(PipeData::Data(Node { content: Content::Map(pairs), .. })) => pairs,
-            Ok(_) => return Err(Fault::new("it is no map of environments")),
+            Ok(PipeData::Data(Node { content: NodeContent::Map(pairs), .. })) => pairs,
+            Ok(_) => return Err(SlsFault::new("it is no map of environments")),
             Err(error) => return Err(self.compilation.fault(output.file, &error, error.text.clone())),
         };
         let (mut sections, mut included) = (Vec::new(), Vec::new());

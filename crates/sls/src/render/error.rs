@@ -1,6 +1,6 @@
 //! Why a file could not be rendered.
 
-/// What a renderer says; whoever wanted the file adds which one it was.
+/// A renderer's error; the caller adds the file's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Error {
     /// Salt's text.

@@ -6,7 +6,7 @@ use rocksalt_core::{Map, Value};
 
 use super::{PipeData, RenderContext, default_pipe, render};
 use crate::compilation::Compilation;
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::inputs::CompileInputs;
 
 /// A file to render.
@@ -17,7 +17,7 @@ pub struct RenderRequest<'a> {
     pub saltenv: &'a str,
     /// As which sls: `slsutil.renderer` takes a file for one without a name; templates of `file.managed` are none.
     pub sls: Option<&'a str>,
-    /// The renderers for a file without a shebang; the configured ones if it isn't said.
+    /// The renderers for a file without a shebang; by default the configured ones.
     pub pipe: Option<&'a str>,
     /// Whether a first line `#!jinja|yaml` counts: it does in a state file, and not in a template.
     pub shebang: bool,
@@ -26,9 +26,9 @@ pub struct RenderRequest<'a> {
 }
 
 /// Renders a file to text or data.
-pub fn render_file(inputs: &CompileInputs<'_>, file: &RenderRequest<'_>) -> Result<Value, Fault> {
+pub fn render_file(inputs: &CompileInputs<'_>, file: &RenderRequest<'_>) -> Result<Value, SlsFault> {
     let compilation = Compilation::new(inputs.clone());
-    let number = compilation.note(file.path, file.contents.clone());
+    let number = compilation.add_file(file.path, file.contents.clone());
     let rendering = RenderContext {
         compilation: &compilation,
         saltenv: file.saltenv,

@@ -1,7 +1,7 @@
 //! `gpg`: decrypts every PGP message in a text or in data.
 
 use rocksalt_core::Value;
-use rocksalt_core::yaml::{Content, Node};
+use rocksalt_core::yaml::{Node, NodeContent};
 
 use super::{Error, PipeData, RenderContext, Renderer};
 use crate::functions::Decryptor;
@@ -43,16 +43,16 @@ pub(super) fn decrypt(input: PipeData, armor: &Armor, rendering: &RenderContext<
 
 fn in_node(node: &mut Node, armor: &Armor, decrypt: &dyn Decryptor) -> Result<(), Error> {
     match &mut node.content {
-        Content::Scalar(Value::String(text)) => {
+        NodeContent::Scalar(Value::String(text)) => {
             if text.contains(armor.begin) {
                 *text = plain(text, armor, decrypt)
                     .map_err(|reason| Error::refused(reason).at(node.place.line, node.place.column))?;
             }
             Ok(())
         }
-        Content::Scalar(_) => Ok(()),
-        Content::List(items) => items.iter_mut().try_for_each(|item| in_node(item, armor, decrypt)),
-        Content::Map(pairs) => pairs.iter_mut().try_for_each(|(_, value)| in_node(value, armor, decrypt)),
+        NodeContent::Scalar(_) => Ok(()),
+        NodeContent::List(items) => items.iter_mut().try_for_each(|item| in_node(item, armor, decrypt)),
+        NodeContent::Map(pairs) => pairs.iter_mut().try_for_each(|(_, value)| in_node(value, armor, decrypt)),
     }
 }
 

@@ -11,7 +11,7 @@ mod text;
 mod toml;
 mod yaml;
 
-use rocksalt_core::yaml::{Content, Node, Place};
+use rocksalt_core::yaml::{Node, NodeContent, NodePosition};
 use rocksalt_core::{Map, Value};
 
 use crate::functions::Decryptor;
@@ -83,19 +83,19 @@ impl PipeData {
     }
 }
 
-/// Data whose places aren't known.
+/// Data without positions.
 pub(crate) fn placeless(value: Value) -> Node {
     let content = match value {
-        Value::List(items) => Content::List(items.into_iter().map(placeless).collect()),
+        Value::List(items) => NodeContent::List(items.into_iter().map(placeless).collect()),
         Value::Map(map) => {
-            Content::Map(map.into_iter().map(|(key, value)| (placeless(key), placeless(value))).collect())
+            NodeContent::Map(map.into_iter().map(|(key, value)| (placeless(key), placeless(value))).collect())
         }
-        scalar => Content::Scalar(scalar),
+        scalar => NodeContent::Scalar(scalar),
     };
-    Node { place: Place { line: 0, column: 0 }, content }
+    Node { place: NodePosition { line: 0, column: 0 }, content }
 }
 
-/// What comes of a text in which there is nothing.
+/// The result of an empty text.
 pub(crate) fn nothing() -> Node {
     placeless(Map::new().into())
 }

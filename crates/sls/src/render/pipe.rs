@@ -7,7 +7,7 @@ use rocksalt_core::nearest::nearest;
 
 use super::{Error, MappedText, PipeData, RENDERERS, Renderer, nothing, open};
 use crate::compilation::Compilation;
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::functions::Decryptor;
 use crate::options::{names, text};
 
@@ -28,7 +28,7 @@ pub struct RenderContext<'r, 'a> {
 pub(crate) struct PipeOutput {
     pub stage: PipeData,
     /// What the user should know though Salt keeps silent.
-    pub warning: Option<Fault>,
+    pub warning: Option<SlsFault>,
 }
 
 /// Renderers of Salt that run Python or that we don't have.
@@ -62,7 +62,7 @@ impl<'a> RenderContext<'_, 'a> {
     }
 }
 
-/// Renders a whole file. A text in which there is nothing is an empty map, whatever the renderers.
+/// Renders a whole file. An empty text is an empty map, whatever the renderers.
 pub(crate) fn render(
     source: &Arc<[u8]>,
     default: &str,
@@ -91,7 +91,7 @@ pub(crate) fn render(
     Ok(PipeOutput { stage, warning: None })
 }
 
-/// What the first line says, or the default. `#!/bin/sh` is a path and no pipe.
+/// The pipe in the first line, or the default. `#!/bin/sh` is a path, not a pipe.
 fn pipe_of(source: &str, default: &str) -> String {
     let line = source.lines().next().unwrap_or_default();
     match line.strip_prefix("#!") {
@@ -102,8 +102,8 @@ fn pipe_of(source: &str, default: &str) -> String {
 
 type PipeStages = Vec<(&'static dyn Renderer, String)>;
 
-/// The renderers of a pipe, or a warning about one that nobody knows: Salt then takes the file as empty.
-fn stages(pipe: &str, rendering: &RenderContext<'_, '_>) -> Result<Result<PipeStages, Fault>, Error> {
+/// The renderers of a pipe, or a warning about an unknown one: Salt then treats the file as empty.
+fn stages(pipe: &str, rendering: &RenderContext<'_, '_>) -> Result<Result<PipeStages, SlsFault>, Error> {
     let options = rendering.compilation.inputs.options;
     let (allowed, forbidden) = (names(options, "renderer_whitelist"), names(options, "renderer_blacklist"));
     let pipe = match pipe {
@@ -131,7 +131,7 @@ fn stages(pipe: &str, rendering: &RenderContext<'_, '_>) -> Result<Result<PipeSt
                     Some(right) => format!("did you mean '{right}'?"),
                     None => format!("there are {}", known.join(", ")),
                 };
-                return Ok(Err(Fault::new(text).hint(hint)));
+                return Ok(Err(SlsFault::new(text).hint(hint)));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `text`: the text itself, and nothing else is done to it.
+//! `text`: leaves the text as it is.
 
 use super::{Error, PipeData, RenderContext, Renderer};
 

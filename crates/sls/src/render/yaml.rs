@@ -1,10 +1,10 @@
-//! `yaml`: data as Salt reads YAML, with the place of everything.
+//! `yaml`: data as Salt reads YAML, with the position of each node.
 
-use rocksalt_core::yaml::{self, Content, Node};
+use rocksalt_core::yaml::{self, Node, NodeContent};
 
 use super::{Error, MappedText, PipeData, RenderContext, Renderer, nothing};
 
-/// What the reader says of a second document.
+/// The parser's message about a second document.
 const ANOTHER: &str = "expected a single document in the stream but found another document";
 
 pub struct YamlRenderer;
@@ -27,12 +27,12 @@ impl Renderer for YamlRenderer {
     }
 }
 
-/// Python's falsehood: nothing of the kind is a map of states.
+/// Whether Python would call it false; then it is no map of states.
 fn is_empty(node: &Node) -> bool {
     match &node.content {
-        Content::Scalar(value) => !value.truth(),
-        Content::List(items) => items.is_empty(),
-        Content::Map(pairs) => pairs.is_empty(),
+        NodeContent::Scalar(value) => !value.truth(),
+        NodeContent::List(items) => items.is_empty(),
+        NodeContent::Map(pairs) => pairs.is_empty(),
     }
 }
 
@@ -40,9 +40,9 @@ fn is_empty(node: &Node) -> bool {
 fn original_lines(node: &mut Node, input: &MappedText) {
     node.place.line = input.line(node.place.line);
     match &mut node.content {
-        Content::Scalar(_) => {}
-        Content::List(items) => items.iter_mut().for_each(|item| original_lines(item, input)),
-        Content::Map(pairs) => pairs.iter_mut().for_each(|(key, value)| {
+        NodeContent::Scalar(_) => {}
+        NodeContent::List(items) => items.iter_mut().for_each(|item| original_lines(item, input)),
+        NodeContent::Map(pairs) => pairs.iter_mut().for_each(|(key, value)| {
             original_lines(key, input);
             original_lines(value, input);
         }),
@@ -63,7 +63,7 @@ fn explain(error: &yaml::Error, input: &MappedText) -> Error {
     } else if message.starts_with("unexpected character: ") {
         let problem = "found character that cannot start any token".to_owned();
         (problem, Some("a text that begins with this character needs quotes".to_owned()))
-    } else if message == "found unhashable key" {
+    } else if error.kind == yaml::ErrorCause::UnhashableKey {
         let hint = "a list or a map can't be a key; a text that begins with '{' or '[' needs quotes".to_owned();
         (format!("while constructing a mapping\n{message}\n{at}"), Some(hint))
     } else if message.starts_with("invalid trailing content after ") {
@@ -74,7 +74,7 @@ fn explain(error: &yaml::Error, input: &MappedText) -> Error {
         });
         let hint = "a quote inside of a quoted text ends it".to_owned();
         (format!("while parsing a {kind}\n{problem}\n{at}"), Some(hint))
-    } else if message.starts_with("found conflicting ID") {
+    } else if error.kind == yaml::ErrorCause::DuplicateKey {
         let hint = "every key of a map must differ; two states need two ids".to_owned();
         (format!("while constructing a mapping\n{message}\n{at}"), Some(hint))
     } else if message.contains("invalid indentation") && unclosed(&input.text, place.line).is_some() {

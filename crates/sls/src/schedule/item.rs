@@ -10,7 +10,7 @@ pub struct ScheduleItem {
     /// Index into the low data's steps; `None` for a listener.
     pub step: Option<usize>,
     pub kind: ItemKind,
-    /// The user said `parallel: True`: those after it need not wait for it.
+    /// The state says `parallel: True`: later ones need not wait for it.
     pub parallel: bool,
     /// If it fails, the run ends.
     pub failhard: bool,
@@ -18,7 +18,7 @@ pub struct ScheduleItem {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemKind {
-    /// A prerequired state's, to see whether it would change something.
+    /// The dry run of a prerequired state, to see whether it would change something.
     DryRun,
     Real,
     /// Afterwards: acts on what it listens to (`listen`).

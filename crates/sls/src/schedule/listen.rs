@@ -1,4 +1,4 @@
-//! Who is to act afterwards, because something it listens to has changed.
+//! `listen`: finds the steps that act after the run, because something they listen to has changed.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -28,17 +28,17 @@ impl ListenError {
     }
 }
 
-/// The chunks that are to act, in the order in which they are met with, each once.
+/// The chunks that must act, each once, in the order of the run.
 pub fn listeners(low: &Low, changed: impl Fn(usize) -> bool) -> (Vec<usize>, Vec<ListenError>) {
     let known = ChunkIndex::new(low);
     let (mut listeners, mut errors) = (Vec::new(), Vec::new());
     for (who, to) in known.listens(low) {
         let sources = known.find(&to);
         if sources.is_empty() {
-            note(&mut errors, to);
+            add_error(&mut errors, to);
         } else if sources.iter().any(|chunk| changed(*chunk)) {
             match known.find(&who) {
-                found if found.is_empty() => note(&mut errors, who),
+                found if found.is_empty() => add_error(&mut errors, who),
                 found => listeners.extend(found),
             }
         }
@@ -48,7 +48,7 @@ pub fn listeners(low: &Low, changed: impl Fn(usize) -> bool) -> (Vec<usize>, Vec
     (listeners, errors)
 }
 
-fn note(errors: &mut Vec<ListenError>, (module, value): Reference) {
+fn add_error(errors: &mut Vec<ListenError>, (module, value): Reference) {
     let error = ListenError { module, value };
     if !errors.contains(&error) {
         errors.push(error);
@@ -60,7 +60,7 @@ type Reference = (String, String);
 
 /// The chunks of a run by what they can be named by.
 struct ChunkIndex<'l> {
-    /// In the order in which the run meets with them.
+    /// In the order of the run.
     order: Vec<usize>,
     by_name: BTreeMap<(&'l str, &'l str), Vec<usize>>,
     /// The first chunk that has an id or name.
@@ -89,7 +89,7 @@ impl<'l> ChunkIndex<'l> {
         self.by_name.get(&(module.as_str(), value.as_str())).cloned().unwrap_or_default()
     }
 
-    /// Who listens to whom, as it was written.
+    /// Pairs of listener and source, as written.
     fn listens(&self, low: &Low) -> Vec<(Reference, Reference)> {
         let mut all = Vec::new();
         for chunk in self.order.iter().map(|index| &low.chunks[*index]) {

@@ -3,27 +3,27 @@
 //! It does no I/O: the caller reports how each step ended. In every mode and with every timing the
 //! same steps run and the same are skipped; only the number that run at once differs.
 
+mod dependency;
 mod item;
-mod judge;
 mod listen;
 mod order;
+mod requisite_status;
 mod skipped;
-mod why;
 
 use std::collections::BTreeSet;
 
 use rocksalt_core::touches::Touches;
 
 use crate::low::{Low, Requisite};
-use judge::{RequisiteStatus, judge};
+use requisite_status::{RequisiteStatus, combine};
 
 #[cfg(test)]
 mod tests;
 
+pub use dependency::{Dependency, WaitReason};
 pub use item::{ItemKind, ScheduleItem};
 pub use listen::ListenError;
 pub use skipped::{SkipReason, SkippedStep};
-pub use why::{Dependency, WaitReason};
 
 /// The order of steps, and how many may run at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -163,7 +163,7 @@ impl<'l> Schedule<'l> {
         schedule
     }
 
-    /// What to do now. To be called until it says [`Next::Done`], with [`Schedule::finish`] in between.
+    /// What to do now. Call it until it returns [`Next::Done`], and [`Schedule::finish`] in between.
     #[allow(clippy::should_implement_trait, reason = "an iterator would end; this one waits")]
     pub fn next(&mut self) -> Next {
         loop {
@@ -192,7 +192,7 @@ impl<'l> Schedule<'l> {
         if kind == ItemKind::DryRun {
             self.dry_runs[chunk] = Some(outcome.clone());
         }
-        self.settle(item, outcome);
+        self.record_outcome(item, outcome);
     }
 
     pub fn item(&self, item: usize) -> Option<&ScheduleItem> {
@@ -230,7 +230,7 @@ impl<'l> Schedule<'l> {
             let may_start = exclusive || !full;
             // Any order will do, but two package transactions at once fail, two writers of a file lose lines, and a
             // download that a new firewall cuts off is only given up after half a minute.
-            may_start && !(just_do_it && self.running.iter().any(|other| self.disturb(*item, *other)))
+            may_start && !(just_do_it && self.running.iter().any(|other| self.conflicts(*item, *other)))
         })
     }
 
@@ -240,7 +240,7 @@ impl<'l> Schedule<'l> {
             && let Some(outcome) = self.chunks[chunk].clone()
         {
             // Its dry run has shown already that it can't or need not run.
-            self.settle(item, outcome);
+            self.record_outcome(item, outcome);
             return None;
         }
         let skip = |why| Some(Next::Skip(SkippedStep { item, why }));
@@ -251,15 +251,15 @@ impl<'l> Schedule<'l> {
             RequisiteStatus::SkipWatch => WatchAction::Skipped,
             RequisiteStatus::Fail => {
                 if let Some(outcome) = self.dry_runs[chunk].clone().filter(|_| kind == ItemKind::Real) {
-                    self.settle(item, StepOutcome { changed: false, ..outcome });
+                    self.record_outcome(item, StepOutcome { changed: false, ..outcome });
                     return skip(SkipReason::DryRunStands);
                 }
                 let why = SkipReason::RequisitesFailed(self.failed(item));
-                self.settle_not_run(item, Some(false));
+                self.record_not_run(item, Some(false));
                 return skip(why);
             }
             status => {
-                self.settle_not_run(item, Some(true));
+                self.record_not_run(item, Some(true));
                 return skip(match status {
                     RequisiteStatus::SkipRequisites => SkipReason::RequisitesSkipped,
                     RequisiteStatus::Onfail => SkipReason::Onfail,
@@ -281,7 +281,7 @@ impl<'l> Schedule<'l> {
     }
 
     fn status(&self, item: usize) -> RequisiteStatus {
-        judge(self.needs(item).filter_map(|(requisite, on)| Some((requisite, self.outcomes[on].as_ref()?))))
+        combine(self.needs(item).filter_map(|(requisite, on)| Some((requisite, self.outcomes[on].as_ref()?))))
     }
 
     /// The items it needs by requisites. The chunk that a `prereq` names is judged by its dry run.
@@ -292,7 +292,7 @@ impl<'l> Schedule<'l> {
         })
     }
 
-    /// Whatever failed among all that it needs, each once.
+    /// The steps among its requisites that failed, each once.
     fn failed(&self, item: usize) -> Vec<String> {
         let mut failed = Vec::new();
         for (_, on) in self.needs(item) {
@@ -315,17 +315,17 @@ impl<'l> Schedule<'l> {
         watched.map(|(_, on)| on).filter(changed).map(|on| self.items[on].chunk).collect()
     }
 
-    fn settle_not_run(&mut self, item: usize, result: Option<bool>) {
+    fn record_not_run(&mut self, item: usize, result: Option<bool>) {
         let outcome = StepOutcome { result, changed: false, ran: false, skip_requisites: false };
         // Also of a dry run: then the state itself will not run either, and this is its result.
         let chunk = self.items[item].chunk;
         if self.items[item].kind != ItemKind::Listener {
             self.chunks[chunk] = Some(outcome.clone());
         }
-        self.settle(item, outcome);
+        self.record_outcome(item, outcome);
     }
 
-    fn settle(&mut self, item: usize, outcome: StepOutcome) {
+    fn record_outcome(&mut self, item: usize, outcome: StepOutcome) {
         let ScheduleItem { chunk, kind, failhard, .. } = self.items[item];
         if kind == ItemKind::Real {
             self.chunks[chunk] = Some(outcome.clone());
@@ -357,7 +357,7 @@ impl<'l> Schedule<'l> {
         if first { left.into_iter().filter(|other| *other != chunk).collect() } else { Vec::new() }
     }
 
-    /// Adds what can be done as one with the first: all that wait for nothing but each other.
+    /// Adds the steps that can be merged with the first: those that wait only for each other.
     fn join(&self, items: &mut Vec<usize>) {
         let (Some(key), OrderMode::Genius) = (self.join_key(items[0]), self.options.mode) else { return };
         for other in items[0] + 1..self.items.len() {
@@ -386,7 +386,7 @@ impl<'l> Schedule<'l> {
         self.options.mode == OrderMode::Ansible && !self.items[item].parallel
     }
 
-    fn disturb(&self, item: usize, other: usize) -> bool {
+    fn conflicts(&self, item: usize, other: usize) -> bool {
         let work = |item: usize| self.infos.get(self.items[item].chunk);
         work(item).zip(work(other)).is_some_and(|(one, other)| one.touches.disturbs(&other.touches))
     }
@@ -405,7 +405,7 @@ impl<'l> Schedule<'l> {
     /// Lays further items out after those that there are.
     fn extend(&mut self, items: Vec<ScheduleItem>) {
         let start = self.items.len();
-        let waits = order::lay_out(self.low, self.infos, self.options.mode, &items, start);
+        let waits = order::dependencies(self.low, self.infos, self.options.mode, &items, start);
         let all = start + items.len();
         self.items.extend(items);
         self.dependents.resize(all, Vec::new());

@@ -1,16 +1,16 @@
-//! The edges that a mode adds to those of the requisites.
+//! The dependencies that a mode adds to those of the requisites.
 
 use std::collections::{BTreeMap, HashMap};
 
 use rocksalt_core::touches::{Thing, Touches};
 
+use super::dependency::{Dependency, WaitReason};
 use super::item::ItemKind;
-use super::why::{Dependency, WaitReason};
 use super::{ChunkInfo, OrderMode, ScheduleItem};
 use crate::low::Low;
 
 /// What each of the items must wait for, in their order; the first one's number is `start`.
-pub fn lay_out(
+pub fn dependencies(
     low: &Low,
     infos: &[ChunkInfo],
     mode: OrderMode,
@@ -40,7 +40,7 @@ pub fn lay_out(
             waits.extend((first != index).then_some(Dependency { on: first, why: WaitReason::Aggregate }));
         }
         let touches = infos.get(item.chunk).map_or(&UNKNOWN, |work| &work.touches);
-        order.lay(&PlannedItem { item: index, parallel: item.parallel, touches }, &mut waits);
+        order.add(&PlannedItem { item: index, parallel: item.parallel, touches }, &mut waits);
         waits.extend(gate.map(|on| Dependency { on, why: WaitReason::Failhard }));
         if item.failhard {
             gate = Some(index);
@@ -58,7 +58,7 @@ enum OrderRule {
     Line { last: Option<usize> },
     /// Only requisites.
     Free,
-    /// Whoever is at odds keeps the declared order.
+    /// Steps that conflict keep the declared order.
     Conflicts(Box<ConflictTracker>),
 }
 
@@ -72,26 +72,26 @@ struct PlannedItem<'t> {
 
 impl OrderRule {
     /// What the next step must wait for.
-    fn lay(&mut self, laid: &PlannedItem<'_>, waits: &mut Vec<Dependency>) {
+    fn add(&mut self, planned: &PlannedItem<'_>, waits: &mut Vec<Dependency>) {
         match self {
             OrderRule::Free => {}
             OrderRule::Line { last } => {
                 waits.extend(last.map(|on| Dependency { on, why: WaitReason::Order }));
-                if !laid.parallel {
-                    *last = Some(laid.item);
+                if !planned.parallel {
+                    *last = Some(planned.item);
                 }
             }
-            OrderRule::Conflicts(apart) => apart.lay(laid, waits),
+            OrderRule::Conflicts(apart) => apart.add(planned, waits),
         }
     }
 }
 
-/// Who has touched what since the last step that was at odds with everybody.
+/// Which steps touched what since the last step that conflicts with all.
 #[derive(Default)]
 struct ConflictTracker {
     /// The last step that may have touched anything.
     barrier: Option<usize>,
-    /// All that touch something since then.
+    /// All steps since then that touch something.
     since: Vec<usize>,
     /// By path with a slash at the end, so that all below a directory follow it.
     paths: BTreeMap<String, Vec<ItemTouch>>,
@@ -105,8 +105,8 @@ struct ItemTouch {
 }
 
 impl ConflictTracker {
-    fn lay(&mut self, laid: &PlannedItem<'_>, waits: &mut Vec<Dependency>) {
-        let PlannedItem { item, parallel, touches } = *laid;
+    fn add(&mut self, planned: &PlannedItem<'_>, waits: &mut Vec<Dependency>) {
+        let PlannedItem { item, parallel, touches } = *planned;
         if touches.is_nothing() {
             return;
         }
@@ -123,7 +123,7 @@ impl ConflictTracker {
         }
         let before = waits.len();
         for (thing, writes) in each(touches) {
-            self.meet(thing, writes, waits);
+            self.add_conflicts(thing, writes, waits);
         }
         if waits.len() == before {
             waits.extend(self.barrier.map(|on| Dependency { on, why: WaitReason::Unknown }));
@@ -131,12 +131,12 @@ impl ConflictTracker {
         if !parallel {
             self.since.push(item);
             for (thing, writes) in each(touches) {
-                self.note(thing, ItemTouch { item, writes });
+                self.record(thing, ItemTouch { item, writes });
             }
         }
     }
 
-    fn meet(&self, thing: &Thing, writes: bool, waits: &mut Vec<Dependency>) {
+    fn add_conflicts(&self, thing: &Thing, writes: bool, waits: &mut Vec<Dependency>) {
         let mut add = |touches: &[ItemTouch]| {
             for touch in touches.iter().filter(|touch| writes || touch.writes) {
                 if !waits.iter().any(|wait| wait.on == touch.item) {
@@ -157,7 +157,7 @@ impl ConflictTracker {
         below.take_while(|(path, _)| path.starts_with(&key)).for_each(|(_, touches)| add(touches));
     }
 
-    fn note(&mut self, thing: &Thing, touch: ItemTouch) {
+    fn record(&mut self, thing: &Thing, touch: ItemTouch) {
         let touches = match thing {
             Thing::Path(path) => self.paths.entry(path_key(path)).or_default(),
             other => self.things.entry(other.clone()).or_default(),

@@ -1,4 +1,4 @@
-//! [`SkipReason`]: why a step did not run, in Salt's words.
+//! [`SkipReason`]: why a step did not run, with Salt's texts.
 
 /// A step that is decided without being run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct SkippedStep {
 pub enum SkipReason {
     /// These failed, as `sls.id`.
     RequisitesFailed(Vec<String>),
-    /// What it is a `prereq` for has nothing to change.
+    /// The state that it is a `prereq` for would change nothing.
     NoChangesDetected,
     Onfail,
     Onchanges,

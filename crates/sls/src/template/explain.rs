@@ -1,4 +1,4 @@
-//! Puts a template's error into Salt's words.
+//! Words a template's error as Salt does.
 
 use rocksalt_core::nearest::nearest;
 use rocksalt_jinja::{Error as TemplateError, ErrorKind};

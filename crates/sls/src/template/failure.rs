@@ -1,11 +1,11 @@
-//! What a template's user reads of a function that failed: Salt words its own errors and Python's differently.
+//! The error that a template gets from a failed function: Salt words its own errors and Python's differently.
 
 use rocksalt_jinja::Error;
 
 /// The exception of a function that could not do what was asked.
 pub(super) const FAILED: &str = "CommandExecutionError";
 
-/// Functions whose errors in Salt are Python's, or others that aren't Salt's own.
+/// Functions that raise Python's exceptions in Salt, not Salt's own.
 const OF_PYTHON: [&str; 16] = [
     "defaults.merge",
     "defaults.update",
@@ -36,7 +36,7 @@ pub(super) fn of(function: &str, reason: String) -> Error {
     Error::exception(if own { FAILED } else { "Exception" }, reason)
 }
 
-/// `test.echo: argument 'text' is missing` as Python says it.
+/// `test.echo: argument 'text' is missing` as Python words it.
 fn of_arguments(function: &str, reason: &str) -> Option<String> {
     let said = reason.strip_prefix(function)?.strip_prefix(": ")?;
     let bare = function.rsplit('.').next().unwrap_or(function);

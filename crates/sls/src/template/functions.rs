@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use rocksalt_core::Map;
-use rocksalt_jinja::{Arguments, Object, Result, Scope, Value};
+use rocksalt_jinja::{FunctionArguments, PythonObject, Result, Scope, Value};
 
 use super::{failure, inherit};
 use crate::functions;
@@ -35,7 +35,7 @@ impl SaltObject {
     }
 }
 
-impl Object for SaltObject {
+impl PythonObject for SaltObject {
     fn type_name(&self) -> &str {
         "salt.utils.templates.AliasedLoader"
     }
@@ -66,7 +66,7 @@ struct SaltMethod {
     pillar: Value,
 }
 
-impl Object for SaltMethod {
+impl PythonObject for SaltMethod {
     fn type_name(&self) -> &str {
         "method"
     }
@@ -75,7 +75,7 @@ impl Object for SaltMethod {
         true
     }
 
-    fn call(&self, _: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+    fn call(&self, _: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
         if self.name == "keys" {
             return Ok(Value::list(self.host.names().into_iter().map(Value::from).collect()));
         }
@@ -91,7 +91,7 @@ struct SaltModule {
     pillar: Value,
 }
 
-impl Object for SaltModule {
+impl PythonObject for SaltModule {
     fn type_name(&self) -> &str {
         "salt.loader.lazy.LoadedMod"
     }
@@ -116,7 +116,7 @@ fn function(host: &FunctionHost, pillar: &Value, name: &str) -> Option<Value> {
     host.exists(name).then(|| Value::object(make()))
 }
 
-impl Object for SaltFunction {
+impl PythonObject for SaltFunction {
     fn type_name(&self) -> &str {
         "salt.loader.lazy.LoadedFunc"
     }
@@ -125,7 +125,7 @@ impl Object for SaltFunction {
         true
     }
 
-    fn call(&self, _: &Scope<'_>, mut arguments: Arguments) -> Result<Value> {
+    fn call(&self, _: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
         let positional = arguments.rest();
         let named = arguments.keywords();
         let args = positional.iter().map(Value::to_core).collect::<Result<Vec<_>>>()?;

@@ -1,4 +1,4 @@
-//! Which maps that a function gives are those that Salt reads from YAML.
+//! Marks the maps in a function's result that are ordered dicts in Salt.
 //!
 //! Functions work on plain data. In Salt they hand on the very objects that they are given, or
 //! those of the pillar, and such a map is written in its own order by the `yaml` filter and has

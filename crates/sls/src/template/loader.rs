@@ -1,10 +1,10 @@
-//! [`TreeLoader`]: finds the templates that templates name, in the file tree.
+//! [`TreeLoader`]: loads the templates that templates import, from the file tree.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use rocksalt_jinja::{Loaded, Loader, Value};
+use rocksalt_jinja::{LoadedTemplate, TemplateLoader, Value};
 
 use crate::tree::SlsTree;
 
@@ -85,11 +85,11 @@ impl TreeLoader {
     }
 }
 
-impl Loader for TreeLoader {
-    fn load(&self, name: &str, _: Option<&str>) -> Result<Option<Loaded>, String> {
+impl TemplateLoader for TreeLoader {
+    fn load(&self, name: &str, _: Option<&str>) -> Result<Option<LoadedTemplate>, String> {
         let name = name.strip_prefix("salt://").unwrap_or(name);
         let Some(path) = self.resolve(name) else { return Ok(None) };
-        Ok(self.source(&path)?.map(|source| Loaded { name: path, source }))
+        Ok(self.source(&path)?.map(|source| LoadedTemplate { name: path, source }))
     }
 
     fn variables(&self) -> Option<Vec<(&'static str, Value)>> {

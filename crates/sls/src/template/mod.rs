@@ -1,4 +1,4 @@
-//! Templates as Salt sets Jinja up: its variables, its loader over the file tree, its options and its error texts.
+//! Sets Jinja up as Salt does: variables, a loader over the file tree, options and error texts.
 
 mod engine;
 mod explain;

@@ -1,4 +1,4 @@
-//! How templates are read: the configuration's `jinja_env` and `jinja_sls_env`, and a file's own `#jinja2:` line.
+//! Jinja's options: from `jinja_env` and `jinja_sls_env` in the configuration, and from a file's own `#jinja2:` line.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_jinja::{Options, UndefinedKind};
@@ -22,7 +22,7 @@ pub(super) fn options(configuration: &Map, is_sls: bool) -> Options {
     options
 }
 
-/// Whether there is anything to be done: most of a tree's lines are plain.
+/// Whether the text has any template syntax.
 pub(super) fn has_code(source: &str, options: &Options) -> bool {
     options.line_statement_prefix.is_some()
         || options.line_comment_prefix.is_some()

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use rocksalt_core::Map;
-use rocksalt_core::yaml::{Content, Node};
+use rocksalt_core::yaml::{Node, NodeContent};
 
 use crate::compilation::Compilation;
 use crate::inputs::CompileInputs;
@@ -14,7 +14,7 @@ use crate::tree::SlsFile;
 /// A rendered top file.
 pub(super) struct TopFile {
     pub number: u32,
-    /// Environments and what is below them; `include` is taken out.
+    /// Environments with their contents, without `include`.
     pub sections: Vec<(Node, Node)>,
 }
 
@@ -94,7 +94,7 @@ fn render(compilation: &Compilation<'_>, saltenv: &str, found: SlsFile) -> Optio
         compilation.warnings.borrow_mut().push(fault);
     };
     let pairs = match output.result {
-        Ok(PipeData::Data(Node { content: Content::Map(pairs), .. })) => pairs,
+        Ok(PipeData::Data(Node { content: NodeContent::Map(pairs), .. })) => pairs,
         Ok(_) => {
             let error = crate::render::Error::refused("").at(1, 1).hint("a top file is a map of environments");
             warn(format!("The top file of {saltenv} is no map"), &error);

@@ -1,7 +1,7 @@
-//! Whether a target of a top file means this machine.
+//! [`TopMatcher`]: whether a target of a top file matches this machine.
 
 use rocksalt_core::Value;
-use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, SubjectData};
+use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, SubjectData, TargetExpression};
 
 use crate::inputs::CompileInputs;
 
@@ -26,6 +26,6 @@ impl<'a> TopMatcher<'a> {
             Some(name) => Kind::from_name(&name.to_string()).map_err(|error| error.to_string())?,
             None => Kind::Compound,
         };
-        Ok(Expression::forgiving(kind, target, DELIMITER, &self.nodegroups).matches(&self.machine))
+        Ok(TargetExpression::forgiving(kind, target, DELIMITER, &self.nodegroups).matches(&self.machine))
     }
 }

@@ -6,18 +6,18 @@ use rocksalt_core::yaml::Node;
 use super::gather::{TopFile, TopFiles, strategy};
 use super::{MergedTop, TopTarget};
 use crate::compilation::Compilation;
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::files::Spot;
 use crate::options::text;
 use crate::python;
 
-pub(super) fn merge(compilation: &Compilation<'_>, mut files: TopFiles) -> Result<MergedTop, Fault> {
+pub(super) fn merge(compilation: &Compilation<'_>, mut files: TopFiles) -> Result<MergedTop, SlsFault> {
     let mut merger = TopMerger { compilation, top: MergedTop::new() };
     match strategy(&compilation.inputs) {
         "merge_all" => {
             for file in files.values().flatten() {
                 for (saltenv, targets) in &file.sections {
-                    merger.join(file, saltenv, targets)?;
+                    merger.merge_section(file, saltenv, targets)?;
                 }
             }
         }
@@ -26,19 +26,19 @@ pub(super) fn merge(compilation: &Compilation<'_>, mut files: TopFiles) -> Resul
             for (saltenv, own) in &files {
                 let is_empty = |files: &[TopFile]| files.iter().all(|file| file.sections.is_empty());
                 let chosen = if is_empty(own) { files.get(fallback).unwrap_or(own) } else { own };
-                merger.only(chosen, saltenv)?;
+                merger.add_environment(chosen, saltenv)?;
             }
         }
         _ => {
             // What base says of an environment goes before what that environment says itself.
             for file in files.shift_remove("base").unwrap_or_default() {
                 for (saltenv, targets) in &file.sections {
-                    merger.set(&file, saltenv, targets)?;
+                    merger.add_section(&file, saltenv, targets)?;
                 }
             }
             for (saltenv, own) in &files {
                 if !merger.top.contains_key(saltenv) {
-                    merger.only(own, saltenv)?;
+                    merger.add_environment(own, saltenv)?;
                 }
             }
         }
@@ -52,18 +52,18 @@ struct TopMerger<'s, 'a> {
 }
 
 impl TopMerger<'_, '_> {
-    /// Takes only what files say of this environment.
-    fn only(&mut self, files: &[TopFile], saltenv: &str) -> Result<(), Fault> {
+    /// Adds only the sections of this environment.
+    fn add_environment(&mut self, files: &[TopFile], saltenv: &str) -> Result<(), SlsFault> {
         for file in files {
             for (name, targets) in file.sections.iter().filter(|(name, _)| name.as_str() == Some(saltenv)) {
-                self.set(file, name, targets)?;
+                self.add_section(file, name, targets)?;
             }
         }
         Ok(())
     }
 
-    /// A later target takes the place of an equal one.
-    fn set(&mut self, file: &TopFile, saltenv: &Node, targets: &Node) -> Result<(), Fault> {
+    /// A later target replaces an equal one.
+    fn add_section(&mut self, file: &TopFile, saltenv: &Node, targets: &Node) -> Result<(), SlsFault> {
         for (target, entries) in self.pairs(file, saltenv, targets)? {
             let wanted = wanted(file, target, entries);
             self.section(saltenv).insert(name(target), wanted);
@@ -72,7 +72,7 @@ impl TopMerger<'_, '_> {
     }
 
     /// The sls of equal targets are joined.
-    fn join(&mut self, file: &TopFile, saltenv: &Node, targets: &Node) -> Result<(), Fault> {
+    fn merge_section(&mut self, file: &TopFile, saltenv: &Node, targets: &Node) -> Result<(), SlsFault> {
         for (target, entries) in self.pairs(file, saltenv, targets)? {
             let new = wanted(file, target, entries);
             let section = self.section(saltenv);
@@ -88,7 +88,7 @@ impl TopMerger<'_, '_> {
         self.top.entry(name(saltenv)).or_default()
     }
 
-    fn pairs<'n>(&self, file: &TopFile, saltenv: &Node, targets: &'n Node) -> Result<&'n [(Node, Node)], Fault> {
+    fn pairs<'n>(&self, file: &TopFile, saltenv: &Node, targets: &'n Node) -> Result<&'n [(Node, Node)], SlsFault> {
         if let Some(pairs) = targets.pairs() {
             return Ok(pairs);
         }
@@ -104,7 +104,7 @@ fn wanted(file: &TopFile, target: &Node, entries: &Node) -> TopTarget {
     TopTarget { entries: entries.clone().into_value(), spot }
 }
 
-/// The last map says how the target is meant; the sls follow, each once.
+/// The last map names the target's kind; the sls follow, each once.
 fn joined(first: &Value, second: &Value) -> Value {
     let items = |value: &Value| value.as_list().unwrap_or_default().to_vec();
     let (first, second) = (items(first), items(second));

@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use rocksalt_core::Value;
 
 use crate::compilation::Compilation;
-use crate::fault::Fault;
+use crate::fault::SlsFault;
 use crate::files::Spot;
 use crate::inputs::CompileInputs;
 use crate::python;
@@ -19,11 +19,11 @@ pub(crate) use matcher::TopMatcher;
 pub type TopMatches = IndexMap<String, Vec<String>>;
 
 /// The sls of this machine, as the top files give them: with doubles, and patterns as they are.
-pub fn top(inputs: &CompileInputs<'_>) -> Result<TopMatches, Vec<Fault>> {
+pub fn top(inputs: &CompileInputs<'_>) -> Result<TopMatches, Vec<SlsFault>> {
     matches(&Compilation::new(inputs.clone()))
 }
 
-pub(crate) fn matches(compilation: &Compilation<'_>) -> Result<TopMatches, Vec<Fault>> {
+pub(crate) fn matches(compilation: &Compilation<'_>) -> Result<TopMatches, Vec<SlsFault>> {
     let tops = gather::gather(compilation);
     let top = merge::merge(compilation, tops).map_err(|fault| vec![fault])?;
     let faults = verify(compilation, &top);
@@ -48,13 +48,13 @@ pub(crate) type MergedTop = IndexMap<String, IndexMap<String, TopTarget>>;
 /// What is written below a target.
 #[derive(Clone, Debug)]
 pub(crate) struct TopTarget {
-    /// Names of sls, and maps that say how the target is meant.
+    /// Names of sls, and maps that name the target's kind.
     pub entries: Value,
     pub spot: Spot,
 }
 
 /// Salt's complaints about the form of a top file.
-fn verify(compilation: &Compilation<'_>, top: &MergedTop) -> Vec<Fault> {
+fn verify(compilation: &Compilation<'_>, top: &MergedTop) -> Vec<SlsFault> {
     let mut faults = Vec::new();
     let mut fault = |spot, text: String| faults.push(compilation.files.borrow().fault(spot, text));
     for (saltenv, targets) in top {
@@ -105,7 +105,7 @@ struct TopCollector<'s, 'a> {
     compilation: &'s Compilation<'a>,
     matcher: TopMatcher<'a>,
     matches: TopMatches,
-    faults: Vec<Fault>,
+    faults: Vec<SlsFault>,
 }
 
 impl TopCollector<'_, '_> {

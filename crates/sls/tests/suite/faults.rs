@@ -1,11 +1,11 @@
 //! The ten worst mistakes: each is shown with its file, line and caret, and with a way out.
 
-use rocksalt_sls::Fault;
+use rocksalt_sls::SlsFault;
 use rocksalt_sls::sources::MemorySources;
 
 use crate::trees::try_compile_tree;
 
-fn faults(files: &[(&str, &str)]) -> Vec<Fault> {
+fn faults(files: &[(&str, &str)]) -> Vec<SlsFault> {
     let mut sources = MemorySources::new();
     for (path, text) in files {
         sources.add("base", path, text.as_bytes());

@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, Subject};
+use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, Subject, TargetExpression};
 use rocksalt_core::{Map, Value};
 use rocksalt_sls::functions::NoDecryptor;
 use rocksalt_sls::pillar::{self, PillarInputs};
 use rocksalt_sls::render::{RenderRequest, render_file};
-use rocksalt_sls::{CompileInputs, Fault, SlsSelection, StateCatalog, compile, low, top};
+use rocksalt_sls::{CompileInputs, SlsFault, SlsSelection, StateCatalog, compile, low, top};
 
 use crate::case::Case;
 use crate::functions::Fake;
@@ -78,7 +78,7 @@ pub fn run(case: &Case, step: &str) -> Value {
     }
 }
 
-fn answer(key: &str, result: Result<Value, Vec<Fault>>) -> Value {
+fn answer(key: &str, result: Result<Value, Vec<SlsFault>>) -> Value {
     let pair = match result {
         Ok(value) => (key.into(), value),
         Err(faults) => ("errors".into(), texts(&faults)),
@@ -86,13 +86,13 @@ fn answer(key: &str, result: Result<Value, Vec<Fault>>) -> Value {
     Map::from_iter([pair]).into()
 }
 
-fn texts(faults: &[Fault]) -> Value {
+fn texts(faults: &[SlsFault]) -> Value {
     Value::List(faults.iter().map(|fault| fault.text.as_str().into()).collect())
 }
 
 fn matched(case: &Case, inputs: &CompileInputs<'_>) -> Value {
-    struct Machine<'a>(&'a CompileInputs<'a>);
-    impl Subject for Machine<'_> {
+    struct TemplateMachine<'a>(&'a CompileInputs<'a>);
+    impl Subject for TemplateMachine<'_> {
         fn id(&self) -> &str {
             self.0.id
         }
@@ -106,8 +106,8 @@ fn matched(case: &Case, inputs: &CompileInputs<'_>) -> Value {
     let groups = Nodegroups::from_value(inputs.options.get("nodegroups").unwrap_or(&Value::Null)).unwrap_or_default();
     let expressions = case.what.get("match").and_then(Value::as_list).unwrap_or_default();
     let verdicts = expressions.iter().map(|text| {
-        let expression = Expression::forgiving(Kind::Compound, &text.to_string(), DELIMITER, &groups);
-        (text.clone(), expression.matches(&Machine(inputs)).into())
+        let expression = TargetExpression::forgiving(Kind::Compound, &text.to_string(), DELIMITER, &groups);
+        (text.clone(), expression.matches(&TemplateMachine(inputs)).into())
     });
     Map::from_iter([("match".into(), Value::Map(verdicts.collect()))]).into()
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rocksalt_core::Map;
 use rocksalt_sls::functions::{NoDecryptor, NoFunctions};
 use rocksalt_sls::sources::MemorySources;
-use rocksalt_sls::{CompileInputs, Fault, High, Low, SlsSelection, compile, low};
+use rocksalt_sls::{CompileInputs, High, Low, SlsFault, SlsSelection, compile, low};
 
 use crate::run::States;
 
@@ -41,12 +41,12 @@ pub fn compile_tree(files: MemorySources) -> Low {
     try_compile_tree(files).unwrap_or_else(|faults| panic!("the tree does not compile: {faults:?}"))
 }
 
-pub fn try_compile_tree(files: MemorySources) -> Result<Low, Vec<Fault>> {
+pub fn try_compile_tree(files: MemorySources) -> Result<Low, Vec<SlsFault>> {
     high(files).and_then(|high| low(high, &States, &Map::new(), &Map::new()))
 }
 
 /// The high data of `main`.
-pub fn high(files: MemorySources) -> Result<High, Vec<Fault>> {
+pub fn high(files: MemorySources) -> Result<High, Vec<SlsFault>> {
     let empty = Map::new();
     compile(&CompileInputs { sources: Rc::new(files), ..inputs(&empty) }, SlsSelection::Sls(&["main".to_owned()]))
 }

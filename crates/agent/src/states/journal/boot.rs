@@ -1,8 +1,8 @@
-//! Which start of the machine this is.
+//! Identifies a boot of the machine.
 
 use rocksalt_modules::machine::Probe;
 
-/// Differs after every restart; of a container too, whose kernel goes on: the kernel's name for its own start, and when
+/// Differs after every boot, also of a container, whose kernel keeps running: the kernel's boot id, and when
 /// the first process began.
 pub fn identity(machine: &dyn Probe) -> String {
     let read = |path: &str| machine.read(std::path::Path::new(path)).unwrap_or_default();

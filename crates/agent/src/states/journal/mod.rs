@@ -96,7 +96,7 @@ impl Journal {
         map.insert("saltenv", self.saltenv.clone());
         map.insert("pillarenv", self.pillarenv.clone());
         map.insert("pillar", self.pillar.clone());
-        map.insert("low", self.low.keep());
+        map.insert("low", self.low.to_snapshot());
         map.insert("past", self.progress.to_value());
         map.insert("notes", self.notes.clone());
         map.into()
@@ -120,7 +120,7 @@ impl Journal {
             saltenv: text("saltenv"),
             pillarenv: text("pillarenv"),
             pillar: inner("pillar")?,
-            low: Low::of_kept(map.get("low")?)?,
+            low: Low::from_snapshot(map.get("low")?)?,
             progress: RunProgress::from_value(map.get("past")?)?,
             notes: inner("notes")?,
         })

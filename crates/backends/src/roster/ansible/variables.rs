@@ -5,7 +5,7 @@ use std::path::Path;
 use rocksalt_core::Secret;
 use rocksalt_core::roster::{Entry, Escalate, Method};
 use rocksalt_core::value::Value;
-use rocksalt_core::yaml::{Content, Node, Place};
+use rocksalt_core::yaml::{NodeContent, Node, NodePosition};
 
 use super::HostVariables;
 use crate::roster::entry::{self, EntryBuilder};
@@ -33,7 +33,7 @@ pub(super) fn entry(
         return None;
     }
     let builder = EntryBuilder { settings, folder };
-    let node = Node { place: Place { line, column: 1 }, content: Content::Scalar(host.into()) };
+    let node = Node { place: NodePosition { line, column: 1 }, content: NodeContent::Scalar(host.into()) };
     let mut entry = builder.build(name, line, &node, report)?;
     let mut escalation = Become { wanted: None, method: Method::Sudo, user: None, password: None };
     for (key, (value, origin)) in variables {

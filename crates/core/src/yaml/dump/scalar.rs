@@ -1,4 +1,4 @@
-//! What a scalar looks like, and in which of YAML's styles it can be written.
+//! A scalar's text, and the YAML styles that it can be written in.
 
 use std::borrow::Cow;
 

@@ -1,27 +1,21 @@
-//! What a query finds in a value.
+//! Evaluates a query on a value.
 
 use super::functions;
-use super::parser::Query as Node;
+use super::parser::QueryNode as Node;
 use crate::error::Result;
 use crate::scope::Scope;
 use crate::value::{Comparison, Dict, Slice, Value};
 
-pub(super) struct Query<'s, 'e> {
+pub(super) struct QueryEvaluator<'s, 'e> {
     pub scope: &'s Scope<'e>,
 }
 
-impl Query<'_, '_> {
+impl QueryEvaluator<'_, '_> {
     pub fn run(&self, node: &Node, value: &Value) -> Result<Value> {
         self.scope.charge(1)?;
         Ok(match node {
             Node::Identity => value.clone(),
-            Node::Field(name) => match value {
-                Value::Dict(dict) => dict.borrow().get_str(name).cloned().unwrap_or(Value::None),
-                Value::Object(object) if object.keys().is_some() => {
-                    object.get_item(&name.into())?.unwrap_or(Value::None)
-                }
-                _ => Value::None,
-            },
+            Node::Field(name) => field(value, name)?,
             Node::Literal(literal) => literal.clone(),
             Node::Index(index) if is_list(value) => value.get_item(&Value::Int(*index))?.unwrap_or(Value::None),
             Node::Slice(parts) if is_list(value) => {
@@ -41,13 +35,7 @@ impl Query<'_, '_> {
             Node::Not(inner) => (!holds(&self.run(inner, value)?)).into(),
             Node::Compare(sign, left, right) => compare(sign, &self.run(left, value)?, &self.run(right, value)?)?,
             Node::Flatten(inner) => match self.run(inner, value)? {
-                list if is_list(&list) => {
-                    let mut flat = Vec::new();
-                    for item in list.to_vec()? {
-                        if is_list(&item) { flat.extend(item.to_vec()?) } else { flat.push(item) }
-                    }
-                    Value::list(flat)
-                }
+                list if is_list(&list) => flatten(&list)?,
                 _ => Value::None,
             },
             Node::Items(inner, each) => match self.run(inner, value)? {
@@ -131,4 +119,20 @@ fn compare(sign: &str, left: &Value, right: &Value) -> Result<Value> {
         return Ok(left.compares(comparison, right)?.into());
     }
     Ok(Value::None)
+}
+
+fn field(value: &Value, name: &str) -> Result<Value> {
+    Ok(match value {
+        Value::Dict(dict) => dict.borrow().get_str(name).cloned().unwrap_or(Value::None),
+        Value::Object(object) if object.keys().is_some() => object.get_item(&name.into())?.unwrap_or(Value::None),
+        _ => Value::None,
+    })
+}
+
+fn flatten(list: &Value) -> Result<Value> {
+    let mut flat = Vec::new();
+    for item in list.to_vec()? {
+        if is_list(&item) { flat.extend(item.to_vec()?) } else { flat.push(item) }
+    }
+    Ok(Value::list(flat))
 }

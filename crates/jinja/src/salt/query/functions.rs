@@ -1,24 +1,24 @@
 //! The functions of queries.
 
-use super::evaluate::{Query, is_list, is_number};
-use super::parser::Query as Node;
-use crate::arguments::Arguments;
+use super::evaluate::{QueryEvaluator, is_list, is_number};
+use super::parser::QueryNode as Node;
+use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
-use crate::salt::json_text::{Layout, dumps};
+use crate::salt::json_text::{DumpsOptions, dumps};
 use crate::value::{Comparison, Dict, Value};
 use rocksalt_core::sort::sort_by;
 
 /// What a function does with its arguments, and how many of them it takes (at least, at most).
-type Function = fn(&Query<'_, '_>, &[Value], &[Node]) -> Result<Value>;
+type QueryFunction = fn(&QueryEvaluator<'_, '_>, &[Value], &[Node]) -> Result<Value>;
 
-const FUNCTIONS: &[(&str, usize, usize, Function)] = &[
-    ("abs", 1, 1, |query, values, _| query.scope.filter("abs", number(values, 0)?, Arguments::none())),
+const FUNCTIONS: &[(&str, usize, usize, QueryFunction)] = &[
+    ("abs", 1, 1, |query, values, _| query.scope.filter("abs", number(values, 0)?, FunctionArguments::none())),
     ("avg", 1, 1, |query, values, _| {
         let items = list(values, 0)?;
         if items.is_empty() {
             return Ok(Value::None);
         }
-        let sum = query.scope.filter("sum", Value::list(items.clone()), Arguments::none())?;
+        let sum = query.scope.filter("sum", Value::list(items.clone()), FunctionArguments::none())?;
         Ok(sum.as_f64().map_or(Value::None, |sum| Value::Float(sum / items.len() as f64)))
     }),
     ("ceil", 1, 1, |_, values, _| Ok(rounded(&number(values, 0)?, f64::ceil))),
@@ -79,7 +79,9 @@ const FUNCTIONS: &[(&str, usize, usize, Function)] = &[
         sorted(list(values, 0)?, |item| query.run(by, item))
     }),
     ("starts_with", 2, 2, |_, values, _| Ok(text(values, 0)?.starts_with(&text(values, 1)?).into())),
-    ("sum", 1, 1, |query, values, _| query.scope.filter("sum", Value::list(list(values, 0)?), Arguments::none())),
+    ("sum", 1, 1, |query, values, _| {
+        query.scope.filter("sum", Value::list(list(values, 0)?), FunctionArguments::none())
+    }),
     ("to_array", 1, 1, |_, values, _| match &values[0] {
         list if is_list(list) => Ok(list.clone()),
         other => Ok(Value::list(vec![other.clone()])),
@@ -97,7 +99,7 @@ const FUNCTIONS: &[(&str, usize, usize, Function)] = &[
     ("values", 1, 1, |_, values, _| Ok(Value::list(dict(values, 0)?.values().cloned().collect()))),
 ];
 
-pub(super) fn call(query: &Query<'_, '_>, name: &str, nodes: &[Node], value: &Value) -> Result<Value> {
+pub(super) fn call(query: &QueryEvaluator<'_, '_>, name: &str, nodes: &[Node], value: &Value) -> Result<Value> {
     let Ok(found) = FUNCTIONS.binary_search_by_key(&name, |(known, ..)| known) else {
         let hint = rocksalt_core::nearest::nearest(name, FUNCTIONS.iter().map(|(known, ..)| *known));
         let error = Error::exception("UnknownFunctionError", format!("Unknown function: {name}()"));
@@ -121,9 +123,9 @@ pub(super) fn call(query: &Query<'_, '_>, name: &str, nodes: &[Node], value: &Va
     })
 }
 
-fn layout(query: &Query<'_, '_>) -> Layout<'static> {
+fn layout(query: &QueryEvaluator<'_, '_>) -> DumpsOptions<'static> {
     let limit = query.scope.environment().options().limits.output_bytes;
-    Layout { sort_keys: false, indent: None, ascii: true, limit }
+    DumpsOptions { sort_keys: false, indent: None, ascii: true, limit }
 }
 
 fn kind(value: &Value) -> &'static str {

@@ -1,10 +1,10 @@
-//! From the text of a query to tokens.
+//! Splits a query into tokens.
 
 use crate::error::{Error, Result};
 use crate::value::Value;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Token {
+pub(super) enum QueryToken {
     Name(String),
     /// A name in double quotes, which can't be a function's.
     Quoted(String),
@@ -20,13 +20,13 @@ const SIGNS: [&str; 24] = [
 ];
 
 /// Tokens, each with its place in the text; values of literals are beside, by the token's number.
-pub(super) struct Tokens {
-    pub tokens: Vec<(Token, usize)>,
+pub(super) struct QueryTokens {
+    pub tokens: Vec<(QueryToken, usize)>,
     pub literals: Vec<Option<Value>>,
 }
 
-pub(super) fn tokens(text: &str) -> Result<Tokens> {
-    let mut found = Tokens { tokens: Vec::new(), literals: Vec::new() };
+pub(super) fn tokens(text: &str) -> Result<QueryTokens> {
+    let mut found = QueryTokens { tokens: Vec::new(), literals: Vec::new() };
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         let rest = &text[at..];
@@ -36,11 +36,11 @@ pub(super) fn tokens(text: &str) -> Result<Tokens> {
         }
         let (token, literal, length) = if c.is_ascii_alphabetic() || c == '_' {
             let length = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
-            (Token::Name(rest[..length].to_owned()), None, length)
+            (QueryToken::Name(rest[..length].to_owned()), None, length)
         } else if c.is_ascii_digit() || c == '-' {
             let length = 1 + rest[1..].bytes().take_while(u8::is_ascii_digit).count();
             let number = rest[..length].parse().map_err(|_| bad(text, at, "this is no number"))?;
-            (Token::Number(number), None, length)
+            (QueryToken::Number(number), None, length)
         } else if matches!(c, '"' | '\'' | '`') {
             let inner = enclosed(rest, c).ok_or_else(|| bad(text, at, &format!("the closing {c} is missing")))?;
             let length = inner.len() + 2;
@@ -50,27 +50,27 @@ pub(super) fn tokens(text: &str) -> Result<Tokens> {
                         .ok()
                         .and_then(|name| name.as_str().map(str::to_owned))
                         .ok_or_else(|| bad(text, at, "this name is no JSON string"))?;
-                    (Token::Quoted(name), None, length)
+                    (QueryToken::Quoted(name), None, length)
                 }
-                '\'' => (Token::Sign("literal"), Some(Value::from(inner.replace("\\'", "'"))), length),
+                '\'' => (QueryToken::Sign("literal"), Some(Value::from(inner.replace("\\'", "'"))), length),
                 _ => {
                     let json = inner.replace("\\`", "`");
                     let value = rocksalt_core::json::parse(json.trim())
                         // Old queries have bare words between backticks.
                         .map_or_else(|_| Value::from(json.trim()), Value::from);
-                    (Token::Sign("literal"), Some(value), length)
+                    (QueryToken::Sign("literal"), Some(value), length)
                 }
             }
         } else {
             let sign = SIGNS.into_iter().find(|sign| rest.starts_with(sign));
             let sign = sign.ok_or_else(|| bad(text, at, &format!("'{c}' is not part of a query")))?;
-            (Token::Sign(sign), None, sign.len())
+            (QueryToken::Sign(sign), None, sign.len())
         };
         found.tokens.push((token, at));
         found.literals.push(literal);
         at += length;
     }
-    found.tokens.push((Token::End, text.len()));
+    found.tokens.push((QueryToken::End, text.len()));
     found.literals.push(None);
     Ok(found)
 }

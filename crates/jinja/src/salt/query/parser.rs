@@ -1,66 +1,66 @@
-//! From tokens to a query, by binding powers as in JMESPath's own grammar.
+//! Parses a query by operator precedence, as in JMESPath's own grammar.
 
-use super::lexer::{Token, Tokens, bad, tokens};
+use super::lexer::{QueryToken, QueryTokens, bad, tokens};
 use crate::error::Result;
 use crate::value::Value;
 
-pub(super) enum Query {
+pub(super) enum QueryNode {
     Identity,
     Field(String),
     Literal(Value),
     Index(i64),
     Slice([Option<i64>; 3]),
     /// The second one on what the first one gives: `a.b`, `a[0]`, `a | b`.
-    Then(Box<Query>, Box<Query>),
-    Or(Box<Query>, Box<Query>),
-    And(Box<Query>, Box<Query>),
-    Not(Box<Query>),
-    Compare(&'static str, Box<Query>, Box<Query>),
-    Flatten(Box<Query>),
+    Then(Box<QueryNode>, Box<QueryNode>),
+    Or(Box<QueryNode>, Box<QueryNode>),
+    And(Box<QueryNode>, Box<QueryNode>),
+    Not(Box<QueryNode>),
+    Compare(&'static str, Box<QueryNode>, Box<QueryNode>),
+    Flatten(Box<QueryNode>),
     /// The second one on every item of the first.
-    Items(Box<Query>, Box<Query>),
+    Items(Box<QueryNode>, Box<QueryNode>),
     /// The same on every value of a dict.
-    Values(Box<Query>, Box<Query>),
+    Values(Box<QueryNode>, Box<QueryNode>),
     /// The same on the items that the condition holds for.
-    Filter(Box<Query>, Box<Query>, Box<Query>),
-    List(Vec<Query>),
-    Dict(Vec<(String, Query)>),
-    Call(String, Vec<Query>),
+    Filter(Box<QueryNode>, Box<QueryNode>, Box<QueryNode>),
+    List(Vec<QueryNode>),
+    Dict(Vec<(String, QueryNode)>),
+    Call(String, Vec<QueryNode>),
     /// `&query`, for functions that apply it.
-    Reference(Box<Query>),
+    Reference(Box<QueryNode>),
 }
 
 const MAX_DEPTH: usize = 60;
 /// What binds less ends a projection.
 const PROJECTION_STOP: u8 = 10;
 
-pub(super) fn parse(text: &str) -> Result<Query> {
-    let mut parser = Parser { text, tokens: tokens(text)?, at: 0, depth: 0 };
+pub(super) fn parse(text: &str) -> Result<QueryNode> {
+    let mut parser = QueryParser { text, tokens: tokens(text)?, at: 0, depth: 0 };
     let query = parser.expression(0)?;
     match parser.current() {
-        Token::End => Ok(query),
+        QueryToken::End => Ok(query),
         _ => Err(parser.fail("this can't follow here")),
     }
 }
 
-struct Parser<'t> {
+struct QueryParser<'t> {
     text: &'t str,
-    tokens: Tokens,
+    tokens: QueryTokens,
     at: usize,
     depth: usize,
 }
 
-impl Parser<'_> {
-    fn current(&self) -> &Token {
+impl QueryParser<'_> {
+    fn current(&self) -> &QueryToken {
         &self.tokens.tokens[self.at].0
     }
 
     fn next_is(&self, sign: &str) -> bool {
-        self.tokens.tokens.get(self.at + 1).is_some_and(|(token, _)| matches!(token, Token::Sign(s) if *s == sign))
+        self.tokens.tokens.get(self.at + 1).is_some_and(|(token, _)| matches!(token, QueryToken::Sign(s) if *s == sign))
     }
 
     fn is(&self, sign: &str) -> bool {
-        matches!(self.current(), Token::Sign(s) if *s == sign)
+        matches!(self.current(), QueryToken::Sign(s) if *s == sign)
     }
 
     fn advance(&mut self) {
@@ -81,7 +81,7 @@ impl Parser<'_> {
 
     fn fail(&self, reason: &str) -> crate::error::Error {
         let at = self.tokens.tokens[self.at].1;
-        if !matches!(self.current(), Token::End) {
+        if !matches!(self.current(), QueryToken::End) {
             return bad(self.text, at, reason);
         }
         let mut error = bad(self.text, at, "Incomplete expression");
@@ -90,7 +90,7 @@ impl Parser<'_> {
     }
 
     fn power(&self) -> u8 {
-        let Token::Sign(sign) = self.current() else { return 0 };
+        let QueryToken::Sign(sign) = self.current() else { return 0 };
         match *sign {
             "|" => 1,
             "||" => 2,
@@ -108,7 +108,7 @@ impl Parser<'_> {
         }
     }
 
-    fn expression(&mut self, power: u8) -> Result<Query> {
+    fn expression(&mut self, power: u8) -> Result<QueryNode> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(self.fail("the query nests too deeply"));
@@ -127,43 +127,45 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn start(&mut self) -> Result<Query> {
+    fn start(&mut self) -> Result<QueryNode> {
         let index = self.at;
         let token = self.current().clone();
         self.advance();
         Ok(match token {
-            Token::Name(name) => Query::Field(name),
-            Token::Quoted(name) if self.is("(") => {
+            QueryToken::Name(name) => QueryNode::Field(name),
+            QueryToken::Quoted(name) if self.is("(") => {
                 return Err(self.fail(&format!("the quoted name \"{name}\" can't be a function")));
             }
-            Token::Quoted(name) => Query::Field(name),
-            Token::Sign("literal") => Query::Literal(self.tokens.literals[index].clone().unwrap_or(Value::None)),
-            Token::Sign("@") => Query::Identity,
-            Token::Sign("*") => {
-                let right = if self.is("]") { Query::Identity } else { self.projected(20)? };
-                Query::Values(Box::new(Query::Identity), Box::new(right))
+            QueryToken::Quoted(name) => QueryNode::Field(name),
+            QueryToken::Sign("literal") => {
+                QueryNode::Literal(self.tokens.literals[index].clone().unwrap_or(Value::None))
             }
-            Token::Sign("[?") => self.filter(Query::Identity)?,
-            Token::Sign("[]") => {
+            QueryToken::Sign("@") => QueryNode::Identity,
+            QueryToken::Sign("*") => {
+                let right = if self.is("]") { QueryNode::Identity } else { self.projected(20)? };
+                QueryNode::Values(Box::new(QueryNode::Identity), Box::new(right))
+            }
+            QueryToken::Sign("[?") => self.filter(QueryNode::Identity)?,
+            QueryToken::Sign("[]") => {
                 let right = self.projected(9)?;
-                Query::Items(Box::new(Query::Flatten(Box::new(Query::Identity))), Box::new(right))
+                QueryNode::Items(Box::new(QueryNode::Flatten(Box::new(QueryNode::Identity))), Box::new(right))
             }
-            Token::Sign("!") => Query::Not(Box::new(self.expression(45)?)),
-            Token::Sign("&") => Query::Reference(Box::new(self.expression(60)?)),
-            Token::Sign("(") => {
+            QueryToken::Sign("!") => QueryNode::Not(Box::new(self.expression(45)?)),
+            QueryToken::Sign("&") => QueryNode::Reference(Box::new(self.expression(60)?)),
+            QueryToken::Sign("(") => {
                 let inner = self.expression(0)?;
                 self.expect(")")?;
                 inner
             }
-            Token::Sign("{") => self.dict()?,
-            Token::Sign("[") => {
-                if matches!(self.current(), Token::Number(_)) || self.is(":") {
-                    self.index(Query::Identity)?
+            QueryToken::Sign("{") => self.dict()?,
+            QueryToken::Sign("[") => {
+                if matches!(self.current(), QueryToken::Number(_)) || self.is(":") {
+                    self.index(QueryNode::Identity)?
                 } else if self.is("*") && self.next_is("]") {
                     self.advance();
                     self.advance();
                     let right = self.projected(20)?;
-                    Query::Items(Box::new(Query::Identity), Box::new(right))
+                    QueryNode::Items(Box::new(QueryNode::Identity), Box::new(right))
                 } else {
                     self.list()?
                 }
@@ -175,24 +177,24 @@ impl Parser<'_> {
         })
     }
 
-    fn follow(&mut self, left: Query) -> Result<Query> {
-        let Token::Sign(sign) = *self.current() else { return Err(self.fail("this can't follow here")) };
+    fn follow(&mut self, left: QueryNode) -> Result<QueryNode> {
+        let QueryToken::Sign(sign) = *self.current() else { return Err(self.fail("this can't follow here")) };
         self.advance();
         let left = Box::new(left);
         Ok(match sign {
             "." if self.is("*") => {
                 self.advance();
-                Query::Values(left, Box::new(self.projected(40)?))
+                QueryNode::Values(left, Box::new(self.projected(40)?))
             }
-            "." => Query::Then(left, Box::new(self.after_dot(40)?)),
-            "|" => Query::Then(left, Box::new(self.expression(1)?)),
-            "||" => Query::Or(left, Box::new(self.expression(2)?)),
-            "&&" => Query::And(left, Box::new(self.expression(3)?)),
-            "==" | "!=" | "<" | "<=" | ">" | ">=" => Query::Compare(sign, left, Box::new(self.expression(5)?)),
-            "[]" => Query::Items(Box::new(Query::Flatten(left)), Box::new(self.projected(9)?)),
+            "." => QueryNode::Then(left, Box::new(self.after_dot(40)?)),
+            "|" => QueryNode::Then(left, Box::new(self.expression(1)?)),
+            "||" => QueryNode::Or(left, Box::new(self.expression(2)?)),
+            "&&" => QueryNode::And(left, Box::new(self.expression(3)?)),
+            "==" | "!=" | "<" | "<=" | ">" | ">=" => QueryNode::Compare(sign, left, Box::new(self.expression(5)?)),
+            "[]" => QueryNode::Items(Box::new(QueryNode::Flatten(left)), Box::new(self.projected(9)?)),
             "[?" => self.filter(*left)?,
             "(" => {
-                let Query::Field(name) = *left else { return Err(self.fail("only a name can be called")) };
+                let QueryNode::Field(name) = *left else { return Err(self.fail("only a name can be called")) };
                 let mut arguments = Vec::new();
                 while !self.is(")") {
                     arguments.push(self.expression(0)?);
@@ -201,15 +203,15 @@ impl Parser<'_> {
                     }
                 }
                 self.expect(")")?;
-                Query::Call(name, arguments)
+                QueryNode::Call(name, arguments)
             }
             "[" => {
-                if matches!(self.current(), Token::Number(_)) || self.is(":") {
+                if matches!(self.current(), QueryToken::Number(_)) || self.is(":") {
                     self.index(*left)?
                 } else {
                     self.expect("*")?;
                     self.expect("]")?;
-                    Query::Items(left, Box::new(self.projected(20)?))
+                    QueryNode::Items(left, Box::new(self.projected(20)?))
                 }
             }
             _ => return Err(self.fail("this can't follow here")),
@@ -217,12 +219,12 @@ impl Parser<'_> {
     }
 
     /// `0]`, `1:]`, `::2]`
-    fn index(&mut self, left: Query) -> Result<Query> {
-        if matches!(self.current(), Token::Number(_)) && !self.next_is(":") {
-            let Token::Number(number) = *self.current() else { return Err(self.fail("a number is missing")) };
+    fn index(&mut self, left: QueryNode) -> Result<QueryNode> {
+        if matches!(self.current(), QueryToken::Number(_)) && !self.next_is(":") {
+            let QueryToken::Number(number) = *self.current() else { return Err(self.fail("a number is missing")) };
             self.advance();
             self.expect("]")?;
-            return Ok(Query::Then(Box::new(left), Box::new(Query::Index(number))));
+            return Ok(QueryNode::Then(Box::new(left), Box::new(QueryNode::Index(number))));
         }
         let mut parts = [None; 3];
         let mut part = 0;
@@ -232,7 +234,7 @@ impl Parser<'_> {
                 if part > 2 {
                     return Err(self.fail("a slice has three parts at most"));
                 }
-            } else if let Token::Number(number) = *self.current() {
+            } else if let QueryToken::Number(number) = *self.current() {
                 parts[part] = Some(number);
                 self.advance();
             } else {
@@ -240,21 +242,21 @@ impl Parser<'_> {
             }
         }
         self.expect("]")?;
-        let slice = Query::Then(Box::new(left), Box::new(Query::Slice(parts)));
-        Ok(Query::Items(Box::new(slice), Box::new(self.projected(20)?)))
+        let slice = QueryNode::Then(Box::new(left), Box::new(QueryNode::Slice(parts)));
+        Ok(QueryNode::Items(Box::new(slice), Box::new(self.projected(20)?)))
     }
 
-    fn filter(&mut self, left: Query) -> Result<Query> {
+    fn filter(&mut self, left: QueryNode) -> Result<QueryNode> {
         let condition = self.expression(0)?;
         self.expect("]")?;
-        let right = if self.is("[]") { Query::Identity } else { self.projected(21)? };
-        Ok(Query::Filter(Box::new(left), Box::new(condition), Box::new(right)))
+        let right = if self.is("[]") { QueryNode::Identity } else { self.projected(21)? };
+        Ok(QueryNode::Filter(Box::new(left), Box::new(condition), Box::new(right)))
     }
 
     /// What is done with each item.
-    fn projected(&mut self, power: u8) -> Result<Query> {
+    fn projected(&mut self, power: u8) -> Result<QueryNode> {
         if self.power() < PROJECTION_STOP {
-            Ok(Query::Identity)
+            Ok(QueryNode::Identity)
         } else if self.is("[") || self.is("[?") {
             self.expression(power)
         } else if self.skip(".") {
@@ -264,14 +266,14 @@ impl Parser<'_> {
         }
     }
 
-    fn after_dot(&mut self, power: u8) -> Result<Query> {
+    fn after_dot(&mut self, power: u8) -> Result<QueryNode> {
         match self.current() {
-            Token::Name(_) | Token::Quoted(_) | Token::Sign("*") => self.expression(power),
-            Token::Sign("[") => {
+            QueryToken::Name(_) | QueryToken::Quoted(_) | QueryToken::Sign("*") => self.expression(power),
+            QueryToken::Sign("[") => {
                 self.advance();
                 self.list()
             }
-            Token::Sign("{") => {
+            QueryToken::Sign("{") => {
                 self.advance();
                 self.dict()
             }
@@ -279,19 +281,19 @@ impl Parser<'_> {
         }
     }
 
-    fn list(&mut self) -> Result<Query> {
+    fn list(&mut self) -> Result<QueryNode> {
         let mut items = vec![self.expression(0)?];
         while self.skip(",") {
             items.push(self.expression(0)?);
         }
         self.expect("]")?;
-        Ok(Query::List(items))
+        Ok(QueryNode::List(items))
     }
 
-    fn dict(&mut self) -> Result<Query> {
+    fn dict(&mut self) -> Result<QueryNode> {
         let mut pairs = Vec::new();
         loop {
-            let (Token::Name(name) | Token::Quoted(name)) = self.current().clone() else {
+            let (QueryToken::Name(name) | QueryToken::Quoted(name)) = self.current().clone() else {
                 return Err(self.fail("a name is missing"));
             };
             self.advance();
@@ -302,6 +304,6 @@ impl Parser<'_> {
             }
         }
         self.expect("}")?;
-        Ok(Query::Dict(pairs))
+        Ok(QueryNode::Dict(pairs))
     }
 }

@@ -1,7 +1,7 @@
 //! Changing what a regular expression matches.
 
 use rocksalt_core::Value;
-use rocksalt_core::pattern::{Flags, Pattern, Template};
+use rocksalt_core::pattern::{Flags, Pattern, ReplacementTemplate};
 use rocksalt_macros::function;
 
 use super::Function;
@@ -92,8 +92,8 @@ impl Function for Replace {
             return Ok(Value::Bool(pattern.matches(&old)?));
         }
         let template = match self.backslash_literal {
-            true => Template::literal(&self.repl),
-            false => Template::parse(&self.repl)
+            true => ReplacementTemplate::literal(&self.repl),
+            false => ReplacementTemplate::parse(&self.repl)
                 .map_err(|error| Error::from(error).hint("backslash_literal=True takes the text as it stands"))?,
         };
         let (mut new, count) = pattern.replace(&old, &template, usize::try_from(self.count).unwrap_or(0))?;

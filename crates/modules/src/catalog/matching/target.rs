@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rocksalt_core::target::{DELIMITER, Expression, Kind, Nodegroups, Subject};
+use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, Subject, TargetExpression};
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::{arguments, function};
 
@@ -14,7 +14,7 @@ use crate::machine::{Probe, System};
 pub fn matches(machine: &dyn Probe, kind: Kind, target: &str, delimiter: &str, id: Option<&str>) -> Result<bool> {
     let groups = machine.options().get("nodegroups").map(Nodegroups::from_value);
     let groups = groups.and_then(std::result::Result::ok).unwrap_or_default();
-    let expression = Expression::forgiving(kind, target, delimiter, &groups);
+    let expression = TargetExpression::forgiving(kind, target, delimiter, &groups);
     let grains = machine.grains();
     let own = machine.options().get("id").or_else(|| grains.get("id")).map(ToString::to_string);
     let this = This {

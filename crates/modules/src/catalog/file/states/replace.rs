@@ -1,7 +1,7 @@
 //! `file.replace`: what a regular expression matches.
 
 use rocksalt_core::Value;
-use rocksalt_core::pattern::{Pattern, Template};
+use rocksalt_core::pattern::{Pattern, ReplacementTemplate};
 use rocksalt_macros::state;
 
 use super::super::pattern_flags;
@@ -109,7 +109,11 @@ impl Replace {
         let flags = pattern_flags::read(&self.flags)?;
         let pattern = Pattern::new(&self.pattern, flags)?;
         let repl = self.repl.to_string();
-        let template = if self.backslash_literal.0 { Template::literal(&repl) } else { Template::parse(&repl)? };
+        let template = if self.backslash_literal.0 {
+            ReplacementTemplate::literal(&repl)
+        } else {
+            ReplacementTemplate::parse(&repl)?
+        };
         let (mut new, count) = pattern.replace(old, &template, self.count as usize)?;
         if count > 0 || !(self.append_if_not_found.0 || self.prepend_if_not_found.0) {
             return Ok(new);

@@ -1,4 +1,4 @@
-//! Low data as plain data and back, for a run that goes on in another process.
+//! Converts low data to plain data and back, so that another process can resume a run.
 
 use std::sync::Arc;
 
@@ -8,21 +8,22 @@ use super::{Chunk, DisabledChunk, Low, LowStep, Need, Requisite};
 use crate::files::{SourceFiles, Spot};
 
 impl Low {
-    /// All of it, but for the places in files: those who go on with a run have compiled nothing.
-    pub fn keep(&self) -> Value {
+    /// Everything except for positions in files: a process that resumes a run has compiled nothing.
+    pub fn to_snapshot(&self) -> Value {
         let mut map = Map::new();
-        map.insert("chunks", self.chunks.iter().map(keep_chunk).collect::<Vec<_>>());
-        map.insert("steps", self.steps.iter().map(keep_step).collect::<Vec<_>>());
+        map.insert("chunks", self.chunks.iter().map(chunk_to_value).collect::<Vec<_>>());
+        map.insert("steps", self.steps.iter().map(step_to_value).collect::<Vec<_>>());
         let numbers = |group: &Vec<usize>| Value::List(group.iter().map(|index| (*index).into()).collect());
         map.insert("aggregates", self.aggregates.iter().map(numbers).collect::<Vec<_>>());
-        let disabled =
-            |disabled: &DisabledChunk| Value::List(vec![keep_chunk(&disabled.chunk), disabled.pattern.as_str().into()]);
+        let disabled = |disabled: &DisabledChunk| {
+            Value::List(vec![chunk_to_value(&disabled.chunk), disabled.pattern.as_str().into()])
+        };
         map.insert("disabled", self.disabled.iter().map(disabled).collect::<Vec<_>>());
         map.into()
     }
 
-    /// What [`Low::keep`] gave; `None` if it is anything else.
-    pub fn of_kept(kept: &Value) -> Option<Low> {
+    /// From what [`Low::to_snapshot`] returned; `None` if the value is anything else.
+    pub fn from_snapshot(kept: &Value) -> Option<Low> {
         let list = |key: &str| kept.as_map()?.get(key)?.as_list();
         let chunks: Vec<Chunk> = list("chunks")?.iter().map(chunk).collect::<Option<_>>()?;
         let steps: Vec<LowStep> = list("steps")?.iter().map(step).collect::<Option<_>>()?;
@@ -44,7 +45,7 @@ fn index(value: &Value) -> Option<usize> {
     usize::try_from(value.as_i64()?).ok()
 }
 
-fn keep_chunk(chunk: &Chunk) -> Value {
+fn chunk_to_value(chunk: &Chunk) -> Value {
     let mut map = Map::new();
     for (key, text) in [("state", &*chunk.state), ("fun", &*chunk.fun), ("name", &*chunk.name), ("id", &*chunk.id)] {
         map.insert(key, text);
@@ -86,7 +87,7 @@ fn chunk(kept: &Value) -> Option<Chunk> {
     })
 }
 
-fn keep_step(step: &LowStep) -> Value {
+fn step_to_value(step: &LowStep) -> Value {
     let need = |need: &Need| Value::List(vec![need.requisite.name().into(), need.step.into()]);
     let needs = step.needs.iter().map(need).collect::<Vec<_>>();
     Value::List(vec![step.chunk.into(), step.dry_run.into(), needs.into()])
@@ -136,16 +137,16 @@ mod tests {
             disabled: vec![DisabledChunk { chunk, pattern: "file.*".into() }],
             files: SourceFiles::default(),
         };
-        let kept = from_cbor(&to_cbor(&low.keep())).expect("it is CBOR");
-        let again = Low::of_kept(&kept).expect("it is low data");
-        assert_eq!(again.keep(), low.keep());
+        let kept = from_cbor(&to_cbor(&low.to_snapshot())).expect("it is CBOR");
+        let again = Low::from_snapshot(&kept).expect("it is low data");
+        assert_eq!(again.to_snapshot(), low.to_snapshot());
         assert_eq!((&again.steps, &again.aggregates), (&low.steps, &low.aggregates));
         assert!(again.chunks[1].name_value.is_none() && again.chunks[0].spots.len() == 1);
-        let mut broken = low.keep();
+        let mut broken = low.to_snapshot();
         if let Value::Map(map) = &mut broken {
             map.insert("aggregates", vec![Value::List(vec![7i64.into()])]);
         }
-        assert!(Low::of_kept(&broken).is_none(), "a number that leads nowhere");
-        assert!(Low::of_kept(&Value::Null).is_none());
+        assert!(Low::from_snapshot(&broken).is_none(), "a number that leads nowhere");
+        assert!(Low::from_snapshot(&Value::Null).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! [`WaitReason`]: what one step must wait for another for.
+//! [`WaitReason`]: why one step must wait for another.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Dependency {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitReason {
-    /// The user said so.
+    /// The state declares it.
     Requisite(Requisite),
     /// One after another.
     Order,
@@ -24,9 +24,9 @@ pub enum WaitReason {
     Failhard,
     /// That one does the work of both.
     Aggregate,
-    /// They would be at odds about this.
+    /// Both touch this.
     Touches(Thing),
-    /// Nobody knows what one of them touches, so it may be at odds with anything.
+    /// It is unknown what one of them touches, so it may conflict with anything.
     Unknown,
 }
 

@@ -1,4 +1,6 @@
-//! JSON in and out, with exact integers and any scalar as a key.
+//! Reads and writes JSON, with exact integers and any scalar as a key.
+
+mod writer;
 
 use std::borrow::Cow;
 
@@ -7,16 +9,18 @@ use serde_json::Value as Json;
 
 use crate::value::{Map, Value};
 
+pub use writer::{JsonLayout, JsonWriter, float_literal};
+
 pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str::<Json>(text).map(from_json)
 }
 
-/// One line.
+/// Writes on one line.
 pub fn compact(value: &Value) -> String {
     written(value, serde_json::ser::CompactFormatter)
 }
 
-/// Indented by four, as Salt prints it.
+/// Writes indented by four, as Salt prints it.
 pub fn pretty(value: &Value) -> String {
     written(value, serde_json::ser::PrettyFormatter::with_indent(b"    "))
 }

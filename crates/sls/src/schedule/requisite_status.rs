@@ -1,4 +1,4 @@
-//! What a step's requisites say: run, and how, or not.
+//! Decides by a step's requisites whether and how it runs.
 
 use super::StepOutcome;
 use crate::low::Requisite;
@@ -10,26 +10,26 @@ pub enum RequisiteStatus {
     Met,
     /// Run, and then act on what changed.
     Change,
-    /// Run, but don't act on what changed: another state said so.
+    /// Run without the watch function, because another state says so.
     SkipWatch,
-    /// Another state said that its dependents shall not run.
+    /// Another state says that its dependents must not run.
     SkipRequisites,
     /// A requirement failed.
     Fail,
-    /// What it is a `prereq` for has nothing to change.
+    /// The state that it is a `prereq` for would change nothing.
     Quiet,
-    /// Nothing failed that it is there for.
+    /// None of its `onfail` states failed.
     Onfail,
-    /// Nothing changed that it is there for.
+    /// None of its `onchanges` states changed anything.
     Onchanges,
 }
 
-/// Weighs the outcomes of everything that a step needs, as Salt 3008 does.
-pub fn judge<'o>(needs: impl Iterator<Item = (Requisite, &'o StepOutcome)>) -> RequisiteStatus {
+/// Combines the outcomes of everything that a step needs, as Salt 3008 does.
+pub fn combine<'o>(needs: impl Iterator<Item = (Requisite, &'o StepOutcome)>) -> RequisiteStatus {
     let mut kinds: [Option<RequisiteTally>; Requisite::ALL.len()] = Default::default();
     for (requisite, outcome) in needs {
         if let Some(position) = Requisite::ALL.iter().position(|one| *one == requisite) {
-            kinds[position].get_or_insert_default().look(base(requisite), outcome);
+            kinds[position].get_or_insert_default().count(base(requisite), outcome);
         }
     }
     let mut all = RequisiteTally::default();
@@ -61,7 +61,7 @@ fn base(requisite: Requisite) -> RequisiteFamily {
     }
 }
 
-/// What was met with among the outcomes.
+/// Counts the kinds of outcomes.
 #[derive(Default)]
 struct RequisiteTally {
     changed: bool,
@@ -79,7 +79,7 @@ struct RequisiteTally {
 }
 
 impl RequisiteTally {
-    fn look(&mut self, base: RequisiteFamily, outcome: &StepOutcome) {
+    fn count(&mut self, base: RequisiteFamily, outcome: &StepOutcome) {
         self.skip |= outcome.skip_requisites;
         let failed = outcome.result == Some(false);
         match base {
@@ -191,7 +191,7 @@ mod tests {
             (&[(Onchanges, CHANGED), (Watch, CHANGED)], RequisiteStatus::Change),
         ];
         for (needs, expected) in cases {
-            let status = judge(needs.iter().map(|(requisite, outcome)| (*requisite, outcome)));
+            let status = combine(needs.iter().map(|(requisite, outcome)| (*requisite, outcome)));
             assert_eq!(status, *expected, "{needs:?}");
         }
     }
