@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use rocksalt_core::merge::{self, Strategy};
 use rocksalt_core::pattern::glob;
-use rocksalt_core::target::{DELIMITER, TargetExpression, Kind, Subject};
+use rocksalt_core::target::{DELIMITER, Kind, Subject, TargetExpression};
 use rocksalt_core::{Map, Value};
 
 use super::{Error, ExternalPillar, PillarTarget, Settings, arguments, id};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::target::IpNetwork;
-use rocksalt_core::yaml::{NodeContent, Node, NodePosition};
+use rocksalt_core::yaml::{Node, NodeContent, NodePosition};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;

@@ -7,7 +7,7 @@ use rocksalt_core::roster::{Entry, Roster};
 
 use super::entry::EntryBuilder;
 use super::{Error, FaultReport, FileRoster, RosterSource, Settings, names, read_text, ssh_options};
-use rocksalt_core::yaml::{NodeContent, Node, NodePosition};
+use rocksalt_core::yaml::{Node, NodeContent, NodePosition};
 
 /// How deeply includes may nest.
 const MAX_DEPTH: usize = 16;

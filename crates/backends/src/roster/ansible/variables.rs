@@ -5,7 +5,7 @@ use std::path::Path;
 use rocksalt_core::Secret;
 use rocksalt_core::roster::{Entry, Escalate, Method};
 use rocksalt_core::value::Value;
-use rocksalt_core::yaml::{NodeContent, Node, NodePosition};
+use rocksalt_core::yaml::{Node, NodeContent, NodePosition};
 
 use super::HostVariables;
 use crate::roster::entry::{self, EntryBuilder};
