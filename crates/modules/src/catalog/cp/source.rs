@@ -18,7 +18,7 @@ pub enum Source {
     /// A file of the controller's tree: a relative path without `..`, and the environment.
     Tree { path: String, saltenv: String },
     /// `http://` or `https://`; the target fetches it with its own `curl` or `wget`. Not the
-    /// controller: a target must not make it reach what only the controller can (rule R4).
+    /// controller: a target must not make it reach what only the controller can (`docs/security-rules.md#r4`).
     Url(String),
     /// What the caller of `rocksalt cp` gives.
     Given(String),
@@ -61,7 +61,7 @@ pub fn environment(machine: &dyn Probe, asked: Option<&str>) -> Result<String> {
     Ok(name.to_owned())
 }
 
-/// A path of the tree, made safe to put under a directory (rule R6).
+/// A path of the tree, made safe to put under a directory (`docs/security-rules.md#r6`).
 pub fn tree_path(path: &str) -> Result<String> {
     let mut parts = Vec::new();
     for part in Path::new(path.trim_start_matches('/')).components() {
