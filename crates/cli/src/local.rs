@@ -1,4 +1,4 @@
-//! What can be said of a call before it is sent, and calls that the controller answers itself (H2).
+//! Checks a call before it is sent, and answers calls about documentation on the controller itself.
 
 use rocksalt_core::{Call, Return, nearest};
 use rocksalt_modules::catalog;

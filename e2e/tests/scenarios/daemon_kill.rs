@@ -1,5 +1,5 @@
-//! The daemon is killed in the middle of its work: every job ends or is said to be lost, nothing that was acknowledged is
-//! missing, nothing ran twice (F1, F2, F8; decision 0020).
+//! The daemon is killed in the middle of its work: every job ends or is reported as lost, no acknowledged result is
+//! missing, nothing runs twice (`docs/faults.md#f1`, `#f2`, `#f8`; `docs/decisions/0020-kept-calls.md`).
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! Canaries: secrets that are planted wherever secrets come from, and must be found nowhere (rule R13).
+//! Plants canaries wherever secrets come from; they must be found nowhere (`docs/security-rules.md#r13`).
 
 use std::fs::{self, File};
 use std::path::Path;

@@ -201,7 +201,7 @@ impl Answers for Take {
 
     async fn receive(&self, ask: Ask, upload: Upload) -> Result<Value, Problem> {
         let Ask::Push { path, .. } = ask else { return Err(refused()) };
-        // Only the last part of what a target says: it must not choose where it writes (rule R6).
+        // Only the last part of the target's name for it: a target must not choose the path (`docs/security-rules.md#r6`).
         let name = Path::new(&path).file_name().filter(|name| !name.is_empty()).ok_or_else(refused)?;
         store(upload, self.directory.join(name), u64::MAX).await
     }

@@ -10,7 +10,7 @@ pub struct Verdict {
     pub comment: String,
     /// What was changed, or (in a dry run) would be; empty if nothing.
     pub changes: Map,
-    /// What later steps may use besides the changes: `stdout`, `path`, `hash` … (decision D10).
+    /// Values for later steps besides the changes: `stdout`, `path`, `hash` …
     pub outputs: Map,
     pub warnings: Vec<String>,
     /// Further keys of the result as Salt gives them (`skip_watch`, `pchanges` …).

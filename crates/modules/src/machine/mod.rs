@@ -1,4 +1,4 @@
-//! The machine a function works on: looking is one trait, touching another (decision D8).
+//! The machine that a function works on: [`Probe`] reads, [`System`] also changes it.
 //!
 //! A dry run gets a [`Probe`] only, so it can't write. Both are implemented by [`Host`], the real
 //! machine, and by [`Fake`], which tests use.

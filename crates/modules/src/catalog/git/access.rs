@@ -42,7 +42,7 @@ const WITH_KEY: &str = "umask 077; test -d /dev/shm && TMPDIR=/dev/shm; export T
                         cat > \"$key\"; GIT_SSH_COMMAND=\"ssh -i '$key' $ROCKSALT_SSH_OPTIONS\"; \
                         export GIT_SSH_COMMAND; unset ROCKSALT_SSH_OPTIONS; \"$@\" </dev/null";
 
-/// Only this key, and no question that nobody could answer. The server must be known, or signed for (rule R8).
+/// Uses only this key and never prompts. The server's host key must be known or signed (`docs/security-rules.md#r8`).
 const SSH_OPTIONS: &str = "-oIdentitiesOnly=yes -oBatchMode=yes -oPasswordAuthentication=no";
 
 impl Access {
