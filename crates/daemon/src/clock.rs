@@ -1,8 +1,8 @@
-//! The clock, for all that notes when something was.
+//! The wall clock.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Microseconds since 1970.
+/// Microseconds since the Unix epoch.
 pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)

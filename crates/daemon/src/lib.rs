@@ -1,9 +1,9 @@
 //! The controller as a service, alone or in a cluster.
 //!
-//! The way of a request: a door ([`api`] over TCP or the unix socket that [`serve`] opens) makes a
-//! [`rocksalt_core::request::Request`] of it and finds out who asks ([`auth`]); the [`requests`] asks [`access`] whether they
-//! may, notes it in the [`audit`] and has it done: on targets by the controller's runs, by itself with [`runners`] and
-//! [`wheels`]. Nothing is done past the request service (rules R1, R2).
+//! The path of a request: [`serve`] accepts the connection, [`api`] parses it into a
+//! [`rocksalt_core::request::Request`], [`auth`] authenticates the caller, [`access`] decides whether it is allowed,
+//! [`audit`] logs it, and [`requests`] executes it: on targets as a job, or on the controller with [`runners`] and
+//! [`wheels`]. Nothing bypasses the request service (`docs/security-rules.md#r1`, `#r2`).
 
 pub mod serve;
 

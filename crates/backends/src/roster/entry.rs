@@ -136,6 +136,7 @@ impl EntryBuilder<'_> {
         }
     }
 
+    /// Sets the keys about the connection, and passes others on.
     fn set_field(
         &self,
         name: &str,
@@ -183,6 +184,21 @@ impl EntryBuilder<'_> {
             }
             "ssh_options" => ssh_options::apply(&texts(node)?, entry, |path| self.path(path))?,
             "thin_dir" => entry.agent_dir = Some(absolute(text(node)?)?),
+            other => return self.set_data(other, node, line, entry, escalation),
+        }
+        Ok(())
+    }
+
+    /// Sets the keys that are not about the connection.
+    fn set_data(
+        &self,
+        name: &str,
+        node: &Node,
+        line: usize,
+        entry: &mut Entry,
+        escalation: &mut Escalation,
+    ) -> Result<(), String> {
+        match name {
             // The agent reads these from its configuration.
             "cmd_umask" | "set_path" | "mine_functions" => {
                 entry.options.insert(name, node.clone().into_value());

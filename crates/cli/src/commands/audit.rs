@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use rocksalt_core::request::ControllerCall;
 use rocksalt_core::{Map, Value, json};
-use rocksalt_daemon::audit::{self, Head};
+use rocksalt_daemon::audit::{self, ChainHead};
 
 use super::Context;
 use crate::failure::{Failure, Kind};
@@ -122,20 +122,20 @@ async fn verify(context: &Context, given: Vec<PathBuf>, head: Option<String>) ->
 }
 
 /// The newest entry that the store knows, from a running daemon.
-async fn seen(context: &Context) -> Option<Head> {
+async fn seen(context: &Context) -> Option<ChainHead> {
     let client = daemon::connect(context).await.ok()?;
     let ran =
         client.wheel(&ControllerCall { function: "audit.head".into(), ..ControllerCall::default() }).await.ok()?;
     let result = ran.result?;
     let number = result.walk("number", ":").and_then(Value::as_i64)?;
     let hash = result.walk("hash", ":").and_then(Value::as_str)?;
-    Some(Head { number: u64::try_from(number).ok()?, hash: hash.to_owned() })
+    Some(ChainHead { number: u64::try_from(number).ok()?, hash: hash.to_owned() })
 }
 
-fn parse(text: &str) -> Result<Head, Failure> {
+fn parse(text: &str) -> Result<ChainHead, Failure> {
     let parts = text.split_once(':').and_then(|(number, hash)| Some((number.parse().ok()?, hash)));
     match parts {
-        Some((number, hash)) if hash.len() == 64 => Ok(Head { number, hash: hash.to_ascii_lowercase() }),
+        Some((number, hash)) if hash.len() == 64 => Ok(ChainHead { number, hash: hash.to_ascii_lowercase() }),
         _ => Err(Failure::usage(format!("'{text}' is not the number and the hash of an entry: 1234:64 hex digits"))),
     }
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use rocksalt_controller::spool::private_directory;
 use rocksalt_core::{Map, Secret, Value, json};
-use rocksalt_daemon::auth::users::{LONGEST, Users};
+use rocksalt_daemon::auth::users::{MAX_PASSWORD, Users};
 
 use super::Context;
 use crate::failure::Failure;
@@ -116,7 +116,7 @@ impl Password {
     fn read(&self, question: &str) -> Result<Secret<String>, Failure> {
         if self.password_stdin {
             let mut text = String::new();
-            let most = LONGEST as u64 + 2;
+            let most = MAX_PASSWORD as u64 + 2;
             std::io::stdin()
                 .take(most)
                 .read_to_string(&mut text)

@@ -1,4 +1,4 @@
-//! [`EventTexts`]: each event is written out once, for all who listen.
+//! [`EventTexts`]: a cache of serialized events, so that each event is serialized once for all listeners.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -6,53 +6,53 @@ use std::sync::{Arc, PoisonError, RwLock};
 use axum::body::Bytes;
 use rocksalt_core::record::LoggedEvent;
 
-/// How many are kept; who is slower than that has his own written.
-const KEPT: usize = 1024;
+/// Cached events; slower listeners serialize again.
+const MAX_CACHED: usize = 1024;
 
-/// The most that all of them may take, in bytes.
-const LARGEST: usize = 16 << 20;
+/// Size of the cache in bytes.
+const MAX_CACHED_BYTES: usize = 16 << 20;
 
-/// One for each form in which a door writes events.
+/// One for each format of events.
 pub struct EventTexts {
-    form: fn(&LoggedEvent) -> String,
-    kept: RwLock<Kept>,
+    serialize: fn(&LoggedEvent) -> String,
+    cache: RwLock<TextCache>,
 }
 
 #[derive(Default)]
-struct Kept {
-    /// By where the event is in memory: those who listen share it, and it stays as long as it is here.
+struct TextCache {
+    /// By the event's address: listeners share the event, and it stays in memory as long as it is cached here.
     texts: HashMap<usize, Bytes>,
     order: VecDeque<Arc<LoggedEvent>>,
     bytes: usize,
 }
 
 impl EventTexts {
-    pub fn new(form: fn(&LoggedEvent) -> String) -> EventTexts {
-        EventTexts { form, kept: RwLock::default() }
+    pub fn new(serialize: fn(&LoggedEvent) -> String) -> EventTexts {
+        EventTexts { serialize, cache: RwLock::default() }
     }
 
     pub fn text(&self, event: &Arc<LoggedEvent>) -> Bytes {
-        let place = Arc::as_ptr(event) as usize;
-        if let Some(text) = self.kept.read().unwrap_or_else(PoisonError::into_inner).texts.get(&place) {
+        let address = Arc::as_ptr(event) as usize;
+        if let Some(text) = self.cache.read().unwrap_or_else(PoisonError::into_inner).texts.get(&address) {
             return text.clone();
         }
-        let text = Bytes::from((self.form)(event));
-        // Read from the store by one slow listener: nobody else has this very one.
+        let text = Bytes::from((self.serialize)(event));
+        // An event read from the store by a slow listener is not shared.
         if Arc::strong_count(event) > 1 {
-            self.kept.write().unwrap_or_else(PoisonError::into_inner).keep(place, event, &text);
+            self.cache.write().unwrap_or_else(PoisonError::into_inner).insert(address, event, &text);
         }
         text
     }
 }
 
-impl Kept {
-    fn keep(&mut self, place: usize, event: &Arc<LoggedEvent>, text: &Bytes) {
-        if self.texts.insert(place, text.clone()).is_some() {
+impl TextCache {
+    fn insert(&mut self, address: usize, event: &Arc<LoggedEvent>, text: &Bytes) {
+        if self.texts.insert(address, text.clone()).is_some() {
             return;
         }
         self.order.push_back(Arc::clone(event));
         self.bytes += text.len();
-        while self.order.len() > KEPT || self.bytes > LARGEST {
+        while self.order.len() > MAX_CACHED || self.bytes > MAX_CACHED_BYTES {
             let Some(oldest) = self.order.pop_front() else { break };
             let gone = self.texts.remove(&(Arc::as_ptr(&oldest) as usize));
             self.bytes -= gone.map_or(0, |text| text.len());
@@ -71,7 +71,7 @@ mod tests {
     static WRITTEN: AtomicUsize = AtomicUsize::new(0);
 
     #[test]
-    fn an_event_is_written_once_for_all() {
+    fn an_event_is_serialized_once_for_all() {
         let texts = EventTexts::new(|event| {
             WRITTEN.fetch_add(1, Ordering::Relaxed);
             event.id.to_string()
@@ -85,7 +85,7 @@ mod tests {
             }
         }
         assert_eq!(WRITTEN.load(Ordering::Relaxed), 2000);
-        let kept = texts.kept.read().expect("nobody broke it");
-        assert_eq!((kept.order.len(), kept.texts.len()), (KEPT, KEPT));
+        let cache = texts.cache.read().expect("nobody broke it");
+        assert_eq!((cache.order.len(), cache.texts.len()), (MAX_CACHED, MAX_CACHED));
     }
 }

@@ -1,7 +1,7 @@
-//! The doors over HTTP: Salt's API and our own.
+//! The HTTP APIs: Salt's and our own.
 
-mod around;
 pub mod event_texts;
+mod middleware;
 pub mod routes;
 pub mod salt;
 pub mod stream;
@@ -15,29 +15,29 @@ use axum::Router;
 
 use crate::requests::{Caller, RequestService};
 
-/// What every handler has.
+/// State of all handlers.
 pub struct Api {
     pub requests: Arc<RequestService>,
     pub settings: Settings,
 }
 
-/// Settings of the doors, as Salt's `rest_cherrypy` block has them and some of our own.
+/// Settings of the APIs: those of Salt's `rest_cherrypy` block and some of our own.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub webhook_disable_auth: bool,
     pub stats_disable_auth: bool,
     /// In bytes.
     pub max_request_body_size: usize,
-    /// The values of `client` that are allowed.
+    /// Allowed values of `client`.
     pub clients: Vec<String>,
-    /// A single-page app of others: its main file, and where it is served.
+    /// A single-page app: its main file, and the path where it is served.
     pub app: Option<PathBuf>,
     pub app_path: String,
     pub static_files: Option<PathBuf>,
     pub static_path: String,
     /// Halite's `/run/<token>`, `/event/<token>`, `/signature`, `/fire`.
     pub halite: bool,
-    /// Other sites whose pages may call: `https://ops.example.com`. Never all of them (rule R9).
+    /// Origins that may call the API, as `https://ops.example.com`. Never `*` (`docs/security-rules.md#r9`).
     pub origins: Vec<String>,
 }
 
@@ -69,19 +69,19 @@ impl Default for Settings {
     }
 }
 
-/// How a connection came: put into each request's extensions by who accepted it, never taken from the request itself.
+/// The peer of a connection. The listener puts it into each request's extensions; it never comes from the request.
 #[derive(Clone, Debug, Default)]
 pub struct Peer {
     pub address: Option<IpAddr>,
-    /// The name in a client certificate that was checked, or `None`.
+    /// The common name of a verified client certificate.
     pub certificate: Option<String>,
-    /// Whether nobody can listen on the way.
+    /// Whether the connection is encrypted.
     pub tls: bool,
-    /// Who it is, on the unix socket.
+    /// The caller on the unix socket.
     pub local: Option<Caller>,
 }
 
 /// Every route, with its layers.
 pub fn router(api: Arc<Api>) -> Router {
-    around::all(Router::new().merge(salt::router(&api)).nest(v1::BASE, v1::router()).with_state(api))
+    middleware::apply(Router::new().merge(salt::router(&api)).nest(v1::BASE, v1::router()).with_state(api))
 }

@@ -1,4 +1,4 @@
-//! [`Route`]: what a door lists of itself, so that a test can try each without a right (rule R2).
+//! [`Route`]: the list of all routes, so that a test can try each without rights (`docs/security-rules.md#r2`).
 
 /// One method on one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -6,16 +6,16 @@ pub struct Route {
     pub method: &'static str,
     /// As axum writes it: `/jobs/{id}`.
     pub path: &'static str,
-    pub needs: Login,
+    pub needs: RouteAuth,
 }
 
-/// Whether somebody must have logged in.
+/// How a route authenticates its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Login {
-    /// Open to everybody: it tells and does nothing that matters.
-    Nobody,
-    /// A token in the header, a cookie or the path; or a client certificate, or the unix socket.
+pub enum RouteAuth {
+    /// Not at all: the route reveals and changes nothing of importance.
+    None,
+    /// By a token in a header, a cookie or the path, a client certificate, or the unix socket.
     Token,
-    /// A token or a password in the body.
+    /// By a token or a password in the body.
     Body,
 }

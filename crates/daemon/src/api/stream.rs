@@ -1,4 +1,4 @@
-//! [`Stream`]: events to one listener, from its own place in the log and at its own pace.
+//! [`EventStream`]: sends events to one listener, from its own position in the log and at its own pace.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -14,31 +14,31 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::event_texts::EventTexts;
 
-/// How often is looked whether the listener may still hear.
-const CHECK: Duration = Duration::from_secs(5);
+/// How often the listener's token is checked.
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Every so many of these something is said, so that nobody in between takes the line for dead.
+/// A keep-alive is sent after so many checks without events.
 const SILENT_CHECKS: u32 = 3;
 
-/// Who takes nothing for so long is gone; it can come back and go on from where it was.
-const STUCK: Duration = Duration::from_secs(30);
+/// A listener that accepts nothing for this long is disconnected; it can reconnect and resume.
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Events that are there already go out together, up to so many bytes.
-const TOGETHER: usize = 64 << 10;
+/// Pending events are sent together, up to this many bytes.
+const MAX_PIECE: usize = 64 << 10;
 
-pub struct Stream {
+pub struct EventStream {
     pub follower: Follower,
     /// Globs; all events without any.
     pub tags: Vec<String>,
     pub texts: &'static EventTexts,
-    /// Said first.
+    /// Sent first.
     pub greeting: String,
-    /// Whether the listener may still hear: its token may have ended.
+    /// Whether the listener's token is still valid.
     pub valid: Box<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>,
 }
 
-impl Stream {
-    /// As the body of an answer.
+impl EventStream {
+    /// The stream as a response body.
     pub fn body(self) -> Body {
         let (sender, receiver) = mpsc::channel::<Bytes>(4);
         tokio::spawn(self.pump(sender));
@@ -48,9 +48,9 @@ impl Stream {
         Body::from_stream(pieces)
     }
 
-    /// Hands events on until nobody takes them any more.
+    /// Sends events until the receiver is gone.
     pub async fn pump(mut self, to: mpsc::Sender<Bytes>) {
-        let mut checks = interval(CHECK);
+        let mut checks = interval(CHECK_INTERVAL);
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         checks.tick().await;
         let mut silent = 0;
@@ -61,7 +61,7 @@ impl Stream {
             let piece = tokio::select! {
                 heard = self.follower.next() => match heard {
                     Ok(heard) => self.gather(heard),
-                    // The ledger is closed, or the store is away: the listener comes back by itself.
+                    // The ledger is closed or the store unavailable: the listener reconnects by itself.
                     Err(_) => return,
                 },
                 _ = checks.tick() => {
@@ -80,19 +80,19 @@ impl Stream {
                 continue;
             }
             silent = 0;
-            if !matches!(timeout(STUCK, to.send(piece)).await, Ok(Ok(()))) {
+            if !matches!(timeout(SEND_TIMEOUT, to.send(piece)).await, Ok(Ok(()))) {
                 return;
             }
         }
     }
 
-    /// One event, and those that are there already.
+    /// Serializes one event and those that are pending.
     fn gather(&mut self, first: Heard) -> Bytes {
-        let mut piece = self.written(&first);
+        let mut piece = self.serialize(&first);
         let mut more = Vec::new();
-        while piece.len() + more.len() < TOGETHER {
+        while piece.len() + more.len() < MAX_PIECE {
             let Some(Ok(heard)) = self.follower.next().now_or_never() else { break };
-            let next = self.written(&heard);
+            let next = self.serialize(&heard);
             match piece.is_empty() {
                 true => piece = next,
                 false => more.extend_from_slice(&next),
@@ -104,11 +104,11 @@ impl Stream {
         [&piece[..], &more[..]].concat().into()
     }
 
-    fn written(&self, heard: &Heard) -> Bytes {
+    fn serialize(&self, heard: &Heard) -> Bytes {
         match heard {
             Heard::Event(event) if self.wants(event) => self.texts.text(event),
             Heard::Event(_) => Bytes::new(),
-            Heard::Gap { first } => format!(": events before {first} are forgotten\n\n").into(),
+            Heard::Gap { first } => format!(": events before {first} are no longer stored\n\n").into(),
         }
     }
 

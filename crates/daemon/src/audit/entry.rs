@@ -1,20 +1,20 @@
-//! [`Entry`]: one line of the log, in JSON, with the hash of the line before it and its own.
+//! [`AuditEntry`]: a line of the audit log in JSON, with the hash of the previous line and its own.
 
 use rocksalt_core::hex;
 use rocksalt_core::{JobId, Map, Value, json};
 use sha2::{Digest, Sha256};
 
-/// What the first entry names as the one before it.
-pub const NOTHING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+/// The previous hash of the first entry.
+pub const NO_HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// A longer text is cut, and says so: whoever asks chooses how long a target is, and must not choose how long the log is.
-const LONGEST: usize = 1024;
+/// Longer texts are truncated, because clients choose the length of a target and must not fill the log.
+const MAX_TEXT: usize = 1024;
 
 const HASH_LENGTH: usize = 64;
 
-/// What is to be noted; where it stands in the chain is added as it is written.
+/// An entry without its position in the chain, which is added when it is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct AuditEntry {
     /// `run`, `runner`, `login` …
     pub kind: &'static str,
     pub verdict: &'static str,
@@ -25,20 +25,20 @@ pub struct Entry {
     pub function: String,
     pub target: String,
     pub target_kind: String,
-    /// A keyed hash of the arguments, which may hold secrets.
+    /// A keyed hash of the arguments, which may be secret.
     pub arguments: Option<String>,
-    /// The entry that this one belongs to.
+    /// The number of the entry that this one belongs to.
     pub of: Option<u64>,
     pub job: Option<JobId>,
-    /// How many targets the job has.
+    /// The job's number of targets.
     pub targets: Option<usize>,
     pub why: String,
-    /// Refusals of unknown people that were not noted before this one, since there were too many.
+    /// The number of refusals of unauthenticated callers that were left out before this one, because there were too many.
     pub unnoted: u64,
 }
 
-impl Entry {
-    /// The line, with its newline, and its hash.
+impl AuditEntry {
+    /// Formats the line, with its newline; also returns its hash.
     pub fn line(&self, number: u64, micros: u64, before: &str) -> (String, String) {
         let mut map = Map::new();
         map.insert("n", Value::Int(i64::try_from(number).unwrap_or(i64::MAX)));
@@ -56,7 +56,7 @@ impl Entry {
         ];
         for (name, text) in texts {
             if !text.is_empty() {
-                map.insert(name, cut(text));
+                map.insert(name, truncate(text));
             }
         }
         if let Some(arguments) = &self.arguments {
@@ -83,32 +83,32 @@ impl Entry {
     }
 }
 
-/// What a line says of its place in the chain.
+/// A line's position in the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct ChainLink {
     pub number: u64,
     pub before: String,
     pub hash: String,
 }
 
-impl Link {
-    /// From a line without its newline; why it is none.
-    pub fn read(line: &str) -> Result<Link, String> {
+impl ChainLink {
+    /// Parses a line without its newline and verifies its hash.
+    pub fn read(line: &str) -> Result<ChainLink, String> {
         let mark = ",\"hash\":\"";
-        let start = line.len().checked_sub(mark.len() + HASH_LENGTH + 2).ok_or("it is too short to be an entry")?;
+        let start = line.len().checked_sub(mark.len() + HASH_LENGTH + 2).ok_or("it is too short for an entry")?;
         let parts = line.get(..start).zip(line.get(start..));
-        let (body, tail) = parts.filter(|(_, tail)| tail.starts_with(mark)).ok_or("it has no hash at its end")?;
+        let (body, tail) = parts.filter(|(_, tail)| tail.starts_with(mark)).ok_or("it does not end with a hash")?;
         let stated = &tail[mark.len()..mark.len() + HASH_LENGTH];
         let computed = hash(&format!("{body}}}"));
         if stated != computed {
-            return Err(format!("its content does not fit its hash {stated}"));
+            return Err(format!("its content does not match its hash {stated}"));
         }
-        let value = json::parse(line).map_err(|_| "it is no JSON")?;
+        let value = json::parse(line).map_err(|_| "it is not JSON")?;
         let number = value.walk("n", ":").and_then(Value::as_i64).and_then(|number| u64::try_from(number).ok());
         let before = value.walk("before", ":").and_then(Value::as_str);
         match (number, before) {
-            (Some(number), Some(before)) => Ok(Link { number, before: before.to_owned(), hash: computed }),
-            _ => Err("it has no number, or does not name the entry before it".into()),
+            (Some(number), Some(before)) => Ok(ChainLink { number, before: before.to_owned(), hash: computed }),
+            _ => Err("it lacks the number or the previous hash".into()),
         }
     }
 }
@@ -117,11 +117,11 @@ fn hash(text: &str) -> String {
     hex(&Sha256::digest(text))
 }
 
-fn cut(text: &str) -> String {
-    if text.len() <= LONGEST {
+fn truncate(text: &str) -> String {
+    if text.len() <= MAX_TEXT {
         return text.to_owned();
     }
-    let mut end = LONGEST;
+    let mut end = MAX_TEXT;
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -149,24 +149,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_knows_itself() {
-        let entry = Entry { kind: "run", verdict: "allowed", user: "a\n\"b".into(), ..Entry::default() };
-        let (line, hash) = entry.line(7, 1_000_000, NOTHING);
+    fn a_line_is_verified_by_its_hash() {
+        let entry = AuditEntry { kind: "run", verdict: "allowed", user: "a\n\"b".into(), ..AuditEntry::default() };
+        let (line, hash) = entry.line(7, 1_000_000, NO_HASH);
         assert!(line.ends_with("\"}\n") && line.matches('\n').count() == 1, "{line}");
         assert!(line.contains("\"time\":\"1970-01-01T00:00:01.000000Z\""), "{line}");
-        let link = Link::read(line.trim_end()).expect("it reads");
-        assert_eq!(link, Link { number: 7, before: NOTHING.into(), hash });
+        let link = ChainLink::read(line.trim_end()).expect("it reads");
+        assert_eq!(link, ChainLink { number: 7, before: NO_HASH.into(), hash });
         for (from, to) in [("allowed", "refused"), ("\"n\":7", "\"n\":8"), ("00000", "00001")] {
-            assert!(Link::read(line.trim_end().replacen(from, to, 1).as_str()).is_err(), "{from}");
+            assert!(ChainLink::read(line.trim_end().replacen(from, to, 1).as_str()).is_err(), "{from}");
         }
         for broken in ["", "x", "{}", &line[..40], "é".repeat(60).as_str()] {
-            assert!(Link::read(broken).is_err(), "{broken}");
+            assert!(ChainLink::read(broken).is_err(), "{broken}");
         }
     }
 
     #[test]
-    fn nobody_chooses_how_long_a_line_is() {
-        let entry = Entry { kind: "run", target: "ü".repeat(100_000), ..Entry::default() };
-        assert!(entry.line(1, 0, NOTHING).0.len() < 2_000);
+    fn long_texts_are_truncated() {
+        let entry = AuditEntry { kind: "run", target: "ü".repeat(100_000), ..AuditEntry::default() };
+        assert!(entry.line(1, 0, NO_HASH).0.len() < 2_000);
     }
 }

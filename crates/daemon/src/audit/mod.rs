@@ -1,7 +1,8 @@
-//! [`Audit`]: every request that changes something or was refused, in a chain of hashes (rule R18).
+//! [`Audit`]: a log of every request that changes something or was refused, in a hash chain
+//! (`docs/security-rules.md#r18`).
 //!
-//! A file of JSON lines in the state directory; each names the hash of the one before it, and the store keeps the hash of
-//! the newest, so that neither a change nor a cut goes unseen. Where the two come apart by a crash is in [`file`].
+//! A file of JSON lines in the state directory. Each line has the hash of the previous one, and the store has the hash of
+//! the newest, so that changes and truncation are detected. [`file`] explains how the two can differ after a crash.
 
 mod entry;
 mod file;
@@ -28,200 +29,220 @@ use tokio::task::JoinHandle;
 use crate::clock::now;
 use crate::requests::{Caller, Kind, Refusal};
 
-use entry::Entry;
-use file::Log;
-use writer::Wish;
+use entry::AuditEntry;
+use file::AuditFile;
+use writer::WriterCommand;
 
-pub use file::{Head, files};
-pub use verify::{Fault, Report, verify};
+pub use file::{ChainHead, files};
+pub use verify::{ChainFault, VerifyReport, verify};
 
-/// Refusals of people whom nobody knows: so many a second are noted one by one, the rest is counted.
-const STRANGERS: u32 = 20;
+/// Refusals of unauthenticated callers that are logged per second; the rest is only counted.
+const MAX_UNKNOWN_PER_SECOND: u32 = 20;
 
-/// Without a file it notes nothing.
+/// Without a file it logs nothing.
 #[derive(Clone, Default)]
-pub struct Audit(Option<Arc<Inner>>);
+pub struct Audit(Option<Arc<AuditState>>);
 
-struct Inner {
-    wishes: mpsc::Sender<Wish>,
+struct AuditState {
+    commands: mpsc::Sender<WriterCommand>,
     syncing: JoinHandle<()>,
     store: Arc<dyn Store>,
     owner: String,
-    /// For the hashes of arguments: without it nobody can try guesses against them.
+    /// Key of the hashes of arguments, so that they can't be guessed offline.
     key: Secret<Vec<u8>>,
-    strangers: Mutex<Strangers>,
+    unknown_callers: Mutex<UnknownCallers>,
 }
 
-struct Strangers {
+struct UnknownCallers {
     since: Instant,
-    noted: u32,
+    logged: u32,
     unnoted: u64,
 }
 
-/// The number of an entry, for what comes of it.
+/// The number of an entry, to refer to it later.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Noted(pub Option<u64>);
+pub struct EntryNumber(pub Option<u64>);
 
-/// What happens at the door.
+/// A login, a logout or a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
-    In,
-    Out,
+pub enum LoginEvent {
+    Login,
+    Logout,
     Refused,
     Throttled,
     BadToken,
 }
 
-impl Drop for Inner {
+impl Drop for AuditState {
     fn drop(&mut self) {
         self.syncing.abort();
     }
 }
 
 impl Audit {
-    /// `owner` is the name of this controller: each has a log of its own.
+    /// `owner` is the name of this controller; each has its own log.
     pub async fn open(directory: &Path, owner: &str, store: Arc<dyn Store>) -> Result<Audit, String> {
         let known = writer::head(&*store, owner).await.map_err(|error| error.to_string())?;
         let fault = |error: std::io::Error| format!("can't open the audit log in {}: {error}", directory.display());
         let key = key(directory).map_err(fault)?;
-        let (log, found) = Log::open(directory, known.as_ref()).map_err(fault)?;
-        let (wishes, received) = mpsc::channel(4096);
+        let (log, faults) = AuditFile::open(directory, known.as_ref()).map_err(fault)?;
+        let (commands, received) = mpsc::channel(4096);
         let thread = std::thread::Builder::new().name("audit".into());
         thread.spawn(move || writer::write(log, received)).map_err(fault)?;
-        let syncing = tokio::spawn(writer::keep_syncing(wishes.downgrade(), Arc::clone(&store), owner.to_owned()));
-        let strangers = Mutex::new(Strangers { since: Instant::now(), noted: 0, unnoted: 0 });
-        let audit = Audit(Some(Arc::new(Inner { wishes, syncing, store, owner: owner.to_owned(), key, strangers })));
-        let mut entry = Entry { kind: "start", verdict: "allowed", user: owner.to_owned(), ..Entry::default() };
-        if found.torn > 0 {
-            entry.why = format!("a crash had left half an entry of {} bytes", found.torn);
+        let syncing =
+            tokio::spawn(writer::sync_periodically(commands.downgrade(), Arc::clone(&store), owner.to_owned()));
+        let unknown_callers = Mutex::new(UnknownCallers { since: Instant::now(), logged: 0, unnoted: 0 });
+        let audit = Audit(Some(Arc::new(AuditState {
+            commands,
+            syncing,
+            store,
+            owner: owner.to_owned(),
+            key,
+            unknown_callers,
+        })));
+        let mut entry =
+            AuditEntry { kind: "start", verdict: "allowed", user: owner.to_owned(), ..AuditEntry::default() };
+        if faults.torn > 0 {
+            entry.why = format!("a crash left a partial entry of {} bytes", faults.torn);
         }
-        if let Some(fault) = found.fault {
-            tracing::error!(fault, "the audit log is not as it was left");
+        if let Some(fault) = faults.fault {
+            tracing::error!(fault, "the audit log was changed while the daemon was not running");
             entry.why = fault;
         }
         audit.write(entry).await.map_err(|refusal| refusal.text)?;
         Ok(audit)
     }
 
-    /// Stored before the request is done. What only looks is noted if it is refused.
-    pub async fn note(&self, caller: &Caller, request: &Request, refused: Option<&Refusal>) -> Result<Noted, Refusal> {
-        let Some(inner) = self.0.as_ref().filter(|_| refused.is_some() || changes(request)) else {
-            return Ok(Noted::default());
+    /// Logs a request before it is executed. Requests that only read are logged if they are refused.
+    pub async fn log_request(
+        &self,
+        caller: &Caller,
+        request: &Request,
+        refused: Option<&Refusal>,
+    ) -> Result<EntryNumber, Refusal> {
+        let Some(state) = self.0.as_ref().filter(|_| refused.is_some() || is_logged(request)) else {
+            return Ok(EntryNumber::default());
         };
-        let mut entry = Entry {
+        let mut entry = AuditEntry {
             verdict: if refused.is_some() { "refused" } else { "allowed" },
             user: caller.user.clone(),
             eauth: caller.eauth.clone(),
-            from: place(caller.from),
+            from: address_text(caller.from),
             why: refused.map(|refusal| refusal.text.clone()).unwrap_or_default(),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
-        describe(request, &mut entry, |args, kwargs| inner.hidden(args, kwargs));
-        self.write(entry).await.map(|number| Noted(Some(number)))
+        describe(request, &mut entry, |args, kwargs| state.keyed_hash(args, kwargs));
+        self.write(entry).await.map(|number| EntryNumber(Some(number)))
     }
 
-    /// The job that came of an entry. Whoever started it does not wait for this.
-    pub fn started(&self, noted: &Noted, job: &JobRecord) {
-        let (Some(inner), Some(of)) = (&self.0, noted.0) else { return };
-        let entry = Entry {
+    /// Logs the job that a request started, without waiting.
+    pub fn log_job(&self, logged: &EntryNumber, job: &JobRecord) {
+        let (Some(state), Some(of)) = (&self.0, logged.0) else { return };
+        let entry = AuditEntry {
             kind: "job",
             verdict: "allowed",
             user: job.user.clone(),
             of: Some(of),
             job: Some(job.id),
             targets: Some(job.targets.len()),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
-        inner.send(entry);
+        state.send(entry);
     }
 
-    /// A login, or what was none.
-    pub async fn sign(&self, sign: Sign, user: &str, eauth: &str, from: Option<IpAddr>) -> Result<(), Refusal> {
-        let Some(inner) = &self.0 else { return Ok(()) };
-        let (kind, verdict, why) = match sign {
-            Sign::In => ("login", "allowed", ""),
-            Sign::Out => ("logout", "allowed", ""),
-            Sign::Refused => ("login", "refused", "wrong"),
-            Sign::Throttled => ("login", "refused", "too many failures"),
-            Sign::BadToken => ("token", "refused", "unknown or over"),
+    /// Logs a login, a logout or a failed attempt.
+    pub async fn log_login(
+        &self,
+        event: LoginEvent,
+        user: &str,
+        eauth: &str,
+        from: Option<IpAddr>,
+    ) -> Result<(), Refusal> {
+        let Some(state) = &self.0 else { return Ok(()) };
+        let (kind, verdict, why) = match event {
+            LoginEvent::Login => ("login", "allowed", ""),
+            LoginEvent::Logout => ("logout", "allowed", ""),
+            LoginEvent::Refused => ("login", "refused", "wrong"),
+            LoginEvent::Throttled => ("login", "refused", "too many failures"),
+            LoginEvent::BadToken => ("token", "refused", "unknown or over"),
         };
-        let mut entry = Entry {
+        let mut entry = AuditEntry {
             kind,
             verdict,
             user: user.to_owned(),
             eauth: eauth.to_owned(),
-            from: place(from),
+            from: address_text(from),
             why: why.to_owned(),
-            ..Entry::default()
+            ..AuditEntry::default()
         };
-        if matches!(sign, Sign::In | Sign::Out) {
+        if matches!(event, LoginEvent::Login | LoginEvent::Logout) {
             return self.write(entry).await.map(drop);
         }
-        // A stranger must not be able to fill the disk, nor wait for it.
-        if let Some(unnoted) = inner.stranger() {
+        // Unauthenticated callers must not be able to fill the disk, or wait for it.
+        if let Some(unnoted) = state.admit_unknown() {
             entry.unnoted = unnoted;
-            inner.send(entry);
+            state.send(entry);
         }
         Ok(())
     }
 
-    /// Notes the end, and forces all of it to the disk.
+    /// Logs the end, and syncs the file.
     pub async fn close(&self) {
-        let Some(inner) = &self.0 else { return };
-        let entry = Entry { kind: "stop", verdict: "allowed", user: inner.owner.clone(), ..Entry::default() };
-        let noted = self.write(entry).await.map_err(|refusal| refusal.text);
-        let synced = writer::sync(&inner.wishes, &*inner.store, &inner.owner).await;
-        if let Err(why) = noted.and(synced) {
-            tracing::error!(why, "the audit log did not end in order");
+        let Some(state) = &self.0 else { return };
+        let entry = AuditEntry { kind: "stop", verdict: "allowed", user: state.owner.clone(), ..AuditEntry::default() };
+        let logged = self.write(entry).await.map_err(|refusal| refusal.text);
+        let synced = writer::sync(&state.commands, &*state.store, &state.owner).await;
+        if let Err(why) = logged.and(synced) {
+            tracing::error!(why, "the audit log was not closed cleanly");
         }
     }
 
-    /// How far the store has seen the log.
-    pub async fn head(&self) -> Result<Option<Head>, Refusal> {
+    /// The head in the store.
+    pub async fn head(&self) -> Result<Option<ChainHead>, Refusal> {
         match &self.0 {
-            Some(inner) => Ok(writer::head(&*inner.store, &inner.owner).await?),
+            Some(state) => Ok(writer::head(&*state.store, &state.owner).await?),
             None => Ok(None),
         }
     }
 
-    async fn write(&self, entry: Entry) -> Result<u64, Refusal> {
-        let Some(inner) = &self.0 else { return Ok(0) };
+    async fn write(&self, entry: AuditEntry) -> Result<u64, Refusal> {
+        let Some(state) = &self.0 else { return Ok(0) };
         let unavailable = |why: String| Refusal::new(Kind::Unavailable, why);
         let closed = || unavailable("the audit log is closed".into());
         let (answer, answered) = oneshot::channel();
-        let wish = Wish::Note { entry: Box::new(entry), micros: now(), answer: Some(answer) };
-        inner.wishes.send(wish).await.map_err(|_| closed())?;
+        let command = WriterCommand::Append { entry: Box::new(entry), micros: now(), answer: Some(answer) };
+        state.commands.send(command).await.map_err(|_| closed())?;
         answered.await.map_err(|_| closed())?.map_err(unavailable)
     }
 }
 
-impl Inner {
-    /// Without waiting, unless it is full.
-    fn send(&self, entry: Entry) {
-        let wish = Wish::Note { entry: Box::new(entry), micros: now(), answer: None };
-        if let Err(mpsc::error::TrySendError::Full(wish)) = self.wishes.try_send(wish) {
-            let wishes = self.wishes.clone();
-            tokio::spawn(async move { drop(wishes.send(wish).await) });
+impl AuditState {
+    /// Sends without waiting for the write.
+    fn send(&self, entry: AuditEntry) {
+        let command = WriterCommand::Append { entry: Box::new(entry), micros: now(), answer: None };
+        if let Err(mpsc::error::TrySendError::Full(command)) = self.commands.try_send(command) {
+            let commands = self.commands.clone();
+            tokio::spawn(async move { drop(commands.send(command).await) });
         }
     }
 
-    /// How many were not noted before this one; `None` if this one isn't either.
-    fn stranger(&self) -> Option<u64> {
-        let mut strangers = self.strangers.lock().unwrap_or_else(PoisonError::into_inner);
-        if strangers.since.elapsed() >= Duration::from_secs(1) {
-            strangers.since = Instant::now();
-            strangers.noted = 0;
+    /// The number of refusals left out before this one; `None` if this one is left out, too.
+    fn admit_unknown(&self) -> Option<u64> {
+        let mut unknown_callers = self.unknown_callers.lock().unwrap_or_else(PoisonError::into_inner);
+        if unknown_callers.since.elapsed() >= Duration::from_secs(1) {
+            unknown_callers.since = Instant::now();
+            unknown_callers.logged = 0;
         }
-        if strangers.noted >= STRANGERS {
-            strangers.unnoted += 1;
+        if unknown_callers.logged >= MAX_UNKNOWN_PER_SECOND {
+            unknown_callers.unnoted += 1;
             return None;
         }
-        strangers.noted += 1;
-        Some(std::mem::take(&mut strangers.unnoted))
+        unknown_callers.logged += 1;
+        Some(std::mem::take(&mut unknown_callers.unnoted))
     }
 
-    /// A keyed hash: the same arguments have the same one, and nobody can tell from it what they are.
-    fn hidden(&self, args: &[Value], kwargs: &Map) -> Option<String> {
+    /// A keyed hash of arguments: equal for equal arguments, and it doesn't reveal them.
+    fn keyed_hash(&self, args: &[Value], kwargs: &Map) -> Option<String> {
         if args.is_empty() && kwargs.is_empty() {
             return None;
         }
@@ -232,8 +253,8 @@ impl Inner {
     }
 }
 
-/// What is noted when it is allowed: it runs something, or changes something.
-fn changes(request: &Request) -> bool {
+/// Whether an allowed request is logged: it runs or changes something.
+fn is_logged(request: &Request) -> bool {
     match request {
         Request::Run(_)
         | Request::Runner(_)
@@ -252,8 +273,8 @@ fn changes(request: &Request) -> bool {
     }
 }
 
-fn describe(request: &Request, entry: &mut Entry, hidden: impl Fn(&[Value], &Map) -> Option<String>) {
-    let of_job = |entry: &mut Entry, kind, job| {
+fn describe(request: &Request, entry: &mut AuditEntry, keyed_hash: impl Fn(&[Value], &Map) -> Option<String>) {
+    let of_job = |entry: &mut AuditEntry, kind, job| {
         entry.kind = kind;
         entry.job = Some(job);
     };
@@ -263,13 +284,13 @@ fn describe(request: &Request, entry: &mut Entry, hidden: impl Fn(&[Value], &Map
             entry.function = run.function.clone();
             entry.target = run.target.clone();
             entry.target_kind = run.target_kind.clone();
-            entry.arguments = hidden(&run.args, &run.kwargs);
+            entry.arguments = keyed_hash(&run.args, &run.kwargs);
             entry.job = run.job;
         }
         Request::Runner(local) | Request::Wheel(local) => {
             entry.kind = if matches!(request, Request::Runner(_)) { "runner" } else { "wheel" };
             entry.function = local.function.clone();
-            entry.arguments = hidden(&local.args, &local.kwargs);
+            entry.arguments = keyed_hash(&local.args, &local.kwargs);
         }
         Request::ShowJob(job) => of_job(entry, "show_job", *job),
         Request::WatchJob(job) => of_job(entry, "watch_job", *job),
@@ -279,12 +300,12 @@ fn describe(request: &Request, entry: &mut Entry, hidden: impl Fn(&[Value], &Map
         Request::Fire(event) => {
             entry.kind = "fire";
             entry.function = event.tag.clone();
-            entry.arguments = hidden(&[], &event.data);
+            entry.arguments = keyed_hash(&[], &event.data);
         }
         Request::Hook { path, data } => {
             entry.kind = "hook";
             entry.function = path.clone();
-            entry.arguments = hidden(&[], data);
+            entry.arguments = keyed_hash(&[], data);
         }
         Request::Targets => entry.kind = "targets",
         Request::Stats => entry.kind = "stats",
@@ -297,12 +318,12 @@ fn describe(request: &Request, entry: &mut Entry, hidden: impl Fn(&[Value], &Map
     }
 }
 
-/// Made once, readable by its owner alone.
+/// Reads the key, or creates it, readable by its owner only.
 fn key(directory: &Path) -> std::io::Result<Secret<Vec<u8>>> {
     let path = directory.join("audit.key");
     match fs::read(&path) {
         Ok(key) if key.len() >= 32 => return Ok(Secret::new(key)),
-        // A crash between making and writing it.
+        // A crash between creating and writing it.
         Ok(_) => fs::remove_file(&path)?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
@@ -315,6 +336,6 @@ fn key(directory: &Path) -> std::io::Result<Secret<Vec<u8>>> {
     Ok(Secret::new(key))
 }
 
-fn place(from: Option<IpAddr>) -> String {
+fn address_text(from: Option<IpAddr>) -> String {
     from.map_or_else(|| "local".to_owned(), |address| address.to_canonical().to_string())
 }

@@ -1,107 +1,127 @@
-//! Checks a log from its first entry to its last, and against what the store has seen.
+//! Verifies a log from its first entry to its last, and against the head in the store.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::entry::{Link, NOTHING};
-use super::file::Head;
+use super::entry::{ChainLink, NO_HASH};
+use super::file::ChainHead;
 
-/// Lines are short; what is longer is none of ours.
-const LONGEST: u64 = 1 << 20;
+/// The longest line that is read; entries are shorter.
+const MAX_LINE: u64 = 1 << 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
-    /// How many entries are in order.
+pub struct VerifyReport {
+    /// The number of valid entries.
     pub entries: u64,
     /// The numbers of the first and the last of them.
     pub first: u64,
     pub last: u64,
-    /// The first thing that is wrong.
-    pub fault: Option<Fault>,
-    /// Half a line at the end: the daemon died while it wrote, or is writing now.
+    /// The first fault.
+    pub fault: Option<ChainFault>,
+    /// A partial line at the end: the daemon died while writing, or is writing now.
     pub unfinished: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ChainFault {
     pub file: PathBuf,
     pub line: u64,
-    /// The entry, where its number is known.
+    /// The entry, if its number is known.
     pub entry: Option<u64>,
     pub why: String,
 }
 
-/// The files in their order; `head` is what the store has seen.
-pub fn verify(files: &[PathBuf], head: Option<&Head>) -> io::Result<Report> {
-    let mut report = Report::default();
-    let mut before: Option<Link> = None;
-    let mut seen = false;
+/// Verifies the files in order; `head` is the head in the store.
+pub fn verify(files: &[PathBuf], head: Option<&ChainHead>) -> io::Result<VerifyReport> {
+    let mut verifier = Verifier { head, report: VerifyReport::default(), previous: None, head_seen: false };
     for (index, file) in files.iter().enumerate() {
+        verifier.read_file(file, index + 1 == files.len())?;
+        if verifier.report.fault.is_some() {
+            return Ok(verifier.report);
+        }
+    }
+    let mut report = verifier.report;
+    if let Some(head) = head.filter(|head| !verifier.head_seen && head.number > report.last) {
+        let file = files.last().map_or_else(|| Path::new(super::file::NAME).to_owned(), PathBuf::clone);
+        let why = format!("the log ends with entry {}, and the store knows entry {}", report.last, head.number);
+        report.fault = Some(ChainFault { file, line: 0, entry: Some(report.last + 1), why });
+    }
+    Ok(report)
+}
+
+struct Verifier<'a> {
+    head: Option<&'a ChainHead>,
+    report: VerifyReport,
+    previous: Option<ChainLink>,
+    head_seen: bool,
+}
+
+impl Verifier<'_> {
+    /// Verifies the lines of a file, up to the first fault.
+    fn read_file(&mut self, file: &Path, is_last: bool) -> io::Result<()> {
         let mut reader = BufReader::new(File::open(file)?);
         let mut bytes = Vec::new();
         let mut line = 0;
         loop {
             bytes.clear();
-            if io::Read::take(&mut reader, LONGEST).read_until(b'\n', &mut bytes)? == 0 {
-                break;
+            if io::Read::take(&mut reader, MAX_LINE).read_until(b'\n', &mut bytes)? == 0 {
+                return Ok(());
             }
             line += 1;
-            let fault = |entry, why: String| Some(Fault { file: file.clone(), line, entry, why });
-            let Some(text) = bytes.strip_suffix(b"\n") else {
-                report.unfinished = index + 1 == files.len();
-                if !report.unfinished {
-                    report.fault = fault(None, "it has no end".into());
-                    return Ok(report);
+            let checked = match bytes.strip_suffix(b"\n") {
+                Some(text) => self.check_line(text),
+                None if is_last => {
+                    self.report.unfinished = true;
+                    return Ok(());
                 }
-                break;
+                None => Err((None, "the line is incomplete".into())),
             };
-            let expected = before.as_ref().map(|link| link.number + 1);
-            let read = std::str::from_utf8(text).map_err(|_| "it is no text".to_owned()).and_then(Link::read);
-            let link = match read {
-                Ok(link) => link,
-                Err(why) => {
-                    report.fault = fault(expected, why);
-                    return Ok(report);
-                }
-            };
-            let why = match &before {
-                None if link.number == 1 && link.before != NOTHING => {
-                    Some("the first entry names one before it".into())
-                }
-                None => None,
-                Some(before) if link.number != before.number + 1 => Some(format!(
-                    "entry {} comes behind entry {}: what was between them is missing",
-                    link.number, before.number
-                )),
-                Some(before) if link.before != before.hash => {
-                    Some(format!("it does not name entry {} as it stands here", before.number))
-                }
-                Some(_) => None,
-            };
-            if let Some(why) = why {
-                report.fault = fault(Some(link.number), why);
-                return Ok(report);
+            if let Err((entry, why)) = checked {
+                self.report.fault = Some(ChainFault { file: file.to_owned(), line, entry, why });
+                return Ok(());
             }
-            if let Some(head) = head.filter(|head| head.number == link.number) {
-                seen = true;
-                if head.hash != link.hash {
-                    report.fault = fault(Some(link.number), "the store has seen another one in its place".into());
-                    return Ok(report);
-                }
-            }
-            if report.entries == 0 {
-                report.first = link.number;
-            }
-            report.entries += 1;
-            report.last = link.number;
-            before = Some(link);
         }
     }
-    if let Some(head) = head.filter(|head| !seen && head.number > report.last) {
-        let file = files.last().map_or_else(|| Path::new(super::file::NAME).to_owned(), PathBuf::clone);
-        let why = format!("the log ends with entry {}, and the store has seen {}", report.last, head.number);
-        report.fault = Some(Fault { file, line: 0, entry: Some(report.last + 1), why });
+
+    /// Verifies a line; the error has the entry's number, if it is known.
+    fn check_line(&mut self, text: &[u8]) -> Result<(), (Option<u64>, String)> {
+        let expected = self.previous.as_ref().map(|link| link.number + 1);
+        let text = std::str::from_utf8(text).map_err(|_| (expected, "it is not UTF-8".to_owned()))?;
+        let link = ChainLink::read(text).map_err(|why| (expected, why))?;
+        self.check_link(&link).map_err(|why| (Some(link.number), why))?;
+        if self.report.entries == 0 {
+            self.report.first = link.number;
+        }
+        self.report.entries += 1;
+        self.report.last = link.number;
+        self.previous = Some(link);
+        Ok(())
     }
-    Ok(report)
+
+    fn check_link(&mut self, link: &ChainLink) -> Result<(), String> {
+        match &self.previous {
+            None if link.number == 1 && link.before != NO_HASH => {
+                return Err("the first entry has a previous hash".into());
+            }
+            None => {}
+            Some(previous) if link.number != previous.number + 1 => {
+                return Err(format!(
+                    "entry {} follows entry {}: the entries between are missing",
+                    link.number, previous.number
+                ));
+            }
+            Some(previous) if link.before != previous.hash => {
+                return Err(format!("its previous hash is not that of entry {}", previous.number));
+            }
+            Some(_) => {}
+        }
+        if let Some(head) = self.head.filter(|head| head.number == link.number) {
+            self.head_seen = true;
+            if head.hash != link.hash {
+                return Err("the store knows another entry with this number".into());
+            }
+        }
+        Ok(())
+    }
 }

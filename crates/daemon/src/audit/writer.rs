@@ -1,7 +1,7 @@
-//! The thread that writes: what many wish to note at once becomes one write.
+//! The writer thread, which combines concurrent entries into one write.
 //!
-//! An entry is in the file (of the system, if not on the disk) before its request is done, so that no crash of ours loses
-//! one. Once a second it is forced to the disk, and only then the store is told how far it goes.
+//! An entry is written to the file before its request is executed, so that a crash of the daemon loses none. The file is
+//! synced once a second, and only then the head is stored.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,103 +10,103 @@ use minicbor::{Decode, Encode};
 use rocksalt_backends::store::{Error, Store, Transaction};
 use tokio::sync::{mpsc, oneshot};
 
-use super::entry::Entry;
-use super::file::{Head, Log};
+use super::entry::AuditEntry;
+use super::file::{AuditFile, ChainHead};
 
-/// At most so many in one write.
-const TOGETHER: usize = 512;
+/// The most entries of one write.
+const MAX_BATCH: usize = 512;
 
-/// How often the file is forced to the disk, if there is something new in it.
-const SYNC: Duration = Duration::from_secs(1);
+/// How often the file is synced.
+const SYNC_INTERVAL: Duration = Duration::from_secs(1);
 
-pub enum Wish {
-    Note { entry: Box<Entry>, micros: u64, answer: Option<oneshot::Sender<Result<u64, String>>> },
-    Sync { answer: oneshot::Sender<Result<Option<Head>, String>> },
+pub enum WriterCommand {
+    Append { entry: Box<AuditEntry>, micros: u64, answer: Option<oneshot::Sender<Result<u64, String>>> },
+    Sync { answer: oneshot::Sender<Result<Option<ChainHead>, String>> },
 }
 
-/// The head as the store has it.
+/// The head as it is stored.
 #[derive(Clone, Debug, Encode, Decode)]
-struct Kept {
+struct StoredHead {
     #[n(0)]
     number: u64,
     #[n(1)]
     hash: String,
 }
 
-/// Writes until all who could wish something are gone.
-pub fn write(mut log: Log, mut wishes: mpsc::Receiver<Wish>) {
+/// Writes until all senders are gone.
+pub fn write(mut log: AuditFile, mut commands: mpsc::Receiver<WriterCommand>) {
     let mut batch = Vec::new();
-    while wishes.blocking_recv_many(&mut batch, TOGETHER) > 0 {
+    while commands.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
         let (mut entries, mut answers, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
-        for wish in batch.drain(..) {
-            match wish {
-                Wish::Note { entry, micros, answer } => {
+        for command in batch.drain(..) {
+            match command {
+                WriterCommand::Append { entry, micros, answer } => {
                     entries.push((*entry, micros));
                     answers.push(answer);
                 }
-                Wish::Sync { answer } => syncs.push(answer),
+                WriterCommand::Sync { answer } => syncs.push(answer),
             }
         }
         if !entries.is_empty() {
-            let written = log.append(&entries).map_err(|error| format!("the audit log can't be written: {error}"));
+            let written = log.append(&entries).map_err(|error| format!("could not write the audit log: {error}"));
             for (index, answer) in answers.into_iter().enumerate() {
                 if let Some(answer) = answer {
-                    // Whoever asked may be gone.
+                    // The receiver may be gone.
                     let _ = answer.send(written.clone().map(|first| first + index as u64));
                 }
             }
         }
         if !syncs.is_empty() {
-            look_after(&mut log);
+            check_file(&mut log);
             let synced = match log.dirty {
                 true => log.sync().map(|()| Some(log.head.clone())),
                 false => Ok(None),
             };
-            let synced = synced.map_err(|error| format!("the audit log can't be forced to the disk: {error}"));
+            let synced = synced.map_err(|error| format!("could not sync the audit log: {error}"));
             for answer in syncs {
                 let _ = answer.send(synced.clone());
             }
         }
     }
     if log.dirty {
-        // The next start finds what is there.
+        // On failure, the next start reads what is there.
         let _ = log.sync();
     }
 }
 
-/// A file that isn't ours any more is left to whoever took it.
-fn look_after(log: &mut Log) {
-    let said = log.follow().and_then(|why| match why {
+/// Continues in a new file if the old one was moved.
+fn check_file(log: &mut AuditFile) {
+    let checked = log.reopen_if_moved().and_then(|why| match why {
         Some(why) => {
-            tracing::error!(why, "the audit log is not where it was");
-            let entry = Entry { kind: "start", verdict: "allowed", why, ..Entry::default() };
+            tracing::error!(why, "the audit log was moved");
+            let entry = AuditEntry { kind: "start", verdict: "allowed", why, ..AuditEntry::default() };
             log.append(&[(entry, crate::clock::now())]).map(drop)
         }
         None => Ok(()),
     });
-    if let Err(error) = said {
-        tracing::error!(%error, "the audit log can't be looked after");
+    if let Err(error) = checked {
+        tracing::error!(%error, "could not reopen the audit log");
     }
 }
 
-/// Forces the file to the disk, then tells the store.
-pub async fn sync(wishes: &mpsc::Sender<Wish>, store: &dyn Store, owner: &str) -> Result<(), String> {
+/// Syncs the file, then stores the head.
+pub async fn sync(commands: &mpsc::Sender<WriterCommand>, store: &dyn Store, owner: &str) -> Result<(), String> {
     let (answer, answered) = oneshot::channel();
     let closed = || "the audit log is closed".to_owned();
-    wishes.send(Wish::Sync { answer }).await.map_err(|_| closed())?;
+    commands.send(WriterCommand::Sync { answer }).await.map_err(|_| closed())?;
     if let Some(head) = answered.await.map_err(|_| closed())?? {
         put(store, owner, &head).await.map_err(|error| error.to_string())?;
     }
     Ok(())
 }
 
-/// Once a second, as long as somebody can wish something.
-pub async fn keep_syncing(wishes: mpsc::WeakSender<Wish>, store: Arc<dyn Store>, owner: String) {
+/// Syncs once a second until all senders are gone.
+pub async fn sync_periodically(commands: mpsc::WeakSender<WriterCommand>, store: Arc<dyn Store>, owner: String) {
     loop {
-        tokio::time::sleep(SYNC).await;
-        let Some(wishes) = wishes.upgrade() else { return };
-        if let Err(why) = sync(&wishes, &*store, &owner).await {
-            tracing::error!(why, "the audit log is behind");
+        tokio::time::sleep(SYNC_INTERVAL).await;
+        let Some(commands) = commands.upgrade() else { return };
+        if let Err(why) = sync(&commands, &*store, &owner).await {
+            tracing::error!(why, "could not sync the audit log");
         }
     }
 }
@@ -116,15 +116,15 @@ fn key(owner: &str) -> String {
     format!("audit/{}", letters.take(200).collect::<String>())
 }
 
-/// How far the store has seen the log of a controller.
-pub async fn head(store: &dyn Store, owner: &str) -> Result<Option<Head>, Error> {
+/// The stored head of a controller's log.
+pub async fn head(store: &dyn Store, owner: &str) -> Result<Option<ChainHead>, Error> {
     let pair = store.get(&key(owner)).await?;
-    let kept = pair.and_then(|pair| minicbor::decode::<Kept>(&pair.value).ok());
-    Ok(kept.map(|kept| Head { number: kept.number, hash: kept.hash }))
+    let stored = pair.and_then(|pair| minicbor::decode::<StoredHead>(&pair.value).ok());
+    Ok(stored.map(|stored| ChainHead { number: stored.number, hash: stored.hash }))
 }
 
-async fn put(store: &dyn Store, owner: &str, head: &Head) -> Result<(), Error> {
-    let kept = Kept { number: head.number, hash: head.hash.clone() };
-    let value = minicbor::to_vec(kept).unwrap_or_default();
+async fn put(store: &dyn Store, owner: &str, head: &ChainHead) -> Result<(), Error> {
+    let stored = StoredHead { number: head.number, hash: head.hash.clone() };
+    let value = minicbor::to_vec(stored).unwrap_or_default();
     store.commit(Transaction::default().put(key(owner), value)).await.map(drop)
 }

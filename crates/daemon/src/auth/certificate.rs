@@ -1,8 +1,8 @@
-//! `cert`: who has a client certificate that our authority signed is whom its common name says.
+//! `cert`: the common name of a verified client certificate is the user.
 
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// The one common name of a certificate (DER) that was checked; `None` if it has none, or several.
+/// The common name of a verified certificate (DER); `None` if it has none, or several.
 pub fn name(der: &[u8]) -> Option<String> {
     let (_, certificate) = X509Certificate::from_der(der).ok()?;
     let mut names = certificate.subject().iter_common_name();

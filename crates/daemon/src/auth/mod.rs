@@ -1,9 +1,9 @@
-//! [`Auth`]: who somebody is, by a password, a token or a certificate.
+//! [`Auth`]: authenticates callers by a password, a token or a certificate.
 
 mod backends;
 pub mod certificate;
+mod password_cache;
 mod passwords;
-mod proven;
 mod settings;
 mod throttle;
 mod tokens;
@@ -18,53 +18,53 @@ use rocksalt_core::Secret;
 use tokio::task::JoinHandle;
 
 use crate::access::Rights;
-use crate::audit::{Audit, Sign};
+use crate::audit::{Audit, LoginEvent};
 use crate::clock::now;
 use crate::requests::{Caller, Kind, Refusal};
 
-use backends::{Backend, Person};
-use proven::Proven;
+use backends::{Backend, VerifiedUser};
+use password_cache::PasswordCache;
 pub use settings::{Settings, names};
 use throttle::Throttle;
-use tokens::{Kept, Tokens};
+use tokens::{TokenRecord, Tokens};
 
-/// A login that fails takes so long, whatever it fails at.
-const FAILED: Duration = Duration::from_millis(500);
+/// Duration of a failed login, whatever the reason.
+const FAILED_LOGIN_DURATION: Duration = Duration::from_millis(500);
 
-/// Expired tokens are thrown away so often.
-const SWEEP: Duration = Duration::from_secs(60);
+/// How often expired tokens are removed.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Nobody's name or password is longer, in bytes.
-const LONGEST_NAME: usize = 256;
+/// The longest username, in bytes.
+const MAX_NAME_LENGTH: usize = 256;
 
-/// Without a store it knows nobody.
+/// Without a store nobody can log in.
 #[derive(Default)]
-pub struct Auth(Option<Arc<Inner>>, Vec<JoinHandle<()>>);
+pub struct Auth(Option<Arc<AuthState>>, Vec<JoinHandle<()>>);
 
-struct Inner {
+struct AuthState {
     settings: RwLock<Arc<Settings>>,
     tokens: Tokens,
     throttle: Throttle,
-    proven: Proven,
+    password_cache: PasswordCache,
     audit: Audit,
-    /// The clock that only goes forward begins here.
+    /// Start of the monotonic clock.
     started: Instant,
     now: fn() -> u64,
 }
 
-/// What somebody gives to log in.
+/// Credentials of a login.
 pub struct Credentials {
     pub user: String,
     pub password: Secret<String>,
     pub eauth: String,
-    /// Seconds, if the asker wishes another life of the token.
+    /// Requested lifetime of the token in seconds.
     pub token_expire: Option<f64>,
 }
 
-/// A token that was just made; the only time that it is seen.
-pub struct Login {
+/// A new token. It is not stored in clear, so this is the only time it is visible.
+pub struct IssuedToken {
     pub token: Secret<String>,
-    /// Seconds since 1970.
+    /// Seconds since the Unix epoch.
     pub start: f64,
     pub expire: f64,
     pub caller: Caller,
@@ -77,137 +77,138 @@ impl Drop for Auth {
 }
 
 impl Auth {
-    /// With its own tasks, which end with it: one listens to the store, one throws away what is over.
+    /// Starts two tasks, which end with it: one watches the store, one removes expired tokens.
     pub fn open(store: Arc<dyn Store>, settings: Arc<Settings>, audit: Audit) -> Auth {
         Auth::with_clock(store, settings, audit, now)
     }
 
-    /// With a clock of the caller's, which gives microseconds since 1970.
+    /// With another clock, in microseconds since the Unix epoch.
     pub fn with_clock(store: Arc<dyn Store>, settings: Arc<Settings>, audit: Audit, now: fn() -> u64) -> Auth {
-        let inner = Arc::new(Inner {
+        let state = Arc::new(AuthState {
             settings: RwLock::new(settings),
             tokens: Tokens::new(store, now),
             throttle: Throttle::default(),
-            proven: Proven::default(),
+            password_cache: PasswordCache::default(),
             audit,
             started: Instant::now(),
             now,
         });
-        let (watching, sweeping) = (Arc::clone(&inner), Arc::clone(&inner));
+        let (watching, sweeping) = (Arc::clone(&state), Arc::clone(&state));
         let watch = tokio::spawn(async move { watching.tokens.watch().await });
         let sweep = tokio::spawn(async move {
             loop {
-                // A store that is away is swept later.
+                // On failure, the next sweep tries again.
                 let _ = sweeping.sweep().await;
-                tokio::time::sleep(SWEEP).await;
+                tokio::time::sleep(SWEEP_INTERVAL).await;
             }
         });
-        Auth(Some(inner), vec![watch, sweep])
+        Auth(Some(state), vec![watch, sweep])
     }
 
-    /// New settings, at a reload. Passwords are checked anew; tokens stay unless what they were got by is gone.
+    /// Applies new settings. Cached passwords are dropped; tokens stay unless their backend was removed.
     pub fn configure(&self, settings: Arc<Settings>) {
-        if let Some(inner) = &self.0 {
-            *inner.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
-            inner.proven.clear();
+        if let Some(state) = &self.0 {
+            *state.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
+            state.password_cache.clear();
         }
     }
 
-    /// Salt's `authorized_ips`: whether anybody there may ask anything.
+    /// Salt's `authorized_ips`: whether requests from an address are allowed.
     pub fn allowed_address(&self, from: Option<IpAddr>) -> bool {
-        self.0.as_ref().is_some_and(|inner| inner.settings().authorized(from))
+        self.0.as_ref().is_some_and(|state| state.settings().authorized(from))
     }
 
-    /// Checks a password without making a token (Salt's `/run` with credentials). Slow on purpose if it is wrong.
+    /// Checks a password without issuing a token (Salt's `/run` with credentials). Failures are slow on purpose.
     pub async fn verify(&self, credentials: &Credentials, from: Option<IpAddr>) -> Result<Caller, Refusal> {
-        Ok(self.inner()?.verify(credentials, from).await?.0)
+        Ok(self.state()?.verify(credentials, from).await?.0)
     }
 
-    pub async fn login(&self, credentials: Credentials, from: Option<IpAddr>) -> Result<Login, Refusal> {
-        let inner = self.inner()?;
-        let (caller, person) = inner.verify(&credentials, from).await?;
-        inner.make_token(caller, person, credentials.token_expire).await
+    pub async fn login(&self, credentials: Credentials, from: Option<IpAddr>) -> Result<IssuedToken, Refusal> {
+        let state = self.state()?;
+        let (caller, verified) = state.verify(&credentials, from).await?;
+        state.issue_token(caller, verified, credentials.token_expire).await
     }
 
-    /// A token for somebody who has proved it by a certificate or on the unix socket: Salt's `mk_token` for them.
-    pub async fn token_for(&self, caller: Caller, expire: Option<f64>) -> Result<Login, Refusal> {
+    /// Issues a token to a caller who authenticated by a certificate or the unix socket: Salt's `mk_token`.
+    pub async fn token_for(&self, caller: Caller, expire: Option<f64>) -> Result<IssuedToken, Refusal> {
         let groups = match &caller.rights {
             Rights::Listed { groups } => groups.clone(),
             _ => Vec::new(),
         };
-        self.inner()?.make_token(caller, Person { groups, stamp: Vec::new() }, expire).await
+        self.state()?.issue_token(caller, VerifiedUser { groups, stamp: Vec::new() }, expire).await
     }
 
-    /// Whose token it is; refused if it is unknown or its time is over.
+    /// The caller of a token; refused if it is unknown or expired.
     pub async fn token(&self, token: &str, from: Option<IpAddr>) -> Result<Caller, Refusal> {
-        let inner = self.inner()?;
-        let refused = || Refusal::new(Kind::Unauthenticated, "the token is unknown, or its time is over");
-        let settings = inner.settings();
-        let kept = match tokens::is_token(token) {
-            true => inner.tokens.get(token, settings.token_idle).await?,
+        let state = self.state()?;
+        let refused = || Refusal::new(Kind::Unauthenticated, "the token is unknown or expired");
+        let settings = state.settings();
+        let record = match tokens::is_token(token) {
+            true => state.tokens.get(token, settings.token_idle).await?,
             false => None,
         };
-        let kept =
-            kept.filter(|kept| settings.stands(kept)).filter(|kept| kept.from.is_none() || kept.from == text(from));
-        let Some(kept) = kept else {
-            let _ = inner.audit.sign(Sign::BadToken, "", "", from).await;
+        let record = record
+            .filter(|record| settings.is_valid(record))
+            .filter(|record| record.from.is_none() || record.from == address_text(from));
+        let Some(record) = record else {
+            let _ = state.audit.log_login(LoginEvent::BadToken, "", "", from).await;
             return Err(refused());
         };
-        Ok(Caller { user: kept.user, eauth: kept.eauth, rights: Rights::Listed { groups: kept.groups }, from })
+        Ok(Caller { user: record.user, eauth: record.eauth, rights: Rights::Listed { groups: record.groups }, from })
     }
 
-    /// Who has a client certificate that was checked, by its name.
+    /// The caller of a verified client certificate.
     pub async fn certificate(&self, name: &str, from: Option<IpAddr>) -> Result<Caller, Refusal> {
-        let inner = self.inner()?;
-        let settings = inner.settings();
+        let state = self.state()?;
+        let settings = state.settings();
         if !settings.certificates {
-            let text = "client certificates don't count here: external_auth has no `cert`";
+            let text = "client certificates are not accepted: external_auth has no `cert`";
             return Err(Refusal::new(Kind::Unauthenticated, text));
         }
-        if !settings.is_there(name, from) {
-            let _ = inner.audit.sign(Sign::Refused, name, "cert", from).await;
-            return Err(Refusal::new(Kind::Unauthenticated, "not from this address"));
+        if !settings.allows_address(name, from) {
+            let _ = state.audit.log_login(LoginEvent::Refused, name, "cert", from).await;
+            return Err(Refusal::new(Kind::Unauthenticated, "not allowed from this address"));
         }
         let rights = Rights::Listed { groups: Vec::new() };
         Ok(Caller { user: name.to_owned(), eauth: "cert".to_owned(), rights, from })
     }
 
-    /// Takes a token back; every controller hears of it. One that isn't there is no fault.
+    /// Revokes a token on all controllers. An unknown token is no error.
     pub async fn logout(&self, token: &str) -> Result<(), Refusal> {
-        let inner = self.inner()?;
+        let state = self.state()?;
         if !tokens::is_token(token) {
             return Ok(());
         }
-        let kept = inner.tokens.get(token, inner.settings().token_idle).await?;
-        if inner.tokens.remove(token).await?
-            && let Some(kept) = kept
+        let record = state.tokens.get(token, state.settings().token_idle).await?;
+        if state.tokens.remove(token).await?
+            && let Some(record) = record
         {
-            inner.audit.sign(Sign::Out, &kept.user, &kept.eauth, None).await?;
+            state.audit.log_login(LoginEvent::Logout, &record.user, &record.eauth, None).await?;
         }
         Ok(())
     }
 
-    /// Takes all tokens of a user back; how many there were.
+    /// Revokes all tokens of a user; returns how many.
     pub async fn logout_user(&self, user: &str, eauth: &str) -> Result<u64, Refusal> {
-        Ok(self.inner()?.tokens.remove_user(eauth, user).await?)
+        Ok(self.state()?.tokens.remove_user(eauth, user).await?)
     }
 
-    fn inner(&self) -> Result<&Arc<Inner>, Refusal> {
-        self.0.as_ref().ok_or_else(|| Refusal::new(Kind::Unauthenticated, "nobody can log in here"))
+    fn state(&self) -> Result<&Arc<AuthState>, Refusal> {
+        self.0.as_ref().ok_or_else(|| Refusal::new(Kind::Unauthenticated, "logins are disabled"))
     }
 }
 
 impl Settings {
-    fn stands(&self, kept: &Kept) -> bool {
-        match self.backends.get(&kept.eauth) {
-            Some(Ok(backend)) => kept.stamp.is_empty() || backend.stands(&kept.user, &kept.stamp),
+    fn is_valid(&self, record: &TokenRecord) -> bool {
+        match self.backends.get(&record.eauth) {
+            Some(Ok(backend)) => record.stamp.is_empty() || backend.is_still_valid(&record.user, &record.stamp),
             Some(Err(_)) => false,
-            None => kept.eauth == "cert" && self.certificates,
+            None => record.eauth == "cert" && self.certificates,
         }
     }
 }
 
-impl Inner {
+impl AuthState {
     fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -218,102 +219,119 @@ impl Inner {
 
     async fn sweep(&self) -> Result<u64, rocksalt_backends::store::Error> {
         let settings = self.settings();
-        self.tokens.sweep(|kept| settings.stands(kept)).await
+        self.tokens.sweep(|record| settings.is_valid(record)).await
     }
 
-    async fn verify(&self, given: &Credentials, from: Option<IpAddr>) -> Result<(Caller, Person), Refusal> {
+    async fn verify(&self, credentials: &Credentials, from: Option<IpAddr>) -> Result<(Caller, VerifiedUser), Refusal> {
         let begun = Instant::now();
         let settings = self.settings();
-        let sound = (1..=LONGEST_NAME).contains(&given.user.len())
-            && !given.user.contains(|c: char| c.is_control())
-            && given.password.reveal().len() <= users::LONGEST;
-        let backend = match settings.backends.get(&given.eauth) {
+        let sound = (1..=MAX_NAME_LENGTH).contains(&credentials.user.len())
+            && !credentials.user.contains(|c: char| c.is_control())
+            && credentials.password.reveal().len() <= users::MAX_PASSWORD;
+        let backend = match settings.backends.get(&credentials.eauth) {
             Some(Ok(backend)) if sound => backend,
-            _ => return Err(self.wrong(given, from, begun).await),
+            _ => return Err(self.refuse(credentials, from, begun).await),
         };
-        let caller = |person: Person| {
-            let rights = Rights::Listed { groups: person.groups.clone() };
-            (Caller { user: given.user.clone(), eauth: given.eauth.clone(), rights, from }, person)
+        let caller = |verified: VerifiedUser| {
+            let rights = Rights::Listed { groups: verified.groups.clone() };
+            (Caller { user: credentials.user.clone(), eauth: credentials.eauth.clone(), rights, from }, verified)
         };
-        if !settings.is_there(&given.user, from) {
-            return Err(self.wrong(given, from, begun).await);
+        if !settings.allows_address(&credentials.user, from) {
+            return Err(self.refuse(credentials, from, begun).await);
         }
-        if let Some(person) = self.remembered(given, backend.as_ref()) {
-            return Ok(caller(person));
+        if let Some(verified) = self.cached(credentials, backend.as_ref()) {
+            return Ok(caller(verified));
         }
-        let turn = self.throttle.turn(&given.user, from);
-        let held = throttle::take(&turn).await;
-        // Whoever had the turn before may have proved it.
-        if let Some(person) = self.remembered(given, backend.as_ref()) {
-            return Ok(caller(person));
+        let permit = self.throttle.permit(&credentials.user, from);
+        let held = throttle::acquire(&permit).await;
+        // A concurrent attempt may have succeeded meanwhile.
+        if let Some(verified) = self.cached(credentials, backend.as_ref()) {
+            return Ok(caller(verified));
         }
-        let wait = self.throttle.wait(&given.user, from, self.clock());
+        let wait = self.throttle.wait(&credentials.user, from, self.clock());
         if wait > 0.0 {
-            let _ = self.audit.sign(Sign::Throttled, &given.user, &given.eauth, from).await;
+            let _ = self.audit.log_login(LoginEvent::Throttled, &credentials.user, &credentials.eauth, from).await;
             let text = format!("too many failed logins; try again in {} seconds", wait.ceil());
             return Err(Refusal::new(Kind::Unauthenticated, text));
         }
-        match backend.verify(&given.user, &given.password).await {
-            Ok(Some(person)) => {
-                self.audit.sign(Sign::In, &given.user, &given.eauth, from).await?;
+        match backend.verify(&credentials.user, &credentials.password).await {
+            Ok(Some(verified)) => {
+                self.audit.log_login(LoginEvent::IssuedToken, &credentials.user, &credentials.eauth, from).await?;
                 let life = settings.remember.as_secs_f64();
                 let now = self.clock();
-                self.proven.remember(&given.eauth, &given.user, &given.password, &person, now, life);
-                self.throttle.succeeded(&given.user, from, now);
-                Ok(caller(person))
+                self.password_cache.insert(
+                    &credentials.eauth,
+                    &credentials.user,
+                    &credentials.password,
+                    &verified,
+                    now,
+                    life,
+                );
+                self.throttle.succeeded(&credentials.user, from, now);
+                Ok(caller(verified))
             }
             Ok(None) => {
-                self.throttle.failed(&given.user, from, self.clock());
+                self.throttle.failed(&credentials.user, from, self.clock());
                 drop(held);
-                Err(self.wrong(given, from, begun).await)
+                Err(self.refuse(credentials, from, begun).await)
             }
-            // Not the asker's fault, and it tells him nothing about the password.
+            // Not the client's fault, and it reveals nothing about the password.
             Err(why) => {
-                tracing::warn!(eauth = backend.name(), why, "a login can't be checked");
-                Err(Refusal::new(Kind::Unavailable, format!("logins by {} can't be checked now", given.eauth)))
+                tracing::warn!(eauth = backend.name(), why, "could not check a login");
+                Err(Refusal::new(
+                    Kind::Unavailable,
+                    format!("logins with {} can't be checked at the moment", credentials.eauth),
+                ))
             }
         }
     }
 
-    fn remembered(&self, given: &Credentials, backend: &dyn Backend) -> Option<Person> {
-        let person = self.proven.get(&given.eauth, &given.user, &given.password, self.clock())?;
-        (person.stamp.is_empty() || backend.stands(&given.user, &person.stamp)).then_some(person)
+    fn cached(&self, credentials: &Credentials, backend: &dyn Backend) -> Option<VerifiedUser> {
+        let verified =
+            self.password_cache.get(&credentials.eauth, &credentials.user, &credentials.password, self.clock())?;
+        (verified.stamp.is_empty() || backend.is_still_valid(&credentials.user, &verified.stamp)).then_some(verified)
     }
 
-    /// One answer and about one time for whatever was wrong.
-    async fn wrong(&self, given: &Credentials, from: Option<IpAddr>, begun: Instant) -> Refusal {
-        let _ = self.audit.sign(Sign::Refused, &given.user, &given.eauth, from).await;
-        tokio::time::sleep_until((begun + FAILED).into()).await;
+    /// The same error after the same time, whatever was wrong.
+    async fn refuse(&self, credentials: &Credentials, from: Option<IpAddr>, begun: Instant) -> Refusal {
+        let _ = self.audit.log_login(LoginEvent::Refused, &credentials.user, &credentials.eauth, from).await;
+        tokio::time::sleep_until((begun + FAILED_LOGIN_DURATION).into()).await;
         Refusal::new(Kind::Unauthenticated, "user, password or eauth is wrong")
     }
 
-    async fn make_token(&self, caller: Caller, person: Person, wished: Option<f64>) -> Result<Login, Refusal> {
+    async fn issue_token(
+        &self,
+        caller: Caller,
+        verified: VerifiedUser,
+        requested_expire: Option<f64>,
+    ) -> Result<IssuedToken, Refusal> {
         let settings = self.settings();
-        let wished = wished.filter(|_| settings.expire_override.allows(&caller.eauth, &caller.user));
-        let life = match wished {
-            // At most a year, whoever wishes it.
+        let requested_expire =
+            requested_expire.filter(|_| settings.expire_override.allows(&caller.eauth, &caller.user));
+        let life = match requested_expire {
+            // At most a year.
             Some(seconds) if seconds > 0.0 => Duration::from_secs_f64(seconds.min(31_536_000.0)),
             Some(_) => return Err(Refusal::new(Kind::Invalid, "`token_expire` must be more than 0 seconds")),
             None => settings.token_expire,
         };
         let start = (self.now)();
         let expire = start.saturating_add(u64::try_from(life.as_micros()).unwrap_or(u64::MAX));
-        let kept = Kept {
+        let record = TokenRecord {
             user: caller.user.clone(),
             eauth: caller.eauth.clone(),
-            groups: person.groups,
+            groups: verified.groups,
             start,
             expire,
             used: start,
-            stamp: person.stamp,
-            from: text(caller.from).filter(|_| settings.bind_address),
+            stamp: verified.stamp,
+            from: address_text(caller.from).filter(|_| settings.bind_address),
         };
-        let token = self.tokens.make(&kept).await.map_err(|why| Refusal::new(Kind::Unavailable, why))?;
+        let token = self.tokens.create(&record).await.map_err(|why| Refusal::new(Kind::Unavailable, why))?;
         let seconds = |micros: u64| micros as f64 / 1e6;
-        Ok(Login { token, start: seconds(start), expire: seconds(expire), caller })
+        Ok(IssuedToken { token, start: seconds(start), expire: seconds(expire), caller })
     }
 }
 
-fn text(from: Option<IpAddr>) -> Option<String> {
+fn address_text(from: Option<IpAddr>) -> Option<String> {
     from.map(|address| address.to_canonical().to_string())
 }

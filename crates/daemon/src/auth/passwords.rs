@@ -1,4 +1,4 @@
-//! [`Passwords`]: argon2id, at a bounded cost: it is slow on purpose, and never on a thread that serves others.
+//! [`Passwords`]: argon2id checks with bounded concurrency, on blocking threads, because they are slow on purpose.
 
 use std::sync::Arc;
 
@@ -6,41 +6,41 @@ use argon2::{Argon2, PasswordHasher, PasswordVerifier};
 use rocksalt_core::Secret;
 use tokio::sync::Semaphore;
 
-/// Of a password that nobody has: a user who isn't there takes as long as one who is.
-const NOBODY: &str =
+/// A hash for unknown users, so that they take as long as known ones.
+const DUMMY_HASH: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$c29tZSBzYWx0IG9mIG5vYm9keQ$TczWt4exQKcd3LFaOzS1J1BQn5bCYVOhNCVsnPB9GGE";
 
-/// At most so many wait for their turn; more are sent away.
-const WAITING: usize = 256;
+/// The most waiting checks; more are refused.
+const MAX_WAITING: usize = 256;
 
-/// Checks passwords, a few at a time.
+/// Checks a few passwords at a time.
 #[derive(Clone)]
 pub struct Passwords {
-    turns: Arc<Semaphore>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
+    waiting: Arc<Semaphore>,
 }
 
 impl Default for Passwords {
     fn default() -> Passwords {
-        // Each takes 19 MiB while it runs.
+        // Each check needs 19 MiB.
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let turns = Arc::new(Semaphore::new(processors.clamp(1, 8)));
-        Passwords { turns, places: Arc::new(Semaphore::new(WAITING)) }
+        let permits = Arc::new(Semaphore::new(processors.clamp(1, 8)));
+        Passwords { permits, waiting: Arc::new(Semaphore::new(MAX_WAITING)) }
     }
 }
 
 impl Passwords {
-    /// Whether a password is the one of a hash. Without a hash it takes as long, and is wrong.
+    /// Whether a password matches a hash. Without a hash it takes as long and is false.
     pub async fn check(&self, hash: Option<String>, password: &Secret<String>) -> Result<bool, String> {
-        let full = || "too many logins at once; try again in a moment".to_owned();
-        let _place = self.places.try_acquire().map_err(|_| full())?;
-        let _turn = self.turns.acquire().await.map_err(|_| full())?;
+        let full = || "too many concurrent logins; try again later".to_owned();
+        let _waiting = self.waiting.try_acquire().map_err(|_| full())?;
+        let _permit = self.permits.acquire().await.map_err(|_| full())?;
         let password = password.clone();
         let checked = tokio::task::spawn_blocking(move || {
             let known = hash.is_some();
-            matches(hash.as_deref().unwrap_or(NOBODY), &password) && known
+            matches(hash.as_deref().unwrap_or(DUMMY_HASH), &password) && known
         });
-        checked.await.map_err(|_| "the check of a password broke off".to_owned())
+        checked.await.map_err(|_| "the password check was aborted".to_owned())
     }
 }
 
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn nobodys_hash_is_a_hash() {
         use argon2::password_hash::phc::PasswordHash;
-        let hash = PasswordHash::new(NOBODY).expect("a PHC string");
+        let hash = PasswordHash::new(DUMMY_HASH).expect("a PHC string");
         assert_eq!(hash.hash.map(|hash| hash.len()), Some(32));
     }
 }

@@ -1,8 +1,7 @@
-//! [`Throttle`]: whoever guesses passwords waits longer and longer, and nobody is locked out for good.
+//! [`Throttle`]: delays after failed logins that grow with each failure, without a permanent lockout.
 //!
-//! Failures count for the user at an address, for the address, and for the user wherever he is asked for. They fade with
-//! time. What an address has proved before holds: somebody else's guesses at a user's password don't keep him from
-//! logging in where he did so before.
+//! Failures are counted per user and address, per address, and per user. They decay with time. A user is not delayed by
+//! failures elsewhere at an address from which they logged in before.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,58 +9,58 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Half of the failures are forgotten after so many seconds.
-const HALF: f64 = 300.0;
+/// Half-life of failures, in seconds.
+const HALF_LIFE: f64 = 300.0;
 
-/// So many are remembered; the faintest go first.
-const MOST: usize = 16_384;
+/// The most counters; the lowest are dropped first.
+const MAX_COUNTERS: usize = 16_384;
 
-/// So many addresses of a user count as his.
-const HIS: usize = 8;
+/// The most known addresses of a user.
+const MAX_KNOWN_ADDRESSES: usize = 8;
 
-/// How many failures are free, and how long one waits at most, in seconds.
+/// Failures without a delay, and the longest delay in seconds.
 #[derive(Clone, Copy)]
-struct Limit {
+struct ThrottleLimit {
     free: f64,
     longest: f64,
 }
 
-const USER_AT_ADDRESS: Limit = Limit { free: 4.0, longest: 60.0 };
-const ADDRESS: Limit = Limit { free: 20.0, longest: 60.0 };
-const USER: Limit = Limit { free: 50.0, longest: 10.0 };
+const USER_AT_ADDRESS: ThrottleLimit = ThrottleLimit { free: 4.0, longest: 60.0 };
+const ADDRESS: ThrottleLimit = ThrottleLimit { free: 20.0, longest: 60.0 };
+const USER: ThrottleLimit = ThrottleLimit { free: 50.0, longest: 10.0 };
 
 #[derive(Default)]
 pub struct Throttle {
-    counts: Mutex<HashMap<Key, Count>>,
-    turns: Mutex<HashMap<Key, Arc<Semaphore>>>,
+    counts: Mutex<HashMap<ThrottleKey, FailureCount>>,
+    permits: Mutex<HashMap<ThrottleKey, Arc<Semaphore>>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Key {
-    UserAt(String, Place),
-    Address(Place),
+enum ThrottleKey {
+    UserAt(String, ClientAddress),
+    Address(ClientAddress),
     User(String),
 }
 
-/// `None` is the unix socket. A network of IPv6 is one place: who has one address there has them all.
-type Place = Option<IpAddr>;
+/// `None` is the unix socket. An IPv6 /64 counts as one address, because its owner has all of it.
+type ClientAddress = Option<IpAddr>;
 
 #[derive(Clone, Debug, Default)]
-struct Count {
+struct FailureCount {
     failures: f64,
-    /// Seconds, on the clock that only goes forward.
+    /// Seconds on the monotonic clock.
     last: f64,
-    /// Of a user: where he has logged in.
-    his: Vec<Place>,
+    /// The addresses from which the user logged in.
+    known_addresses: Vec<ClientAddress>,
 }
 
-impl Count {
-    fn now(&self, now: f64) -> f64 {
-        self.failures * 0.5_f64.powf((now - self.last).max(0.0) / HALF)
+impl FailureCount {
+    fn current(&self, now: f64) -> f64 {
+        self.failures * 0.5_f64.powf((now - self.last).max(0.0) / HALF_LIFE)
     }
 
-    fn wait(&self, limit: Limit, now: f64) -> f64 {
-        let over = self.now(now) - limit.free;
+    fn wait(&self, limit: ThrottleLimit, now: f64) -> f64 {
+        let over = self.current(now) - limit.free;
         match over < 0.0 {
             true => 0.0,
             false => (self.last + 2.0_f64.powf(over).min(limit.longest) - now).max(0.0),
@@ -70,61 +69,66 @@ impl Count {
 }
 
 impl Throttle {
-    /// The seconds to wait before the next attempt counts; 0 if it may be made now.
-    pub fn wait(&self, user: &str, from: Place, now: f64) -> f64 {
+    /// Seconds until the next attempt is allowed; 0 if it is now.
+    pub fn wait(&self, user: &str, from: ClientAddress, now: f64) -> f64 {
         let counts = self.counts();
-        let from = place(from);
-        let wait = |key: Key, limit| counts.get(&key).map_or(0.0, |count| count.wait(limit, now));
-        let his = counts.get(&Key::User(user.to_owned())).is_some_and(|count| count.his.contains(&from));
-        let user_wait = if his { 0.0 } else { wait(Key::User(user.to_owned()), USER) };
-        wait(Key::UserAt(user.to_owned(), from), USER_AT_ADDRESS).max(wait(Key::Address(from), ADDRESS)).max(user_wait)
+        let from = normalized(from);
+        let wait = |key: ThrottleKey, limit| counts.get(&key).map_or(0.0, |count| count.wait(limit, now));
+        let is_known =
+            counts.get(&ThrottleKey::User(user.to_owned())).is_some_and(|count| count.known_addresses.contains(&from));
+        let user_wait = if is_known { 0.0 } else { wait(ThrottleKey::User(user.to_owned()), USER) };
+        wait(ThrottleKey::UserAt(user.to_owned(), from), USER_AT_ADDRESS)
+            .max(wait(ThrottleKey::Address(from), ADDRESS))
+            .max(user_wait)
     }
 
-    pub fn failed(&self, user: &str, from: Place, now: f64) {
-        let from = place(from);
+    pub fn failed(&self, user: &str, from: ClientAddress, now: f64) {
+        let from = normalized(from);
         let mut counts = self.counts();
         make_room(&mut counts, now);
-        for key in [Key::UserAt(user.to_owned(), from), Key::Address(from), Key::User(user.to_owned())] {
+        for key in
+            [ThrottleKey::UserAt(user.to_owned(), from), ThrottleKey::Address(from), ThrottleKey::User(user.to_owned())]
+        {
             let count = counts.entry(key).or_default();
-            count.failures = count.now(now) + 1.0;
+            count.failures = count.current(now) + 1.0;
             count.last = now;
         }
     }
 
-    /// Clears what stands against this user here, but nothing of the address: one right password must not pay for
+    /// Clears the failures of this user at this address, but not those of the address: one right password must not pay for
     /// guesses at others.
-    pub fn succeeded(&self, user: &str, from: Place, now: f64) {
-        let from = place(from);
+    pub fn succeeded(&self, user: &str, from: ClientAddress, now: f64) {
+        let from = normalized(from);
         let mut counts = self.counts();
-        counts.remove(&Key::UserAt(user.to_owned(), from));
+        counts.remove(&ThrottleKey::UserAt(user.to_owned(), from));
         make_room(&mut counts, now);
-        let count = counts.entry(Key::User(user.to_owned())).or_default();
-        count.his.retain(|known| *known != from);
-        count.his.insert(0, from);
-        count.his.truncate(HIS);
+        let count = counts.entry(ThrottleKey::User(user.to_owned())).or_default();
+        count.known_addresses.retain(|known| *known != from);
+        count.known_addresses.insert(0, from);
+        count.known_addresses.truncate(MAX_KNOWN_ADDRESSES);
     }
 
-    /// Attempts for one user at one address go one after the other, so that many at once don't slip past the count.
-    pub fn turn(&self, user: &str, from: Place) -> Arc<Semaphore> {
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        if turns.len() > 1024 {
-            turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+    /// Serializes the attempts of one user at one address, so that concurrent ones are all counted.
+    pub fn permit(&self, user: &str, from: ClientAddress) -> Arc<Semaphore> {
+        let mut permits = self.permits.lock().unwrap_or_else(PoisonError::into_inner);
+        if permits.len() > 1024 {
+            permits.retain(|_, permit| Arc::strong_count(permit) > 1);
         }
-        let turn = turns.entry(Key::UserAt(user.to_owned(), place(from)));
-        Arc::clone(turn.or_insert_with(|| Arc::new(Semaphore::new(1))))
+        let permit = permits.entry(ThrottleKey::UserAt(user.to_owned(), normalized(from)));
+        Arc::clone(permit.or_insert_with(|| Arc::new(Semaphore::new(1))))
     }
 
-    fn counts(&self) -> MutexGuard<'_, HashMap<Key, Count>> {
+    fn counts(&self) -> MutexGuard<'_, HashMap<ThrottleKey, FailureCount>> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Waits for a turn; held until the attempt is counted.
-pub async fn take(turn: &Semaphore) -> Option<SemaphorePermit<'_>> {
-    turn.acquire().await.ok()
+/// Waits for the permit, which is held until the attempt is counted.
+pub async fn acquire(permit: &Semaphore) -> Option<SemaphorePermit<'_>> {
+    permit.acquire().await.ok()
 }
 
-fn place(from: Place) -> Place {
+fn normalized(from: ClientAddress) -> ClientAddress {
     from.map(|address| match address {
         IpAddr::V6(six) => match six.to_ipv4_mapped() {
             Some(four) => IpAddr::V4(four),
@@ -137,20 +141,22 @@ fn place(from: Place) -> Place {
     })
 }
 
-/// An eighth goes when it is full: what has faded, then the faintest. Names of users who aren't there must not push out
-/// what stands against an address, so these go last.
-fn make_room(counts: &mut HashMap<Key, Count>, now: f64) {
-    if counts.len() + 3 <= MOST {
+/// Drops an eighth of the counters when full: decayed ones, then the lowest. Counters of addresses go last, so that
+/// attempts with unknown usernames can't push them out.
+fn make_room(counts: &mut HashMap<ThrottleKey, FailureCount>, now: f64) {
+    if counts.len() + 3 <= MAX_COUNTERS {
         return;
     }
-    counts.retain(|_, count| count.now(now) >= 0.5);
-    if counts.len() + 3 <= MOST {
+    counts.retain(|_, count| count.current(now) >= 0.5);
+    if counts.len() + 3 <= MAX_COUNTERS {
         return;
     }
-    let mut all: Vec<(bool, f64, Key)> =
-        counts.iter().map(|(key, count)| (matches!(key, Key::Address(_)), count.now(now), key.clone())).collect();
+    let mut all: Vec<(bool, f64, ThrottleKey)> = counts
+        .iter()
+        .map(|(key, count)| (matches!(key, ThrottleKey::Address(_)), count.current(now), key.clone()))
+        .collect();
     all.sort_by(|one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
-    for (_, _, key) in all.into_iter().take(MOST / 8) {
+    for (_, _, key) in all.into_iter().take(MAX_COUNTERS / 8) {
         counts.remove(&key);
     }
 }
@@ -159,7 +165,7 @@ fn make_room(counts: &mut HashMap<Key, Count>, now: f64) {
 mod tests {
     use super::*;
 
-    fn address(last: u8) -> Place {
+    fn address(last: u8) -> ClientAddress {
         Some(IpAddr::from([192, 0, 2, last]))
     }
 
@@ -189,7 +195,7 @@ mod tests {
                 throttle.failed("a", address(last), 0.0);
             }
         }
-        assert_eq!(throttle.wait("a", address(2), 0.0), 0.0, "he has logged in from there");
+        assert_eq!(throttle.wait("a", address(2), 0.0), 0.0, "the user logged in from there");
         assert!(throttle.wait("a", address(3), 0.0) > 0.0, "guesses from everywhere slow others down");
         assert!(throttle.wait("a", address(3), 0.0) <= 10.0, "but not for long");
         assert_eq!(throttle.wait("b", address(3), 0.0), 0.0);
@@ -206,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_of_ipv6_is_one_place() {
+    fn an_ipv6_network_counts_as_one_address() {
         let throttle = Throttle::default();
         for number in 0..40u16 {
             let from = Some(IpAddr::from([0x2001, 0xdb8, 0, 1, 0, 0, 0, number]));
@@ -222,10 +228,10 @@ mod tests {
         for _ in 0..40 {
             throttle.failed("victim", address(1), 0.0);
         }
-        for number in 0..(MOST as u32 * 2) {
+        for number in 0..(MAX_COUNTERS as u32 * 2) {
             throttle.failed(&format!("user{number}"), address(2), 0.0);
         }
-        assert!(throttle.counts().len() <= MOST);
+        assert!(throttle.counts().len() <= MAX_COUNTERS);
         assert!(throttle.wait("x", address(1), 0.0) > 0.0);
     }
 }

@@ -1,7 +1,7 @@
-//! [`Tokens`]: 256 random bits each, kept in the store by their hash alone (rule R9).
+//! [`Tokens`]: 256 random bits each, stored by their hash only (`docs/security-rules.md#r9`).
 //!
-//! What was read once is in memory, so that a busy client costs no read each time. The store's watch tells of every
-//! token that is changed or taken back, by whichever controller; while it is broken, nothing is taken from memory.
+//! Tokens are cached in memory. A watch of the store updates the cache when any controller changes or revokes a token;
+//! while the watch is broken, the cache is not used.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,34 +17,34 @@ use subtle::ConstantTimeEq;
 
 const PREFIX: &str = "token/";
 
-/// Tokens in memory; others are read when they are used.
-const REMEMBERED: usize = 16_384;
+/// The most cached tokens.
+const MAX_CACHED: usize = 16_384;
 
-/// One user has at most so many; who logs in again and again without end is stopped there.
-const EACH: u64 = 50_000;
+/// The most tokens of one user.
+const MAX_PER_USER: u64 = 50_000;
 
-/// What is kept of a token.
+/// A stored token.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-pub struct Kept {
+pub struct TokenRecord {
     #[n(0)]
     pub user: String,
     #[n(1)]
     pub eauth: String,
     #[n(2)]
     pub groups: Vec<String>,
-    /// Microseconds since 1970.
+    /// Microseconds since the Unix epoch.
     #[n(3)]
     pub start: u64,
     #[n(4)]
     pub expire: u64,
-    /// When it was last used, or a while before that: it is not written each time.
+    /// When it was last used, approximately: it is not written each time.
     #[n(5)]
     pub used: u64,
-    /// What the backend is asked with whether the login still stands.
+    /// Passed to the backend to check whether the login is still valid.
     #[n(6)]
     #[cbor(with = "minicbor::bytes")]
     pub stamp: Vec<u8>,
-    /// Only from there, if tokens are bound to addresses.
+    /// The only allowed address, if tokens are bound to addresses.
     #[n(7)]
     pub from: Option<String>,
 }
@@ -52,138 +52,138 @@ pub struct Kept {
 pub struct Tokens {
     store: Arc<dyn Store>,
     now: fn() -> u64,
-    known: Mutex<Known>,
+    cache: Mutex<TokenCache>,
 }
 
 #[derive(Default)]
-struct Known {
+struct TokenCache {
     /// False while the watch is broken.
     live: bool,
-    /// Counts what the watch has told: a read that began before it is old.
-    news: u64,
-    tokens: HashMap<String, Arc<Remembered>>,
-    /// How many each user has, as of the last sweep and since.
+    /// Counts events of the watch: a read that began before one may be outdated.
+    watch_events: u64,
+    tokens: HashMap<String, Arc<CachedToken>>,
+    /// The number of tokens of each user, as of the last sweep and since.
     counts: HashMap<(String, String), u64>,
 }
 
-struct Remembered {
-    kept: Kept,
+struct CachedToken {
+    record: TokenRecord,
     modified: u64,
-    /// When it was last used, here.
+    /// When it was last used on this controller.
     used: AtomicU64,
 }
 
 impl Tokens {
     pub fn new(store: Arc<dyn Store>, now: fn() -> u64) -> Tokens {
-        Tokens { store, now, known: Mutex::default() }
+        Tokens { store, now, cache: Mutex::default() }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> MutexGuard<'_, TokenCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A new token; once this answers, every controller knows it.
-    pub async fn make(&self, kept: &Kept) -> Result<Secret<String>, String> {
-        let owner = (kept.eauth.clone(), kept.user.clone());
-        if self.known().counts.get(&owner).is_some_and(|count| *count >= EACH) {
-            return Err(format!("{} has {EACH} tokens; log some of them out", kept.user));
+    /// Creates a token; when this returns, all controllers accept it.
+    pub async fn create(&self, record: &TokenRecord) -> Result<Secret<String>, String> {
+        let owner = (record.eauth.clone(), record.user.clone());
+        if self.cache().counts.get(&owner).is_some_and(|count| *count >= MAX_PER_USER) {
+            return Err(format!("{} has {MAX_PER_USER} tokens, which is the limit; log some out", record.user));
         }
         let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).map_err(|error| format!("the system has no random bits: {error}"))?;
+        getrandom::fill(&mut bytes).map_err(|error| format!("the system has no randomness: {error}"))?;
         let token = Secret::new(hex(&bytes));
         let key = key_of(token.reveal());
-        let transaction = Transaction::default().if_absent(&key).put(&key, encoded(kept));
+        let transaction = Transaction::default().if_absent(&key).put(&key, encoded(record));
         match self.store.commit(transaction).await.map_err(|error| error.to_string())? {
             Committed::Done(_) => {
-                *self.known().counts.entry(owner).or_default() += 1;
+                *self.cache().counts.entry(owner).or_default() += 1;
                 Ok(token)
             }
-            // Two times the same 256 bits: the source of randomness is broken.
-            Committed::Conflict => Err("the system's random bits repeat themselves".into()),
+            // The same 256 bits twice: the source of randomness is broken.
+            Committed::Conflict => Err("the system's random numbers repeat".into()),
         }
     }
 
-    /// What a token stands for; `None` if it is unknown, or its time is over, or nobody used it for so long.
-    pub async fn get(&self, token: &str, idle: Duration) -> Result<Option<Kept>, Error> {
+    /// The record of a token; `None` if it is unknown, expired, or was idle too long.
+    pub async fn get(&self, token: &str, idle: Duration) -> Result<Option<TokenRecord>, Error> {
         let key = key_of(token);
-        let remembered = match self.remembered(&key) {
-            Some(remembered) => remembered,
+        let cached = match self.cached(&key) {
+            Some(cached) => cached,
             None => match self.read(&key).await? {
-                Some(remembered) => remembered,
+                Some(cached) => cached,
                 None => return Ok(None),
             },
         };
         let now = (self.now)();
-        let kept = &remembered.kept;
-        // The time first: nothing else of a token that is over counts for anything.
-        let used = remembered.used.load(Ordering::Relaxed).max(kept.used);
+        let record = &cached.record;
+        // Expiry first: nothing else of an expired token matters.
+        let used = cached.used.load(Ordering::Relaxed).max(record.used);
         let idle = u64::try_from(idle.as_micros()).unwrap_or(u64::MAX);
-        // Another controller writes the time of use down only after a tenth of it.
+        // Another controller stores the time of use only after a tenth of the idle time.
         let longest = idle.saturating_add(idle / 10);
-        if now >= kept.expire || now.saturating_sub(used) > longest {
-            self.forget(&key).await?;
+        if now >= record.expire || now.saturating_sub(used) > longest {
+            self.delete(&key).await?;
             return Ok(None);
         }
-        remembered.used.fetch_max(now, Ordering::Relaxed);
-        if now.saturating_sub(kept.used) > (idle / 10).max(60_000_000) {
-            self.write_use(&key, &remembered, now).await;
+        cached.used.fetch_max(now, Ordering::Relaxed);
+        if now.saturating_sub(record.used) > (idle / 10).max(60_000_000) {
+            self.write_use(&key, &cached, now).await;
         }
-        Ok(Some(remembered.kept.clone()))
+        Ok(Some(cached.record.clone()))
     }
 
-    fn remembered(&self, key: &str) -> Option<Arc<Remembered>> {
-        let known = self.known();
-        let (kept, remembered) = known.tokens.get_key_value(key).filter(|_| known.live)?;
-        // The key is a hash, of which nobody can make a beginning that fits; compared without a hint all the same.
-        bool::from(kept.as_bytes().ct_eq(key.as_bytes())).then(|| Arc::clone(remembered))
+    fn cached(&self, key: &str) -> Option<Arc<CachedToken>> {
+        let cache = self.cache();
+        let (record, cached) = cache.tokens.get_key_value(key).filter(|_| cache.live)?;
+        // The key is a hash, so a timing attack isn't practical; compared in constant time all the same.
+        bool::from(record.as_bytes().ct_eq(key.as_bytes())).then(|| Arc::clone(cached))
     }
 
-    async fn read(&self, key: &str) -> Result<Option<Arc<Remembered>>, Error> {
-        let before = self.known().news;
+    async fn read(&self, key: &str) -> Result<Option<Arc<CachedToken>>, Error> {
+        let before = self.cache().watch_events;
         let Some(pair) = self.store.get(key).await? else { return Ok(None) };
-        let Some(remembered) = remember(&pair) else { return Ok(None) };
-        let mut known = self.known();
-        // What was told meanwhile may have been its end.
-        if known.live && known.news == before {
-            known.keep(pair.key, &remembered);
+        let Some(cached) = decode_token(&pair) else { return Ok(None) };
+        let mut cache = self.cache();
+        // The token may have been revoked meanwhile.
+        if cache.live && cache.watch_events == before {
+            cache.insert(pair.key, &cached);
         }
-        Ok(Some(remembered))
+        Ok(Some(cached))
     }
 
-    /// So that a token in use lives on over a restart. One that is lost costs nothing but a login.
-    async fn write_use(&self, key: &str, remembered: &Remembered, now: u64) {
-        let kept = Kept { used: now, ..remembered.kept.clone() };
-        let transaction = Transaction::default().if_revision(key, remembered.modified).put(key, encoded(&kept));
+    /// Stores the time of use, so that a token in use survives a restart. A lost write costs at most a login.
+    async fn write_use(&self, key: &str, cached: &CachedToken, now: u64) {
+        let record = TokenRecord { used: now, ..cached.record.clone() };
+        let transaction = Transaction::default().if_revision(key, cached.modified).put(key, encoded(&record));
         if self.store.commit(transaction).await.is_ok() {
-            self.known().tokens.remove(key);
+            self.cache().tokens.remove(key);
         }
     }
 
-    /// Takes a token back; true if there was one.
+    /// Revokes a token; true if it existed.
     pub async fn remove(&self, token: &str) -> Result<bool, Error> {
         let key = key_of(token);
         let there = self.store.get(&key).await?.is_some();
-        self.forget(&key).await?;
+        self.delete(&key).await?;
         Ok(there)
     }
 
-    async fn forget(&self, key: &str) -> Result<(), Error> {
-        self.known().tokens.remove(key);
+    async fn delete(&self, key: &str) -> Result<(), Error> {
+        self.cache().tokens.remove(key);
         self.store.commit(Transaction::default().delete(key)).await.map(drop)
     }
 
-    /// Takes all tokens of a user back.
+    /// Revokes all tokens of a user.
     pub async fn remove_user(&self, eauth: &str, user: &str) -> Result<u64, Error> {
-        self.remove_if(|kept| kept.eauth == eauth && kept.user == user).await
+        self.remove_if(|record| record.eauth == eauth && record.user == user).await
     }
 
-    /// Throws away those whose time is over, and those whose login no longer stands.
-    pub async fn sweep(&self, stands: impl Fn(&Kept) -> bool) -> Result<u64, Error> {
+    /// Removes expired tokens and those whose login is no longer valid.
+    pub async fn sweep(&self, is_valid: impl Fn(&TokenRecord) -> bool) -> Result<u64, Error> {
         let now = (self.now)();
-        self.remove_if(|kept| now >= kept.expire || !stands(kept)).await
+        self.remove_if(|record| now >= record.expire || !is_valid(record)).await
     }
 
-    async fn remove_if(&self, gone: impl Fn(&Kept) -> bool) -> Result<u64, Error> {
+    async fn remove_if(&self, gone: impl Fn(&TokenRecord) -> bool) -> Result<u64, Error> {
         const PAGE: usize = 500;
         let mut counts: HashMap<(String, String), u64> = HashMap::new();
         let mut removed = 0;
@@ -192,9 +192,9 @@ impl Tokens {
             let listing = self.store.range(&range).await?;
             let mut transaction = Transaction::default();
             for pair in &listing.pairs {
-                match minicbor::decode::<Kept>(&pair.value) {
-                    Ok(kept) if !gone(&kept) => *counts.entry((kept.eauth, kept.user)).or_default() += 1,
-                    // One that can't be read helps nobody.
+                match minicbor::decode::<TokenRecord>(&pair.value) {
+                    Ok(record) if !gone(&record) => *counts.entry((record.eauth, record.user)).or_default() += 1,
+                    // Also removes malformed records.
                     _ => transaction = transaction.delete(&pair.key),
                 }
             }
@@ -204,74 +204,74 @@ impl Tokens {
                 self.store.commit(part).await?;
             }
             match listing.pairs.last().filter(|_| listing.more) {
-                // The first key behind this one.
+                // The first key after this one.
                 Some(last) => range.from = format!("{} ", last.key),
                 None => break,
             }
         }
-        let mut known = self.known();
-        known.counts = counts;
-        // The watch tells it too; whoever asked for it must not have to wait for that.
-        known.tokens.retain(|_, remembered| !gone(&remembered.kept));
+        let mut cache = self.cache();
+        cache.counts = counts;
+        // Don't wait for the watch to update the cache.
+        cache.tokens.retain(|_, cached| !gone(&cached.record));
         Ok(removed)
     }
 
-    /// Listens to the store for ever.
+    /// Watches the store forever.
     pub async fn watch(&self) {
         loop {
-            // Any error ends the watch; what is in memory counts again only after all of it is dropped.
-            let _ = self.listen().await;
+            // Any error ends the watch; the cache is dropped before it is used again.
+            let _ = self.update_cache().await;
             {
-                let mut known = self.known();
-                known.live = false;
-                known.news += 1;
-                known.tokens.clear();
+                let mut cache = self.cache();
+                cache.live = false;
+                cache.watch_events += 1;
+                cache.tokens.clear();
             }
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
     }
 
-    async fn listen(&self) -> Result<(), Error> {
+    async fn update_cache(&self) -> Result<(), Error> {
         let revision = self.store.range(&KeyRange::prefix(PREFIX).keys_only().limit(1)).await?.revision;
         let mut watch = self.store.watch(PREFIX, revision).await?;
-        self.known().live = true;
-        while let Some(news) = watch.next().await {
-            let news = news?;
-            let mut known = self.known();
-            known.news += 1;
-            match news {
+        self.cache().live = true;
+        while let Some(event) = watch.next().await {
+            let event = event?;
+            let mut cache = self.cache();
+            cache.watch_events += 1;
+            match event {
                 WatchEvent::Changes { changes, .. } => changes.into_iter().for_each(|change| match change {
-                    KeyChange::Put(pair) => match remember(&pair) {
-                        Some(remembered) => known.keep(pair.key, &remembered),
-                        None => drop(known.tokens.remove(&pair.key)),
+                    KeyChange::Put(pair) => match decode_token(&pair) {
+                        Some(cached) => cache.insert(pair.key, &cached),
+                        None => drop(cache.tokens.remove(&pair.key)),
                     },
-                    KeyChange::Deleted { key } => drop(known.tokens.remove(&key)),
+                    KeyChange::Deleted { key } => drop(cache.tokens.remove(&key)),
                 }),
-                WatchEvent::Gap { .. } => known.tokens.clear(),
+                WatchEvent::Gap { .. } => cache.tokens.clear(),
             }
         }
         Ok(())
     }
 }
 
-impl Known {
-    fn keep(&mut self, key: String, remembered: &Arc<Remembered>) {
-        if self.tokens.len() >= REMEMBERED {
-            // Any of them: whoever is in use comes back with one read.
-            let some: Vec<String> = self.tokens.keys().take(REMEMBERED / 8).cloned().collect();
+impl TokenCache {
+    fn insert(&mut self, key: String, cached: &Arc<CachedToken>) {
+        if self.tokens.len() >= MAX_CACHED {
+            // Drop any: a token in use is read again.
+            let some: Vec<String> = self.tokens.keys().take(MAX_CACHED / 8).cloned().collect();
             some.iter().for_each(|key| drop(self.tokens.remove(key)));
         }
-        self.tokens.insert(key, Arc::clone(remembered));
+        self.tokens.insert(key, Arc::clone(cached));
     }
 }
 
-fn remember(pair: &Pair) -> Option<Arc<Remembered>> {
-    let kept: Kept = minicbor::decode(&pair.value).ok()?;
-    let used = AtomicU64::new(kept.used);
-    Some(Arc::new(Remembered { kept, modified: pair.modified, used }))
+fn decode_token(pair: &Pair) -> Option<Arc<CachedToken>> {
+    let record: TokenRecord = minicbor::decode(&pair.value).ok()?;
+    let used = AtomicU64::new(record.used);
+    Some(Arc::new(CachedToken { record, modified: pair.modified, used }))
 }
 
-/// Whether a text can be a token at all.
+/// Whether a text has the format of a token.
 pub fn is_token(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -280,7 +280,7 @@ fn key_of(token: &str) -> String {
     format!("{PREFIX}{}", hex(&Sha256::digest(token.to_ascii_lowercase())))
 }
 
-fn encoded(kept: &Kept) -> Vec<u8> {
-    // Into memory nothing can fail.
-    minicbor::to_vec(kept).unwrap_or_default()
+fn encoded(record: &TokenRecord) -> Vec<u8> {
+    // Encoding into memory can't fail.
+    minicbor::to_vec(record).unwrap_or_default()
 }

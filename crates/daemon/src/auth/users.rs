@@ -1,4 +1,4 @@
-//! [`Users`]: our own file of users: a line each, `name:hash[:group,group]`, readable by its owner alone.
+//! [`Users`]: our users file, with lines `name:hash[:group,group]`, readable by its owner only.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -12,29 +12,29 @@ use sha2::{Digest, Sha256};
 
 use super::passwords;
 
-/// Passwords shorter than this are refused.
-pub const SHORTEST: usize = 8;
+/// The shortest password.
+pub const MIN_PASSWORD: usize = 8;
 
-/// Longer than anybody types, and short enough to hash.
-pub const LONGEST: usize = 1024;
+/// The longest password, in bytes.
+pub const MAX_PASSWORD: usize = 1024;
 
-type Known = Arc<BTreeMap<String, User>>;
+type UserMap = Arc<BTreeMap<String, UserEntry>>;
 
 pub struct Users {
     path: PathBuf,
-    /// As it was read last; read again when the file is another.
-    seen: Mutex<Option<(Version, Known)>>,
+    /// The last read content; read again when the file changes.
+    cached: Mutex<Option<(FileVersion, UserMap)>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct User {
+pub struct UserEntry {
     /// A PHC string.
     pub hash: String,
     pub groups: Vec<String>,
 }
 
-impl User {
-    /// Changes whenever the entry does: what was got by the old one counts no more.
+impl UserEntry {
+    /// Changes with the entry, which invalidates earlier logins.
     pub fn stamp(&self) -> Vec<u8> {
         let mut hash = Sha256::new();
         hash.update(self.hash.as_bytes());
@@ -44,9 +44,9 @@ impl User {
     }
 }
 
-/// Files are replaced as a whole, so that a new one has another inode.
+/// Identifies a version of the file. It is replaced as a whole, so a new version has another inode.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Version {
+struct FileVersion {
     device: u64,
     inode: u64,
     size: u64,
@@ -55,29 +55,29 @@ struct Version {
 
 impl Users {
     pub fn at(path: &Path) -> Users {
-        Users { path: path.to_owned(), seen: Mutex::new(None) }
+        Users { path: path.to_owned(), cached: Mutex::new(None) }
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// All of them; none if there is no file.
-    pub fn all(&self) -> Result<Known, String> {
+    /// All users; none without a file.
+    pub fn all(&self) -> Result<UserMap, String> {
         let fault = |error: std::io::Error| format!("can't read the users file {}: {error}", self.path.display());
         let metadata = match fs::metadata(&self.path) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Arc::default()),
             Err(error) => return Err(fault(error)),
         };
-        let version = Version {
+        let version = FileVersion {
             device: metadata.dev(),
             inode: metadata.ino(),
             size: metadata.size(),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
         };
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, users)) = &*seen
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, users)) = &*cached
             && *known == version
         {
             return Ok(Arc::clone(users));
@@ -85,16 +85,16 @@ impl Users {
         if metadata.mode() & 0o077 != 0 {
             let mode = metadata.mode() & 0o777;
             return Err(format!(
-                "the users file {} is open to others (mode {mode:o}): chmod 600 it",
+                "other users can access the users file {} (mode {mode:o}); run: chmod 600",
                 self.path.display()
             ));
         }
         let users = Arc::new(parse(&fs::read_to_string(&self.path).map_err(fault)?));
-        *seen = Some((version, Arc::clone(&users)));
+        *cached = Some((version, Arc::clone(&users)));
         Ok(users)
     }
 
-    pub fn get(&self, name: &str) -> Result<Option<User>, String> {
+    pub fn get(&self, name: &str) -> Result<Option<UserEntry>, String> {
         Ok(self.all()?.get(name).cloned())
     }
 
@@ -105,9 +105,9 @@ impl Users {
     pub fn add(&self, name: &str, password: &Secret<String>, groups: &[String]) -> Result<(), String> {
         check_name("user", name)?;
         groups.iter().try_for_each(|group| check_name("group", group))?;
-        let user = User { hash: hash(password)?, groups: groups.to_vec() };
+        let user = UserEntry { hash: hash(password)?, groups: groups.to_vec() };
         self.change(|users| match users.contains_key(name) {
-            true => Err(format!("there is a user {name} already")),
+            true => Err(format!("the user {name} exists already")),
             false => {
                 users.insert(name.to_owned(), user);
                 Ok(())
@@ -130,8 +130,11 @@ impl Users {
         self.change(|users| users.remove(name).map(drop).ok_or_else(|| format!("there is no user {name}")))
     }
 
-    /// Replaces the file in one step, with a lock against others who do the same.
-    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, User>) -> Result<(), String>) -> Result<(), String> {
+    /// Replaces the file atomically, under a lock.
+    fn change(
+        &self,
+        change: impl FnOnce(&mut BTreeMap<String, UserEntry>) -> Result<(), String>,
+    ) -> Result<(), String> {
         let fault = |error: std::io::Error| format!("can't write the users file {}: {error}", self.path.display());
         let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let beside = |end: &str| {
@@ -144,57 +147,58 @@ impl Users {
         lock.lock().map_err(fault)?;
         let mut users = BTreeMap::clone(&*self.all()?);
         change(&mut users)?;
-        let fresh = beside(".new");
-        // What a crash left behind is ours: the lock is held.
-        let _ = fs::remove_file(&fresh);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh).map_err(fault)?;
+        let new_file = beside(".new");
+        // Left behind by a crash; we hold the lock.
+        let _ = fs::remove_file(&new_file);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new_file).map_err(fault)?;
         file.write_all(text(&users).as_bytes()).and_then(|()| file.sync_all()).map_err(fault)?;
-        // Root writes it for the daemon's user, whose directory it is.
+        // When root writes it, the owner becomes the owner of the directory, which is the daemon's user.
         let owner = fs::metadata(directory).map_err(fault)?;
         if rustix::process::geteuid().is_root() && owner.uid() != 0 {
             std::os::unix::fs::fchown(&file, Some(owner.uid()), Some(owner.gid())).map_err(fault)?;
             std::os::unix::fs::fchown(&lock, Some(owner.uid()), Some(owner.gid())).map_err(fault)?;
         }
-        fs::rename(&fresh, &self.path).map_err(fault)?;
+        fs::rename(&new_file, &self.path).map_err(fault)?;
         File::open(directory).and_then(|directory| directory.sync_all()).map_err(fault)
     }
 }
 
-/// A name that can stand in the file, in logs and in rules.
+/// Checks that a name can be used in the file, in logs and in rules.
 pub fn check_name(what: &str, name: &str) -> Result<(), String> {
-    let odd = |c: char| c == ':' || c == ',' || c == '%' || c == '^' || c.is_control() || c.is_whitespace();
+    let is_forbidden = |c: char| c == ':' || c == ',' || c == '%' || c == '^' || c.is_control() || c.is_whitespace();
     match name {
         "" => Err(format!("a {what} needs a name")),
-        name if name.len() > 128 => Err(format!("the name of a {what} has at most 128 bytes")),
-        name if name.contains(odd) || name.starts_with('#') => {
-            Err(format!("'{}' can't be the name of a {what}: no spaces, and none of : , % ^", name.escape_debug()))
-        }
+        name if name.len() > 128 => Err(format!("the name of a {what} must have at most 128 bytes")),
+        name if name.contains(is_forbidden) || name.starts_with('#') => Err(format!(
+            "'{}' is not a valid name of a {what}: no spaces and none of : , % ^ are allowed",
+            name.escape_debug()
+        )),
         _ => Ok(()),
     }
 }
 
 fn hash(password: &Secret<String>) -> Result<String, String> {
     match password.reveal().len() {
-        length if length < SHORTEST => Err(format!("a password has at least {SHORTEST} characters")),
-        length if length > LONGEST => Err(format!("a password has at most {LONGEST} bytes")),
+        length if length < MIN_PASSWORD => Err(format!("a password must have at least {MIN_PASSWORD} characters")),
+        length if length > MAX_PASSWORD => Err(format!("a password must have at most {MAX_PASSWORD} bytes")),
         _ => passwords::hash(password),
     }
 }
 
-/// What isn't a user's line is nobody's.
-fn parse(text: &str) -> BTreeMap<String, User> {
+/// Malformed lines are ignored.
+fn parse(text: &str) -> BTreeMap<String, UserEntry> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let users = lines.filter_map(|line| {
         let mut fields = line.trim_end().splitn(3, ':');
         let (name, hash) = (fields.next()?, fields.next()?);
         let groups = fields.next().unwrap_or_default();
         let groups = groups.split(',').filter(|group| !group.is_empty()).map(str::to_owned).collect();
-        Some((name.to_owned(), User { hash: hash.to_owned(), groups }))
+        Some((name.to_owned(), UserEntry { hash: hash.to_owned(), groups }))
     });
     users.collect()
 }
 
-fn text(users: &BTreeMap<String, User>) -> String {
+fn text(users: &BTreeMap<String, UserEntry>) -> String {
     let mut text = "# name:hash[:group,group]; `rocksalt users` writes it\n".to_owned();
     for (name, user) in users {
         text.push_str(&format!("{name}:{}", user.hash));

@@ -1,12 +1,12 @@
-//! What a function says of itself: its documentation, and its arguments in Salt's form.
+//! A function's documentation, and its arguments in Salt's format.
 
 use rocksalt_core::{Map, Value, json};
 use serde_json::Value as Json;
 
-use super::Entry;
+use super::FunctionEntry;
 
-/// The text that `doc.runner` and `doc.wheel` show.
-pub fn doc(entry: &Entry) -> String {
+/// The text of `doc.runner` and `doc.wheel`.
+pub fn doc(entry: &FunctionEntry) -> String {
     let schema = (entry.schema)().to_value();
     let mut text = schema.get("description").and_then(Json::as_str).unwrap_or_default().to_owned();
     let arguments = (entry.arguments)();
@@ -21,8 +21,8 @@ pub fn doc(entry: &Entry) -> String {
     text
 }
 
-/// As `sys.argspec` gives it: names, the defaults of the last of them, and whether it takes more than those.
-pub fn argspec(entry: &Entry) -> Value {
+/// The argspec as `sys.argspec` returns it: names, the defaults of the last of them, and whether it accepts more.
+pub fn argspec(entry: &FunctionEntry) -> Value {
     let schema = (entry.schema)().to_value();
     let required: Vec<&str> =
         schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();

@@ -1,7 +1,7 @@
-//! [`Function`]: what the controller does itself by name, the shape of runners and wheel functions alike.
+//! [`ControllerFunction`]: the trait of runner and wheel functions.
 //!
-//! The struct's fields are the arguments, in the order in which they may be given by position; its doc comment is the
-//! documentation. To add one: a struct in its noun's file, and a line in that file's `FUNCTIONS`.
+//! The struct's fields are the arguments, in positional order; its doc comment is the documentation. To add one: a struct
+//! in its noun's file, and a line in that file's `FUNCTIONS`.
 
 mod describe;
 mod run;
@@ -22,135 +22,150 @@ pub use run::{payload, run, stamp};
 
 use crate::requests::{Caller, FunctionResult, Kind, Loaded, Refusal, RequestService};
 
-/// A function that users call by name.
-pub trait Function: DeserializeOwned + JsonSchema + Send + 'static {
+/// A runner or wheel function.
+pub trait ControllerFunction: DeserializeOwned + JsonSchema + Send + 'static {
     const NAME: &'static str;
-    /// How long it is spoken of.
-    const MARK: Mark = Mark::Kept;
+    /// What is stored of a call.
+    const RECORD: CallRecord = CallRecord::Stored;
 
-    fn call(self, context: Context) -> impl Future<Output = Result<Value, Failure>> + Send;
+    fn call(self, context: FunctionContext) -> impl Future<Output = Result<Value, FunctionFailure>> + Send;
 
-    /// The same, for one that may have the text of its result at hand.
-    fn give(self, context: Context) -> impl Future<Output = Result<FunctionResult, Failure>> + Send {
+    /// Like `call`, for a function that may have its result as JSON text already.
+    fn call_as_json(
+        self,
+        context: FunctionContext,
+    ) -> impl Future<Output = Result<FunctionResult, FunctionFailure>> + Send {
         async { self.call(context).await.map(FunctionResult::Value) }
     }
 }
 
-/// What is left behind by a call.
+/// What is stored of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
-    /// A job that can be looked up, and its events in the log.
-    Kept,
-    /// It changes nothing: if somebody waits for the result, its events are only told to those who listen now. Pages ask
-    /// such things every few seconds, and nobody ever looks them up.
-    Looks,
-    /// As `Looks`, and the result is for the asker alone: it may hold secrets.
+pub enum CallRecord {
+    /// A job record, and its events in the log.
+    Stored,
+    /// Nothing, unless the call runs in the background: it changes nothing, and its events only go to current listeners.
+    /// Web pages call such functions every few seconds.
+    ReadOnly,
+    /// Like `ReadOnly`, and the events don't contain the result, which may be secret.
     Private,
 }
 
-/// What a function may use.
+/// What a function can use.
 #[derive(Clone)]
-pub struct Context {
+pub struct FunctionContext {
     pub requests: Arc<RequestService>,
     pub loaded: Arc<Loaded>,
     pub caller: Caller,
 }
 
-/// Why there is no proper result.
+/// Why a function has no result.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
-    /// It did not work; the text is the result, which does not count as a success.
+pub enum FunctionFailure {
+    /// It failed; the text is the result, with `success` false.
     #[error("{0}")]
-    Said(String),
-    /// It can't even be tried.
+    Failed(String),
+    /// It could not be called.
     #[error(transparent)]
     Refused(#[from] Refusal),
 }
 
-impl Failure {
-    pub fn said(text: impl Into<String>) -> Failure {
-        Failure::Said(text.into())
+impl FunctionFailure {
+    pub fn failed(text: impl Into<String>) -> FunctionFailure {
+        FunctionFailure::Failed(text.into())
     }
 }
 
-impl From<rocksalt_backends::store::Error> for Failure {
-    fn from(error: rocksalt_backends::store::Error) -> Failure {
-        Failure::Refused(error.into())
+impl From<rocksalt_backends::store::Error> for FunctionFailure {
+    fn from(error: rocksalt_backends::store::Error) -> FunctionFailure {
+        FunctionFailure::Refused(error.into())
     }
 }
 
-/// A function in the list.
-pub struct Entry {
+/// A function in a table.
+pub struct FunctionEntry {
     pub name: &'static str,
-    /// Other names for the same.
+    /// Other names.
     pub aliases: &'static [&'static str],
-    pub mark: Mark,
+    pub record: CallRecord,
     pub arguments: fn() -> &'static [&'static str],
     pub schema: fn() -> Schema,
-    /// Given all arguments under their names.
-    work: fn(Value, Context) -> BoxFuture<'static, Result<FunctionResult, Failure>>,
+    /// Calls it with the arguments by name.
+    call: fn(Value, FunctionContext) -> BoxFuture<'static, Result<FunctionResult, FunctionFailure>>,
 }
 
-/// The list entry of a function.
-pub const fn entry<F: Function>() -> Entry {
-    Entry {
+/// The table entry of a function.
+pub const fn entry<F: ControllerFunction>() -> FunctionEntry {
+    FunctionEntry {
         name: F::NAME,
         aliases: &[],
-        mark: F::MARK,
+        record: F::RECORD,
         arguments: fields_of::<F>,
         schema: || schemars::schema_for!(F),
-        work: |arguments, context| {
+        call: |arguments, context| {
             Box::pin(async move {
                 let function: F = from_value(arguments).map_err(|error| {
-                    Failure::said(format!("Passed invalid arguments: {error}\n\nUsage:\n{}", doc(&entry::<F>())))
+                    FunctionFailure::failed(format!(
+                        "Passed invalid arguments: {error}\n\nUsage:\n{}",
+                        doc(&entry::<F>())
+                    ))
                 })?;
-                function.give(context).await
+                function.call_as_json(context).await
             })
         },
     }
 }
 
-impl Entry {
+impl FunctionEntry {
     #[must_use]
-    pub const fn also(mut self, aliases: &'static [&'static str]) -> Entry {
+    pub const fn also(mut self, aliases: &'static [&'static str]) -> FunctionEntry {
         self.aliases = aliases;
         self
     }
 
-    async fn call(&self, args: Vec<Value>, kwargs: Map, context: Context) -> Result<FunctionResult, Failure> {
+    async fn call(
+        &self,
+        args: Vec<Value>,
+        kwargs: Map,
+        context: FunctionContext,
+    ) -> Result<FunctionResult, FunctionFailure> {
         let call = Call { args, kwargs, ..Call::new(self.name) };
         let bound = catalog::bind((self.arguments)(), "args", call).map_err(|problem| {
-            Failure::said(format!("Passed invalid arguments: {}\n\nUsage:\n{}", problem.text, doc(self)))
+            FunctionFailure::failed(format!("Passed invalid arguments: {}\n\nUsage:\n{}", problem.text, doc(self)))
         })?;
-        (self.work)(Value::Map(bound), context).await
+        (self.call)(Value::Map(bound), context).await
     }
 }
 
-/// Runners or wheel functions.
+/// The table of runner or wheel functions.
 #[derive(Clone, Copy)]
-pub struct House {
-    /// `runner` or `wheel`: before the function's name.
+pub struct FunctionTable {
+    /// `runner` or `wheel`, the prefix of the full name.
     pub kind: &'static str,
     /// Alphabetical by noun.
-    pub nouns: &'static [&'static [Entry]],
+    pub nouns: &'static [&'static [FunctionEntry]],
 }
 
-impl House {
-    pub fn entries(&self) -> impl Iterator<Item = &'static Entry> {
+impl FunctionTable {
+    pub fn entries(&self) -> impl Iterator<Item = &'static FunctionEntry> {
         self.nouns.iter().flat_map(|noun| noun.iter())
     }
 
-    pub fn get(&self, name: &str) -> Result<&'static Entry, Refusal> {
+    pub fn get(&self, name: &str) -> Result<&'static FunctionEntry, Refusal> {
         self.entries().find(|entry| entry.name == name || entry.aliases.contains(&name)).ok_or_else(|| {
             let near = rocksalt_core::nearest::hint(name, self.entries().map(|entry| entry.name));
-            Refusal::new(Kind::Invalid, format!("there is no {} function '{name}'{near}", self.kind))
-                .hint(format!("the runner doc.{} tells what there is", self.kind))
+            Refusal::new(Kind::Invalid, format!("unknown {} function '{name}'{near}", self.kind))
+                .hint(format!("the runner doc.{} lists all functions", self.kind))
         })
     }
 }
 
-/// Whom a target of a function means, in the roster's order.
-pub async fn select(context: &Context, target: &Value, kind: &str) -> Result<Vec<roster::Entry>, Failure> {
+/// Selects the targets of a function's argument, in roster order.
+pub async fn select(
+    context: &FunctionContext,
+    target: &Value,
+    kind: &str,
+) -> Result<Vec<roster::Entry>, FunctionFailure> {
     let text = match target {
         Value::List(ids) => ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
         other => other.to_string(),
@@ -158,14 +173,14 @@ pub async fn select(context: &Context, target: &Value, kind: &str) -> Result<Vec
     let kind = match (target, kind) {
         (Value::List(_), _) => target::Kind::List,
         (_, "") => target::Kind::Glob,
-        (_, name) => target::Kind::from_name(name).map_err(|error| Failure::said(error.to_string()))?,
+        (_, name) => target::Kind::from_name(name).map_err(|error| FunctionFailure::failed(error.to_string()))?,
     };
     let target = Target { kind, text, delimiter: ":".into() };
     let selection = context.loaded.controller.select(&target).await;
-    Ok(selection.map_err(|error| Failure::said(error.to_string()))?.entries)
+    Ok(selection.map_err(|error| FunctionFailure::failed(error.to_string()))?.entries)
 }
 
-/// Texts as a value.
-pub fn texts<T: Into<Value>>(all: impl IntoIterator<Item = T>) -> Value {
+/// A list value.
+pub fn list_value<T: Into<Value>>(all: impl IntoIterator<Item = T>) -> Value {
     Value::List(all.into_iter().map(Into::into).collect())
 }

@@ -1,4 +1,4 @@
-//! [`run`]: a function of the controller from its request to its result, with its record and its events.
+//! [`run`]: calls a runner or wheel function, with its job record and events.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,70 +11,73 @@ use rocksalt_core::record::{JobRecord, JobState, TargetOutcome};
 use rocksalt_core::request::ControllerCall;
 use rocksalt_core::{Event, JobId, Map, Value};
 
-use super::{Context, Entry, Failure, House, Mark};
+use super::{CallRecord, FunctionContext, FunctionEntry, FunctionFailure, FunctionTable};
 use crate::clock::now;
 use crate::requests::{Caller, ControllerResult, FunctionResult, Kind, Refusal, RequestService};
 
-/// Runs a function; one that fails has a result that says so.
+/// Calls a function. If it fails, the failure is its result.
 pub async fn run(
-    house: House,
+    table: FunctionTable,
     requests: &Arc<RequestService>,
     caller: &Caller,
     local: ControllerCall,
 ) -> Result<ControllerResult, Refusal> {
-    let entry = house.get(&local.function)?;
-    let context = Context { requests: Arc::clone(requests), loaded: requests.loaded(), caller: caller.clone() };
-    let function = format!("{}.{}", house.kind, local.function);
+    let entry = table.get(&local.function)?;
+    let context = FunctionContext { requests: Arc::clone(requests), loaded: requests.loaded(), caller: caller.clone() };
+    let function = format!("{}.{}", table.kind, local.function);
     let (shown_args, shown_kwargs) = masking::mask(&function, &local.args, &local.kwargs);
-    let call = Asked { entry, function, shown_args, shown_kwargs, local, context };
+    let call = PendingCall { entry, function, shown_args, shown_kwargs, local, context };
     if call.local.background {
-        return call.in_background().await;
+        return call.run_in_background().await;
     }
-    match entry.mark {
-        Mark::Kept => call.kept().await,
-        Mark::Looks | Mark::Private => call.told().await,
+    match entry.record {
+        CallRecord::Stored => call.run_stored().await,
+        CallRecord::ReadOnly | CallRecord::Private => call.run_unstored().await,
     }
 }
 
-/// A call that was found and allowed.
-struct Asked {
-    entry: &'static Entry,
-    /// With its kind before it.
+/// A call to execute.
+struct PendingCall {
+    entry: &'static FunctionEntry,
+    /// With the prefix `runner.` or `wheel.`.
     function: String,
-    /// What may be seen of its arguments.
+    /// The arguments without secrets.
     shown_args: Vec<Value>,
     shown_kwargs: Map,
     local: ControllerCall,
-    context: Context,
+    context: FunctionContext,
 }
 
-impl Asked {
-    /// No record; those who listen now hear of it.
-    async fn told(self) -> Result<ControllerResult, Refusal> {
-        let job = unused_id();
-        let ran = self.ran(job);
+impl PendingCall {
+    /// Calls it without a record; only current listeners get its events.
+    async fn run_unstored(self) -> Result<ControllerResult, Refusal> {
+        let job = unstored_id();
+        let ran = self.new_result(job);
         let (ledger, entry) = (Arc::clone(self.context.requests.ledger()), self.entry);
         ledger.tell(Event { tag: format!("{}/new", ran.tag), data: payload(&ran) });
-        let ran = finished(ran, entry.call(self.local.args, self.local.kwargs, self.context).await)?;
-        ledger.tell(Event { tag: format!("{}/ret", ran.tag), data: outcome(&ran, entry.mark, TOLD) });
+        let ran = with_result(ran, entry.call(self.local.args, self.local.kwargs, self.context).await)?;
+        ledger.tell(Event {
+            tag: format!("{}/ret", ran.tag),
+            data: result_payload(&ran, entry.record, MAX_EVENT_RESULT),
+        });
         Ok(ran)
     }
 
-    /// A job like others, on one target: this controller.
-    async fn kept(self) -> Result<ControllerResult, Refusal> {
-        let (ran, record) = self.begin().await?;
-        // A task of its own: whoever waits may go away, and yet it must come to its end.
-        let work = tokio::spawn(self.work(ran, record));
-        work.await.map_err(|_| Refusal::new(Kind::Unavailable, "the function broke off"))?
+    /// Calls it as a job on one target, this controller.
+    async fn run_stored(self) -> Result<ControllerResult, Refusal> {
+        let (ran, record) = self.create_record().await?;
+        // A task of its own, so that it completes even if the client disconnects.
+        let work = tokio::spawn(self.call_and_store(ran, record));
+        work.await.map_err(|_| Refusal::new(Kind::Unavailable, "the function was aborted"))?
     }
 
-    async fn in_background(self) -> Result<ControllerResult, Refusal> {
-        let (ran, record) = self.begin().await?;
-        tokio::spawn(self.work(ran.clone(), record));
+    async fn run_in_background(self) -> Result<ControllerResult, Refusal> {
+        let (ran, record) = self.create_record().await?;
+        tokio::spawn(self.call_and_store(ran.clone(), record));
         Ok(ran)
     }
 
-    async fn begin(&self) -> Result<(ControllerResult, JobRecord), Refusal> {
+    async fn create_record(&self) -> Result<(ControllerResult, JobRecord), Refusal> {
         let id = self.context.loaded.id();
         let new = NewJob {
             function: self.function.clone(),
@@ -88,30 +91,35 @@ impl Asked {
         };
         let begun = self.context.requests.ledger().begin(new, JobState::Running).await?;
         let record = begun.ok_or_else(|| Refusal::new(Kind::Unavailable, "no job id was free"))?;
-        Ok((self.ran(record.id), record))
+        Ok((self.new_result(record.id), record))
     }
 
-    async fn work(self, ran: ControllerResult, mut record: JobRecord) -> Result<ControllerResult, Refusal> {
+    async fn call_and_store(self, ran: ControllerResult, mut record: JobRecord) -> Result<ControllerResult, Refusal> {
         let (ledger, entry) = (Arc::clone(self.context.requests.ledger()), self.entry);
-        let ended = finished(ran.clone(), entry.call(self.local.args, self.local.kwargs, self.context).await);
+        let ended = with_result(ran.clone(), entry.call(self.local.args, self.local.kwargs, self.context).await);
         let shown = match &ended {
-            // What is too large for a record is cut there.
-            Ok(ran) => outcome(ran, entry.mark, usize::MAX),
-            // It has to end for those who look it up, too.
+            // The ledger truncates a result that is too large.
+            Ok(ran) => result_payload(ran, entry.record, usize::MAX),
+            // The record must end, too.
             Err(refusal) => {
                 let text = Some(refusal.text.as_str().into());
-                outcome(&ControllerResult { result: text, success: false, stamp: now(), ..ran }, Mark::Kept, usize::MAX)
+                result_payload(
+                    &ControllerResult { result: text, success: false, stamp: now(), ..ran },
+                    CallRecord::Stored,
+                    usize::MAX,
+                )
             }
         };
         let success = ended.as_ref().is_ok_and(|ran| ran.success);
         let target = record.target.clone();
-        let kept = TargetOutcome::Returned(Return { value: shown.into(), retcode: i32::from(!success), problem: None });
-        ledger.returned(&record, &target, kept).await?;
+        let outcome =
+            TargetOutcome::Returned(Return { value: shown.into(), retcode: i32::from(!success), problem: None });
+        ledger.returned(&record, &target, outcome).await?;
         ledger.set_state(&mut record, JobState::Done, Vec::new()).await?;
         ended
     }
 
-    fn ran(&self, job: JobId) -> ControllerResult {
+    fn new_result(&self, job: JobId) -> ControllerResult {
         ControllerResult {
             tag: controller_events::tag(&self.function, job).unwrap_or_default(),
             job,
@@ -125,20 +133,23 @@ impl Asked {
     }
 }
 
-fn finished(mut ran: ControllerResult, result: Result<FunctionResult, Failure>) -> Result<ControllerResult, Refusal> {
+fn with_result(
+    mut ran: ControllerResult,
+    result: Result<FunctionResult, FunctionFailure>,
+) -> Result<ControllerResult, Refusal> {
     match result {
         Ok(given) => ran.result = Some(given),
-        Err(Failure::Said(text)) => {
+        Err(FunctionFailure::Failed(text)) => {
             ran.result = Some(text.into());
             ran.success = false;
         }
-        Err(Failure::Refused(refusal)) => return Err(refusal),
+        Err(FunctionFailure::Refused(refusal)) => return Err(refusal),
     }
     ran.stamp = now();
     Ok(ran)
 }
 
-/// What Salt's events say of a call.
+/// The payload of Salt's events about a call.
 pub fn payload(ran: &ControllerResult) -> Map {
     let mut data = Map::with_capacity(7);
     data.insert("fun", ran.function.as_str());
@@ -151,17 +162,15 @@ pub fn payload(ran: &ControllerResult) -> Map {
     data
 }
 
-/// The same with the result, as it is kept and told.
-fn outcome(ran: &ControllerResult, mark: Mark, most: usize) -> Map {
+/// The payload with the result.
+fn result_payload(ran: &ControllerResult, record: CallRecord, most: usize) -> Map {
     let mut data = payload(ran);
     data.insert("_stamp", stamp(ran.stamp));
     data.insert(
         "return",
-        match (mark, &ran.result) {
-            (Mark::Private, _) if ran.success => "this result is only for whoever asks and waits for it".into(),
-            (_, Some(result)) if !is_within(result, most) => {
-                "this result is too large to be told to all who listen".into()
-            }
+        match (record, &ran.result) {
+            (CallRecord::Private, _) if ran.success => "this result is only returned to the caller".into(),
+            (_, Some(result)) if !is_within(result, most) => "this result is too large for an event".into(),
             (_, result) => result.clone().map(FunctionResult::into_value).unwrap_or_default(),
         },
     );
@@ -169,8 +178,8 @@ fn outcome(ran: &ControllerResult, mark: Mark, most: usize) -> Map {
     data
 }
 
-/// The most that is told of a result that somebody waits for, in bytes or so: all who listen get it, and nobody needs it.
-const TOLD: usize = 16 << 10;
+/// The largest result in an unstored event, in bytes approximately. The caller gets the result anyway.
+const MAX_EVENT_RESULT: usize = 16 << 10;
 
 fn is_within(given: &FunctionResult, most: usize) -> bool {
     match given {
@@ -179,7 +188,7 @@ fn is_within(given: &FunctionResult, most: usize) -> bool {
     }
 }
 
-/// Whether a value is not larger than what is left; it stops looking once it is.
+/// Whether a value is not larger than `left`; stops as soon as it is.
 fn fits(value: &Value, left: &mut usize) -> bool {
     let own = match value {
         Value::String(text) => text.len(),
@@ -195,7 +204,7 @@ fn fits(value: &Value, left: &mut usize) -> bool {
     }
 }
 
-/// Salt's `_stamp`: UTC, to the microsecond, without a zone.
+/// Salt's `_stamp`: UTC with microseconds, without a zone.
 pub fn stamp(micros: u64) -> String {
     let id = JobId::at(micros);
     let text = id.as_str();
@@ -211,8 +220,8 @@ pub fn stamp(micros: u64) -> String {
     )
 }
 
-/// The id of a job of which no record is made: no two alike.
-fn unused_id() -> JobId {
+/// A unique job id for a call without a record.
+fn unstored_id() -> JobId {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = now();
     let before = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(now.max(last + 1)));

@@ -92,7 +92,7 @@ pub struct RequestService {
     besides: OnceLock<Box<Besides>>,
     presence: Arc<Presence>,
     /// The list of all jobs as it was last serialized.
-    pub(crate) job_list: crate::runners::JobList,
+    pub(crate) job_list: crate::runners::JobListCache,
     pub stats: Stats,
     pub jobs: Arc<JobService>,
     pub auth: Auth,
@@ -119,7 +119,7 @@ impl RequestService {
             loaded: RwLock::new(Arc::new(loaded)),
             besides: OnceLock::new(),
             presence: Arc::default(),
-            job_list: crate::runners::JobList::default(),
+            job_list: crate::runners::JobListCache::default(),
             stats: Stats::default(),
             jobs,
             auth,
@@ -158,12 +158,12 @@ impl RequestService {
         self.refresh().await;
         let loaded = self.loaded();
         let verdict = loaded.access.check(caller, &request.needs(), &loaded.controller, self.ledger()).await;
-        let noted = self.audit.note(caller, &request, verdict.as_ref().err()).await?;
+        let noted = self.audit.log_request(caller, &request, verdict.as_ref().err()).await?;
         self.stats.asked(&request, verdict.is_ok());
         let grant = verdict?;
         let answer = self.execute(&loaded, caller, grant, request).await;
         if let Ok(Answer::Started(job)) = &answer {
-            self.audit.started(&noted, job);
+            self.audit.log_job(&noted, job);
         }
         answer
     }

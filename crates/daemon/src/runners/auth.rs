@@ -5,30 +5,30 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::Credentials;
-use crate::functions::{Context, Entry, Failure, Function, Mark, entry};
+use crate::functions::{CallRecord, ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<DelToken>(), entry::<MkToken>()];
+pub const FUNCTIONS: &[FunctionEntry] = &[entry::<DelToken>(), entry::<MkToken>()];
 
-/// Makes a token for whoever these credentials are of.
+/// Issues a token for credentials.
 #[derive(Deserialize, JsonSchema)]
 pub struct MkToken {
-    /// Who.
+    /// The user.
     username: String,
-    /// What proves it.
+    /// The password.
     password: String,
-    /// How it is proved: `file`, `ldap` and so on.
+    /// The authentication backend: `file`, `ldap` …
     #[serde(default)]
     eauth: String,
-    /// Seconds that it shall live, if the configuration lets users say so.
+    /// Lifetime in seconds, if the configuration lets users choose it.
     #[serde(default)]
     token_expire: Option<f64>,
 }
 
-impl Function for MkToken {
+impl ControllerFunction for MkToken {
     const NAME: &'static str = "auth.mk_token";
-    const MARK: Mark = Mark::Private;
+    const RECORD: CallRecord = CallRecord::Private;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         let credentials = Credentials {
             user: self.username,
             password: Secret::new(self.password),
@@ -46,18 +46,18 @@ impl Function for MkToken {
     }
 }
 
-/// Ends a token.
+/// Revokes a token.
 #[derive(Deserialize, JsonSchema)]
 pub struct DelToken {
     /// The token.
     token: String,
 }
 
-impl Function for DelToken {
+impl ControllerFunction for DelToken {
     const NAME: &'static str = "auth.del_token";
-    const MARK: Mark = Mark::Private;
+    const RECORD: CallRecord = CallRecord::Private;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         context.requests.auth.logout(&self.token).await?;
         Ok(true.into())
     }

@@ -1,31 +1,33 @@
-//! `cache`: what is remembered of targets, without asking them.
+//! `cache`: cached data of targets.
 
 use rocksalt_controller::pillar::PillarRequest;
 use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::functions::{Context, Entry, Failure, Function, Mark, entry, select};
+use crate::functions::{
+    CallRecord, ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry, select,
+};
 
-pub const FUNCTIONS: &[Entry] =
+pub const FUNCTIONS: &[FunctionEntry] =
     &[entry::<ClearGrains>().also(&["cache.clear_all"]), entry::<Grains>(), entry::<Mine>(), entry::<Pillar>()];
 
-/// The grains of targets as they were last seen.
+/// The cached grains of targets.
 #[derive(Deserialize, JsonSchema)]
 pub struct Grains {
-    /// Whose.
-    #[serde(default = "everybody")]
+    /// The target expression.
+    #[serde(default = "all_targets")]
     tgt: Value,
-    /// What kind of target it is.
+    /// The kind of the target expression.
     #[serde(default)]
     tgt_type: String,
 }
 
-impl Function for Grains {
+impl ControllerFunction for Grains {
     const NAME: &'static str = "cache.grains";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         let mut all = Map::new();
         for entry in select(&context, &self.tgt, &self.tgt_type).await? {
             if let Some(mut grains) = context.loaded.controller.grains_cache.grains(&entry.id) {
@@ -37,22 +39,22 @@ impl Function for Grains {
     }
 }
 
-/// The pillar of targets, compiled with their grains as they were last seen.
+/// The pillar of targets, compiled with their cached grains.
 #[derive(Deserialize, JsonSchema)]
 pub struct Pillar {
-    /// Whose.
-    #[serde(default = "everybody")]
+    /// The target expression.
+    #[serde(default = "all_targets")]
     tgt: Value,
-    /// What kind of target it is.
+    /// The kind of the target expression.
     #[serde(default)]
     tgt_type: String,
 }
 
-impl Function for Pillar {
+impl ControllerFunction for Pillar {
     const NAME: &'static str = "cache.pillar";
-    const MARK: Mark = Mark::Private;
+    const RECORD: CallRecord = CallRecord::Private;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         let mut all = Map::new();
         for entry in select(&context, &self.tgt, &self.tgt_type).await? {
             let grains = context.loaded.controller.grains_cache.grains(&entry.id).unwrap_or_default();
@@ -65,48 +67,48 @@ impl Function for Pillar {
     }
 }
 
-/// A target's pillar, as it would get it.
-pub async fn pillar(context: &Context, id: &str, wanted: PillarRequest) -> Result<Map, Failure> {
+/// Compiles a target's pillar.
+pub async fn pillar(context: &FunctionContext, id: &str, wanted: PillarRequest) -> Result<Map, FunctionFailure> {
     let compiled = context.loaded.controller.pillar(id, wanted).await;
-    Ok(compiled.map_err(|problem| Failure::said(problem.text))?.data)
+    Ok(compiled.map_err(|problem| FunctionFailure::failed(problem.text))?.data)
 }
 
-/// What targets have told others. There is no mine yet: always nothing.
+/// The mine. It is not implemented yet: always empty.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "there is nothing to look for yet")]
+#[allow(dead_code, reason = "not implemented yet")]
 pub struct Mine {
-    /// Whose.
-    #[serde(default = "everybody")]
+    /// The target expression.
+    #[serde(default = "all_targets")]
     tgt: Value,
-    /// What kind of target it is.
+    /// The kind of the target expression.
     #[serde(default)]
     tgt_type: String,
 }
 
-impl Function for Mine {
+impl ControllerFunction for Mine {
     const NAME: &'static str = "cache.mine";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, _: Context) -> Result<Value, Failure> {
+    async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
         Ok(Map::new().into())
     }
 }
 
-/// Forgets what is remembered of targets: it is asked for anew.
+/// Clears the cached grains of targets.
 #[derive(Deserialize, JsonSchema)]
 pub struct ClearGrains {
-    /// Whose.
-    #[serde(default = "everybody")]
+    /// The target expression.
+    #[serde(default = "all_targets")]
     tgt: Value,
-    /// What kind of target it is.
+    /// The kind of the target expression.
     #[serde(default)]
     tgt_type: String,
 }
 
-impl Function for ClearGrains {
+impl ControllerFunction for ClearGrains {
     const NAME: &'static str = "cache.clear_grains";
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         for entry in select(&context, &self.tgt, &self.tgt_type).await? {
             context.loaded.controller.grains_cache.forget(&entry.id);
         }
@@ -114,6 +116,6 @@ impl Function for ClearGrains {
     }
 }
 
-fn everybody() -> Value {
+fn all_targets() -> Value {
     "*".into()
 }

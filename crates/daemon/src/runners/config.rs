@@ -1,37 +1,37 @@
-//! `config`: what the controller is told.
+//! `config`: the controller's configuration.
 
 use rocksalt_core::Value;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::functions::{Context, Entry, Failure, Function, Mark, entry};
-use crate::wheels::harmless;
+use crate::functions::{CallRecord, ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry};
+use crate::wheels::public_values;
 
-pub const FUNCTIONS: &[Entry] = &[entry::<Get>()];
+pub const FUNCTIONS: &[FunctionEntry] = &[entry::<Get>()];
 
-/// A value of the configuration; what may hold secrets is not shown.
+/// A value of the configuration; keys that may be secret are not shown.
 #[derive(Deserialize, JsonSchema)]
 pub struct Get {
-    /// Its name, or the way to it: `file_roots:base`.
+    /// Its name, or a path such as `file_roots:base`.
     key: String,
-    /// If there is none.
-    #[serde(default = "nothing")]
+    /// The result if there is no such value.
+    #[serde(default = "empty")]
     default: Value,
-    /// What stands between the parts of the way.
+    /// Separates the parts of the path.
     #[serde(default = "colon")]
     delimiter: String,
 }
 
-impl Function for Get {
+impl ControllerFunction for Get {
     const NAME: &'static str = "config.get";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
-        Ok(harmless(&context.loaded).walk(&self.key, &self.delimiter).cloned().unwrap_or(self.default))
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
+        Ok(public_values(&context.loaded).walk(&self.key, &self.delimiter).cloned().unwrap_or(self.default))
     }
 }
 
-fn nothing() -> Value {
+fn empty() -> Value {
     "".into()
 }
 

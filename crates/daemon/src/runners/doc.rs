@@ -1,52 +1,54 @@
-//! `doc`: what functions there are.
+//! `doc`: documentation of functions.
 
 use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::functions::{self, Context, Entry, Failure, Function, House, Mark, entry};
+use crate::functions::{
+    self, CallRecord, ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, FunctionTable, entry,
+};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<Execution>(), entry::<Runner>(), entry::<Wheel>()];
+pub const FUNCTIONS: &[FunctionEntry] = &[entry::<Execution>(), entry::<Runner>(), entry::<Wheel>()];
 
-/// What the functions on targets do and take.
+/// The documentation of functions on targets.
 #[derive(Deserialize, JsonSchema)]
 pub struct Execution {}
 
-impl Function for Execution {
+impl ControllerFunction for Execution {
     const NAME: &'static str = "doc.execution";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, _: Context) -> Result<Value, Failure> {
+    async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
         Ok(rocksalt_modules::docs::doc("").into())
     }
 }
 
-/// What the runners do and take.
+/// The documentation of runner functions.
 #[derive(Deserialize, JsonSchema)]
 pub struct Runner {}
 
-impl Function for Runner {
+impl ControllerFunction for Runner {
     const NAME: &'static str = "doc.runner";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, _: Context) -> Result<Value, Failure> {
-        Ok(texts(super::HOUSE))
+    async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
+        Ok(docs_of(super::FUNCTION_TABLE))
     }
 }
 
-/// What the wheel functions do and take.
+/// The documentation of wheel functions.
 #[derive(Deserialize, JsonSchema)]
 pub struct Wheel {}
 
-impl Function for Wheel {
+impl ControllerFunction for Wheel {
     const NAME: &'static str = "doc.wheel";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, _: Context) -> Result<Value, Failure> {
-        Ok(texts(crate::wheels::HOUSE))
+    async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
+        Ok(docs_of(crate::wheels::FUNCTION_TABLE))
     }
 }
 
-fn texts(house: House) -> Value {
-    house.entries().map(|entry| (entry.name.into(), functions::doc(entry).into())).collect::<Map>().into()
+fn docs_of(table: FunctionTable) -> Value {
+    table.entries().map(|entry| (entry.name.into(), functions::doc(entry).into())).collect::<Map>().into()
 }

@@ -1,28 +1,28 @@
-//! `event`: events of one's own.
+//! `event`: custom events.
 
 use rocksalt_core::request::Request;
 use rocksalt_core::{Event, Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::functions::{Context, Entry, Failure, Function, entry};
+use crate::functions::{ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<Send>()];
+pub const FUNCTIONS: &[FunctionEntry] = &[entry::<Send>()];
 
-/// Puts an event into the log.
+/// Fires an event.
 #[derive(Deserialize, JsonSchema)]
 pub struct Send {
-    /// What it is about, as a path: `my/app/deployed`.
+    /// The tag, as `my/app/deployed`.
     tag: String,
-    /// What there is to tell.
+    /// The payload.
     #[serde(default)]
     data: Map,
 }
 
-impl Function for Send {
+impl ControllerFunction for Send {
     const NAME: &'static str = "event.send";
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         let event = Event { tag: self.tag, data: self.data };
         context.requests.answer(&context.caller, Request::Fire(event)).await?;
         Ok(true.into())

@@ -1,4 +1,4 @@
-//! `jobs`: what was run, what came of it, and what still runs.
+//! `jobs`: jobs and their results.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,10 +10,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::times;
-use crate::functions::{Context, Entry, Failure, Function, Mark, entry, texts};
+use crate::functions::{
+    CallRecord, ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry, list_value,
+};
 use crate::requests::FunctionResult;
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[FunctionEntry] = &[
     entry::<Active>(),
     entry::<ExitSuccess>(),
     entry::<Kill>(),
@@ -26,20 +28,20 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<PrintJob>(),
 ];
 
-/// The jobs that run now, with who works on them and who is done.
+/// The running jobs, with the targets that still run and those that returned.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "Salt's clients may give it")]
+#[allow(dead_code, reason = "accepted for Salt's clients")]
 pub struct Active {
-    /// Has no meaning here.
+    /// Ignored.
     #[serde(default)]
     display_progress: bool,
 }
 
-impl Function for Active {
+impl ControllerFunction for Active {
     const NAME: &'static str = "jobs.active";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         let running = JobFilter { running: true, ..JobFilter::default() };
         let mut links = None;
         let mut all = Map::new();
@@ -48,77 +50,77 @@ impl Function for Active {
                 context.requests.ledger().returns(job.id).await?.into_iter().map(|record| record.target).collect();
             let links = match &mut links {
                 Some(links) => links,
-                // The process that works on it is the agent of the link.
+                // The process of a job is the agent of the link.
                 none => none.insert(context.loaded.controller.links.list().await.unwrap_or_default()),
             };
             let process = |id: &str| links.iter().find(|info| info.target == id).map(|info| info.agent_pid);
             let working = job.targets.iter().filter(|id| !returned.contains(id));
             let working = working.map(|id| Map::from_iter([(id.as_str().into(), process(id).into())]));
-            let mut shown = described(&job);
-            shown.insert("Running", texts(working));
-            shown.insert("Returned", texts(returned.clone()));
+            let mut shown = job_map(&job);
+            shown.insert("Running", list_value(working));
+            shown.insert("Returned", list_value(returned.clone()));
             all.insert(job.id.as_str(), shown);
         }
         Ok(all.into())
     }
 }
 
-/// Stops a job: what runs on its targets is ended.
+/// Cancels a job.
 #[derive(Deserialize, JsonSchema)]
 pub struct Kill {
     /// The job's id.
     jid: String,
-    /// End it at once (SIGKILL) instead of asking it to end.
+    /// Send SIGKILL instead of SIGTERM.
     #[serde(default)]
     kill: bool,
 }
 
-impl Function for Kill {
+impl ControllerFunction for Kill {
     const NAME: &'static str = "jobs.kill";
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
-        let job: JobId = self.jid.parse().map_err(|error| Failure::said(format!("{error}")))?;
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
+        let job: JobId = self.jid.parse().map_err(|error| FunctionFailure::failed(format!("{error}")))?;
         context.requests.answer(&context.caller, Request::CancelJob { job, kill: self.kill }).await?;
         Ok(true.into())
     }
 }
 
-/// All jobs that are remembered, or those that fit.
+/// All stored jobs, or those that match.
 #[derive(Deserialize, JsonSchema, Default)]
-#[allow(dead_code, reason = "Salt's clients may give them")]
+#[allow(dead_code, reason = "accepted for Salt's clients")]
 #[serde(default)]
 pub struct ListJobs {
-    /// Has no meaning here.
+    /// Ignored.
     ext_source: Value,
-    /// How the result is to be shown; it is then put under `data`.
+    /// The outputter; the result is then under `data`.
     outputter: Option<String>,
-    /// A map: jobs of whose metadata any of these is part.
+    /// A map: jobs with one of these in their metadata.
     search_metadata: Map,
-    /// Functions: a pattern, a list of them, or several with commas between.
+    /// Functions: a glob, a list, or several separated by commas.
     search_function: Value,
-    /// Targets, in the same way.
+    /// Targets, in the same format.
     search_target: Value,
-    /// Those that started at this time or later: `2026, Jan 31 09:30` or `2026-01-31 09:30`, in UTC.
+    /// Jobs that started at this time or later: `2026, Jan 31 09:30` or `2026-01-31 09:30`, in UTC.
     start_time: Value,
-    /// Those that started at this time or earlier.
+    /// Jobs that started at this time or earlier.
     end_time: Value,
-    /// Has no meaning here.
+    /// Ignored.
     display_progress: bool,
 }
 
 impl ListJobs {
-    /// All of them, as they are.
+    /// Whether all jobs are list_map without an outputter.
     fn is_plain(&self) -> bool {
         let searches = [&self.search_function, &self.search_target, &self.start_time, &self.end_time];
         self.outputter.is_none() && self.search_metadata.is_empty() && searches.iter().all(|search| search.is_null())
     }
 
-    async fn found(&self, context: &Context) -> Result<Vec<Arc<JobRecord>>, Failure> {
+    async fn matching(&self, context: &FunctionContext) -> Result<Vec<Arc<JobRecord>>, FunctionFailure> {
         let filter = JobFilter {
             functions: patterns(&self.search_function),
             targets: patterns(&self.search_target),
-            since: moment("start_time", &self.start_time)?,
-            until: moment("end_time", &self.end_time)?,
+            since: parse_time("start_time", &self.start_time)?,
+            until: parse_time("end_time", &self.end_time)?,
             ..JobFilter::default()
         };
         let mut jobs = context.requests.ledger().jobs(&filter).await?;
@@ -134,129 +136,129 @@ impl ListJobs {
     }
 }
 
-impl Function for ListJobs {
+impl ControllerFunction for ListJobs {
     const NAME: &'static str = "jobs.list_jobs";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
-        let jobs = self.found(&context).await?;
-        Ok(with_outputter(self.outputter, listed(&jobs)))
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
+        let jobs = self.matching(&context).await?;
+        Ok(with_outputter(self.outputter, list_map(&jobs)))
     }
 
-    async fn give(self, context: Context) -> Result<FunctionResult, Failure> {
+    async fn call_as_json(self, context: FunctionContext) -> Result<FunctionResult, FunctionFailure> {
         if !self.is_plain() {
             return self.call(context).await.map(FunctionResult::Value);
         }
-        // Before the jobs: what comes meanwhile makes it old at once, and not wrong for long.
+        // Read the version before the jobs: a change meanwhile makes the text outdated, not wrong.
         let version = context.requests.ledger().jobs_version();
         let list = &context.requests.job_list;
         if let Some(text) = list.get(version) {
             return Ok(FunctionResult::Written(text));
         }
-        let text: Arc<str> = json::compact(&listed(&self.found(&context).await?).into()).into();
-        list.keep(version, &text);
+        let text: Arc<str> = json::compact(&list_map(&self.matching(&context).await?).into()).into();
+        list.store(version, &text);
         Ok(FunctionResult::Written(text))
     }
 }
 
-/// The list of all jobs as JSON, as long as no job changes: pages ask for it every few seconds, and it is long.
+/// Caches the list of all jobs as JSON until a job changes: web pages request it every few seconds, and it is long.
 #[derive(Default)]
-pub struct JobList(Mutex<Option<(u64, Arc<str>)>>);
+pub struct JobListCache(Mutex<Option<(u64, Arc<str>)>>);
 
-impl JobList {
+impl JobListCache {
     fn get(&self, version: u64) -> Option<Arc<str>> {
         let list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         list.as_ref().filter(|(of, _)| *of == version).map(|(_, text)| Arc::clone(text))
     }
 
-    fn keep(&self, version: u64, text: &Arc<str>) {
+    fn store(&self, version: u64, text: &Arc<str>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((version, Arc::clone(text)));
     }
 }
 
 /// The newest jobs.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "Salt's clients may give them")]
+#[allow(dead_code, reason = "accepted for Salt's clients")]
 pub struct ListJobsFilter {
-    /// How many.
+    /// The number of jobs.
     count: u32,
-    /// Leave out those that only ask after other jobs.
+    /// Leave out calls of `saltutil.find_job`.
     #[serde(default = "yes")]
     filter_find_job: bool,
-    /// Has no meaning here.
+    /// Ignored.
     #[serde(default)]
     ext_source: Value,
-    /// How the result is to be shown; it is then put under `data`.
+    /// The outputter; the result is then under `data`.
     #[serde(default)]
     outputter: Option<String>,
-    /// Has no meaning here.
+    /// Ignored.
     #[serde(default)]
     display_progress: bool,
 }
 
-impl Function for ListJobsFilter {
+impl ControllerFunction for ListJobsFilter {
     const NAME: &'static str = "jobs.list_jobs_filter";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         let mut jobs = context.requests.ledger().jobs(&JobFilter::default()).await?;
         if self.filter_find_job {
             jobs.retain(|job| job.function != "saltutil.find_job");
         }
         jobs.truncate(self.count as usize);
-        Ok(with_outputter(self.outputter, listed(&jobs)))
+        Ok(with_outputter(self.outputter, list_map(&jobs)))
     }
 }
 
-/// A job with what it was to do and all that came of it.
+/// A job with its results.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "Salt's clients may give them")]
+#[allow(dead_code, reason = "accepted for Salt's clients")]
 pub struct ListJob {
     /// The job's id.
     jid: String,
-    /// Has no meaning here.
+    /// Ignored.
     #[serde(default)]
     ext_source: Value,
-    /// Has no meaning here.
+    /// Ignored.
     #[serde(default)]
     display_progress: bool,
 }
 
-impl Function for ListJob {
+impl ControllerFunction for ListJob {
     const NAME: &'static str = "jobs.list_job";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
-        Ok(Found::look(&context, &self.jid).await?.whole(&self.jid).into())
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
+        Ok(JobLookup::load(&context, &self.jid).await?.with_jid(&self.jid).into())
     }
 }
 
-/// What a job gave, by target.
+/// The results of a job, by target.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "Salt's clients may give them")]
+#[allow(dead_code, reason = "accepted for Salt's clients")]
 pub struct LookupJid {
     /// The job's id.
     jid: String,
-    /// Has no meaning here.
+    /// Ignored.
     #[serde(default)]
     ext_source: Value,
-    /// Those that gave a result.
+    /// Include targets with a result.
     #[serde(default = "yes")]
     returned: bool,
-    /// Those that gave none, too.
+    /// Include targets without a result.
     #[serde(default)]
     missing: bool,
-    /// Has no meaning here.
+    /// Ignored.
     #[serde(default)]
     display_progress: bool,
 }
 
-impl Function for LookupJid {
+impl ControllerFunction for LookupJid {
     const NAME: &'static str = "jobs.lookup_jid";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
-        let found = Found::look(&context, &self.jid).await?;
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
+        let found = JobLookup::load(&context, &self.jid).await?;
         let mut results = Map::new();
         let returned = |record: &&ReturnRecord| matches!(record.outcome, TargetOutcome::Returned(_));
         if self.returned {
@@ -275,44 +277,44 @@ impl Function for LookupJid {
     }
 }
 
-/// A job under its id, with what it was to do and all that came of it.
+/// A job with its results, under its id.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "Salt's clients may give them")]
+#[allow(dead_code, reason = "accepted for Salt's clients")]
 pub struct PrintJob {
     /// The job's id.
     jid: String,
-    /// Has no meaning here.
+    /// Ignored.
     #[serde(default)]
     ext_source: Value,
 }
 
-impl Function for PrintJob {
+impl ControllerFunction for PrintJob {
     const NAME: &'static str = "jobs.print_job";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
-        let found = Found::look(&context, &self.jid).await?;
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
+        let found = JobLookup::load(&context, &self.jid).await?;
         Ok(Map::from_iter([(self.jid.as_str().into(), found.details(&self.jid).into())]).into())
     }
 }
 
-/// Whether a job gave something that is not empty, by target.
+/// Whether a job's result is not empty, by target.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "Salt's clients may give them")]
+#[allow(dead_code, reason = "accepted for Salt's clients")]
 pub struct ExitSuccess {
     /// The job's id.
     jid: String,
-    /// Has no meaning here.
+    /// Ignored.
     #[serde(default)]
     ext_source: Value,
 }
 
-impl Function for ExitSuccess {
+impl ControllerFunction for ExitSuccess {
     const NAME: &'static str = "jobs.exit_success";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
-        let found = Found::look(&context, &self.jid).await?;
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
+        let found = JobLookup::load(&context, &self.jid).await?;
         let good = |id: &str| {
             let record = found.returns.iter().find(|record| record.target == id);
             record.is_some_and(
@@ -324,58 +326,59 @@ impl Function for ExitSuccess {
     }
 }
 
-/// The newest job that fits, as `jobs.print_job` shows it.
+/// The newest job that matches, in the format of `jobs.print_job`.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "Salt's clients may give them")]
+#[allow(dead_code, reason = "accepted for Salt's clients")]
 #[serde(default)]
 #[derive(Default)]
 pub struct LastRun {
-    /// Has no meaning here.
+    /// Ignored.
     ext_source: Value,
-    /// How the result is to be shown; it is then put under `data`.
+    /// The outputter; the result is then under `data`.
     outputter: Option<String>,
-    /// A map: jobs of whose metadata any of these is part.
+    /// A map: jobs with one of these in their metadata.
     metadata: Map,
-    /// Functions: a pattern, a list of them, or several with commas between.
+    /// Functions: a glob, a list, or several separated by commas.
     function: Value,
-    /// Targets, in the same way.
+    /// Targets, in the same format.
     target: Value,
-    /// Has no meaning here.
+    /// Ignored.
     display_progress: bool,
 }
 
-impl Function for LastRun {
+impl ControllerFunction for LastRun {
     const NAME: &'static str = "jobs.last_run";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         let wanted = ListJobs {
             search_metadata: self.metadata,
             search_function: self.function,
             search_target: self.target,
             ..ListJobs::default()
         };
-        let Some(job) = wanted.found(&context).await?.into_iter().next() else { return Ok(false.into()) };
+        let Some(job) = wanted.matching(&context).await?.into_iter().next() else { return Ok(false.into()) };
         let id = job.id;
-        let found = Found { returns: context.requests.ledger().returns(id).await?, job: Some(JobRecord::clone(&job)) };
+        let found =
+            JobLookup { returns: context.requests.ledger().returns(id).await?, job: Some(JobRecord::clone(&job)) };
         let shown = Map::from_iter([(id.as_str().into(), found.details(id.as_str()).into())]);
         Ok(with_outputter(self.outputter, shown))
     }
 }
 
-/// What the controller itself works on: runners and wheel functions that are not done.
+/// Running runner and wheel functions.
 #[derive(Deserialize, JsonSchema)]
 pub struct Master {}
 
-impl Function for Master {
+impl ControllerFunction for Master {
     const NAME: &'static str = "jobs.master";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         let running =
             JobFilter { running: true, functions: vec!["runner.*".into(), "wheel.*".into()], ..JobFilter::default() };
         let jobs = context.requests.ledger().jobs(&running).await?;
-        Ok(texts(jobs.iter().map(|job| {
+        Ok(list_value(jobs.iter().map(|job| {
             Map::from_iter([
                 ("fun".into(), job.function.as_str().into()),
                 ("jid".into(), job.id.as_str().into()),
@@ -387,24 +390,24 @@ impl Function for Master {
     }
 }
 
-/// A job and its returns, if there is one of that id.
-pub(crate) struct Found {
+/// A job and its returns, if it exists.
+pub(crate) struct JobLookup {
     job: Option<JobRecord>,
     returns: Vec<ReturnRecord>,
 }
 
-impl Found {
-    async fn look(context: &Context, jid: &str) -> Result<Found, Failure> {
+impl JobLookup {
+    async fn load(context: &FunctionContext, jid: &str) -> Result<JobLookup, FunctionFailure> {
         let ledger = context.requests.ledger();
-        // What can't be an id is the id of no job.
-        let Ok(id) = jid.parse::<JobId>() else { return Ok(Found { job: None, returns: Vec::new() }) };
+        // An invalid id is no job's id.
+        let Ok(id) = jid.parse::<JobId>() else { return Ok(JobLookup { job: None, returns: Vec::new() }) };
         match ledger.job(id).await? {
-            Some(job) => Ok(Found { job: Some(job), returns: ledger.returns(id).await? }),
-            None => Ok(Found { job: None, returns: Vec::new() }),
+            Some(job) => Ok(JobLookup { job: Some(job), returns: ledger.returns(id).await? }),
+            None => Ok(JobLookup { job: None, returns: Vec::new() }),
         }
     }
 
-    fn whole(&self, jid: &str) -> Map {
+    fn with_jid(&self, jid: &str) -> Map {
         let mut shown = Map::new();
         shown.insert("jid", jid);
         shown.extend(self.details(jid));
@@ -414,9 +417,9 @@ impl Found {
     fn details(&self, jid: &str) -> Map {
         let mut shown = match &self.job {
             Some(job) => {
-                let mut shown = described(job);
+                let mut shown = job_map(job);
                 let start = shown.remove("StartTime");
-                shown.insert("Minions", texts(job.targets.iter().map(String::as_str)));
+                shown.insert("Minions", list_value(job.targets.iter().map(String::as_str)));
                 shown.insert("StartTime", start.unwrap_or_default());
                 shown
             }
@@ -434,7 +437,7 @@ impl Found {
     }
 }
 
-/// A target's share as `jobs.list_job` shows it.
+/// A target's result in the format of `jobs.list_job`.
 fn result(record: &ReturnRecord) -> Map {
     let mut shown = Map::with_capacity(4);
     shown.insert("return", job_events::shown(&record.outcome));
@@ -446,12 +449,12 @@ fn result(record: &ReturnRecord) -> Map {
     shown
 }
 
-fn listed(jobs: &[Arc<JobRecord>]) -> Map {
-    jobs.iter().map(|job| (job.id.as_str().into(), described(job).into())).collect()
+fn list_map(jobs: &[Arc<JobRecord>]) -> Map {
+    jobs.iter().map(|job| (job.id.as_str().into(), job_map(job).into())).collect()
 }
 
-/// What a job was to do, as Salt's runners show it.
-fn described(job: &JobRecord) -> Map {
+/// A job in the format of Salt's runners.
+fn job_map(job: &JobRecord) -> Map {
     let mut shown = Map::with_capacity(7);
     shown.insert("Function", job.function.as_str());
     shown.insert("Arguments", job_events::arguments(job));
@@ -474,7 +477,7 @@ fn with_outputter(outputter: Option<String>, data: Map) -> Value {
     }
 }
 
-/// A text with commas, or a list.
+/// A comma-separated text, or a list.
 fn patterns(value: &Value) -> Vec<String> {
     let split = |text: String| -> Vec<String> {
         text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
@@ -486,15 +489,15 @@ fn patterns(value: &Value) -> Vec<String> {
     }
 }
 
-fn moment(name: &str, value: &Value) -> Result<Option<u64>, Failure> {
+fn parse_time(name: &str, value: &Value) -> Result<Option<u64>, FunctionFailure> {
     if !value.truth() {
         return Ok(None);
     }
     let text = value.to_string();
     let read = times::parse(&text);
     read.map(Some).ok_or_else(|| {
-        Failure::said(format!(
-            "{name}: '{text}' is no time; give it as in '2026, Jan 31 09:30' or '2026-01-31 09:30:00'"
+        FunctionFailure::failed(format!(
+            "{name}: '{text}' is not a time; use '2026, Jan 31 09:30' or '2026-01-31 09:30:00'"
         ))
     })
 }

@@ -1,12 +1,14 @@
-//! `manage`: which targets can be reached.
+//! `manage`: which targets are up.
 
 use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::functions::{Context, Entry, Failure, Function, Mark, entry, select, texts};
+use crate::functions::{
+    CallRecord, ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry, list_value, select,
+};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[FunctionEntry] = &[
     entry::<Down>(),
     entry::<NotPresent>().also(&[
         "manage.list_not_state",
@@ -27,20 +29,20 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<Versions>(),
 ];
 
-/// Which targets can be reached and which can't.
+/// The targets that are up, and those that are down.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "Salt's clients may give them")]
+#[allow(dead_code, reason = "accepted for Salt's clients")]
 #[serde(default)]
 pub struct Status {
-    /// Has no meaning here.
+    /// Ignored.
     output: bool,
-    /// Only these.
+    /// The target expression.
     tgt: Value,
-    /// What kind of target it is.
+    /// The kind of the target expression.
     tgt_type: String,
-    /// Has no meaning here.
+    /// Ignored.
     timeout: Value,
-    /// Has no meaning here.
+    /// Ignored.
     gather_job_timeout: Value,
 }
 
@@ -56,28 +58,28 @@ impl Default for Status {
     }
 }
 
-impl Function for Status {
+impl ControllerFunction for Status {
     const NAME: &'static str = "manage.status";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
-        let (up, down) = wanted(&context, &self.tgt, &self.tgt_type).await?;
-        Ok(Map::from_iter([("up".into(), texts(up)), ("down".into(), texts(down))]).into())
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
+        let (up, down) = presence_of(&context, &self.tgt, &self.tgt_type).await?;
+        Ok(Map::from_iter([("up".into(), list_value(up)), ("down".into(), list_value(down))]).into())
     }
 }
 
-/// The targets that can be reached.
+/// The targets that are up.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "Salt's clients may give them")]
+#[allow(dead_code, reason = "accepted for Salt's clients")]
 #[serde(default)]
 pub struct Up {
-    /// Only these.
+    /// The target expression.
     tgt: Value,
-    /// What kind of target it is.
+    /// The kind of the target expression.
     tgt_type: String,
-    /// Has no meaning here.
+    /// Ignored.
     timeout: Value,
-    /// Has no meaning here.
+    /// Ignored.
     gather_job_timeout: Value,
 }
 
@@ -87,29 +89,29 @@ impl Default for Up {
     }
 }
 
-impl Function for Up {
+impl ControllerFunction for Up {
     const NAME: &'static str = "manage.up";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
-        Ok(texts(wanted(&context, &self.tgt, &self.tgt_type).await?.0))
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
+        Ok(list_value(presence_of(&context, &self.tgt, &self.tgt_type).await?.0))
     }
 }
 
-/// The targets that can't be reached.
+/// The targets that are down.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "Salt's clients may give them")]
+#[allow(dead_code, reason = "accepted for Salt's clients")]
 #[serde(default)]
 pub struct Down {
-    /// Can't be done here: targets are what the roster says.
+    /// Not supported: targets are defined by the roster.
     removekeys: bool,
-    /// Only these.
+    /// The target expression.
     tgt: Value,
-    /// What kind of target it is.
+    /// The kind of the target expression.
     tgt_type: String,
-    /// Has no meaning here.
+    /// Ignored.
     timeout: Value,
-    /// Has no meaning here.
+    /// Ignored.
     gather_job_timeout: Value,
 }
 
@@ -120,68 +122,68 @@ impl Default for Down {
     }
 }
 
-impl Function for Down {
+impl ControllerFunction for Down {
     const NAME: &'static str = "manage.down";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         if self.removekeys {
-            return Err(Failure::said("targets are what the roster says: remove them there"));
+            return Err(FunctionFailure::failed("targets are defined by the roster: remove them there"));
         }
-        Ok(texts(wanted(&context, &self.tgt, &self.tgt_type).await?.1))
+        Ok(list_value(presence_of(&context, &self.tgt, &self.tgt_type).await?.1))
     }
 }
 
-/// The targets that can be reached, as they were last seen.
+/// The targets that were up when last checked.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Present {
-    /// Only those of these ids.
+    /// Only these ids.
     subset: Option<Vec<String>>,
-    /// With their addresses.
+    /// Include their addresses.
     show_ip: bool,
 }
 
-impl Function for Present {
+impl ControllerFunction for Present {
     const NAME: &'static str = "manage.present";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
-        let (up, _) = seen(&context).await;
-        Ok(shown(&context, up, self.subset, self.show_ip))
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
+        let (up, _) = presence(&context).await;
+        Ok(id_list(&context, up, self.subset, self.show_ip))
     }
 }
 
-/// The targets that can't be reached, as they were last seen.
+/// The targets that were down when last checked.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct NotPresent {
-    /// Only those of these ids.
+    /// Only these ids.
     subset: Option<Vec<String>>,
-    /// With their addresses.
+    /// Include their addresses.
     show_ip: bool,
 }
 
-impl Function for NotPresent {
+impl ControllerFunction for NotPresent {
     const NAME: &'static str = "manage.not_present";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
-        let (_, down) = seen(&context).await;
-        Ok(shown(&context, down, self.subset, self.show_ip))
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
+        let (_, down) = presence(&context).await;
+        Ok(id_list(&context, down, self.subset, self.show_ip))
     }
 }
 
-/// The version of the controller, and those of the agents on targets, which it brings itself.
+/// The versions of the controller and of the agents, which it uploads itself.
 #[derive(Deserialize, JsonSchema)]
 pub struct Versions {}
 
-impl Function for Versions {
+impl ControllerFunction for Versions {
     const NAME: &'static str = "manage.versions";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
-        let (up, down) = seen(&context).await;
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
+        let (up, down) = presence(&context).await;
         let own = env!("CARGO_PKG_VERSION");
         let mut all = Map::new();
         if !up.is_empty() {
@@ -195,8 +197,8 @@ impl Function for Versions {
     }
 }
 
-/// Up and down; whoever was never looked at is looked at now.
-async fn seen(context: &Context) -> (Vec<String>, Vec<String>) {
+/// The targets that are up and down; checks those that never were checked.
+async fn presence(context: &FunctionContext) -> (Vec<String>, Vec<String>) {
     let presence = context.requests.presence();
     let known = presence.up().len() + presence.down().len();
     if known < context.loaded.controller.roster.entries.len() {
@@ -205,8 +207,12 @@ async fn seen(context: &Context) -> (Vec<String>, Vec<String>) {
     (presence.up(), presence.down())
 }
 
-async fn wanted(context: &Context, target: &Value, kind: &str) -> Result<(Vec<String>, Vec<String>), Failure> {
-    let (mut up, mut down) = seen(context).await;
+async fn presence_of(
+    context: &FunctionContext,
+    target: &Value,
+    kind: &str,
+) -> Result<(Vec<String>, Vec<String>), FunctionFailure> {
+    let (mut up, mut down) = presence(context).await;
     if target.as_str() != Some("*") {
         let entries = select(context, target, kind).await?;
         let meant = |id: &String| entries.iter().any(|entry| entry.id == *id);
@@ -216,12 +222,12 @@ async fn wanted(context: &Context, target: &Value, kind: &str) -> Result<(Vec<St
     Ok((up, down))
 }
 
-fn shown(context: &Context, mut ids: Vec<String>, subset: Option<Vec<String>>, show_ip: bool) -> Value {
+fn id_list(context: &FunctionContext, mut ids: Vec<String>, subset: Option<Vec<String>>, show_ip: bool) -> Value {
     if let Some(subset) = subset {
         ids.retain(|id| subset.contains(id));
     }
     if !show_ip {
-        return texts(ids);
+        return list_value(ids);
     }
     let address = |id: &str| context.loaded.controller.roster.get(id).map(|entry| entry.host.clone());
     ids.into_iter().map(|id| (Value::from(id.as_str()), address(&id).into())).collect::<Map>().into()

@@ -1,31 +1,31 @@
-//! `mine`: what targets tell each other. There is no mine yet.
+//! `mine`: not implemented yet.
 
 use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::functions::{Context, Entry, Failure, Function, Mark, entry};
+use crate::functions::{CallRecord, ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<Get>()];
+pub const FUNCTIONS: &[FunctionEntry] = &[entry::<Get>()];
 
-/// What targets have told. There is no mine yet: always nothing.
+/// Data of the mine. It is not implemented yet: always empty.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "there is nothing to look for yet")]
+#[allow(dead_code, reason = "not implemented yet")]
 pub struct Get {
-    /// Whose.
+    /// The target expression.
     tgt: Value,
     /// The function.
     fun: Value,
-    /// What kind of target it is.
+    /// The kind of the target expression.
     #[serde(default)]
     tgt_type: String,
 }
 
-impl Function for Get {
+impl ControllerFunction for Get {
     const NAME: &'static str = "mine.get";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, _: Context) -> Result<Value, Failure> {
+    async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
         Ok(Map::new().into())
     }
 }

@@ -1,4 +1,4 @@
-//! Salt's runner functions by name, one file a noun.
+//! Salt's runner functions, one file for each noun.
 
 mod auth;
 mod cache;
@@ -19,13 +19,13 @@ use std::sync::Arc;
 
 use rocksalt_core::request::ControllerCall;
 
-pub use jobs::JobList;
+pub use jobs::JobListCache;
 
-use crate::functions::{self, House};
+use crate::functions::{self, FunctionTable};
 use crate::requests::{Caller, ControllerResult, Refusal, RequestService};
 
 /// Alphabetical by noun.
-pub const HOUSE: House = House {
+pub const FUNCTION_TABLE: FunctionTable = FunctionTable {
     kind: "runner",
     nouns: &[
         auth::FUNCTIONS,
@@ -44,11 +44,11 @@ pub const HOUSE: House = House {
     ],
 };
 
-/// Runs a function with its events; a failure of the function itself is a result that says so.
+/// Calls a runner function. If it fails, the failure is its result.
 pub async fn run(
     requests: &Arc<RequestService>,
     caller: &Caller,
     local: ControllerCall,
 ) -> Result<ControllerResult, Refusal> {
-    functions::run(HOUSE, requests, caller, local).await
+    functions::run(FUNCTION_TABLE, requests, caller, local).await
 }

@@ -1,4 +1,4 @@
-//! `pillar`: what targets get to know.
+//! `pillar`: the pillar of targets.
 
 use rocksalt_controller::pillar::PillarRequest;
 use rocksalt_core::{Map, Value};
@@ -6,34 +6,34 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::cache::pillar;
-use crate::functions::{Context, Entry, Failure, Function, Mark, entry};
+use crate::functions::{CallRecord, ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<ShowPillar>()];
+pub const FUNCTIONS: &[FunctionEntry] = &[entry::<ShowPillar>()];
 
-/// The pillar of a target, with its grains as they were last seen.
+/// The pillar of a target, compiled with its cached grains.
 #[derive(Deserialize, JsonSchema)]
 pub struct ShowPillar {
-    /// Its id; a target that is not in the roster gets what any target gets.
-    #[serde(default = "anybody")]
+    /// Its id; it need not be in the roster.
+    #[serde(default = "any_target")]
     minion: String,
-    /// The environment of state files that it is for.
+    /// The environment of state files.
     #[serde(default)]
     saltenv: String,
     /// The environment of the pillar.
     #[serde(default)]
     pillarenv: String,
-    /// Merged over the rest.
+    /// Merged over the result.
     #[serde(default)]
     pillar: Map,
-    /// Grains over those that are remembered.
+    /// Merged over the cached grains.
     kwargs: Map,
 }
 
-impl Function for ShowPillar {
+impl ControllerFunction for ShowPillar {
     const NAME: &'static str = "pillar.show_pillar";
-    const MARK: Mark = Mark::Private;
+    const RECORD: CallRecord = CallRecord::Private;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         let mut grains = context.loaded.controller.grains_cache.grains(&self.minion).unwrap_or_default();
         grains.extend(self.kwargs);
         let wanted = PillarRequest { grains, saltenv: self.saltenv, pillarenv: self.pillarenv, given: self.pillar };
@@ -41,6 +41,6 @@ impl Function for ShowPillar {
     }
 }
 
-fn anybody() -> String {
+fn any_target() -> String {
     "*".into()
 }

@@ -1,12 +1,12 @@
-//! `saltutil`: modules of one's own, brought to the controller. There are none yet.
+//! `saltutil`: custom modules, which are not implemented yet.
 
 use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::functions::{Context, Entry, Failure, Function, entry};
+use crate::functions::{ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[FunctionEntry] = &[
     entry::<SyncAll>(),
     entry::<Sync>().also(&[
         "saltutil.sync_grains",
@@ -23,48 +23,48 @@ pub const FUNCTIONS: &[Entry] = &[
     ]),
 ];
 
-/// Takes over modules from the file tree. There is nothing to take over yet: always an empty list.
+/// Syncs custom modules from the file tree. They are not implemented yet: always an empty list.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "there is nothing to take over yet")]
+#[allow(dead_code, reason = "not implemented yet")]
 pub struct Sync {
     /// The environment.
     #[serde(default)]
     saltenv: Value,
-    /// Only these.
+    /// Only these modules.
     #[serde(default)]
     extmod_whitelist: Value,
-    /// All but these.
+    /// Not these modules.
     #[serde(default)]
     extmod_blacklist: Value,
 }
 
-impl Function for Sync {
+impl ControllerFunction for Sync {
     const NAME: &'static str = "saltutil.sync_modules";
 
-    async fn call(self, _: Context) -> Result<Value, Failure> {
+    async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
         Ok(Value::List(Vec::new()))
     }
 }
 
-/// Takes over all kinds of modules from the file tree. There is nothing to take over yet: always empty lists.
+/// Syncs all kinds of custom modules from the file tree. They are not implemented yet: always empty lists.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "there is nothing to take over yet")]
+#[allow(dead_code, reason = "not implemented yet")]
 pub struct SyncAll {
     /// The environment.
     #[serde(default)]
     saltenv: Value,
-    /// Only these.
+    /// Only these modules.
     #[serde(default)]
     extmod_whitelist: Value,
-    /// All but these.
+    /// Not these modules.
     #[serde(default)]
     extmod_blacklist: Value,
 }
 
-impl Function for SyncAll {
+impl ControllerFunction for SyncAll {
     const NAME: &'static str = "saltutil.sync_all";
 
-    async fn call(self, _: Context) -> Result<Value, Failure> {
+    async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
         let kinds =
             ["modules", "states", "grains", "renderers", "returners", "output", "runners", "wheel", "pillar", "roster"];
         Ok(kinds.map(|kind| (kind.into(), Value::List(Vec::new()))).into_iter().collect::<Map>().into())

@@ -1,26 +1,26 @@
-//! `state`: runs over many targets. There are none yet.
+//! `state`: orchestration, which is not implemented yet.
 
 use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::functions::{Context, Entry, Failure, Function, Mark, entry};
+use crate::functions::{CallRecord, ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[FunctionEntry] = &[
     entry::<Orchestrate>().also(&["state.orch", "state.sls"]),
     entry::<OrchestrateShowSls>().also(&["state.orch_show_sls"]),
     entry::<OrchestrateSingle>(),
 ];
 
-fn absent() -> Failure {
-    Failure::said(
-        "there are no orchestrations yet\nhint: `state.apply` with requisites on other targets, or several requests, do the same",
+fn not_implemented() -> FunctionFailure {
+    FunctionFailure::failed(
+        "orchestration is not implemented yet\nhint: use `state.apply` with requisites on other targets, or several requests",
     )
 }
 
-/// Would run states on the controller that run others on targets. A failure: there are no orchestrations yet.
+/// Runs an orchestration. Always fails: it is not implemented yet.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "it can't be done yet")]
+#[allow(dead_code, reason = "not implemented yet")]
 pub struct Orchestrate {
     /// The state files.
     #[serde(default)]
@@ -28,59 +28,59 @@ pub struct Orchestrate {
     /// Their environment.
     #[serde(default)]
     saltenv: Value,
-    /// Only say what would change.
+    /// Dry run.
     #[serde(default)]
     test: Value,
-    /// Further ones.
+    /// Further arguments.
     kwargs: Map,
 }
 
-impl Function for Orchestrate {
+impl ControllerFunction for Orchestrate {
     const NAME: &'static str = "state.orchestrate";
 
-    async fn call(self, _: Context) -> Result<Value, Failure> {
-        Err(absent())
+    async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
+        Err(not_implemented())
     }
 }
 
-/// Would run one such state. A failure: there are no orchestrations yet.
+/// Runs a single orchestration state. Always fails: it is not implemented yet.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "it can't be done yet")]
+#[allow(dead_code, reason = "not implemented yet")]
 pub struct OrchestrateSingle {
     /// The state.
     #[serde(default)]
     fun: Value,
-    /// What it is about.
+    /// Its name.
     #[serde(default)]
     name: Value,
-    /// Further ones.
+    /// Further arguments.
     kwargs: Map,
 }
 
-impl Function for OrchestrateSingle {
+impl ControllerFunction for OrchestrateSingle {
     const NAME: &'static str = "state.orchestrate_single";
 
-    async fn call(self, _: Context) -> Result<Value, Failure> {
-        Err(absent())
+    async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
+        Err(not_implemented())
     }
 }
 
-/// The orchestrations there are, by the controller's id. There are none yet: always an empty map.
+/// The orchestrations, by the controller's id. They are not implemented yet: always an empty map.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "there is nothing to show yet")]
+#[allow(dead_code, reason = "not implemented yet")]
 pub struct OrchestrateShowSls {
     /// The state files.
     #[serde(default)]
     mods: Value,
-    /// Further ones.
+    /// Further arguments.
     kwargs: Map,
 }
 
-impl Function for OrchestrateShowSls {
+impl ControllerFunction for OrchestrateShowSls {
     const NAME: &'static str = "state.orchestrate_show_sls";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         Ok(Map::from_iter([(context.loaded.id().into(), Map::new().into())]).into())
     }
 }

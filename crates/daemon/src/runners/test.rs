@@ -1,4 +1,4 @@
-//! `test`: runners to try things with.
+//! `test`: functions for testing.
 
 use std::time::Duration;
 
@@ -6,45 +6,45 @@ use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::functions::{Context, Entry, Failure, Function, entry};
+use crate::functions::{ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<Arg>(), entry::<Sleep>()];
+pub const FUNCTIONS: &[FunctionEntry] = &[entry::<Arg>(), entry::<Sleep>()];
 
-/// Gives back what it is given.
+/// Returns its arguments.
 #[derive(Deserialize, JsonSchema)]
 pub struct Arg {
-    /// By position.
+    /// Positional arguments.
     args: Vec<Value>,
-    /// By name.
+    /// Named arguments.
     kwargs: Map,
 }
 
-impl Function for Arg {
+impl ControllerFunction for Arg {
     const NAME: &'static str = "test.arg";
 
-    async fn call(self, _: Context) -> Result<Value, Failure> {
+    async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
         Ok(Map::from_iter([("args".into(), self.args.into()), ("kwargs".into(), self.kwargs.into())]).into())
     }
 }
 
-/// Waits, and says how long.
+/// Waits, and returns how long.
 #[derive(Deserialize, JsonSchema)]
 pub struct Sleep {
-    /// Seconds, an hour at most.
-    #[serde(default = "ten")]
+    /// Seconds, at most an hour.
+    #[serde(default = "ten_seconds")]
     s_time: f64,
 }
 
-impl Function for Sleep {
+impl ControllerFunction for Sleep {
     const NAME: &'static str = "test.sleep";
 
-    async fn call(self, _: Context) -> Result<Value, Failure> {
+    async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
         let seconds = self.s_time.clamp(0.0, 3600.0);
         tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
         Ok(seconds.into())
     }
 }
 
-fn ten() -> f64 {
+fn ten_seconds() -> f64 {
     10.0
 }

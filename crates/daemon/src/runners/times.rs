@@ -1,8 +1,8 @@
-//! Times as people write them, in UTC.
+//! Parses times in UTC.
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-/// Microseconds since 1970 of `2026, Jan 31 09:30`, `2026-01-31T09:30:00.5Z`, `2026-01-31`, a job's id, or seconds.
+/// Microseconds since the Unix epoch of `2026, Jan 31 09:30`, `2026-01-31T09:30:00.5Z`, `2026-01-31`, a job id, or seconds.
 pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     if text.len() == 20 && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -28,12 +28,12 @@ pub fn parse(text: &str) -> Option<u64> {
         }
         _ => return None,
     };
-    let time = words.next().map_or(Some(0), clock)?;
+    let time = words.next().map_or(Some(0), parse_clock)?;
     words.next().is_none().then_some(day * 86_400_000_000 + time)
 }
 
-/// `09:30`, `09:30:00`, `09:30:00.25`, each with or without a Z.
-fn clock(text: &str) -> Option<u64> {
+/// `09:30`, `09:30:00` or `09:30:00.25`, with or without `Z`.
+fn parse_clock(text: &str) -> Option<u64> {
     let text = text.strip_suffix('Z').or_else(|| text.strip_suffix("+00:00")).unwrap_or(text);
     let mut parts = text.split(':');
     let (hours, minutes): (u64, u64) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
@@ -42,12 +42,12 @@ fn clock(text: &str) -> Option<u64> {
     fits.then_some((hours * 60 + minutes) * 60_000_000 + (seconds * 1e6).round() as u64)
 }
 
-/// Days from 1970 on.
+/// Days since the Unix epoch.
 fn days(year: u64, month: u64, day: u64) -> Option<u64> {
     if !(1970..10_000).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
-    // Years begin in March, so that the odd day is the last.
+    // Years begin in March, so that the leap day is the last.
     let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     Some(y * 365 + y / 4 - y / 100 + y / 400 + (m * 153 + 2) / 5 + day - 1 - 719_468)
 }

@@ -1,4 +1,4 @@
-//! One connection: HTTP/1 or HTTP/2, with the limits that keep one client from being in the others' way.
+//! Serves one connection with HTTP/1 or HTTP/2, with limits so that a client can't block others.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -15,29 +15,29 @@ use hyper_util::server::conn::auto::Builder;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower::ServiceExt;
 
-use super::Shared;
-use super::guarded::Guarded;
+use super::ServerState;
+use super::timeout_stream::TimeoutStream;
 use crate::api::Peer;
 
-/// For the lines and headers before a request's body, and what is buffered of an answer.
-const HEAD: usize = 64 << 10;
+/// Limit of a request's headers, and of buffered response bytes.
+const MAX_HEAD: usize = 64 << 10;
 
-/// Serves until the client goes, does not do its part, or the daemon stops.
-pub async fn serve<T>(shared: &Arc<Shared>, stream: T, peer: Peer)
+/// Serves until the client disconnects or stalls, or the daemon stops.
+pub async fn serve<T>(shared: &Arc<ServerState>, stream: T, peer: Peer)
 where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let limits = &shared.settings.limits;
-    let stream = TokioIo::new(Guarded::new(stream, limits.head, limits.stalled));
+    let stream = TokioIo::new(TimeoutStream::new(stream, limits.head, limits.stalled));
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(HEAD).max_headers(100);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(MAX_HEAD).max_headers(100);
     builder
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.streams)
-        .max_header_list_size(HEAD as u32)
-        .max_send_buf_size(HEAD)
-        // A client that is gone without a word.
+        .max_header_list_size(MAX_HEAD as u32)
+        .max_send_buf_size(MAX_HEAD)
+        // Detects clients that are gone without closing.
         .keep_alive_interval(Duration::from_secs(20))
         .keep_alive_timeout(Duration::from_secs(20));
     let from = peer.address;
@@ -49,17 +49,17 @@ where
     let mut stopping = shared.stopping.subscribe();
     let mut connection = pin!(builder.serve_connection_with_upgrades(stream, service));
     let _counted = shared.metrics.connected();
-    let told = async {
+    let stop = async {
         let _ = stopping.wait_for(|stopping| *stopping).await;
     };
     let outcome = tokio::select! {
         outcome = connection.as_mut() => outcome,
-        () = told => {
+        () = stop => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
     };
     if let Err(error) = outcome {
-        tracing::debug!(?from, %error, "a connection broke");
+        tracing::debug!(?from, %error, "a connection failed");
     }
 }

@@ -1,4 +1,4 @@
-//! [`Error`]: why the daemon doesn't start. Nothing is left behind but what a next start takes up.
+//! [`Error`]: why the daemon could not start. What a failed start created is reused by the next start.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,25 +7,25 @@ use rocksalt_backends::store;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("can't make {path}: {error}")]
+    #[error("could not create {path}: {error}")]
     Make { path: PathBuf, error: std::io::Error },
-    #[error("can't read {path}: {error}")]
+    #[error("could not read {path}: {error}")]
     Read { path: PathBuf, error: std::io::Error },
-    #[error("can't write {path}: {error}")]
+    #[error("could not write {path}: {error}")]
     Write { path: PathBuf, error: std::io::Error },
-    #[error("{path} is not a directory that only this user can use: {why}")]
+    #[error("{path} is not a directory for this user only: {why}")]
     NotOurs { path: PathBuf, why: &'static str },
-    #[error("another daemon works in {path} already{}", .pid.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
+    #[error("another daemon uses {path} already{}", .pid.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
     Second { path: PathBuf, pid: Option<u32> },
-    #[error("can't listen on {address}: {error}")]
+    #[error("could not listen on {address}: {error}")]
     Listen { address: String, error: std::io::Error },
-    #[error("{0} is not this machine's own address, and without TLS passwords would be read on the way")]
+    #[error("{0} is not a loopback address, and without TLS passwords could be read on the network")]
     Plain(SocketAddr),
-    #[error("the path of the socket is too long for the system: {0}")]
+    #[error("the path of the socket is too long: {0}")]
     LongSocket(PathBuf),
     #[error("{path}: {why}")]
     Certificate { path: PathBuf, why: String },
-    #[error("can't make a certificate: {0}")]
+    #[error("could not create a certificate: {0}")]
     MakeCertificate(String),
     #[error("the store: {0}")]
     Store(#[from] store::Error),
@@ -35,27 +35,27 @@ pub enum Error {
     Users(String),
     #[error("the audit log: {0}")]
     Audit(String),
-    #[error("can't hear signals: {error}")]
+    #[error("could not listen for signals: {error}")]
     Signals { error: std::io::Error },
 }
 
 impl Error {
-    /// The way out.
+    /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Error::NotOurs { path, .. } => format!("chown it to this user and `chmod 700 {}`, or name another with `state_dir`", path.display()),
-            Error::Second { .. } => "end that one first, or give this one a `state_dir` of its own".into(),
+            Error::NotOurs { path, .. } => format!("chown it to this user and `chmod 700 {}`, or set another `state_dir`", path.display()),
+            Error::Second { .. } => "stop that one first, or set another `state_dir`".into(),
             Error::Listen { error, .. } if error.kind() == std::io::ErrorKind::AddrInUse => {
-                "something else listens there; name another address with `listen`".into()
+                "the address is in use; set another with `listen`".into()
             }
             Error::Listen { error, .. } if error.kind() == std::io::ErrorKind::PermissionDenied => {
-                "ports below 1024 are root's; take another, or give the service CAP_NET_BIND_SERVICE".into()
+                "ports below 1024 need root; use another, or give the service CAP_NET_BIND_SERVICE".into()
             }
             Error::Plain(_) => {
-                "leave `tls: false` (or `disable_ssl`) out: a certificate is made if there is none; behind a proxy listen on 127.0.0.1".into()
+                "remove `tls: false` (or `disable_ssl`): a certificate is created if there is none; behind a proxy listen on 127.0.0.1".into()
             }
-            Error::LongSocket(_) => "name a shorter `state_dir`".into(),
-            Error::Certificate { .. } => "`tls_certificate` and `tls_key` name PEM files; without both a certificate is made".into(),
+            Error::LongSocket(_) => "set a shorter `state_dir`".into(),
+            Error::Certificate { .. } => "`tls_certificate` and `tls_key` are PEM files; without both a certificate is created".into(),
             _ => return None,
         };
         Some(hint)

@@ -1,4 +1,4 @@
-//! `/healthz` and `/metrics`: for those who watch over the daemon.
+//! `/healthz` and `/metrics`, for monitoring.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,22 +12,26 @@ use axum::{Json, Router};
 use rocksalt_core::request::Request;
 use serde_json::json;
 
-use super::Shared;
+use super::ServerState;
 use crate::api::Peer;
 use crate::requests::{Answer, Caller};
 
-/// A store that needs longer is not there.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// Time limit of the store.
+const STORE_TIMEOUT: Duration = Duration::from_secs(3);
 
-pub fn router(shared: Arc<Shared>) -> Router {
+pub fn router(shared: Arc<ServerState>) -> Router {
     Router::new().route("/healthz", get(health)).route("/metrics", get(metrics)).with_state(shared)
 }
 
-/// Fine only if the store answers. Who has logged in gets more.
-async fn health(State(shared): State<Arc<Shared>>, Extension(peer): Extension<Peer>, headers: HeaderMap) -> Response {
-    let fine = shared.is_healthy().await;
-    let status = if fine { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let mut body = json!({ "status": if fine { "ok" } else { "the store does not answer" } });
+/// Healthy only if the store responds. Authenticated callers get details.
+async fn health(
+    State(shared): State<Arc<ServerState>>,
+    Extension(peer): Extension<Peer>,
+    headers: HeaderMap,
+) -> Response {
+    let healthy = shared.is_healthy().await;
+    let status = if healthy { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let mut body = json!({ "status": if healthy { "ok" } else { "the store does not answer" } });
     if let Some(caller) = shared.caller(&peer, &headers).await
         && let Ok(Answer::Value(stats)) = shared.requests.answer(&caller, Request::Stats).await
     {
@@ -36,9 +40,13 @@ async fn health(State(shared): State<Arc<Shared>>, Extension(peer): Extension<Pe
     (status, [(CACHE_CONTROL, "no-store")], Json(body)).into_response()
 }
 
-async fn metrics(State(shared): State<Arc<Shared>>, Extension(peer): Extension<Peer>, headers: HeaderMap) -> Response {
-    let near = peer.address.is_none_or(|address| address.is_loopback());
-    let open = near && !shared.settings.metrics_auth;
+async fn metrics(
+    State(shared): State<Arc<ServerState>>,
+    Extension(peer): Extension<Peer>,
+    headers: HeaderMap,
+) -> Response {
+    let loopback = peer.address.is_none_or(|address| address.is_loopback());
+    let open = loopback && !shared.settings.metrics_auth;
     if !open && shared.caller(&peer, &headers).await.is_none() {
         return (StatusCode::UNAUTHORIZED, "log in first").into_response();
     }
@@ -47,13 +55,13 @@ async fn metrics(State(shared): State<Arc<Shared>>, Extension(peer): Extension<P
     ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-store")], text).into_response()
 }
 
-impl Shared {
+impl ServerState {
     pub(super) async fn is_healthy(&self) -> bool {
-        let asking = self.requests.ledger().store().get("health");
-        matches!(tokio::time::timeout(PATIENCE, asking).await, Ok(Ok(_)))
+        let reading = self.requests.ledger().store().get("health");
+        matches!(tokio::time::timeout(STORE_TIMEOUT, reading).await, Ok(Ok(_)))
     }
 
-    /// Who asks, if they have proved it.
+    /// The caller, if authenticated.
     async fn caller(&self, peer: &Peer, headers: &HeaderMap) -> Option<Caller> {
         if let Some(local) = &peer.local {
             return Some(local.clone());

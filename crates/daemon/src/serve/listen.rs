@@ -1,4 +1,4 @@
-//! The listeners: who may come in, and how many.
+//! The listeners, and limits on the number of connections.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,71 +14,71 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-use super::tls::{self, Certificates, speaks_tls};
-use super::{Error, Settings, Shared, Tls, connection, state};
+use super::tls::{self, Certificates, uses_tls};
+use super::{Error, ServerState, Settings, TlsMode, connection, state};
 use crate::api::Peer;
 use crate::requests::Caller;
 
-/// The longest path that a socket can have.
-const LONGEST: usize = 107;
+/// The longest path of a unix socket.
+const MAX_SOCKET_PATH: usize = 107;
 
-/// Where the daemon listens.
+/// An address that the daemon listens on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
+pub enum ListenAddress {
     Plain(SocketAddr),
     Tls(SocketAddr),
     Unix(PathBuf),
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Address::Plain(address) => write!(f, "http://{address}"),
-            Address::Tls(address) => write!(f, "https://{address}"),
-            Address::Unix(path) => write!(f, "unix:{}", path.display()),
+            ListenAddress::Plain(address) => write!(f, "http://{address}"),
+            ListenAddress::Tls(address) => write!(f, "https://{address}"),
+            ListenAddress::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }
 }
 
-/// Opens all of them, or none.
+/// Opens all listeners, or none.
 pub async fn open(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     certificates: Option<&Arc<Certificates>>,
     listeners: &mut JoinSet<()>,
-) -> Result<Vec<Address>, Error> {
+) -> Result<Vec<ListenAddress>, Error> {
     let settings = &shared.settings;
     for address in &settings.listen {
-        if settings.tls == Tls::Never && !address.ip().is_loopback() {
+        if settings.tls == TlsMode::Never && !address.ip().is_loopback() {
             return Err(Error::Plain(*address));
         }
     }
-    let door = Door { shared: Arc::clone(shared), crowd: Arc::default() };
+    let acceptor = Acceptor { shared: Arc::clone(shared), counts: Arc::default() };
     let mut bound = Vec::new();
     for address in &settings.listen {
         let fault = |error| Error::Listen { address: address.to_string(), error };
         let listener = TcpListener::bind(address).await.map_err(fault)?;
         let local = listener.local_addr().map_err(fault)?;
-        bound.push((listener, local, speaks_tls(settings, address)));
+        bound.push((listener, local, uses_tls(settings, address)));
     }
     let unix = unix(settings)?;
     let mut addresses = Vec::new();
     for (listener, local, secure) in bound {
         let certificates = certificates.filter(|_| secure).cloned();
-        addresses.push(if certificates.is_some() { Address::Tls(local) } else { Address::Plain(local) });
-        listeners.spawn(door.clone().tcp(listener, certificates));
+        addresses.push(if certificates.is_some() { ListenAddress::Tls(local) } else { ListenAddress::Plain(local) });
+        listeners.spawn(acceptor.clone().tcp(listener, certificates));
     }
-    addresses.push(Address::Unix(settings.socket.clone()));
-    listeners.spawn(door.unix(unix));
+    addresses.push(ListenAddress::Unix(settings.socket.clone()));
+    listeners.spawn(acceptor.unix(unix));
     Ok(addresses)
 }
 
 fn unix(settings: &Settings) -> Result<UnixListener, Error> {
     let path = &settings.socket;
-    if path.as_os_str().len() > LONGEST {
+    if path.as_os_str().len() > MAX_SOCKET_PATH {
         return Err(Error::LongSocket(path.clone()));
     }
     if let Some(directory) = path.parent() {
-        state::directory(directory)?;
+        state::create_directory(directory)?;
     }
     state::remove_socket(path);
     let fault = |error| Error::Listen { address: path.display().to_string(), error };
@@ -88,29 +88,29 @@ fn unix(settings: &Settings) -> Result<UnixListener, Error> {
 }
 
 #[derive(Clone)]
-struct Door {
-    shared: Arc<Shared>,
-    crowd: Arc<Crowd>,
+struct Acceptor {
+    shared: Arc<ServerState>,
+    counts: Arc<ConnectionCounts>,
 }
 
-impl Door {
+impl Acceptor {
     async fn tcp(self, listener: TcpListener, certificates: Option<Arc<Certificates>>) {
         loop {
-            let Some(place) = self.place().await else { return };
+            let Some(permit) = self.permit().await else { return };
             match listener.accept().await {
                 Ok((stream, from)) => {
-                    let Some(seat) = self.crowd.enter(from.ip(), self.shared.settings.limits.from_one) else {
+                    let Some(slot) = self.counts.enter(from.ip(), self.shared.settings.limits.from_one) else {
                         continue;
                     };
                     let _ = stream.set_nodelay(true);
                     let _ = rustix::net::sockopt::set_socket_keepalive(&stream, true);
                     let (shared, certificates) = (Arc::clone(&self.shared), certificates.clone());
                     tokio::spawn(async move {
-                        let _held = (place, seat);
-                        greet(&shared, stream, from.ip(), certificates).await;
+                        let _held = (permit, slot);
+                        serve_tcp(&shared, stream, from.ip(), certificates).await;
                     });
                 }
-                Err(error) => busy(&error).await,
+                Err(error) => pause_after_error(&error).await,
             }
         }
     }
@@ -118,30 +118,35 @@ impl Door {
     async fn unix(self, listener: UnixListener) {
         let ours = rustix::process::geteuid().as_raw();
         loop {
-            let Some(place) = self.place().await else { return };
+            let Some(permit) = self.permit().await else { return };
             match listener.accept().await {
                 Ok((stream, _)) => {
-                    let Some(user) = who(&stream, ours) else { continue };
+                    let Some(user) = peer_user(&stream, ours) else { continue };
                     let shared = Arc::clone(&self.shared);
                     tokio::spawn(async move {
-                        let _held = place;
+                        let _held = permit;
                         let peer = Peer { local: Some(Caller::local(&user)), ..Peer::default() };
                         connection::serve(&shared, stream, peer).await;
                     });
                 }
-                Err(error) => busy(&error).await,
+                Err(error) => pause_after_error(&error).await,
             }
         }
     }
 
-    /// Waits until there is room for one more.
-    async fn place(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.shared.places).acquire_owned().await.ok()
+    /// Waits for a permit for one more connection.
+    async fn permit(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.shared.connections).acquire_owned().await.ok()
     }
 }
 
-/// TLS first, if it is spoken here; then HTTP.
-async fn greet(shared: &Arc<Shared>, stream: TcpStream, from: IpAddr, certificates: Option<Arc<Certificates>>) {
+/// Does the TLS handshake, if the listener uses TLS, then serves HTTP.
+async fn serve_tcp(
+    shared: &Arc<ServerState>,
+    stream: TcpStream,
+    from: IpAddr,
+    certificates: Option<Arc<Certificates>>,
+) {
     let mut peer = Peer { address: Some(from), ..Peer::default() };
     let Some(certificates) = certificates else {
         return connection::serve(shared, stream, peer).await;
@@ -154,22 +159,22 @@ async fn greet(shared: &Arc<Shared>, stream: TcpStream, from: IpAddr, certificat
             peer.certificate = shown.and_then(|chain| chain.first()).and_then(tls::common_name);
             connection::serve(shared, stream, peer).await;
         }
-        Ok(Err(error)) => tracing::debug!(%from, %error, "no TLS"),
-        Err(_) => tracing::debug!(%from, "no TLS in time"),
+        Ok(Err(error)) => tracing::debug!(%from, %error, "TLS handshake failed"),
+        Err(_) => tracing::debug!(%from, "TLS handshake timed out"),
     }
 }
 
-/// The name of who is at the other end, if it is our own user or root.
-fn who(stream: &UnixStream, ours: u32) -> Option<String> {
+/// The name of the peer's user, if it is the daemon's user or root.
+fn peer_user(stream: &UnixStream, ours: u32) -> Option<String> {
     let uid = stream.peer_cred().ok()?.uid();
     if uid != 0 && uid != ours {
-        tracing::warn!(uid, "refused on the socket: it is for our own user and root");
+        tracing::warn!(uid, "refused on the socket: only the daemon's user and root are allowed");
         return None;
     }
-    Some(name(uid).unwrap_or_else(|| uid.to_string()))
+    Some(user_name(uid).unwrap_or_else(|| uid.to_string()))
 }
 
-fn name(uid: u32) -> Option<String> {
+fn user_name(uid: u32) -> Option<String> {
     let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
     let mut lines = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
     lines
@@ -177,41 +182,41 @@ fn name(uid: u32) -> Option<String> {
         .map(|fields| fields[0].to_owned())
 }
 
-/// Out of descriptors, most likely: others must end first.
-async fn busy(error: &std::io::Error) {
-    tracing::warn!(%error, "a connection could not be taken");
+/// Most likely out of descriptors: wait until other connections close.
+async fn pause_after_error(error: &std::io::Error) {
+    tracing::warn!(%error, "could not accept a connection");
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
-/// How many are in from each address.
+/// The number of connections from each address.
 #[derive(Default)]
-struct Crowd(Mutex<HashMap<IpAddr, usize>>);
+struct ConnectionCounts(Mutex<HashMap<IpAddr, usize>>);
 
-impl Crowd {
-    /// A seat, unless too many are in from there. This machine's own programs may take them all.
-    fn enter(self: &Arc<Crowd>, from: IpAddr, most: usize) -> Option<Seat> {
-        let mut crowd = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = crowd.entry(from).or_insert(0);
+impl ConnectionCounts {
+    /// Counts a connection, unless there are too many from its address. Loopback is not limited.
+    fn enter(self: &Arc<ConnectionCounts>, from: IpAddr, most: usize) -> Option<ConnectionSlot> {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(from).or_insert(0);
         if *count >= most && !from.is_loopback() {
             return None;
         }
         *count += 1;
-        Some(Seat { crowd: Arc::clone(self), from })
+        Some(ConnectionSlot { counts: Arc::clone(self), from })
     }
 }
 
-struct Seat {
-    crowd: Arc<Crowd>,
+struct ConnectionSlot {
+    counts: Arc<ConnectionCounts>,
     from: IpAddr,
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut crowd = self.crowd.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = crowd.get_mut(&self.from) {
+        let mut counts = self.counts.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&self.from) {
             *count -= 1;
             if *count == 0 {
-                crowd.remove(&self.from);
+                counts.remove(&self.from);
             }
         }
     }
@@ -222,14 +227,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_address_takes_not_all_places() {
-        let crowd = Arc::new(Crowd::default());
+    fn one_address_can_not_take_all_connections() {
+        let counts = Arc::new(ConnectionCounts::default());
         let far: IpAddr = [192, 0, 2, 1].into();
-        let seats: Vec<_> = (0..3).filter_map(|_| crowd.enter(far, 2)).collect();
-        assert_eq!(seats.len(), 2);
-        assert!(crowd.enter([192, 0, 2, 2].into(), 2).is_some());
-        drop(seats);
-        assert!(crowd.enter(far, 2).is_some());
-        assert!(crowd.0.lock().expect("nobody panicked").is_empty(), "who is gone leaves nothing");
+        let slots: Vec<_> = (0..3).filter_map(|_| counts.enter(far, 2)).collect();
+        assert_eq!(slots.len(), 2);
+        assert!(counts.enter([192, 0, 2, 2].into(), 2).is_some());
+        drop(slots);
+        assert!(counts.enter(far, 2).is_some());
+        assert!(counts.0.lock().expect("nobody panicked").is_empty(), "closed connections leave nothing");
     }
 }

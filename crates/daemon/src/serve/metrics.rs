@@ -1,4 +1,4 @@
-//! [`Metrics`]: counters in Prometheus' text format. Labels have few values: nothing that a client writes becomes one.
+//! [`Metrics`] in Prometheus' text format. Labels have few values: nothing that a client sends becomes one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,49 +20,49 @@ use crate::requests::RequestService;
 
 pub struct Metrics {
     registry: Registry,
-    requests: Family<Answered, Counter>,
-    durations: Family<Route, Histogram>,
+    requests: Family<RequestLabels, Counter>,
+    durations: Family<RouteLabel, Histogram>,
     commits: Histogram,
     failed_commits: Counter,
     connections: Gauge,
     listeners: Gauge,
-    returns: Family<Success, Counter>,
-    sampled: Sampled,
+    returns: Family<SuccessLabel, Counter>,
+    sampled: SampledMetrics,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Answered {
+struct RequestLabels {
     method: &'static str,
     route: String,
     status: u16,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Route {
+struct RouteLabel {
     route: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct State {
+struct StateLabel {
     state: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Success {
+struct SuccessLabel {
     success: &'static str,
 }
 
-/// What is looked at when somebody asks.
+/// Metrics that are sampled when they are read.
 #[derive(Default)]
-struct Sampled {
+struct SampledMetrics {
     jobs_running: Gauge,
     jobs: Counter,
-    kept: Family<State, Gauge>,
+    kept: Family<StateLabel, Gauge>,
     refused: Counter,
     runners: Counter,
     events: Counter,
     links: Gauge,
-    targets: Family<State, Gauge>,
+    targets: Family<StateLabel, Gauge>,
     started: Gauge<f64, AtomicU64>,
     memory: Gauge,
     descriptors: Gauge,
@@ -80,63 +80,68 @@ impl Metrics {
         let (commits, failed_commits) = (histogram(), Counter::default());
         let (connections, listeners) = (Gauge::default(), Gauge::default());
         let returns = Family::default();
-        let sampled = Sampled::default();
+        let sampled = SampledMetrics::default();
         registry.register("returns", "Results of targets", returns.clone());
-        registry.register("jobs_kept", "Jobs in the store, by how they stand", sampled.kept.clone());
+        registry.register("jobs_kept", "Jobs in the store, by state", sampled.kept.clone());
         registry.register("http_requests", "Requests by route and status", requests.clone());
         registry.register_with_unit(
             "http_request_duration",
-            "Until the answer began",
+            "Time until the response began",
             Unit::Seconds,
             durations.clone(),
         );
-        registry.register("http_connections", "Connections that are open", connections.clone());
-        registry.register("event_listeners", "Streams of events that are open", listeners.clone());
+        registry.register("http_connections", "Open connections", connections.clone());
+        registry.register("event_listeners", "Open event streams", listeners.clone());
         registry.register_with_unit("store_commit_duration", "Commits to the store", Unit::Seconds, commits.clone());
         registry.register("store_commit_failures", "Commits that failed", failed_commits.clone());
-        registry.register("jobs_running", "Jobs that run now", sampled.jobs_running.clone());
-        registry.register("jobs", "Jobs that were asked for", sampled.jobs.clone());
-        registry.register("requests_refused", "Requests that were not allowed", sampled.refused.clone());
-        registry.register("runner_calls", "Functions of the controller itself", sampled.runners.clone());
-        registry.register("events", "Events in the log, since it began", sampled.events.clone());
-        registry.register("links", "Connections to targets that are up", sampled.links.clone());
+        registry.register("jobs_running", "Running jobs", sampled.jobs_running.clone());
+        registry.register("jobs", "Requested jobs", sampled.jobs.clone());
+        registry.register("requests_refused", "Refused requests", sampled.refused.clone());
+        registry.register("runner_calls", "Calls of runner and wheel functions", sampled.runners.clone());
+        registry.register("events", "Events in the log since its beginning", sampled.events.clone());
+        registry.register("links", "Open links to targets", sampled.links.clone());
         registry.register("targets", "Targets of the roster", sampled.targets.clone());
-        registry.register_with_unit("start_time", "Since 1970", Unit::Seconds, sampled.started.clone());
+        registry.register_with_unit(
+            "start_time",
+            "Start time since the Unix epoch",
+            Unit::Seconds,
+            sampled.started.clone(),
+        );
         registry.register_with_unit("process_resident_memory", "Memory in use", Unit::Bytes, sampled.memory.clone());
         registry.register("process_open_fds", "File descriptors in use", sampled.descriptors.clone());
         Metrics { registry, requests, durations, commits, failed_commits, connections, listeners, returns, sampled }
     }
 
     pub fn answered(&self, method: &Method, route: &str, status: u16, time: Duration) {
-        let labels = Answered { method: known(method), route: route.to_owned(), status };
+        let labels = RequestLabels { method: method_label(method), route: route.to_owned(), status };
         self.requests.get_or_create(&labels).inc();
-        self.durations.get_or_create(&Route { route: labels.route }).observe(time.as_secs_f64());
+        self.durations.get_or_create(&RouteLabel { route: labels.route }).observe(time.as_secs_f64());
     }
 
-    pub fn committed(&self, time: Duration, fine: bool) {
+    pub fn committed(&self, time: Duration, succeeded: bool) {
         self.commits.observe(time.as_secs_f64());
-        if !fine {
+        if !succeeded {
             self.failed_commits.inc();
         }
     }
 
     pub fn returned(&self, success: bool) {
-        self.returns.get_or_create(&Success { success: if success { "true" } else { "false" } }).inc();
+        self.returns.get_or_create(&SuccessLabel { success: if success { "true" } else { "false" } }).inc();
     }
 
-    /// Counted until it is dropped.
-    pub fn connected(&self) -> One {
-        One::of(&self.connections)
+    /// Counted until the guard is dropped.
+    pub fn connected(&self) -> GaugeGuard {
+        GaugeGuard::of(&self.connections)
     }
 
-    pub fn listening(&self) -> One {
-        One::of(&self.listeners)
+    pub fn listening(&self) -> GaugeGuard {
+        GaugeGuard::of(&self.listeners)
     }
 
     pub async fn text(&self, requests: &Arc<RequestService>) -> String {
         self.sample(requests).await;
         let mut text = String::new();
-        // Into a text nothing can fail.
+        // Writing to a string can't fail.
         let _ = encode(&mut text, &self.registry);
         text
     }
@@ -156,7 +161,7 @@ impl Metrics {
         let (up, down) = (requests.presence().up().len() as i64, requests.presence().down().len() as i64);
         let all = loaded.controller.roster.entries.len() as i64;
         for (state, count) in [("up", up), ("down", down), ("unknown", (all - up - down).max(0))] {
-            sampled.targets.get_or_create(&State { state }).set(count);
+            sampled.targets.get_or_create(&StateLabel { state }).set(count);
         }
         self.sample_jobs(requests).await;
         sampled.started.set(requests.stats.started);
@@ -165,7 +170,7 @@ impl Metrics {
     }
 }
 
-/// Of all jobs that are kept; the ledger has them in memory.
+/// The states of stored jobs; the ledger has them in memory.
 const STATES: [JobState; 5] =
     [JobState::Queued, JobState::Running, JobState::Done, JobState::Cancelled, JobState::Lost];
 
@@ -174,37 +179,37 @@ impl Metrics {
         let Ok(jobs) = requests.ledger().jobs(&JobFilter::default()).await else { return };
         for state in STATES {
             let count = jobs.iter().filter(|job| job.state == state).count() as i64;
-            self.sampled.kept.get_or_create(&State { state: state.name() }).set(count);
+            self.sampled.kept.get_or_create(&StateLabel { state: state.name() }).set(count);
         }
     }
 }
 
-/// A method that we serve; what else a client writes is one and the same.
-fn known(method: &Method) -> &'static str {
+/// Maps unknown methods to one label.
+fn method_label(method: &Method) -> &'static str {
     ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"]
         .into_iter()
         .find(|name| *name == method.as_str())
         .unwrap_or("other")
 }
 
-/// In bytes: the second number is in pages.
+/// Resident memory in bytes: the second number is in pages.
 fn memory() -> Option<i64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: i64 = text.split(' ').nth(1)?.parse().ok()?;
     Some(pages * rustix::param::page_size() as i64)
 }
 
-/// One more, until it is dropped.
-pub struct One(Gauge);
+/// Increments a gauge until it is dropped.
+pub struct GaugeGuard(Gauge);
 
-impl One {
-    fn of(gauge: &Gauge) -> One {
+impl GaugeGuard {
+    fn of(gauge: &Gauge) -> GaugeGuard {
         gauge.inc();
-        One(gauge.clone())
+        GaugeGuard(gauge.clone())
     }
 }
 
-impl Drop for One {
+impl Drop for GaugeGuard {
     fn drop(&mut self) {
         self.0.dec();
     }

@@ -1,26 +1,26 @@
-//! `rocksalt serve`: the first start, the listeners, the reload, the end.
+//! `rocksalt serve`: start, listeners, reload and shutdown.
 //!
-//! [`start`] makes what is missing and opens the doors; [`Daemon::until_told`] then waits for signals. Reading order:
-//! [`state`] (our directory), [`first`] (what a first start makes), [`tls`], [`listen`] and [`connection`] (who comes in),
-//! [`around`] (what every request gets), [`health`] and [`metrics`], [`tasks`] (what goes on beside).
+//! [`start`] creates what is missing and opens the listeners; [`Daemon::run_until_signal`] then waits for signals.
+//! Reading order: [`state`] (the state directory), [`first_start`], [`tls`], [`listen`], [`connection`], [`middleware`],
+//! [`health`] and [`metrics`], [`tasks`] (background tasks).
 
 mod settings;
 
 mod error;
-mod first;
+mod first_start;
 pub mod log;
 mod state;
 mod store;
 mod tls;
 
-mod around;
+mod body_limit;
 mod connection;
-mod guarded;
 mod health;
-mod intake;
 mod listen;
 mod metrics;
+mod middleware;
 mod tasks;
+mod timeout_stream;
 
 mod systemd;
 
@@ -34,11 +34,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-pub use around::RequestId;
 pub use error::Error;
-pub use first::Notice;
-pub use listen::Address;
-pub use settings::{Limits, Settings, Tls};
+pub use first_start::StartNotice;
+pub use listen::ListenAddress;
+pub use middleware::RequestId;
+pub use settings::{ConnectionLimits, Settings, TlsMode};
 
 use crate::api::{self, Api};
 use crate::audit::Audit;
@@ -46,33 +46,37 @@ use crate::auth::Auth;
 use crate::requests::{Load, Loaded, RequestService};
 use metrics::Metrics;
 
-/// What all connections share.
-struct Shared {
+/// State shared by all connections.
+struct ServerState {
     settings: Settings,
     requests: Arc<RequestService>,
-    /// With what it was made of: after a reload it is made anew.
+    /// The router with the configuration it was built from; rebuilt after a reload.
     router: RwLock<Option<(Arc<Loaded>, Router)>>,
     metrics: Arc<Metrics>,
-    /// A place for each connection.
-    places: Arc<Semaphore>,
-    /// Becomes true when the daemon stops: streams end.
+    /// A permit for each connection.
+    connections: Arc<Semaphore>,
+    /// Becomes true when the daemon stops, which ends streams.
     stopping: watch::Sender<bool>,
 }
 
-/// A daemon that runs.
+/// A running daemon.
 pub struct Daemon {
-    shared: Arc<Shared>,
-    addresses: Vec<Address>,
+    shared: Arc<ServerState>,
+    addresses: Vec<ListenAddress>,
     listeners: JoinSet<()>,
     tasks: JoinSet<()>,
-    /// Held as long as we live: a second daemon finds it.
-    _lock: state::Lock,
+    /// Prevents a second daemon in the same state directory.
+    _lock: state::DirectoryLock,
 }
 
-/// Starts; once this answers, the doors are open. `said` hears what a person should know, some of it only once.
-pub async fn start(settings: Settings, load: Box<Load>, said: &(dyn Fn(Notice) + Sync)) -> Result<Daemon, Error> {
-    state::directory(&settings.state)?;
-    let lock = state::Lock::take(&settings.state)?;
+/// Starts the daemon; the listeners are open when this returns. `notify` gets notices for the terminal.
+pub async fn start(
+    settings: Settings,
+    load: Box<Load>,
+    notify: &(dyn Fn(StartNotice) + Sync),
+) -> Result<Daemon, Error> {
+    state::create_directory(&settings.state)?;
+    let lock = state::DirectoryLock::acquire(&settings.state)?;
     let metrics = Arc::new(Metrics::new());
     let store = store::open(&settings, &metrics).await?;
     let ledger = Arc::new(Ledger::open(Arc::clone(&store), ledger_settings(&settings)).await?);
@@ -92,13 +96,13 @@ pub async fn start(settings: Settings, load: Box<Load>, said: &(dyn Fn(Notice) +
         auth,
         audit,
     ));
-    first::users(&settings, said).await?;
-    let certificates = tls::Certificates::open(&settings, said)?.map(Arc::new);
-    let shared = Arc::new(Shared {
+    first_start::create_admin(&settings, notify).await?;
+    let certificates = tls::Certificates::open(&settings, notify)?.map(Arc::new);
+    let shared = Arc::new(ServerState {
         router: RwLock::new(None),
         requests,
         metrics,
-        places: Arc::new(Semaphore::new(settings.limits.connections)),
+        connections: Arc::new(Semaphore::new(settings.limits.connections)),
         stopping: watch::Sender::new(false),
         settings,
     });
@@ -107,23 +111,23 @@ pub async fn start(settings: Settings, load: Box<Load>, said: &(dyn Fn(Notice) +
         let read = move || certificates.reload(&settings).map_err(|error| error.to_string());
         shared.requests.reload_besides(Box::new(read));
     }
-    // What was under way when the last one ended, before anything new begins.
+    // Recover jobs of the last daemon before new ones start.
     let loaded = shared.requests.loaded();
     let left = shared.requests.jobs.recover(&loaded.controller).await?;
     if left > 0 {
-        tracing::info!(jobs = left, "jobs of the time before are being settled");
+        tracing::info!(jobs = left, "recovering jobs from before the restart");
     }
     let mut listeners = JoinSet::new();
     let addresses = listen::open(&shared, certificates.as_ref(), &mut listeners).await?;
     let mut tasks = JoinSet::new();
     tasks::start(&shared, &mut tasks).await?;
-    said(Notice::Listening(addresses.clone()));
+    notify(StartNotice::Listening(addresses.clone()));
     tracing::info!(addresses = %list(&addresses), version = env!("CARGO_PKG_VERSION"), "ready");
     Ok(Daemon { shared, addresses, listeners, tasks, _lock: lock })
 }
 
 impl Daemon {
-    pub fn addresses(&self) -> &[Address] {
+    pub fn addresses(&self) -> &[ListenAddress] {
         &self.addresses
     }
 
@@ -131,8 +135,8 @@ impl Daemon {
         &self.shared.requests
     }
 
-    /// Until somebody wants it to end: SIGTERM or SIGINT. SIGHUP reads the configuration anew.
-    pub async fn until_told(self) -> Result<(), Error> {
+    /// Runs until SIGTERM or SIGINT. SIGHUP reloads the configuration.
+    pub async fn run_until_signal(self) -> Result<(), Error> {
         let fault = |error| Error::Signals { error };
         let mut reload = signal(SignalKind::hangup()).map_err(fault)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(fault)?;
@@ -141,48 +145,48 @@ impl Daemon {
         loop {
             tokio::select! {
                 _ = reload.recv() => self.reload().await,
-                () = either(&mut terminate, &mut interrupt) => break,
+                () = either_signal(&mut terminate, &mut interrupt) => break,
             }
         }
         systemd::stopping();
-        tracing::info!("stopping; a second signal ends at once");
+        tracing::info!("stopping; a second signal ends the daemon at once");
         tokio::select! {
             () = self.stop() => tracing::info!("stopped"),
-            () = either(&mut terminate, &mut interrupt) => tracing::warn!("ended at once; jobs are settled at the next start"),
+            () = either_signal(&mut terminate, &mut interrupt) => tracing::warn!("ended at once; jobs are recovered at the next start"),
         }
         Ok(())
     }
 
-    /// Reads the configuration, the roster and the certificates anew. What is no good leaves the old as it was.
+    /// Reloads the configuration, the roster and the certificates. On an error the old ones stay in use.
     pub async fn reload(&self) {
         systemd::reloading();
         if let Err(why) = self.shared.requests.reload().await {
-            tracing::error!(%why, "the configuration is no good, and was not taken; the old one goes on");
+            tracing::error!(%why, "could not reload the configuration; the old one stays in use");
         } else {
-            tracing::info!("the configuration is read anew");
+            tracing::info!("configuration reloaded");
         }
         systemd::ready();
     }
 
-    /// Lets nobody in any more, and gives those who are a moment. Jobs go on on their targets, and are settled at the
-    /// next start.
+    /// Closes the listeners and waits for running requests up to a time limit. Jobs continue on their targets, and are
+    /// recovered at the next start.
     pub async fn stop(mut self) {
         self.shared.stopping.send_replace(true);
         self.listeners.shutdown().await;
-        let patience = self.shared.settings.stop;
+        let timeout = self.shared.settings.stop;
         let all = u32::try_from(self.shared.settings.limits.connections).unwrap_or(u32::MAX);
-        // All places are free again when everybody has gone.
-        if tokio::time::timeout(patience, self.shared.places.acquire_many(all)).await.is_err() {
-            tracing::warn!(seconds = patience.as_secs(), "some requests had not ended in time");
+        // All permits are free when all connections are closed.
+        if tokio::time::timeout(timeout, self.shared.connections.acquire_many(all)).await.is_err() {
+            tracing::warn!(seconds = timeout.as_secs(), "some requests did not end in time");
         }
-        // Those that end in a moment need not be asked for at the next start.
+        // Jobs that end within a second need no recovery at the next start.
         let left = self.shared.requests.jobs.drain(Duration::from_secs(1)).await;
         if !left.is_empty() {
-            tracing::info!(jobs = left.len(), "jobs go on on their targets; the next start takes them up");
+            tracing::info!(jobs = left.len(), "jobs continue on their targets; the next start recovers them");
         }
         self.tasks.shutdown().await;
         let controller = Arc::clone(&self.shared.requests.loaded().controller);
-        // Agents that work for nobody end with us; the others go on, and keep their results.
+        // Close links of idle agents; the others continue and keep their results.
         let idle = controller.links.list().await.unwrap_or_default();
         let idle: Vec<String> = idle.into_iter().filter(|link| link.users.is_empty()).map(|link| link.target).collect();
         if !idle.is_empty() {
@@ -191,11 +195,11 @@ impl Daemon {
         }
         self.shared.requests.audit.close().await;
         state::remove_socket(&self.shared.settings.socket);
-        // It holds us as we hold it.
+        // Break the reference cycle between router and state.
         *self.shared.router.write().unwrap_or_else(PoisonError::into_inner) = None;
         let store = Arc::downgrade(self.shared.requests.ledger().store());
         drop(self);
-        // Whoever starts another one right away finds the store closed.
+        // So that a daemon that is started right away can open the store.
         let closed = async {
             while store.strong_count() > 0 {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -205,9 +209,9 @@ impl Daemon {
     }
 }
 
-impl Shared {
-    /// The routes, as the configuration has them now.
-    fn router(self: &Arc<Shared>) -> Router {
+impl ServerState {
+    /// The router for the current configuration.
+    fn router(self: &Arc<ServerState>) -> Router {
         let loaded = self.requests.loaded();
         if let Some((of, router)) = &*self.router.read().unwrap_or_else(PoisonError::into_inner)
             && Arc::ptr_eq(of, &loaded)
@@ -216,7 +220,7 @@ impl Shared {
         }
         let api = Api { requests: Arc::clone(&self.requests), settings: loaded.doors.clone() };
         let router = api::router(Arc::new(api)).merge(health::router(Arc::clone(self)));
-        let router = around::every(router, self);
+        let router = middleware::apply(router, self);
         *self.router.write().unwrap_or_else(PoisonError::into_inner) = Some((loaded, router.clone()));
         router
     }
@@ -232,13 +236,13 @@ fn ledger_settings(settings: &Settings) -> ledger::Settings {
     }
 }
 
-async fn either(one: &mut Signal, other: &mut Signal) {
+async fn either_signal(one: &mut Signal, other: &mut Signal) {
     tokio::select! {
         _ = one.recv() => {}
         _ = other.recv() => {}
     }
 }
 
-fn list(addresses: &[Address]) -> String {
+fn list(addresses: &[ListenAddress]) -> String {
     addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! [`Settings`]: all that the daemon is told.
+//! [`Settings`] of the daemon.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,33 +10,33 @@ use rocksalt_controller::spool::Spool;
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub listen: Vec<SocketAddr>,
-    pub tls: Tls,
+    pub tls: TlsMode,
     /// PEM files; both or none.
     pub certificate: Option<PathBuf>,
     pub key: Option<PathBuf>,
-    /// Whose client certificates count, a PEM file.
+    /// CA of accepted client certificates, a PEM file.
     pub client_ca: Option<PathBuf>,
-    /// Our own directory, nobody else's.
+    /// The state directory, private to the daemon's user.
     pub state: PathBuf,
     /// The unix socket.
     pub socket: PathBuf,
     /// `disk`, `etcd` or `memory`.
     pub store: String,
     pub store_settings: store::Settings,
-    /// The name of this controller, for the records and the certificate.
+    /// The name of this controller, for records and the certificate.
     pub owner: String,
     pub keep_jobs_seconds: u64,
-    /// A target that can't be reached is asked for the result of a job for so long.
+    /// How long an unreachable target is asked for the result of a job.
     pub recall: Duration,
     pub keep_events_seconds: u64,
     /// In bytes.
     pub largest_return: usize,
-    pub limits: Limits,
-    /// How long requests may go on after the daemon was told to stop.
+    pub limits: ConnectionLimits,
+    /// Time limit of running requests when the daemon stops.
     pub stop: Duration,
-    /// Jobs of commands that ran without a daemon; it takes them over.
+    /// Jobs of commands that ran without a daemon, which it imports.
     pub spool: Option<Spool>,
-    /// Whether `/metrics` wants a login even on this machine.
+    /// Whether `/metrics` needs authentication even on loopback.
     pub metrics_auth: bool,
 }
 
@@ -46,7 +46,7 @@ impl Settings {
         let state = state.into();
         Settings {
             listen: vec![SocketAddr::from(([127, 0, 0, 1], 8000))],
-            tls: Tls::Auto,
+            tls: TlsMode::Auto,
             certificate: None,
             key: None,
             client_ca: None,
@@ -58,7 +58,7 @@ impl Settings {
             recall: Duration::from_secs(600),
             keep_events_seconds: 86_400,
             largest_return: 512 << 10,
-            limits: Limits::default(),
+            limits: ConnectionLimits::default(),
             stop: Duration::from_secs(10),
             spool: None,
             metrics_auth: false,
@@ -68,43 +68,43 @@ impl Settings {
 }
 
 impl Settings {
-    /// The file of our own users.
+    /// The users file.
     pub fn users(&self) -> PathBuf {
         self.state.join("users")
     }
 }
 
-/// Which listeners speak TLS.
+/// Which listeners use TLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tls {
-    /// All but those on loopback; those too if a certificate is named.
+pub enum TlsMode {
+    /// All but loopback; loopback too if a certificate is configured.
     #[default]
     Auto,
     Always,
-    /// None; refused off loopback.
+    /// None; only allowed on loopback.
     Never,
 }
 
-/// What a client may take.
+/// ConnectionLimits of connections.
 #[derive(Clone, Debug)]
-pub struct Limits {
-    /// Connections at once, all listeners together.
+pub struct ConnectionLimits {
+    /// Concurrent connections of all listeners.
     pub connections: usize,
-    /// Of these, from one address that is not this machine's.
+    /// Concurrent connections from one address other than loopback.
     pub from_one: usize,
-    /// For the head of a request to come, and for a connection without one.
+    /// Time limit of a request's headers, and of an idle connection.
     pub head: Duration,
-    /// For the TLS handshake.
+    /// Time limit of the TLS handshake.
     pub handshake: Duration,
-    /// A client that takes nothing of what is sent to it for so long is gone.
+    /// A client that accepts no data for this long is disconnected.
     pub stalled: Duration,
-    /// Requests at once on one HTTP/2 connection.
+    /// Concurrent requests on one HTTP/2 connection.
     pub streams: u32,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for ConnectionLimits {
+    fn default() -> ConnectionLimits {
+        ConnectionLimits {
             connections: 10_000,
             from_one: 2_500,
             head: Duration::from_secs(30),

@@ -1,4 +1,4 @@
-//! The daemon's own directory: made and checked (rule R10), and taken for one daemon alone.
+//! The state directory: created, checked (`docs/security-rules.md#r10`), and locked for one daemon.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -10,8 +10,8 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::Error;
 
-/// Makes the directory if it isn't there, and refuses it unless it is ours alone.
-pub fn directory(path: &Path) -> Result<(), Error> {
+/// Creates the directory if needed, and refuses one that others can use.
+pub fn create_directory(path: &Path) -> Result<(), Error> {
     let fault = |error| Error::Make { path: path.to_owned(), error };
     if let Some(above) = path.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(above).map_err(fault)?;
@@ -23,32 +23,32 @@ pub fn directory(path: &Path) -> Result<(), Error> {
     let metadata = fs::symlink_metadata(path).map_err(|error| Error::Read { path: path.to_owned(), error })?;
     let not = |why| Err(Error::NotOurs { path: path.to_owned(), why });
     if !metadata.is_dir() {
-        return not("it is something else");
+        return not("it is not a directory");
     }
     if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return not("it is somebody else's");
+        return not("it belongs to another user");
     }
     if metadata.mode() & 0o077 != 0 {
-        return not("others may look into it");
+        return not("other users can access it");
     }
     Ok(())
 }
 
-/// Says that a daemon works in this directory, as long as it is held.
-pub struct Lock {
+/// Locks the directory for one daemon while it is held.
+pub struct DirectoryLock {
     _file: File,
 }
 
-impl Lock {
-    pub fn take(directory: &Path) -> Result<Lock, Error> {
+impl DirectoryLock {
+    pub fn acquire(directory: &Path) -> Result<DirectoryLock, Error> {
         let path = directory.join("daemon.pid");
         let mut options = File::options();
         options.create(true).truncate(false).read(true).write(true).mode(0o600);
-        // Not through a link that somebody else put there.
+        // Don't follow a symlink that somebody else put there.
         options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
         let mut file = options.open(&path).map_err(|error| Error::Write { path: path.clone(), error })?;
         let begun = Instant::now();
-        // One that was killed a moment ago may still be on its way out.
+        // A daemon that was just killed may not have exited yet.
         while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             if begun.elapsed() < Duration::from_secs(1) {
                 std::thread::sleep(Duration::from_millis(20));
@@ -62,23 +62,23 @@ impl Lock {
         file.set_len(0).map_err(fault)?;
         file.rewind().map_err(fault)?;
         writeln!(file, "{}", std::process::id()).map_err(fault)?;
-        Ok(Lock { _file: file })
+        Ok(DirectoryLock { _file: file })
     }
 }
 
-/// A daemon that was killed leaves its socket behind; whoever holds the lock may take it away.
+/// Removes the socket of a killed daemon; only for the holder of the lock.
 pub fn remove_socket(path: &Path) {
     let _ = fs::remove_file(path);
 }
 
-/// Writes a new file that only we can read; never over one that is there.
+/// Creates a private file; never overwrites one.
 pub fn write_new(path: &Path, text: &[u8]) -> Result<(), Error> {
     let fault = |error| Error::Write { path: path.to_owned(), error };
     let mut file = File::options().create_new(true).write(true).mode(0o600).open(path).map_err(fault)?;
     file.write_all(text).and_then(|()| file.sync_all()).map_err(fault)
 }
 
-/// Puts a file in the place of another, whole or not at all.
+/// Replaces a file atomically.
 pub fn replace(path: &Path, text: &[u8]) -> Result<(), Error> {
     let beside = path.with_extension("new");
     let _ = fs::remove_file(&beside);
@@ -96,22 +96,22 @@ mod tests {
     fn a_directory_that_others_can_read_is_refused() {
         let scratch = tempfile::tempdir().expect("a scratch directory");
         let path = scratch.path().join("a/state");
-        directory(&path).expect("it is made");
+        create_directory(&path).expect("it is made");
         assert_eq!(fs::metadata(&path).expect("it is there").mode() & 0o777, 0o700);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).expect("it is ours");
-        assert!(matches!(directory(&path), Err(Error::NotOurs { .. })));
+        assert!(matches!(create_directory(&path), Err(Error::NotOurs { .. })));
         let link = scratch.path().join("link");
         std::os::unix::fs::symlink(scratch.path().join("a"), &link).expect("it is ours");
-        assert!(matches!(directory(&link), Err(Error::NotOurs { .. })), "a link leads anywhere");
+        assert!(matches!(create_directory(&link), Err(Error::NotOurs { .. })), "a link leads anywhere");
     }
 
     #[test]
-    fn only_one_daemon_has_it() {
+    fn only_one_daemon_holds_the_lock() {
         let scratch = tempfile::tempdir().expect("a scratch directory");
-        let lock = Lock::take(scratch.path()).expect("it is free");
-        let second = Lock::take(scratch.path()).err().expect("it is taken").to_string();
+        let lock = DirectoryLock::acquire(scratch.path()).expect("it is free");
+        let second = DirectoryLock::acquire(scratch.path()).err().expect("it is taken").to_string();
         assert!(second.contains(&std::process::id().to_string()), "{second}");
         drop(lock);
-        Lock::take(scratch.path()).expect("it is free again");
+        DirectoryLock::acquire(scratch.path()).expect("it is free again");
     }
 }

@@ -1,4 +1,4 @@
-//! The store, with a clock beside it.
+//! A store that measures its commits.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,21 +9,21 @@ use rocksalt_backends::store::{
 };
 
 use super::metrics::Metrics;
-use super::{Error as Fault, Settings};
+use super::{Error as StartError, Settings};
 
-pub async fn open(settings: &Settings, metrics: &Arc<Metrics>) -> Result<Arc<dyn Store>, Fault> {
+pub async fn open(settings: &Settings, metrics: &Arc<Metrics>) -> Result<Arc<dyn Store>, StartError> {
     let store = store::open(&settings.store, &settings.store_settings).await?;
-    Ok(Arc::new(Timed { store, metrics: Arc::clone(metrics) }))
+    Ok(Arc::new(MeteredStore { store, metrics: Arc::clone(metrics) }))
 }
 
 /// Measures how long commits take.
-struct Timed {
+struct MeteredStore {
     store: Arc<dyn Store>,
     metrics: Arc<Metrics>,
 }
 
 #[async_trait]
-impl Store for Timed {
+impl Store for MeteredStore {
     fn limits(&self) -> rocksalt_backends::store::TransactionLimits {
         self.store.limits()
     }

@@ -1,36 +1,36 @@
-//! What systemd is told, if it started us. Without it all of this does nothing.
+//! Notifications for systemd; without systemd they do nothing.
 
 use std::time::Duration;
 
 use sd_notify::NotifyState;
 
 pub fn ready() {
-    tell(&[NotifyState::Ready]);
+    notify(&[NotifyState::Ready]);
 }
 
-/// The time goes along: systemd 253 and later ask for it.
+/// systemd 253 and later need the time.
 pub fn reloading() {
     match NotifyState::monotonic_usec_now() {
-        Ok(now) => tell(&[NotifyState::Reloading, now]),
-        Err(_) => tell(&[NotifyState::Reloading]),
+        Ok(now) => notify(&[NotifyState::Reloading, now]),
+        Err(_) => notify(&[NotifyState::Reloading]),
     }
 }
 
 pub fn stopping() {
-    tell(&[NotifyState::Stopping]);
+    notify(&[NotifyState::Stopping]);
 }
 
 pub fn alive() {
-    tell(&[NotifyState::Watchdog]);
+    notify(&[NotifyState::Watchdog]);
 }
 
-/// How often it wants to hear that we live.
+/// The watchdog interval.
 pub fn watchdog() -> Option<Duration> {
     sd_notify::watchdog_enabled()
 }
 
-fn tell(states: &[NotifyState<'_>]) {
+fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "systemd could not be told");
+        tracing::warn!(%error, "could not notify systemd");
     }
 }

@@ -7,25 +7,25 @@ use rocksalt_controller::ledger::Heard;
 use rocksalt_core::Value;
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
-use super::{Error, Shared, systemd};
+use super::{Error, ServerState, systemd};
 use crate::requests::presence;
 
-/// How often jobs of others are looked for.
-const TAKE_OVER: Duration = Duration::from_secs(10);
+/// How often spooled jobs are imported.
+const IMPORT_INTERVAL: Duration = Duration::from_secs(10);
 
-pub async fn start(shared: &Arc<Shared>, tasks: &mut JoinSet<()>) -> Result<(), Error> {
+pub async fn start(shared: &Arc<ServerState>, tasks: &mut JoinSet<()>) -> Result<(), Error> {
     tasks.spawn(presence::watch(Arc::clone(&shared.requests)));
-    tasks.spawn(forget(shared.requests.jobs.tidy_regularly()));
-    tasks.spawn(take_over(Arc::clone(shared)));
-    tasks.spawn(count(Arc::clone(shared)));
+    tasks.spawn(expire(shared.requests.jobs.tidy_regularly()));
+    tasks.spawn(import_spool(Arc::clone(shared)));
+    tasks.spawn(count_returns(Arc::clone(shared)));
     if let Some(within) = systemd::watchdog() {
         tasks.spawn(watchdog(Arc::clone(shared), within / 2));
     }
     Ok(())
 }
 
-/// Old jobs and events, as long as the daemon runs.
-async fn forget(tending: JoinHandle<()>) {
+/// Removes old jobs and events while the daemon runs.
+async fn expire(tending: JoinHandle<()>) {
     let _end = AbortOnDrop(tending.abort_handle());
     let _ = tending.await;
 }
@@ -38,21 +38,21 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Jobs that commands ran without us.
-async fn take_over(shared: Arc<Shared>) {
+/// Imports jobs that commands ran without the daemon.
+async fn import_spool(shared: Arc<ServerState>) {
     let Some(spool) = &shared.settings.spool else { return };
     loop {
         match spool.import(shared.requests.ledger()).await {
             Ok(0) => {}
-            Ok(jobs) => tracing::info!(jobs, "jobs that ran without the daemon were taken over"),
-            Err(error) => tracing::warn!(%error, "jobs that ran without the daemon could not be taken over"),
+            Ok(jobs) => tracing::info!(jobs, "imported jobs that ran without the daemon"),
+            Err(error) => tracing::warn!(%error, "could not import jobs that ran without the daemon"),
         }
-        tokio::time::sleep(TAKE_OVER).await;
+        tokio::time::sleep(IMPORT_INTERVAL).await;
     }
 }
 
-/// Results, for the metrics: heard like any listener does.
-async fn count(shared: Arc<Shared>) {
+/// Counts returns for the metrics, as a listener of events.
+async fn count_returns(shared: Arc<ServerState>) {
     let mut follower = shared.requests.ledger().follow(None);
     loop {
         match follower.next().await {
@@ -69,8 +69,8 @@ async fn count(shared: Arc<Shared>) {
     }
 }
 
-/// Only a daemon that works is alive: one whose store hangs is started anew.
-async fn watchdog(shared: Arc<Shared>, every: Duration) {
+/// Notifies the watchdog only while the store responds; otherwise systemd restarts the daemon.
+async fn watchdog(shared: Arc<ServerState>, every: Duration) {
     loop {
         if shared.is_healthy().await {
             systemd::alive();

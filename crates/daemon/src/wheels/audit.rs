@@ -1,22 +1,22 @@
-//! `audit`: how far the store has seen the audit log.
+//! `audit`: the head of the audit log.
 
 use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::functions::{Context, Entry, Failure, Function, Mark, entry};
+use crate::functions::{CallRecord, ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<Head>()];
+pub const FUNCTIONS: &[FunctionEntry] = &[entry::<AuditHead>()];
 
-/// The number and the hash of the newest entry of the audit log that is on the disk for sure.
+/// The number and hash of the newest synced entry of the audit log.
 #[derive(Deserialize, JsonSchema)]
-pub struct Head {}
+pub struct AuditHead {}
 
-impl Function for Head {
+impl ControllerFunction for AuditHead {
     const NAME: &'static str = "audit.head";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         let Some(head) = context.requests.audit.head().await? else { return Ok(Value::Null) };
         let mut map = Map::new();
         map.insert("number", i64::try_from(head.number).unwrap_or(i64::MAX));

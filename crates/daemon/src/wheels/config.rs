@@ -1,17 +1,16 @@
-//! `config`: what the controller is told.
+//! `config`: the controller's configuration.
 
 use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::functions::{Context, Entry, Failure, Function, Mark, entry};
+use crate::functions::{CallRecord, ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry};
 use crate::requests::Loaded;
 
-pub const FUNCTIONS: &[Entry] = &[entry::<Values>()];
+pub const FUNCTIONS: &[FunctionEntry] = &[entry::<Values>()];
 
-/// Keys that hold no secrets, whatever their values. All others stay here: a new one is shown once somebody has thought
-/// about it.
-const SHOWN: &[&str] = &[
+/// Keys whose values are never secret. All others are hidden: a new key is shown only after it is added here.
+const PUBLIC_KEYS: &[&str] = &[
     "cluster_id",
     "cluster_peers",
     "connect_at_once",
@@ -58,23 +57,24 @@ const SHOWN: &[&str] = &[
     "top_file_merging_strategy",
 ];
 
-/// The configuration, but for what may hold secrets.
+/// The configuration without keys that may be secret.
 #[derive(Deserialize, JsonSchema)]
 pub struct Values {}
 
-impl Function for Values {
+impl ControllerFunction for Values {
     const NAME: &'static str = "config.values";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
-        Ok(harmless(&context.loaded).into())
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
+        Ok(public_values(&context.loaded).into())
     }
 }
 
-pub fn harmless(loaded: &Loaded) -> Map {
-    let shown = |key: &&Value| key.as_str().is_some_and(|key| SHOWN.contains(&key) || key.starts_with("saltgui_"));
+pub fn public_values(loaded: &Loaded) -> Map {
+    let shown =
+        |key: &&Value| key.as_str().is_some_and(|key| PUBLIC_KEYS.contains(&key) || key.starts_with("saltgui_"));
     let mut values = Map::new();
-    // Pages take these for granted.
+    // Web pages expect these.
     values.insert("id", loaded.id());
     values.insert("nodegroups", Map::new());
     values.insert("state_verbose", true);

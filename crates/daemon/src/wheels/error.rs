@@ -1,30 +1,30 @@
-//! `error`: a failure on purpose.
+//! `error`: fails on purpose.
 
 use rocksalt_core::Value;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::functions::{Context, Entry, Failure, Function, entry};
+use crate::functions::{ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<Fail>()];
+pub const FUNCTIONS: &[FunctionEntry] = &[entry::<Fail>()];
 
-/// Fails, to see what that looks like. Without a name it does not.
+/// Fails, for testing. Without a name it succeeds.
 #[derive(Deserialize, JsonSchema)]
 pub struct Fail {
     /// The kind of error.
     #[serde(default)]
     name: Option<String>,
-    /// What it says.
+    /// The message.
     #[serde(default)]
     message: String,
 }
 
-impl Function for Fail {
+impl ControllerFunction for Fail {
     const NAME: &'static str = "error.error";
 
-    async fn call(self, _: Context) -> Result<Value, Failure> {
+    async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
         match self.name {
-            Some(name) => Err(Failure::said(format!("{name}: {}", self.message))),
+            Some(name) => Err(FunctionFailure::failed(format!("{name}: {}", self.message))),
             None => Ok(Value::Null),
         }
     }

@@ -1,7 +1,7 @@
-//! `key`: whom the controller knows.
+//! `key`: the targets and their SSH host keys.
 //!
-//! The roster's targets are the minions, and their SSH host keys the keys. Who is in the roster is accepted; nothing here
-//! changes the roster or what ssh trusts (rules R8, R17).
+//! The roster's targets are Salt's accepted minions, and their SSH host keys are the keys. Nothing here changes the roster
+//! or the known hosts (`docs/security-rules.md#r8`, `#r17`).
 
 use rocksalt_core::pattern::glob;
 use rocksalt_core::roster;
@@ -9,11 +9,13 @@ use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::functions::{Context, Entry, Failure, Function, Mark, entry, texts};
+use crate::functions::{
+    CallRecord, ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry, list_value,
+};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[FunctionEntry] = &[
     entry::<Accept>().also(&["key.accept_dict"]),
-    entry::<Change>().also(&["key.reject", "key.reject_dict", "key.delete_dict"]),
+    entry::<DeleteKey>().also(&["key.reject", "key.reject_dict", "key.delete_dict"]),
     entry::<Finger>(),
     entry::<FingerMaster>(),
     entry::<Gen>().also(&["key.gen"]),
@@ -22,15 +24,15 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<NameMatch>().also(&["key.glob_match"]),
 ];
 
-/// All targets: those of the roster are accepted, and there are no others.
+/// All targets. Those of the roster are accepted; there are no others.
 #[derive(Deserialize, JsonSchema)]
 pub struct ListAll {}
 
-impl Function for ListAll {
+impl ControllerFunction for ListAll {
     const NAME: &'static str = "key.list_all";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         let none = || Value::List(Vec::new());
         let mut all = Map::new();
         all.insert("minions", ids(&context, "*"));
@@ -42,148 +44,148 @@ impl Function for ListAll {
     }
 }
 
-/// The targets of one kind.
+/// The targets with a key status.
 #[derive(Deserialize, JsonSchema)]
 pub struct List {
     /// `accepted` (or `acc`), `pre` (or `un`, `unaccepted`), `rejected`, `denied` or `all`.
     r#match: String,
 }
 
-impl Function for List {
+impl ControllerFunction for List {
     const NAME: &'static str = "key.list";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         let name = match self.r#match.as_str() {
             word if word.starts_with("acc") => "minions",
             word if word.starts_with("pre") || word.starts_with("un") => "minions_pre",
             word if word.starts_with("rej") => "minions_rejected",
             word if word.starts_with("den") => "minions_denied",
             "all" => return ListAll {}.call(context).await,
-            other => return Err(Failure::said(format!("there are no keys of the kind '{other}'"))),
+            other => return Err(FunctionFailure::failed(format!("unknown key status '{other}'"))),
         };
         let found = if name == "minions" { ids(&context, "*") } else { Value::List(Vec::new()) };
         Ok(Map::from_iter([(name.into(), found)]).into())
     }
 }
 
-/// The targets whose ids fit.
+/// The targets whose ids match.
 #[derive(Deserialize, JsonSchema)]
 pub struct NameMatch {
-    /// An id, a pattern, or several with commas between.
+    /// An id, a glob, or several separated by commas.
     r#match: Value,
 }
 
-impl Function for NameMatch {
+impl ControllerFunction for NameMatch {
     const NAME: &'static str = "key.name_match";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
-        let found = fitting(&context, &self.r#match);
-        let found = texts(found.iter().map(|entry| entry.id.as_str()));
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
+        let found = matching(&context, &self.r#match);
+        let found = list_value(found.iter().map(|entry| entry.id.as_str()));
         Ok(if found.truth() { Map::from_iter([("minions".into(), found)]).into() } else { Map::new().into() })
     }
 }
 
-/// The fingerprints of targets' SSH host keys, as they are recorded.
+/// The fingerprints of targets' SSH host keys in the known hosts.
 #[derive(Deserialize, JsonSchema)]
 pub struct Finger {
-    /// An id, a pattern, or several with commas between.
+    /// An id, a glob, or several separated by commas.
     r#match: Value,
-    /// `sha256`: no other is safe, and none is given.
+    /// Only `sha256` is supported.
     #[serde(default)]
     hash_type: Option<String>,
 }
 
-impl Function for Finger {
+impl ControllerFunction for Finger {
     const NAME: &'static str = "key.finger";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         if self.hash_type.is_some_and(|kind| kind != "sha256") {
-            return Err(Failure::said("fingerprints are made with sha256 only"));
+            return Err(FunctionFailure::failed("only sha256 fingerprints are supported"));
         }
-        let entries: Vec<roster::Entry> = fitting(&context, &self.r#match).into_iter().cloned().collect();
+        let entries: Vec<roster::Entry> = matching(&context, &self.r#match).into_iter().cloned().collect();
         if entries.is_empty() {
             return Ok(Map::new().into());
         }
         let keys = context.loaded.host_keys.clone();
-        // Files are read, and hashed names are compared one by one.
+        // Reads files, and compares hashed host names one by one.
         let found = tokio::task::spawn_blocking(move || {
             let prints = match keys {
                 Some(keys) => keys.fingerprints(&entries.iter().collect::<Vec<_>>()),
                 None => vec![None; entries.len()],
             };
-            // A target without a recorded key is still one: its fingerprint is empty.
+            // A target without a known key has an empty fingerprint.
             let pairs = entries.into_iter().zip(prints);
             pairs.map(|(entry, print)| (entry.id.into(), print.unwrap_or_default().into())).collect::<Map>()
         });
-        let found = found.await.map_err(|_| Failure::said("the recorded keys could not be read"))?;
+        let found = found.await.map_err(|_| FunctionFailure::failed("could not read the known keys"))?;
         Ok(Map::from_iter([("minions".into(), found.into())]).into())
     }
 }
 
-/// The fingerprint of the controller's own key. It has none: it logs in to targets with the keys of its user.
+/// The fingerprint of the controller's key. It has none: it logs in to targets with its user's SSH keys.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "Salt's clients may give it")]
+#[allow(dead_code, reason = "accepted for Salt's clients")]
 pub struct FingerMaster {
-    /// Has no meaning here.
+    /// Ignored.
     #[serde(default)]
     hash_type: Value,
 }
 
-impl Function for FingerMaster {
+impl ControllerFunction for FingerMaster {
     const NAME: &'static str = "key.finger_master";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, _: Context) -> Result<Value, Failure> {
+    async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
         Ok(Map::from_iter([("local".into(), Map::new().into())]).into())
     }
 }
 
-/// Accepts targets. Those of the roster are accepted already, so there is never anything to do.
+/// Accepts targets. Does nothing: those of the roster are accepted already.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "there is nothing to do")]
+#[allow(dead_code, reason = "it does nothing")]
 pub struct Accept {
-    /// An id, a pattern, or several with commas between.
+    /// An id, a glob, or several separated by commas.
     r#match: Value,
-    /// Also those that were rejected.
+    /// Include rejected ones.
     #[serde(default)]
     include_rejected: bool,
-    /// Also those that were denied.
+    /// Include denied ones.
     #[serde(default)]
     include_denied: bool,
 }
 
-impl Function for Accept {
+impl ControllerFunction for Accept {
     const NAME: &'static str = "key.accept";
 
-    async fn call(self, _: Context) -> Result<Value, Failure> {
+    async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
         Ok(Map::new().into())
     }
 }
 
-/// Would reject or remove targets. A failure where one is meant: the roster says who is a target, and is changed as a file.
+/// Rejects or deletes targets. Fails if one matches: targets are defined by the roster, a file.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "Salt's clients may give them")]
-pub struct Change {
-    /// An id, a pattern, or several with commas between.
+#[allow(dead_code, reason = "accepted for Salt's clients")]
+pub struct DeleteKey {
+    /// An id, a glob, or several separated by commas.
     r#match: Value,
-    /// Also those that were accepted.
+    /// Include accepted ones.
     #[serde(default)]
     include_accepted: bool,
-    /// Also those that were denied.
+    /// Include denied ones.
     #[serde(default)]
     include_denied: bool,
 }
 
-impl Function for Change {
+impl ControllerFunction for DeleteKey {
     const NAME: &'static str = "key.delete";
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
-        match fitting(&context, &self.r#match).first() {
-            Some(entry) => Err(Failure::said(format!(
-                "{} is a target because the roster says so{}: remove it there",
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
+        match matching(&context, &self.r#match).first() {
+            Some(entry) => Err(FunctionFailure::failed(format!(
+                "{} is defined in the roster{}: remove it there",
                 entry.id,
                 if entry.origin.is_empty() { String::new() } else { format!(" ({})", entry.origin) }
             ))),
@@ -192,28 +194,28 @@ impl Function for Change {
     }
 }
 
-/// Would make a key pair for a target. A failure: targets need no key of ours, only an SSH server.
+/// Generates a key pair for a target. Always fails: targets only need an SSH server.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "it can't be done")]
+#[allow(dead_code, reason = "not supported")]
 pub struct Gen {
     /// The target's id.
     #[serde(default)]
     id_: Value,
-    /// Further ones.
+    /// Further arguments.
     kwargs: Map,
 }
 
-impl Function for Gen {
+impl ControllerFunction for Gen {
     const NAME: &'static str = "key.gen_accept";
 
-    async fn call(self, _: Context) -> Result<Value, Failure> {
-        Err(Failure::said(
-            "targets have no keys of ours: they are reached over SSH\nhint: add the target to the roster",
+    async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
+        Err(FunctionFailure::failed(
+            "targets need no key pair: they are reached over SSH\nhint: add the target to the roster",
         ))
     }
 }
 
-fn fitting<'a>(context: &'a Context, pattern: &Value) -> Vec<&'a roster::Entry> {
+fn matching<'a>(context: &'a FunctionContext, pattern: &Value) -> Vec<&'a roster::Entry> {
     let patterns: Vec<String> = match pattern {
         Value::List(items) => items.iter().map(ToString::to_string).collect(),
         other => other.to_string().split(',').map(|part| part.trim().to_owned()).collect(),
@@ -224,6 +226,6 @@ fn fitting<'a>(context: &'a Context, pattern: &Value) -> Vec<&'a roster::Entry> 
     found
 }
 
-fn ids(context: &Context, pattern: &str) -> Value {
-    texts(fitting(context, &pattern.into()).into_iter().map(|entry| entry.id.as_str()))
+fn ids(context: &FunctionContext, pattern: &str) -> Value {
+    list_value(matching(context, &pattern.into()).into_iter().map(|entry| entry.id.as_str()))
 }

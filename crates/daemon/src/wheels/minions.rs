@@ -1,22 +1,24 @@
-//! `minions`: who is there.
+//! `minions`: connected targets.
 
 use rocksalt_core::Value;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::functions::{Context, Entry, Failure, Function, Mark, entry, texts};
+use crate::functions::{
+    CallRecord, ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry, list_value,
+};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<Connected>()];
+pub const FUNCTIONS: &[FunctionEntry] = &[entry::<Connected>()];
 
-/// The targets that can be reached.
+/// The targets that are up.
 #[derive(Deserialize, JsonSchema)]
 pub struct Connected {}
 
-impl Function for Connected {
+impl ControllerFunction for Connected {
     const NAME: &'static str = "minions.connected";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
-        Ok(texts(context.requests.presence().up()))
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
+        Ok(list_value(context.requests.presence().up()))
     }
 }

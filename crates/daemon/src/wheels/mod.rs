@@ -1,4 +1,4 @@
-//! Salt's wheel functions by name, one file a noun.
+//! Salt's wheel functions, one file for each noun.
 
 mod audit;
 mod config;
@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 use rocksalt_core::request::ControllerCall;
 
-pub use config::harmless;
+pub use config::public_values;
 
-use crate::functions::{self, House};
+use crate::functions::{self, FunctionTable};
 use crate::requests::{Caller, ControllerResult, Refusal, RequestService};
 
 /// Alphabetical by noun.
-pub const HOUSE: House = House {
+pub const FUNCTION_TABLE: FunctionTable = FunctionTable {
     kind: "wheel",
     nouns: &[
         audit::FUNCTIONS,
@@ -32,11 +32,11 @@ pub const HOUSE: House = House {
     ],
 };
 
-/// Runs a function with its events; a failure of the function itself is a result that says so.
+/// Calls a wheel function. If it fails, the failure is its result.
 pub async fn run(
     requests: &Arc<RequestService>,
     caller: &Caller,
     local: ControllerCall,
 ) -> Result<ControllerResult, Refusal> {
-    functions::run(HOUSE, requests, caller, local).await
+    functions::run(FUNCTION_TABLE, requests, caller, local).await
 }

@@ -1,16 +1,16 @@
-//! `pillar_roots`: the files of the pillar, to look at. Nothing here writes to them (rule R17).
+//! `pillar_roots`: reads the files of the pillar. Nothing here writes to them (`docs/security-rules.md#r17`).
 
 use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::trees;
-use crate::functions::{Context, Entry, Failure, Function, Mark, entry};
+use crate::functions::{CallRecord, ControllerFunction, FunctionContext, FunctionEntry, FunctionFailure, entry};
 
-pub const FUNCTIONS: &[Entry] =
+pub const FUNCTIONS: &[FunctionEntry] =
     &[entry::<Find>(), entry::<ListEnv>(), entry::<ListRoots>(), entry::<Read>(), entry::<Write>()];
 
-/// Where a file is found: its environment and its path.
+/// Finds a file: its environment and path.
 #[derive(Deserialize, JsonSchema)]
 pub struct Find {
     /// Its path below the root.
@@ -20,16 +20,16 @@ pub struct Find {
     saltenv: String,
 }
 
-impl Function for Find {
+impl ControllerFunction for Find {
     const NAME: &'static str = "pillar_roots.find";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         trees::find(&*context.loaded.controller.pillar.files, &self.saltenv, &self.path).await
     }
 }
 
-/// All files of an environment, as a tree of maps.
+/// All files of an environment as nested maps.
 #[derive(Deserialize, JsonSchema)]
 pub struct ListEnv {
     /// The environment.
@@ -37,24 +37,24 @@ pub struct ListEnv {
     saltenv: String,
 }
 
-impl Function for ListEnv {
+impl ControllerFunction for ListEnv {
     const NAME: &'static str = "pillar_roots.list_env";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         trees::list(&*context.loaded.controller.pillar.files, &self.saltenv).await
     }
 }
 
-/// All files of all environments, as trees of maps.
+/// All files of all environments as nested maps.
 #[derive(Deserialize, JsonSchema)]
 pub struct ListRoots {}
 
-impl Function for ListRoots {
+impl ControllerFunction for ListRoots {
     const NAME: &'static str = "pillar_roots.list_roots";
-    const MARK: Mark = Mark::Looks;
+    const RECORD: CallRecord = CallRecord::ReadOnly;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         let mut all = Map::new();
         for environment in context.loaded.controller.pillar.files.environments() {
             let tree = trees::list(&*context.loaded.controller.pillar.files, &environment).await?;
@@ -64,7 +64,7 @@ impl Function for ListRoots {
     }
 }
 
-/// What is in a file.
+/// The content of a file.
 #[derive(Deserialize, JsonSchema)]
 pub struct Read {
     /// Its path below the root.
@@ -74,18 +74,18 @@ pub struct Read {
     saltenv: String,
 }
 
-impl Function for Read {
+impl ControllerFunction for Read {
     const NAME: &'static str = "pillar_roots.read";
-    const MARK: Mark = Mark::Private;
+    const RECORD: CallRecord = CallRecord::Private;
 
-    async fn call(self, context: Context) -> Result<Value, Failure> {
+    async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         trees::read(&*context.loaded.controller.pillar.files, &self.saltenv, &self.path).await
     }
 }
 
-/// Would write a file. A failure: the tree is changed where it is kept, not through here.
+/// Writes a file. Always fails: the tree is read-only here.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "it can't be done")]
+#[allow(dead_code, reason = "not supported")]
 pub struct Write {
     /// What to write.
     data: Value,
@@ -94,15 +94,15 @@ pub struct Write {
     /// The environment.
     #[serde(default = "trees::base")]
     saltenv: String,
-    /// Which of its directories.
+    /// The index of the directory.
     #[serde(default)]
     index: Value,
 }
 
-impl Function for Write {
+impl ControllerFunction for Write {
     const NAME: &'static str = "pillar_roots.write";
 
-    async fn call(self, _: Context) -> Result<Value, Failure> {
+    async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
         Err(trees::read_only())
     }
 }

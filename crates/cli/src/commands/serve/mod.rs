@@ -16,7 +16,7 @@ use rocksalt_connect::links::{Links, LocalLinks};
 use rocksalt_connect::pool::Pool;
 use rocksalt_connect::transport::Prompt;
 use rocksalt_core::Secret;
-use rocksalt_daemon::serve::{self, Address, Notice};
+use rocksalt_daemon::serve::{self, ListenAddress, StartNotice};
 
 use super::{Common, Context, init};
 use crate::config::{Config, FILE};
@@ -54,7 +54,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
         let failure = Failure::caused(&error);
         error.hint().into_iter().fold(failure, Failure::hint)
     })?;
-    daemon.until_told().await.map_err(|error| Failure::caused(&error))?;
+    daemon.run_until_signal().await.map_err(|error| Failure::caused(&error))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -88,21 +88,21 @@ async fn upkeep(pool: Arc<Pool>) {
 }
 
 /// What the user at the terminal should know. Logs go to standard error, this to standard output.
-fn tell(notice: Notice) {
+fn tell(notice: StartNotice) {
     match notice {
-        Notice::Admin { user, password } => {
+        StartNotice::Admin { user, password } => {
             print_line!("A first user was made, who may do everything. This password is shown only now:");
             print_line!("  user:     {user}");
             print_line!("  password: {}", password.reveal());
             print_line!("Another: `rocksalt users passwd {user}`.");
         }
-        Notice::Certificate { path, fingerprint, pin, names } => {
+        StartNotice::Certificate { path, fingerprint, pin, names } => {
             print_line!("A certificate was made for {}: {}", names.join(", "), path.display());
             print_line!("  SHA-256:  {fingerprint}");
             print_line!("  for curl: --cacert {} or --pinnedpubkey '{pin}'", path.display());
         }
-        Notice::Listening(addresses) => {
-            let all: Vec<String> = addresses.iter().map(Address::to_string).collect();
+        StartNotice::Listening(addresses) => {
+            let all: Vec<String> = addresses.iter().map(ListenAddress::to_string).collect();
             print_line!("Listening on {}.", all.join(", "));
             if std::io::stdout().is_terminal() {
                 print_line!("Ctrl-C ends it.");

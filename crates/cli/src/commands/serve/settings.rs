@@ -7,7 +7,7 @@ use rocksalt_backends::store;
 use rocksalt_core::{Map, Value, nearest};
 use rocksalt_daemon::requests::presence;
 use rocksalt_daemon::serve::log::{self, Format};
-use rocksalt_daemon::serve::{Settings, Tls};
+use rocksalt_daemon::serve::{Settings, TlsMode};
 
 use crate::config::Config;
 use crate::environment::Environment;
@@ -123,14 +123,14 @@ fn addresses(config: &Config, cherrypy: &Map, given: &[String]) -> Result<Vec<So
     Ok(all)
 }
 
-fn tls(config: &Config, cherrypy: &Map) -> Result<Tls, Failure> {
+fn tls(config: &Config, cherrypy: &Map) -> Result<TlsMode, Failure> {
     match config.get("tls") {
-        Some(Value::Bool(true)) => Ok(Tls::Always),
-        Some(Value::Bool(false)) => Ok(Tls::Never),
-        Some(Value::String(text)) if text == "auto" => Ok(Tls::Auto),
+        Some(Value::Bool(true)) => Ok(TlsMode::Always),
+        Some(Value::Bool(false)) => Ok(TlsMode::Never),
+        Some(Value::String(text)) if text == "auto" => Ok(TlsMode::Auto),
         Some(_) => Err(config.wrong_because("tls", "is true, false or auto")),
-        None if cherrypy.get("disable_ssl").is_some_and(Value::truth) => Ok(Tls::Never),
-        None => Ok(Tls::Auto),
+        None if cherrypy.get("disable_ssl").is_some_and(Value::truth) => Ok(TlsMode::Never),
+        None => Ok(TlsMode::Auto),
     }
 }
 

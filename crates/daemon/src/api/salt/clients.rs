@@ -1,4 +1,4 @@
-//! Each value of `client`: what is asked of the request service, and what becomes of the answer.
+//! The values of `client`: each makes a request and shapes its response.
 
 use std::future::Future;
 use std::time::Duration;
@@ -9,20 +9,20 @@ use rocksalt_core::request::{Request, RunRequest};
 use rocksalt_core::{Map, Value};
 use tokio::time::timeout;
 
-use super::low::Chunk;
-use super::reply::Refused;
+use super::low::LowChunk;
+use super::reply::ErrorResponse;
 use super::shape;
 use crate::api::Api;
 use crate::requests::{Answer, Caller, ControllerResult, FunctionResult, Refusal};
 
-/// Does a chunk; most give one result, a batch one for each target.
-pub async fn perform(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Vec<FunctionResult>, Refused> {
+/// Runs a chunk. Most return one result, a batch one for each target.
+pub async fn run_chunk(api: &Api, caller: &Caller, chunk: &LowChunk) -> Result<Vec<FunctionResult>, ErrorResponse> {
     if !api.settings.clients.contains(&chunk.client) {
         return Err(match KNOWN.contains(&chunk.client.as_str()) {
-            true => Refused::bad(format!("the client '{}' is turned off here", chunk.client)),
+            true => ErrorResponse::bad_request(format!("the client '{}' is disabled here", chunk.client)),
             false => {
                 let shown: String = chunk.client.chars().take(60).collect();
-                Refused::bad(format!("Invalid client specified: '{shown}'"))
+                ErrorResponse::bad_request(format!("Invalid client specified: '{shown}'"))
             }
         });
     }
@@ -42,11 +42,11 @@ pub async fn perform(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Vec<Fu
             Some((job, returns)) => shape::ssh(&job, returns).into(),
             None => Map::new().into(),
         },
-        "runner" => shape::runner(in_time(chunk, runner(api, caller, chunk, false)).await?, chunk.full_return),
+        "runner" => shape::runner(with_timeout(chunk, runner(api, caller, chunk, false)).await?, chunk.full_return),
         "runner_async" => shape::background(&runner(api, caller, chunk, true).await?).into(),
-        "wheel" => shape::wheel(in_time(chunk, wheel(api, caller, chunk, false)).await?).into(),
+        "wheel" => shape::wheel(with_timeout(chunk, wheel(api, caller, chunk, false)).await?).into(),
         "wheel_async" => shape::background(&wheel(api, caller, chunk, true).await?).into(),
-        _ => return Err(Refused::bad("Invalid client specified")),
+        _ => return Err(ErrorResponse::bad_request("Invalid client specified")),
     };
     Ok(vec![result])
 }
@@ -54,8 +54,8 @@ pub async fn perform(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Vec<Fu
 pub const KNOWN: [&str; 9] =
     ["local", "local_async", "local_batch", "local_subset", "runner", "runner_async", "ssh", "wheel", "wheel_async"];
 
-/// One function, or several after each other, whose results are then under their names.
-async fn local(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Value, Refused> {
+/// Runs one function, or several in turn, with the results under their names.
+async fn local(api: &Api, caller: &Caller, chunk: &LowChunk) -> Result<Value, ErrorResponse> {
     let functions = chunk.functions()?;
     if let [function] = &functions[..] {
         let run = chunk.run(function.clone(), None)?;
@@ -67,7 +67,7 @@ async fn local(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Value, Refus
     let mut all = Map::new();
     for (number, function) in functions.into_iter().enumerate() {
         let mut run = chunk.run(function.clone(), Some(number))?;
-        // The id can only be that of the first.
+        // The job id is for the first function only.
         run.job = run.job.filter(|_| number == 0);
         let Some((job, returns)) = wait(api, caller, run).await? else { return Ok(Map::new().into()) };
         for (id, result) in shape::local(&job, returns, chunk.full_return) {
@@ -78,7 +78,7 @@ async fn local(api: &Api, caller: &Caller, chunk: &Chunk) -> Result<Value, Refus
     Ok(all.into())
 }
 
-/// Puts the result of one function of a list to the others of the same target.
+/// Adds the result of one function of a list to the target's results.
 fn add(place: &mut Value, function: &str, result: Value, full: bool) {
     if place.is_null() {
         *place = Map::new().into();
@@ -99,7 +99,7 @@ fn add(place: &mut Value, function: &str, result: Value, full: bool) {
                 shown.insert("jid", parts.remove("jid").unwrap_or_default());
             }
         }
-        // No result of this one: there is none of the target.
+        // Without a result of one function there is none of the target.
         Value::Bool(false) if full => *place = Value::Bool(false),
         other => {
             shown.insert(function, other);
@@ -107,14 +107,17 @@ fn add(place: &mut Value, function: &str, result: Value, full: bool) {
     }
 }
 
-fn single(chunk: &Chunk) -> Result<RunRequest, Refused> {
+fn single(chunk: &LowChunk) -> Result<RunRequest, ErrorResponse> {
     match &chunk.functions()?[..] {
         [function] => chunk.run(function.clone(), None),
-        _ => Err(Refused::bad(format!("a list of functions can be run by the client local, not by {}", chunk.client))),
+        _ => Err(ErrorResponse::bad_request(format!(
+            "only the client local runs a list of functions, not {}",
+            chunk.client
+        ))),
     }
 }
 
-pub async fn start(api: &Api, caller: &Caller, run: RunRequest) -> Result<Option<JobRecord>, Refused> {
+pub async fn start(api: &Api, caller: &Caller, run: RunRequest) -> Result<Option<JobRecord>, ErrorResponse> {
     match api.requests.answer(caller, Request::Run(Box::new(run))).await? {
         Answer::Started(job) => Ok(Some(*job)),
         Answer::Nobody => Ok(None),
@@ -122,42 +125,52 @@ pub async fn start(api: &Api, caller: &Caller, run: RunRequest) -> Result<Option
     }
 }
 
-/// Starts it, and waits for all of its targets, however long that takes.
+/// Starts a job and waits for all of its targets, without a time limit.
 pub async fn wait(
     api: &Api,
     caller: &Caller,
     run: RunRequest,
-) -> Result<Option<(JobRecord, Vec<ReturnRecord>)>, Refused> {
+) -> Result<Option<(JobRecord, Vec<ReturnRecord>)>, ErrorResponse> {
     let Some(job) = start(api, caller, run).await? else { return Ok(None) };
     let returns = api.requests.wait(&job, None).await?;
     Ok(Some((job, returns)))
 }
 
-async fn runner(api: &Api, caller: &Caller, chunk: &Chunk, background: bool) -> Result<ControllerResult, Refused> {
-    ran(api.requests.answer(caller, Request::Runner(chunk.local(background)?)).await)
+async fn runner(
+    api: &Api,
+    caller: &Caller,
+    chunk: &LowChunk,
+    background: bool,
+) -> Result<ControllerResult, ErrorResponse> {
+    function_result(api.requests.answer(caller, Request::Runner(chunk.local(background)?)).await)
 }
 
-async fn wheel(api: &Api, caller: &Caller, chunk: &Chunk, background: bool) -> Result<ControllerResult, Refused> {
-    ran(api.requests.answer(caller, Request::Wheel(chunk.local(background)?)).await)
+async fn wheel(
+    api: &Api,
+    caller: &Caller,
+    chunk: &LowChunk,
+    background: bool,
+) -> Result<ControllerResult, ErrorResponse> {
+    function_result(api.requests.answer(caller, Request::Wheel(chunk.local(background)?)).await)
 }
 
-pub fn ran(answer: Result<Answer, Refusal>) -> Result<ControllerResult, Refused> {
+pub fn function_result(answer: Result<Answer, Refusal>) -> Result<ControllerResult, ErrorResponse> {
     match answer? {
         Answer::ControllerResult(ran) => Ok(ran),
         _ => Err(unexpected()),
     }
 }
 
-/// The limit that the asker gave; the function itself goes on.
-async fn in_time(
-    chunk: &Chunk,
-    working: impl Future<Output = Result<ControllerResult, Refused>>,
-) -> Result<ControllerResult, Refused> {
-    let Some(seconds) = chunk.timeout else { return working.await };
-    let late = |_| Refused::new(StatusCode::GATEWAY_TIMEOUT, format!("no result within {seconds} seconds"));
-    timeout(Duration::from_secs_f64(seconds.min(1e6)), working).await.map_err(late)?
+/// Applies the client's timeout; the function itself continues.
+async fn with_timeout(
+    chunk: &LowChunk,
+    running: impl Future<Output = Result<ControllerResult, ErrorResponse>>,
+) -> Result<ControllerResult, ErrorResponse> {
+    let Some(seconds) = chunk.timeout else { return running.await };
+    let late = |_| ErrorResponse::new(StatusCode::GATEWAY_TIMEOUT, format!("no result within {seconds} seconds"));
+    timeout(Duration::from_secs_f64(seconds.min(1e6)), running).await.map_err(late)?
 }
 
-pub fn unexpected() -> Refused {
-    Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "An unexpected error occurred")
+pub fn unexpected() -> ErrorResponse {
+    ErrorResponse::new(StatusCode::INTERNAL_SERVER_ERROR, "An unexpected error occurred")
 }

@@ -7,11 +7,11 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use rocksalt_core::{Map, Value, request};
 
-use super::reply::{Form, Refused};
+use super::reply::{ErrorResponse, ResponseFormat};
 use super::{body, session};
 use crate::api::Api;
 
-pub async fn bare(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Refused> {
+pub async fn bare(State(api): State<Arc<Api>>, request: Request) -> Result<Response, ErrorResponse> {
     fire(&api, request, String::new()).await
 }
 
@@ -19,40 +19,43 @@ pub async fn named(
     State(api): State<Arc<Api>>,
     Path(path): Path<String>,
     request: Request,
-) -> Result<Response, Refused> {
+) -> Result<Response, ErrorResponse> {
     fire(&api, request, path).await
 }
 
-async fn fire(api: &Api, request: Request, path: String) -> Result<Response, Refused> {
+async fn fire(api: &Api, request: Request, path: String) -> Result<Response, ErrorResponse> {
     let (parts, content) = request.into_parts();
-    let form = Form::wanted(&parts.headers)?;
+    let format = ResponseFormat::negotiate(&parts.headers)?;
     let caller = match api.settings.webhook_disable_auth {
-        true => session::anybody(&parts, "webhook"),
-        false => session::of(api, &parts).await?.caller,
+        true => session::unauthenticated(&parts, "webhook"),
+        false => session::authenticate(api, &parts).await?.caller,
     };
     let content = body::read(content, api.settings.max_request_body_size).await?;
     let mut data = Map::new();
     data.insert("body", String::from_utf8_lossy(&content).into_owned());
-    // Whatever they send is passed on as it is; what can be read of it is read.
+    // The body is passed on unchanged, and also parsed if it can be.
     data.insert("post", body::parse(&parts.headers, &content).unwrap_or_else(|_| Map::new().into()));
-    data.insert("headers", shown(&parts.headers, session::peer(&parts).address.map(|address| address.to_string())));
+    data.insert(
+        "headers",
+        public_headers(&parts.headers, session::peer(&parts).address.map(|address| address.to_string())),
+    );
     api.requests.answer(&caller, request::Request::Hook { path, data }).await?;
-    Ok(form.reply(&Map::from_iter([("success".into(), true.into())]).into()))
+    Ok(format.reply(&Map::from_iter([("success".into(), true.into())]).into()))
 }
 
-/// The headers but for those that prove who somebody is: events are seen by others (rule R13).
-fn shown(headers: &HeaderMap, from: Option<String>) -> Map {
+/// The headers without those that authenticate, because others see events (`docs/security-rules.md#r13`).
+fn public_headers(headers: &HeaderMap, from: Option<String>) -> Map {
     const SECRET: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "x-auth-token"];
     let mut all = Map::new();
     all.insert("Remote-Addr", from);
     for (name, value) in headers.iter().filter(|(name, _)| !SECRET.contains(&name.as_str())) {
-        all.insert(titled(name.as_str()), Value::String(String::from_utf8_lossy(value.as_bytes()).into_owned()));
+        all.insert(title_case(name.as_str()), Value::String(String::from_utf8_lossy(value.as_bytes()).into_owned()));
     }
     all
 }
 
-/// `content-type` → `Content-Type`, as Salt shows them.
-fn titled(name: &str) -> String {
+/// `content-type` → `Content-Type`, as Salt writes them.
+fn title_case(name: &str) -> String {
     let words = name.split('-').map(|word| {
         let mut letters = word.chars();
         letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect::<String>()

@@ -9,41 +9,41 @@ use axum::response::Response;
 use rocksalt_core::{Map, Secret, Value};
 
 use super::body;
-use super::reply::{Form, Refused};
+use super::reply::{ErrorResponse, ResponseFormat};
 use super::session::{self, COOKIE};
 use crate::access::Rights;
 use crate::api::Api;
-use crate::auth::{Credentials, Login};
+use crate::auth::{Credentials, IssuedToken};
 
-/// How long a browser keeps the cookie, in seconds; the token has its own time.
+/// Age of the cookie in seconds; the token expires on its own.
 const COOKIE_AGE: u32 = 36_000;
 
-pub async fn please(request: Request) -> Result<Response, Refused> {
-    let form = Form::wanted(request.headers())?;
+pub async fn prompt(request: Request) -> Result<Response, ErrorResponse> {
+    let format = ResponseFormat::negotiate(request.headers())?;
     let mut answer = Map::new();
     answer.insert("status", Value::Null);
     answer.insert("return", "Please log in");
-    Ok(form.reply(&answer.into()))
+    Ok(format.reply(&answer.into()))
 }
 
-pub async fn login(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Refused> {
+pub async fn login(State(api): State<Arc<Api>>, request: Request) -> Result<Response, ErrorResponse> {
     let (parts, content) = request.into_parts();
-    let form = Form::wanted(&parts.headers)?;
+    let format = ResponseFormat::negotiate(&parts.headers)?;
     let content = body::read(content, api.settings.max_request_body_size).await?;
     let fields = body::chunks(body::parse(&parts.headers, &content)?)?.into_iter().next().unwrap_or_default();
-    let login = prove(&api, &parts, &fields).await?;
+    let login = log_in(&api, &parts, &fields).await?;
     let mut answer = Map::new();
     let token = login.token.reveal().as_str();
     answer.insert("token", token);
     answer.insert("expire", login.expire);
     answer.insert("start", login.start);
     answer.insert("user", login.caller.user.as_str());
-    // Halite's names of the same.
+    // Halite's names for the same.
     answer.insert("name", login.caller.user.as_str());
     answer.insert("username", login.caller.user.as_str());
     answer.insert("eauth", login.caller.eauth.as_str());
     answer.insert("perms", permissions(&api, &login));
-    let mut response = form.returned(vec![Value::Map(answer)]);
+    let mut response = format.returned(vec![Value::Map(answer)]);
     let headers = response.headers_mut();
     if let Ok(token) = HeaderValue::from_str(token) {
         headers.insert("x-auth-token", token);
@@ -53,30 +53,30 @@ pub async fn login(State(api): State<Arc<Api>>, request: Request) -> Result<Resp
     Ok(response)
 }
 
-pub async fn logout(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Refused> {
+pub async fn logout(State(api): State<Arc<Api>>, request: Request) -> Result<Response, ErrorResponse> {
     let (parts, _) = request.into_parts();
-    let form = Form::wanted(&parts.headers)?;
-    let session = session::of(&api, &parts).await?;
+    let format = ResponseFormat::negotiate(&parts.headers)?;
+    let session = session::authenticate(&api, &parts).await?;
     if let Some(token) = session.token {
         api.requests.auth.logout(&token).await?;
     }
-    let mut response = form.returned("Your token has been cleared");
+    let mut response = format.returned("Your token has been cleared");
     response.headers_mut().insert(header::SET_COOKIE, cookie(&parts, "", 0));
     Ok(response)
 }
 
-/// A token for `/run`; the answer is a bare list.
-pub async fn token(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Refused> {
+/// Issues tokens for `/run`; the response is a bare list.
+pub async fn token(State(api): State<Arc<Api>>, request: Request) -> Result<Response, ErrorResponse> {
     let (parts, content) = request.into_parts();
-    let form = Form::wanted(&parts.headers)?;
+    let format = ResponseFormat::negotiate(&parts.headers)?;
     let content = body::read(content, api.settings.max_request_body_size).await?;
     let all = body::chunks(body::parse(&parts.headers, &content)?)?;
     if all.is_empty() {
-        return Err(Refused::unauthorized("Could not authenticate using provided credentials"));
+        return Err(ErrorResponse::unauthorized("Could not authenticate using provided credentials"));
     }
     let mut made = Vec::new();
     for fields in all {
-        let login = prove(&api, &parts, &fields).await?;
+        let login = log_in(&api, &parts, &fields).await?;
         let mut answer = Map::new();
         answer.insert("token", login.token.reveal().as_str());
         answer.insert("start", login.start);
@@ -85,12 +85,12 @@ pub async fn token(State(api): State<Arc<Api>>, request: Request) -> Result<Resp
         answer.insert("eauth", login.caller.eauth.as_str());
         made.push(Value::Map(answer));
     }
-    let mut response = form.reply(&made.into());
+    let mut response = format.reply(&made.into());
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }
 
-/// Who they say they are, and what shall prove it; `None` if one of both is missing.
+/// Username and password; `None` if one is missing.
 pub fn credentials(fields: &Map) -> Option<Credentials> {
     let text =
         |key: &str| fields.get(key).filter(|value| value.is_scalar() && !value.is_null()).map(ToString::to_string);
@@ -102,15 +102,15 @@ pub fn credentials(fields: &Map) -> Option<Credentials> {
     })
 }
 
-async fn prove(api: &Api, parts: &Parts, fields: &Map) -> Result<Login, Refused> {
+async fn log_in(api: &Api, parts: &Parts, fields: &Map) -> Result<IssuedToken, ErrorResponse> {
     let Some(credentials) = credentials(fields) else {
-        return Err(Refused::unauthorized("Could not authenticate using provided credentials"));
+        return Err(ErrorResponse::unauthorized("Could not authenticate using provided credentials"));
     };
     Ok(api.requests.auth.login(credentials, session::peer(parts).address).await?)
 }
 
-/// What they may do, as the configuration says it.
-fn permissions(api: &Api, login: &Login) -> Value {
+/// The user's rules, as the configuration has them.
+fn permissions(api: &Api, login: &IssuedToken) -> Value {
     let loaded = api.requests.loaded();
     let groups: &[String] = match &login.caller.rights {
         Rights::Listed { groups } => groups,

@@ -1,13 +1,13 @@
-//! [`Chunk`]: low data, one thing that is asked, as a request to the request service.
+//! [`LowChunk`]: one item of low data, converted to a request.
 
 use rocksalt_core::job_options::{Batch, JobOptions};
 use rocksalt_core::request::{ControllerCall, RunRequest};
 use rocksalt_core::{JobId, Map, Value, yaml};
 
-use super::reply::Refused;
+use super::reply::ErrorResponse;
 
-/// What is meant for us and not for the function of a runner.
-const OURS: [&str; 14] = [
+/// Keys of low data that are not arguments of a runner function.
+const RESERVED: [&str; 14] = [
     "arg",
     "client",
     "eauth",
@@ -24,7 +24,7 @@ const OURS: [&str; 14] = [
     "username",
 ];
 
-pub struct Chunk {
+pub struct LowChunk {
     pub client: String,
     pub full_return: bool,
     /// Seconds.
@@ -32,46 +32,46 @@ pub struct Chunk {
     fields: Map,
 }
 
-impl Chunk {
-    pub fn read(fields: Map) -> Result<Chunk, Refused> {
+impl LowChunk {
+    pub fn read(fields: Map) -> Result<LowChunk, ErrorResponse> {
         let client = match fields.get("client") {
             Some(Value::String(client)) => client.clone(),
-            _ => return Err(Refused::bad("No client specified")),
+            _ => return Err(ErrorResponse::bad_request("No client specified")),
         };
         let timeout = match fields.get("timeout") {
             None | Some(Value::Null) => None,
             Some(value) => match value.to_string().parse::<f64>() {
                 Ok(seconds) if seconds >= 0.0 && seconds.is_finite() => Some(seconds),
-                _ => return Err(Refused::bad("timeout must be a number of seconds")),
+                _ => return Err(ErrorResponse::bad_request("timeout must be a number of seconds")),
             },
         };
         let full_return = fields.get("full_return").is_some_and(truth);
-        Ok(Chunk { client, full_return, timeout, fields })
+        Ok(LowChunk { client, full_return, timeout, fields })
     }
 
-    /// The functions: more than one only where a list is given.
-    pub fn functions(&self) -> Result<Vec<String>, Refused> {
+    /// The functions; more than one only if `fun` is a list.
+    pub fn functions(&self) -> Result<Vec<String>, ErrorResponse> {
         let one = |value: &Value| match value {
             Value::String(name) if !name.is_empty() => Ok(name.clone()),
-            _ => Err(Refused::bad("fun must be the name of a function")),
+            _ => Err(ErrorResponse::bad_request("fun must be the name of a function")),
         };
         match self.fields.get("fun") {
-            None => Err(Refused::bad("fun is missing")),
+            None => Err(ErrorResponse::bad_request("fun is missing")),
             Some(Value::List(names)) if !names.is_empty() => names.iter().map(one).collect(),
             Some(value) => Ok(vec![one(value)?]),
         }
     }
 
-    /// As a function on targets; the `number`th, if there is a list of them.
-    pub fn run(&self, function: String, number: Option<usize>) -> Result<RunRequest, Refused> {
+    /// Converts to a job on targets; `number` is the index in a list of functions.
+    pub fn run(&self, function: String, number: Option<usize>) -> Result<RunRequest, ErrorResponse> {
         let (args, kwargs) = self.arguments(number)?;
         let text = |key: &str| match self.fields.get(key) {
             None | Some(Value::Null) => None,
             Some(Value::List(items)) => Some(items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
             Some(other) => Some(other.to_string()),
         };
-        let target = text("tgt").ok_or_else(|| Refused::bad("tgt is missing"))?;
-        // The old name is still sent by pepper's library and by Halite.
+        let target = text("tgt").ok_or_else(|| ErrorResponse::bad_request("tgt is missing"))?;
+        // pepper's library and Halite still send the old name.
         let kind = text("tgt_type").or_else(|| text("expr_form")).filter(|kind| !kind.is_empty());
         let kind = match (&kind, self.fields.get("tgt")) {
             (None, Some(Value::List(_))) => "list".into(),
@@ -79,7 +79,7 @@ impl Chunk {
         };
         let job = match text("jid").filter(|jid| !jid.is_empty()) {
             None => None,
-            Some(jid) => Some(jid.parse::<JobId>().map_err(|error| Refused::bad(error.to_string()))?),
+            Some(jid) => Some(jid.parse::<JobId>().map_err(|error| ErrorResponse::bad_request(error.to_string()))?),
         };
         let batch = (self.client == "local_batch").then(|| text("batch").unwrap_or_else(|| "10%".into()));
         let batch = batch.map(|text| text.parse::<Batch>()).transpose();
@@ -105,16 +105,16 @@ impl Chunk {
         })
     }
 
-    /// As a function of the controller: what isn't ours is a named argument.
-    pub fn local(&self, background: bool) -> Result<ControllerCall, Refused> {
+    /// Converts to a function of the controller; keys that are not reserved are named arguments.
+    pub fn local(&self, background: bool) -> Result<ControllerCall, ErrorResponse> {
         let mut functions = self.functions()?;
         if functions.len() > 1 {
-            return Err(Refused::bad("only functions of targets can be given as a list"));
+            return Err(ErrorResponse::bad_request("only functions on targets can be a list"));
         }
         let (args, mut kwargs) = self.arguments(None)?;
         for (key, value) in self.fields.iter() {
             match key.as_str() {
-                Some(key) if OURS.contains(&key) || key.starts_with("__") => {}
+                Some(key) if RESERVED.contains(&key) || key.starts_with("__") => {}
                 _ => {
                     kwargs.insert(key.clone(), plain(value.clone()));
                 }
@@ -123,18 +123,18 @@ impl Chunk {
         Ok(ControllerCall { function: functions.remove(0), args, kwargs, background })
     }
 
-    fn subset(&self) -> Result<usize, Refused> {
+    fn subset(&self) -> Result<usize, ErrorResponse> {
         match self.fields.get("subset").or_else(|| self.fields.get("sub")) {
             None | Some(Value::Null) => Ok(3),
-            Some(value) => value.to_string().parse().map_err(|_| Refused::bad("subset must be a number")),
+            Some(value) => value.to_string().parse().map_err(|_| ErrorResponse::bad_request("subset must be a number")),
         }
     }
 
-    /// By position and by name. Texts of the form `name=value` are named ones.
-    fn arguments(&self, number: Option<usize>) -> Result<(Vec<Value>, Map), Refused> {
+    /// Positional and named arguments. Strings `name=value` are named.
+    fn arguments(&self, number: Option<usize>) -> Result<(Vec<Value>, Map), ErrorResponse> {
         let given = match (self.fields.get("arg"), number) {
             (None | Some(Value::Null), _) => Vec::new(),
-            // For each function of a list its own.
+            // One list of arguments for each function.
             (Some(Value::List(lists)), Some(number)) => match lists.get(number) {
                 Some(Value::List(items)) => items.clone(),
                 None | Some(Value::Null) => Vec::new(),
@@ -162,18 +162,18 @@ impl Chunk {
             None | Some(Value::Null) => {}
             Some(Value::Map(map)) => kwargs.extend(map.iter().map(|(key, value)| (key.clone(), plain(value.clone())))),
             Some(Value::String(text)) if text.is_empty() => {}
-            Some(_) => return Err(Refused::bad("kwarg must be a map")),
+            Some(_) => return Err(ErrorResponse::bad_request("kwarg must be a map")),
         }
         for key in kwargs.keys() {
             if key.as_str().is_none_or(|key| key.starts_with("__pub_")) {
-                return Err(Refused::bad(format!("'{key}' is no name for an argument")));
+                return Err(ErrorResponse::bad_request(format!("'{key}' is not a valid argument name")));
             }
         }
         Ok((args, kwargs))
     }
 }
 
-/// `name=value`, the value as YAML. The name is a plain word, and `==` is a comparison.
+/// Parses `name=value`, with the value as YAML. The name is a plain word, and `==` is no assignment.
 fn named(text: &str) -> Option<(&str, Value)> {
     let (name, value) = text.split_once('=')?;
     let mut letters = name.chars();
@@ -183,7 +183,7 @@ fn named(text: &str) -> Option<(&str, Value)> {
         return None;
     }
     let read = match yaml::parse(value) {
-        // A map or a list in one line is only meant with its brackets.
+        // A map or a list must be written with brackets.
         Ok(Value::Map(_)) if !value.trim_start().starts_with('{') => Value::String(value.to_owned()),
         Ok(Value::List(_)) if !value.trim_start().starts_with('[') => Value::String(value.to_owned()),
         Ok(Value::Null) if value.is_empty() => Value::String(String::new()),
@@ -193,7 +193,7 @@ fn named(text: &str) -> Option<(&str, Value)> {
     Some((name, read))
 }
 
-/// A job's id looks like a number, which nobody counts with: pepper sends it as one.
+/// pepper sends job ids as numbers; they are strings here.
 fn plain(value: Value) -> Value {
     match value {
         Value::BigInt(digits) if digits.len() == 20 => Value::String(digits.into()),
@@ -201,7 +201,7 @@ fn plain(value: Value) -> Value {
     }
 }
 
-/// As forms and YAML say yes.
+/// Truth of values in forms and YAML.
 pub fn truth(value: &Value) -> bool {
     match value {
         Value::String(text) => {

@@ -1,9 +1,9 @@
-//! Salt's own API (rest_cherrypy), and Halite's: what their clients rely on, word by word.
+//! Salt's API (rest_cherrypy) and Halite's, exactly as their clients rely on them.
 //!
-//! The way of a request: [`door`] lets it in, [`session`] finds out who asks, [`body`] reads what is asked, [`low`] makes
-//! requests to the request service of it and [`shape`] gives the answers Salt's form.
+//! The path of a request: [`middleware`], [`session`] (who is the caller), [`body`] (parsing), [`low`] (low data to
+//! requests), and [`shape`] (results in Salt's format).
 
-mod door;
+mod middleware;
 
 mod body;
 mod reply;
@@ -29,82 +29,87 @@ mod ws;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, get, post};
 
-use super::routes::{Login, Route};
+use super::routes::{Route, RouteAuth};
 use super::{Api, Settings};
 
-/// A route with what answers it.
-struct Row {
+/// A route with its handler.
+struct SaltRoute {
     route: Route,
-    /// Only where the configuration has Halite's endpoints.
+    /// Only if the configuration enables Halite's endpoints.
     halite: bool,
     handler: fn() -> MethodRouter<Arc<Api>>,
 }
 
-const fn row(method: &'static str, path: &'static str, needs: Login, handler: fn() -> MethodRouter<Arc<Api>>) -> Row {
-    Row { route: Route { method, path, needs }, halite: false, handler }
+const fn salt_route(
+    method: &'static str,
+    path: &'static str,
+    needs: RouteAuth,
+    handler: fn() -> MethodRouter<Arc<Api>>,
+) -> SaltRoute {
+    SaltRoute { route: Route { method, path, needs }, halite: false, handler }
 }
 
 const fn halite(
     method: &'static str,
     path: &'static str,
-    needs: Login,
+    needs: RouteAuth,
     handler: fn() -> MethodRouter<Arc<Api>>,
-) -> Row {
-    Row { route: Route { method, path, needs }, halite: true, handler }
+) -> SaltRoute {
+    SaltRoute { route: Route { method, path, needs }, halite: true, handler }
 }
 
-/// The one list of what there is; the router is made of it, and the tests go through it.
-const ROWS: &[Row] = &[
-    row("GET", "/", Login::Nobody, || get(root::welcome)),
-    row("POST", "/", Login::Token, || post(root::run)),
-    row("GET", "/login", Login::Nobody, || get(login::please)),
-    row("POST", "/login", Login::Body, || post(login::login)),
-    row("POST", "/logout", Login::Token, || post(login::logout)),
-    row("GET", "/minions", Login::Token, || get(minions::all)),
-    row("GET", "/minions/{id}", Login::Token, || get(minions::one)),
-    row("POST", "/minions", Login::Token, || post(minions::start)),
-    row("GET", "/jobs", Login::Token, || get(jobs::all)),
-    row("GET", "/jobs/{jid}", Login::Token, || get(jobs::one)),
-    row("GET", "/keys", Login::Token, || get(keys::all)),
-    row("GET", "/keys/{id}", Login::Token, || get(keys::one)),
-    row("POST", "/keys", Login::Body, || post(keys::make)),
-    row("POST", "/token", Login::Body, || post(login::token)),
-    row("POST", "/run", Login::Body, || post(run::run)),
-    row("GET", "/events", Login::Token, || get(events::events)),
-    row("GET", "/ws", Login::Token, || get(ws::listen)),
-    row("POST", "/hook", Login::Token, || post(hook::bare)),
-    row("POST", "/hook/{*path}", Login::Token, || post(hook::named)),
-    row("GET", "/stats", Login::Token, || get(stats::stats)),
-    halite("GET", "/ws/{token}", Login::Token, || get(ws::listen_with)),
-    halite("POST", "/run/{token}", Login::Token, || post(halite::run_with)),
-    halite("GET", "/event/{token}", Login::Token, || get(halite::events)),
-    halite("POST", "/signature", Login::Token, || post(halite::signature)),
-    halite("POST", "/signature/{token}", Login::Token, || post(halite::signature_with)),
-    halite("POST", "/fire", Login::Token, || post(halite::fire)),
-    halite("POST", "/fire/{token}", Login::Token, || post(halite::fire_with)),
+/// All routes. The router is built from this list, and tests walk it.
+const ROUTES: &[SaltRoute] = &[
+    salt_route("GET", "/", RouteAuth::None, || get(root::welcome)),
+    salt_route("POST", "/", RouteAuth::Token, || post(root::run)),
+    salt_route("GET", "/login", RouteAuth::None, || get(login::prompt)),
+    salt_route("POST", "/login", RouteAuth::Body, || post(login::login)),
+    salt_route("POST", "/logout", RouteAuth::Token, || post(login::logout)),
+    salt_route("GET", "/minions", RouteAuth::Token, || get(minions::all)),
+    salt_route("GET", "/minions/{id}", RouteAuth::Token, || get(minions::one)),
+    salt_route("POST", "/minions", RouteAuth::Token, || post(minions::start)),
+    salt_route("GET", "/jobs", RouteAuth::Token, || get(jobs::all)),
+    salt_route("GET", "/jobs/{jid}", RouteAuth::Token, || get(jobs::one)),
+    salt_route("GET", "/keys", RouteAuth::Token, || get(keys::all)),
+    salt_route("GET", "/keys/{id}", RouteAuth::Token, || get(keys::one)),
+    salt_route("POST", "/keys", RouteAuth::Body, || post(keys::generate)),
+    salt_route("POST", "/token", RouteAuth::Body, || post(login::token)),
+    salt_route("POST", "/run", RouteAuth::Body, || post(run::run)),
+    salt_route("GET", "/events", RouteAuth::Token, || get(events::events)),
+    salt_route("GET", "/ws", RouteAuth::Token, || get(ws::listen)),
+    salt_route("POST", "/hook", RouteAuth::Token, || post(hook::bare)),
+    salt_route("POST", "/hook/{*path}", RouteAuth::Token, || post(hook::named)),
+    salt_route("GET", "/stats", RouteAuth::Token, || get(stats::stats)),
+    halite("GET", "/ws/{token}", RouteAuth::Token, || get(ws::listen_with)),
+    halite("POST", "/run/{token}", RouteAuth::Token, || post(halite::run_with)),
+    halite("GET", "/event/{token}", RouteAuth::Token, || get(halite::events)),
+    halite("POST", "/signature", RouteAuth::Token, || post(halite::signature)),
+    halite("POST", "/signature/{token}", RouteAuth::Token, || post(halite::signature_with)),
+    halite("POST", "/fire", RouteAuth::Token, || post(halite::fire)),
+    halite("POST", "/fire/{token}", RouteAuth::Token, || post(halite::fire_with)),
 ];
 
-/// What there is, with what each needs; those that a setting turns on are among them.
+/// All routes, also those that a setting enables.
 pub fn routes() -> Vec<Route> {
-    ROWS.iter().map(|row| row.route).collect()
+    ROUTES.iter().map(|salt_route| salt_route.route).collect()
 }
 
 pub fn router(api: &Arc<Api>) -> Router<Arc<Api>> {
     let settings = &api.settings;
     let mut router = Router::new();
-    for row in ROWS.iter().filter(|row| settings.halite || !row.halite) {
-        router = router.route(row.route.path, (row.handler)());
+    for salt_route in ROUTES.iter().filter(|salt_route| settings.halite || !salt_route.halite) {
+        router = router.route(salt_route.route.path, (salt_route.handler)());
     }
     with_files(router, settings)
-        .fallback(web::nothing)
+        .fallback(web::not_found)
         .method_not_allowed_fallback(web::wrong_method)
-        .layer(middleware::from_fn_with_state(Arc::clone(api), door::through))
+        .layer(from_fn_with_state(Arc::clone(api), middleware::filter))
 }
 
-/// The files of a page: nobody has to log in to get the page on which they log in.
+/// Serves the files of a web page without authentication, because the login is on that page.
 fn with_files(mut router: Router<Arc<Api>>, settings: &Settings) -> Router<Arc<Api>> {
     if settings.static_files.is_some() {
         let path = format!("{}/{{*path}}", settings.static_path.trim_end_matches('/'));

@@ -1,4 +1,4 @@
-//! Answers: a value in the form that was asked for, or why there is none.
+//! Responses: a value in the requested format, or an error.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -7,48 +7,48 @@ use rocksalt_core::{Map, Value, json, yaml};
 
 use crate::requests::{FunctionResult, Kind, Refusal};
 
-/// The form of an answer.
+/// The format of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ResponseFormat {
     Json,
     Yaml,
 }
 
-impl Form {
-    /// By `Accept`: what is liked best of those we have. No header, or `*/*`, means JSON.
-    pub fn wanted(headers: &HeaderMap) -> Result<Form, Refused> {
-        let mut best: Option<(f32, Form)> = None;
+impl ResponseFormat {
+    /// Chooses by `Accept` and its weights. No header, or `*/*`, means JSON.
+    pub fn negotiate(headers: &HeaderMap) -> Result<ResponseFormat, ErrorResponse> {
+        let mut best: Option<(f32, ResponseFormat)> = None;
         let mut any = false;
         for (media, weight) in accepted(headers) {
             any = true;
-            let form = match media.as_str() {
-                "application/json" | "*/*" | "application/*" => Form::Json,
-                "application/x-yaml" | "application/yaml" | "text/yaml" => Form::Yaml,
+            let format = match media.as_str() {
+                "application/json" | "*/*" | "application/*" => ResponseFormat::Json,
+                "application/x-yaml" | "application/yaml" | "text/yaml" => ResponseFormat::Yaml,
                 _ => continue,
             };
             if weight > 0.0 && best.is_none_or(|(known, _)| weight > known) {
-                best = Some((weight, form));
+                best = Some((weight, format));
             }
         }
         match best {
-            Some((_, form)) => Ok(form),
-            None if any => Err(Refused::new(StatusCode::NOT_ACCEPTABLE, "answers are JSON or YAML")),
-            None => Ok(Form::Json),
+            Some((_, format)) => Ok(format),
+            None if any => Err(ErrorResponse::new(StatusCode::NOT_ACCEPTABLE, "responses are JSON or YAML")),
+            None => Ok(ResponseFormat::Json),
         }
     }
 
-    /// An answer of 200.
+    /// A response with status 200.
     pub fn reply(self, value: &Value) -> Response {
         self.text(match self {
-            Form::Json => json::compact(value),
-            Form::Yaml => yaml::emit(value),
+            ResponseFormat::Json => json::compact(value),
+            ResponseFormat::Yaml => yaml::emit(value),
         })
     }
 
     fn text(self, text: String) -> Response {
         let kind = match self {
-            Form::Json => "application/json",
-            Form::Yaml => "application/x-yaml",
+            ResponseFormat::Json => "application/json",
+            ResponseFormat::Yaml => "application/x-yaml",
         };
         let mut response = Response::new(Body::from(text));
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -56,9 +56,9 @@ impl Form {
         response
     }
 
-    /// `{"return": [ … ]}`, with what is written already as it is.
+    /// `{"return": [ … ]}`; results that are JSON text already are included unchanged.
     pub fn all(self, results: Vec<FunctionResult>) -> Response {
-        if self == Form::Yaml || !results.iter().any(|given| matches!(given, FunctionResult::Written(_))) {
+        if self == ResponseFormat::Yaml || !results.iter().any(|given| matches!(given, FunctionResult::Written(_))) {
             return self.returned(results.into_iter().map(FunctionResult::into_value).collect::<Vec<_>>());
         }
         let written = results.into_iter().map(|given| match given {
@@ -74,7 +74,7 @@ impl Form {
     }
 }
 
-/// The media types of `Accept` with their weights, as they stand.
+/// The media types of `Accept` with their weights, in order.
 pub fn accepted(headers: &HeaderMap) -> Vec<(String, f32)> {
     let all = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let items = all.flat_map(|text| text.split(',')).map(str::trim).filter(|item| !item.is_empty()).take(32);
@@ -88,31 +88,31 @@ pub fn accepted(headers: &HeaderMap) -> Vec<(String, f32)> {
         .collect()
 }
 
-/// Why there is no answer. Clients look at the status; Halite reads `error`.
+/// An error response. Clients read the status; Halite reads `error`.
 #[derive(Clone, Debug)]
-pub struct Refused {
+pub struct ErrorResponse {
     pub status: StatusCode,
     pub text: String,
 }
 
-impl Refused {
-    pub fn new(status: StatusCode, text: impl Into<String>) -> Refused {
-        Refused { status, text: text.into() }
+impl ErrorResponse {
+    pub fn new(status: StatusCode, text: impl Into<String>) -> ErrorResponse {
+        ErrorResponse { status, text: text.into() }
     }
 
-    pub fn bad(text: impl Into<String>) -> Refused {
-        Refused::new(StatusCode::BAD_REQUEST, text)
+    pub fn bad_request(text: impl Into<String>) -> ErrorResponse {
+        ErrorResponse::new(StatusCode::BAD_REQUEST, text)
     }
 
-    pub fn unauthorized(text: impl Into<String>) -> Refused {
-        Refused::new(StatusCode::UNAUTHORIZED, text)
+    pub fn unauthorized(text: impl Into<String>) -> ErrorResponse {
+        ErrorResponse::new(StatusCode::UNAUTHORIZED, text)
     }
 }
 
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Refused {
+impl From<Refusal> for ErrorResponse {
+    fn from(refusal: Refusal) -> ErrorResponse {
         let status = match refusal.kind {
-            // Salt makes no difference, and its clients don't either.
+            // Salt and its clients don't distinguish these.
             Kind::Unauthenticated | Kind::Forbidden => StatusCode::UNAUTHORIZED,
             Kind::NotFound => StatusCode::NOT_FOUND,
             Kind::Invalid => StatusCode::BAD_REQUEST,
@@ -124,17 +124,17 @@ impl From<Refusal> for Refused {
             Some(hint) => format!("{}; {hint}", refusal.text),
             None => refusal.text,
         };
-        Refused { status, text }
+        ErrorResponse { status, text }
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
         let mut body = Map::new();
         body.insert("status", u32::from(self.status.as_u16()));
         body.insert("return", self.text.as_str());
         body.insert("error", self.text);
-        let mut response = Form::Json.reply(&body.into());
+        let mut response = ResponseFormat::Json.reply(&body.into());
         *response.status_mut() = self.status;
         response
     }

@@ -1,32 +1,32 @@
-//! Who asks: by a token in a header or a cookie, or by the way they came.
+//! Authenticates callers by a token in a header or a cookie, or by their connection.
 
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 
-use super::door;
-use super::reply::Refused;
+use super::middleware;
+use super::reply::ErrorResponse;
 use crate::access::Rights;
 use crate::api::{Api, Peer};
 use crate::requests::Caller;
 
-/// The cookie that a login leaves in a browser, since an event stream can send no header.
+/// The session cookie, because browsers can't send headers with event streams.
 pub const COOKIE: &str = "session_id";
 
-/// Somebody whom we know.
-pub struct Session {
+/// An authenticated caller.
+pub struct SaltSession {
     pub caller: Caller,
-    /// What proved it; `None` if the connection did.
+    /// The token; `None` if the connection authenticates.
     pub token: Option<String>,
 }
 
-/// A header that isn't empty counts more than the cookie.
-pub async fn of(api: &Api, parts: &Parts) -> Result<Session, Refused> {
-    let token = match given(&parts.headers) {
+/// A header that isn't empty takes precedence over the cookie.
+pub async fn authenticate(api: &Api, parts: &Parts) -> Result<SaltSession, ErrorResponse> {
+    let token = match header_token(&parts.headers) {
         Some(token) => Some(token),
         None => match cookie(&parts.headers) {
-            // A browser sends a cookie whoever has made the page that asks (rule R9).
-            Some(token) if parts.method == Method::GET || door::is_own(api, parts) => Some(token),
-            Some(_) => return Err(Refused::unauthorized("a cookie from another site's page counts for nothing")),
+            // Browsers send the cookie with requests of any site's page (`docs/security-rules.md#r9`).
+            Some(token) if parts.method == Method::GET || middleware::is_same_site(api, parts) => Some(token),
+            Some(_) => return Err(ErrorResponse::unauthorized("the cookie is not accepted from another site's page")),
             None => None,
         },
     };
@@ -36,30 +36,30 @@ pub async fn of(api: &Api, parts: &Parts) -> Result<Session, Refused> {
     }
 }
 
-/// The one whose token it is.
-pub async fn by_token(api: &Api, parts: &Parts, token: &str) -> Result<Session, Refused> {
+/// Authenticates by a token.
+pub async fn by_token(api: &Api, parts: &Parts, token: &str) -> Result<SaltSession, ErrorResponse> {
     if token.is_empty() || token.len() > 128 || !token.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(Refused::unauthorized("Invalid token"));
+        return Err(ErrorResponse::unauthorized("Invalid token"));
     }
     let caller = api.requests.auth.token(token, peer(parts).address).await?;
-    Ok(Session { caller, token: Some(token.to_owned()) })
+    Ok(SaltSession { caller, token: Some(token.to_owned()) })
 }
 
-/// The one whose connection it is: this machine's own users, and those with a certificate.
-pub async fn by_connection(api: &Api, parts: &Parts) -> Result<Session, Refused> {
+/// Authenticates by the unix socket or a client certificate.
+pub async fn by_connection(api: &Api, parts: &Parts) -> Result<SaltSession, ErrorResponse> {
     let peer = peer(parts);
     if let Some(caller) = peer.local {
-        return Ok(Session { caller, token: None });
+        return Ok(SaltSession { caller, token: None });
     }
     if let Some(name) = peer.certificate {
         let caller = api.requests.auth.certificate(&name, peer.address).await?;
-        return Ok(Session { caller, token: None });
+        return Ok(SaltSession { caller, token: None });
     }
-    Err(Refused::unauthorized("No permission -- see authorization schemes"))
+    Err(ErrorResponse::unauthorized("No permission -- see authorization schemes"))
 }
 
-/// Whoever sends a hook or asks for numbers, where the configuration wants no login for that.
-pub fn anybody(parts: &Parts, what: &str) -> Caller {
+/// The caller of hooks and statistics, if the configuration disables authentication for them.
+pub fn unauthenticated(parts: &Parts, what: &str) -> Caller {
     Caller { user: what.to_owned(), eauth: "none".to_owned(), rights: Rights::All, from: peer(parts).address }
 }
 
@@ -67,7 +67,7 @@ pub fn peer(parts: &Parts) -> Peer {
     parts.extensions.get::<Peer>().cloned().unwrap_or_default()
 }
 
-fn given(headers: &HeaderMap) -> Option<String> {
+fn header_token(headers: &HeaderMap) -> Option<String> {
     let token = headers.get("x-auth-token")?.to_str().unwrap_or("?").trim();
     (!token.is_empty()).then(|| token.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Results in Salt's form, by `client`.
+//! Results in Salt's format, by `client`.
 
 use rocksalt_controller::job_events;
 use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
@@ -7,7 +7,7 @@ use rocksalt_core::{Map, Value};
 use crate::functions::{payload, stamp};
 use crate::requests::{ControllerResult, FunctionResult};
 
-/// `local`: a target that gave no result is false, one that nobody knows has a text that says so.
+/// `local`: a target without a result is false, an unknown one has Salt's text.
 pub fn local(job: &JobRecord, returns: Vec<ReturnRecord>, full: bool) -> Map {
     let mut results = Map::with_capacity(job.targets.len());
     let mut returns = by_target(job, returns);
@@ -51,7 +51,7 @@ fn one(job: &JobRecord, record: ReturnRecord, full: bool) -> Value {
     shown.into()
 }
 
-/// `local_batch`: an element for each target that gave a result.
+/// `local_batch`: an element for each target with a result.
 pub fn batch(job: &JobRecord, returns: Vec<ReturnRecord>) -> Vec<Value> {
     let mut returns = by_target(job, returns);
     let given = job.targets.iter().filter_map(|id| match returns.take(id)?.outcome {
@@ -67,7 +67,7 @@ pub fn started(job: &JobRecord) -> Value {
     Map::from_iter([("jid".into(), job.id.as_str().into()), ("minions".into(), Value::List(minions))]).into()
 }
 
-/// `ssh`: all that is known of each.
+/// `ssh`: the full return of each target.
 pub fn ssh(job: &JobRecord, returns: Vec<ReturnRecord>) -> Map {
     let mut results = Map::with_capacity(job.targets.len());
     for record in returns {
@@ -84,7 +84,7 @@ pub fn ssh(job: &JobRecord, returns: Vec<ReturnRecord>) -> Map {
     results
 }
 
-/// `runner`: the bare result, or with `full_return` the event that told it.
+/// `runner`: the bare result, or with `full_return` its event.
 pub fn runner(ran: ControllerResult, full: bool) -> FunctionResult {
     if !full {
         return ran.result.unwrap_or(FunctionResult::Value(Value::Null));
@@ -93,7 +93,7 @@ pub fn runner(ran: ControllerResult, full: bool) -> FunctionResult {
     event(tag, ran, payload).into()
 }
 
-/// `wheel`: always with what surrounds it.
+/// `wheel`: always the whole event.
 pub fn wheel(ran: ControllerResult) -> Value {
     let tag = ran.tag.clone();
     event(tag, ran, |ran| {
@@ -116,16 +116,16 @@ pub fn background(ran: &ControllerResult) -> Value {
     Map::from_iter([("tag".into(), ran.tag.as_str().into()), ("jid".into(), ran.job.as_str().into())]).into()
 }
 
-/// Returns by their targets. They mostly come in the order in which they are asked for.
-struct ByTarget(std::collections::HashMap<String, ReturnRecord>);
+/// Returns by target.
+struct ReturnsByTarget(std::collections::HashMap<String, ReturnRecord>);
 
-fn by_target(job: &JobRecord, returns: Vec<ReturnRecord>) -> ByTarget {
+fn by_target(job: &JobRecord, returns: Vec<ReturnRecord>) -> ReturnsByTarget {
     let mut all = std::collections::HashMap::with_capacity(job.targets.len());
     all.extend(returns.into_iter().map(|record| (record.target.clone(), record)));
-    ByTarget(all)
+    ReturnsByTarget(all)
 }
 
-impl ByTarget {
+impl ReturnsByTarget {
     fn take(&mut self, id: &str) -> Option<ReturnRecord> {
         self.0.remove(id)
     }

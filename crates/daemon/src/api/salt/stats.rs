@@ -1,4 +1,4 @@
-//! `/stats`: what the daemon has done so far.
+//! `/stats`: counters of the daemon.
 
 use std::sync::Arc;
 
@@ -6,20 +6,20 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use rocksalt_core::request;
 
-use super::reply::{Form, Refused};
+use super::reply::{ErrorResponse, ResponseFormat};
 use super::{clients, session};
 use crate::api::Api;
 use crate::requests::Answer;
 
-pub async fn stats(State(api): State<Arc<Api>>, request: Request) -> Result<Response, Refused> {
+pub async fn stats(State(api): State<Arc<Api>>, request: Request) -> Result<Response, ErrorResponse> {
     let (parts, _) = request.into_parts();
-    let form = Form::wanted(&parts.headers)?;
+    let format = ResponseFormat::negotiate(&parts.headers)?;
     let caller = match api.settings.stats_disable_auth {
-        true => session::anybody(&parts, "stats"),
-        false => session::of(&api, &parts).await?.caller,
+        true => session::unauthenticated(&parts, "stats"),
+        false => session::authenticate(&api, &parts).await?.caller,
     };
     match api.requests.answer(&caller, request::Request::Stats).await? {
-        Answer::Value(value) => Ok(form.reply(&value)),
+        Answer::Value(value) => Ok(format.reply(&value)),
         _ => Err(clients::unexpected()),
     }
 }

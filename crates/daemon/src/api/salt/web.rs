@@ -1,4 +1,4 @@
-//! Files of a web page that the configuration names: SaltGUI, Halite, one of your own.
+//! Static files of a configured web page: SaltGUI, Halite, or your own.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,23 +13,23 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 
-use super::reply::Refused;
+use super::reply::ErrorResponse;
 use crate::api::Api;
 
-/// Larger files are no part of a page.
-const LARGEST: u64 = 64 << 20;
+/// Larger files are not served.
+const MAX_FILE_SIZE: u64 = 64 << 20;
 
 pub async fn file(
     State(api): State<Arc<Api>>,
     Path(path): Path<String>,
     headers: HeaderMap,
-) -> Result<Response, Refused> {
-    let Some(root) = api.settings.static_files.clone() else { return Err(no_such()) };
+) -> Result<Response, ErrorResponse> {
+    let Some(root) = api.settings.static_files.clone() else { return Err(not_found_error()) };
     serve(root, path, headers).await
 }
 
-pub async fn icon(State(api): State<Arc<Api>>, headers: HeaderMap) -> Result<Response, Refused> {
-    let Some(root) = api.settings.static_files.clone() else { return Err(no_such()) };
+pub async fn icon(State(api): State<Arc<Api>>, headers: HeaderMap) -> Result<Response, ErrorResponse> {
+    let Some(root) = api.settings.static_files.clone() else { return Err(not_found_error()) };
     serve(root, "favicon.ico".into(), headers).await
 }
 
@@ -37,33 +37,33 @@ pub async fn app(State(api): State<Arc<Api>>, headers: HeaderMap) -> Response {
     main_page(&api, &headers).await
 }
 
-/// The page itself, whatever the address: it finds its way by its own.
+/// The page's main file, for any path: the app does its own routing.
 pub async fn main_page(api: &Api, headers: &HeaderMap) -> Response {
     let place = api.settings.app.as_deref().and_then(|app| Some((app.parent()?, app.file_name()?.to_str()?)));
     match place {
         Some((root, name)) => {
             serve(root.to_owned(), name.to_owned(), headers.clone()).await.unwrap_or_else(IntoResponse::into_response)
         }
-        None => no_such().into_response(),
+        None => not_found_error().into_response(),
     }
 }
 
-pub async fn nothing(_: Request) -> Refused {
-    no_such()
+pub async fn not_found(_: Request) -> ErrorResponse {
+    not_found_error()
 }
 
-pub async fn wrong_method(_: Request) -> Refused {
-    Refused::new(StatusCode::METHOD_NOT_ALLOWED, "this can't be done here")
+pub async fn wrong_method(_: Request) -> ErrorResponse {
+    ErrorResponse::new(StatusCode::METHOD_NOT_ALLOWED, "this method is not allowed here")
 }
 
-fn no_such() -> Refused {
-    Refused::new(StatusCode::NOT_FOUND, "there is nothing here")
+fn not_found_error() -> ErrorResponse {
+    ErrorResponse::new(StatusCode::NOT_FOUND, "not found")
 }
 
-async fn serve(root: PathBuf, path: String, headers: HeaderMap) -> Result<Response, Refused> {
+async fn serve(root: PathBuf, path: String, headers: HeaderMap) -> Result<Response, ErrorResponse> {
     let kind = media_type(&path);
     let opened = tokio::task::spawn_blocking(move || read(&root, &path)).await;
-    let Ok(Some(found)) = opened else { return Err(no_such()) };
+    let Ok(Some(found)) = opened else { return Err(not_found_error()) };
     let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
     let mut response = match known == Some(found.tag.as_str()) {
         true => StatusCode::NOT_MODIFIED.into_response(),
@@ -71,7 +71,7 @@ async fn serve(root: PathBuf, path: String, headers: HeaderMap) -> Result<Respon
     };
     let answer = response.headers_mut();
     answer.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    // Asked for anew each time, and mostly answered with "as it was".
+    // Revalidated each time, mostly with 304.
     answer.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     if let Ok(tag) = HeaderValue::from_str(&found.tag) {
         answer.insert(header::ETAG, tag);
@@ -79,13 +79,13 @@ async fn serve(root: PathBuf, path: String, headers: HeaderMap) -> Result<Respon
     Ok(response)
 }
 
-struct Found {
+struct StaticFile {
     content: Vec<u8>,
     tag: String,
 }
 
-/// A file below a directory, by a way that leads nowhere else whatever is in it (rule R6).
-fn read(root: &FilePath, path: &str) -> Option<Found> {
+/// Reads a file below a directory; no path or link can lead out of it (`docs/security-rules.md#r6`).
+fn read(root: &FilePath, path: &str) -> Option<StaticFile> {
     let plain = !path.is_empty() && path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
     if !plain || path.contains('\0') {
         return None;
@@ -96,16 +96,16 @@ fn read(root: &FilePath, path: &str) -> Option<Found> {
     let opened: OwnedFd = openat2(&root, path, flags, Mode::empty(), beneath).ok()?;
     let file = File::from(opened);
     let about = file.metadata().ok()?;
-    if !about.is_file() || about.len() > LARGEST {
+    if !about.is_file() || about.len() > MAX_FILE_SIZE {
         return None;
     }
     let mut content = Vec::with_capacity(about.len() as usize);
-    file.take(LARGEST).read_to_end(&mut content).ok()?;
+    file.take(MAX_FILE_SIZE).read_to_end(&mut content).ok()?;
     let changed = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    Some(Found { content, tag: format!("\"{:x}-{:x}\"", about.len(), changed.map_or(0, |time| time.as_nanos())) })
+    Some(StaticFile { content, tag: format!("\"{:x}-{:x}\"", about.len(), changed.map_or(0, |time| time.as_nanos())) })
 }
 
-/// By the name's end; never guessed by the browser.
+/// The media type by the file's extension; browsers must not guess it.
 fn media_type(path: &str) -> &'static str {
     match path.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase()).as_deref() {
         Some("html" | "htm") => "text/html; charset=utf-8",

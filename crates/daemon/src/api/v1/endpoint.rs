@@ -1,6 +1,6 @@
-//! [`Endpoint`]: a method of a path, with the types that its handler takes and gives.
+//! [`Endpoint`]: a method of a path with its handler.
 //!
-//! The types are the handler's own, so the document can't say anything else than what is done.
+//! The schemas of the OpenAPI document come from the handler's types, so the document can't differ from the code.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,75 +16,78 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use schemars::{JsonSchema, SchemaGenerator, schema_for};
 use serde_json::Value as Json;
 
-use super::asked::{Asked, Input, Nothing, from_body, from_texts};
-use super::fault::Fault;
-use super::reply::{Answers, Described};
-use super::{query, who};
-use crate::api::routes::{Login, Route};
+use super::call::{ApiCall, ApiInput, Empty, from_body, from_texts};
+use super::error::ApiError;
+use super::reply::{ApiResponse, ResponseSchema};
+use super::{identity, query};
+use crate::api::routes::{Route, RouteAuth};
 use crate::api::{Api, Peer};
 
-/// An answer that is no stream takes no longer; the functions of the controller have limits of their own.
-const LIMIT: Duration = Duration::from_secs(60);
+/// Time limit of a response that isn't a stream. Functions of the controller have limits of their own.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
-type Work = dyn Fn(Arc<Api>, Request<Body>, How) -> Pin<Box<dyn Future<Output = Response> + Send>> + Send + Sync;
+type Handler =
+    dyn Fn(Arc<Api>, Request<Body>, EndpointOptions) -> Pin<Box<dyn Future<Output = Response> + Send>> + Send + Sync;
 
 pub struct Endpoint {
     pub method: Method,
     pub path: &'static str,
     pub about: &'static str,
-    /// The handler's own name: `jobs.start`.
+    /// The handler's name, which is the operation id: `jobs.start`.
     pub name: String,
     pub example: Option<Json>,
-    /// Records can be had instead of JSON.
+    /// CBOR records are available instead of JSON.
     pub records: bool,
-    /// Writes its schemas: of what goes in, and of what comes out.
-    pub shape: fn(&mut SchemaGenerator, &mut SchemaGenerator) -> Shape,
-    how: How,
-    work: Arc<Work>,
+    /// Generates the schemas of inputs and outputs.
+    pub schemas: fn(&mut SchemaGenerator, &mut SchemaGenerator) -> EndpointSchema,
+    options: EndpointOptions,
+    handler_fn: Arc<Handler>,
 }
 
-/// The types of an endpoint, as schemas.
-pub struct Shape {
+/// The schemas of an endpoint.
+pub struct EndpointSchema {
     pub path: Json,
     pub query: Json,
-    /// `None`: it takes no body.
+    /// `None` without a body.
     pub body: Option<Json>,
-    /// Some of its fields can't be left out.
-    pub body_needed: bool,
-    pub answer: Described,
+    /// Some fields of the body are required.
+    pub body_required: bool,
+    pub answer: ResponseSchema,
 }
 
 #[derive(Clone, Copy)]
-struct How {
-    needs: Login,
-    patient: bool,
+struct EndpointOptions {
+    needs: RouteAuth,
+    unlimited: bool,
 }
 
 impl Endpoint {
-    pub fn new<P: Input, Q: Input, B: Input, A, F, W>(
+    pub fn new<P: ApiInput, Q: ApiInput, B: ApiInput, A, F, W>(
         method: Method,
         path: &'static str,
         about: &'static str,
         handler: F,
     ) -> Endpoint
     where
-        A: Answers + Send + 'static,
-        F: Fn(Asked<P, Q, B>) -> W + Copy + Send + Sync + 'static,
-        W: Future<Output = Result<A, Fault>> + Send + 'static,
+        A: ApiResponse + Send + 'static,
+        F: Fn(ApiCall<P, Q, B>) -> W + Copy + Send + Sync + 'static,
+        W: Future<Output = Result<A, ApiError>> + Send + 'static,
     {
         let schemas = Arc::new([schema_for!(P), schema_for!(Q), schema_for!(B)].map(|schema| schema.to_value()));
-        let work = move |api: Arc<Api>, request: Request<Body>, how: How| {
+        let handler_fn = move |api: Arc<Api>, request: Request<Body>, options: EndpointOptions| {
             let schemas = Arc::clone(&schemas);
             let answer = async move {
-                let work = async { handler(read(api, request, how, &schemas).await?).await };
-                let answer = match A::STREAM || how.patient {
-                    true => work.await,
-                    false => match tokio::time::timeout(LIMIT, work).await {
+                let handler_fn = async { handler(read(api, request, options, &schemas).await?).await };
+                let answer = match A::STREAM || options.unlimited {
+                    true => handler_fn.await,
+                    false => match tokio::time::timeout(RESPONSE_TIMEOUT, handler_fn).await {
                         Ok(answer) => answer,
-                        Err(_) => Err(Fault::timeout(format!("there is no answer after {} s", LIMIT.as_secs()))),
+                        Err(_) => {
+                            Err(ApiError::timeout(format!("no response within {} s", RESPONSE_TIMEOUT.as_secs())))
+                        }
                     },
                 };
-                answer.map_or_else(IntoResponse::into_response, Answers::response)
+                answer.map_or_else(IntoResponse::into_response, ApiResponse::into_api_response)
             };
             Box::pin(answer) as Pin<Box<dyn Future<Output = Response> + Send>>
         };
@@ -96,27 +99,27 @@ impl Endpoint {
             name: name.into_iter().rev().collect::<Vec<_>>().join("."),
             example: None,
             records: false,
-            shape: shape::<P, Q, B, A>,
-            how: How { needs: Login::Token, patient: false },
-            work: Arc::new(work),
+            schemas: schemas::<P, Q, B, A>,
+            options: EndpointOptions { needs: RouteAuth::Token, unlimited: false },
+            handler_fn: Arc::new(handler_fn),
         }
     }
 
-    /// For all.
+    /// Without authentication.
     pub fn open(mut self) -> Endpoint {
-        self.how.needs = Login::Nobody;
+        self.options.needs = RouteAuth::None;
         self
     }
 
-    /// The body says who asks.
+    /// Authenticated by credentials in the body.
     pub fn with_credentials(mut self) -> Endpoint {
-        self.how.needs = Login::Body;
+        self.options.needs = RouteAuth::Body;
         self
     }
 
-    /// It may take long.
-    pub fn patient(mut self) -> Endpoint {
-        self.how.patient = true;
+    /// Without the general time limit.
+    pub fn unlimited(mut self) -> Endpoint {
+        self.options.unlimited = true;
         self
     }
 
@@ -130,8 +133,8 @@ impl Endpoint {
         self
     }
 
-    pub fn needs(&self) -> Login {
-        self.how.needs
+    pub fn needs(&self) -> RouteAuth {
+        self.options.needs
     }
 
     pub fn route(&self) -> Route {
@@ -140,7 +143,7 @@ impl Endpoint {
             Method::DELETE => "DELETE",
             _ => "GET",
         };
-        Route { method, path: self.path, needs: self.how.needs }
+        Route { method, path: self.path, needs: self.options.needs }
     }
 
     pub fn handler(&self) -> MethodRouter<Arc<Api>> {
@@ -149,25 +152,25 @@ impl Endpoint {
             Method::DELETE => MethodFilter::DELETE,
             _ => MethodFilter::GET,
         };
-        let (work, how) = (Arc::clone(&self.work), self.how);
-        on(filter, move |State(api): State<Arc<Api>>, request: Request<Body>| work(api, request, how))
+        let (handler_fn, options) = (Arc::clone(&self.handler_fn), self.options);
+        on(filter, move |State(api): State<Arc<Api>>, request: Request<Body>| handler_fn(api, request, options))
     }
 }
 
-/// First who asks, then what.
-async fn read<P: Input, Q: Input, B: Input>(
+/// Authenticates first, then parses.
+async fn read<P: ApiInput, Q: ApiInput, B: ApiInput>(
     api: Arc<Api>,
     request: Request<Body>,
-    how: How,
+    options: EndpointOptions,
     [path, query, body]: &[Json; 3],
-) -> Result<Asked<P, Q, B>, Fault> {
+) -> Result<ApiCall<P, Q, B>, ApiError> {
     let (mut parts, content) = request.into_parts();
     let peer = parts.extensions.get::<Peer>().cloned().unwrap_or_default();
-    let who = match how.needs {
-        Login::Token => Some(who::asks(&api, &peer, &parts.method, &parts.headers).await?),
-        Login::Nobody | Login::Body => None,
+    let identity = match options.needs {
+        RouteAuth::Token => Some(identity::authenticate(&api, &peer, &parts.method, &parts.headers).await?),
+        RouteAuth::None | RouteAuth::Body => None,
     };
-    let fault = |_| Fault::invalid("a part of the path is no text");
+    let fault = |_| ApiError::invalid("a part of the path is not UTF-8");
     let given = RawPathParams::from_request_parts(&mut parts, &()).await.map_err(fault)?;
     let path = from_texts(path, given.iter().map(|(name, text)| (name.to_owned(), text.to_owned())))?;
     let query = from_texts(query, query::pairs(parts.uri.query().unwrap_or_default())?)?;
@@ -181,18 +184,18 @@ async fn read<P: Input, Q: Input, B: Input>(
             from_body(body, kind, &bytes)?
         }
     };
-    Ok(Asked { api, peer, who, headers: parts.headers, cbor, path, query, body })
+    Ok(ApiCall { api, peer, identity, headers: parts.headers, cbor, path, query, body })
 }
 
-async fn read_whole(content: Body, limit: usize) -> Result<Bytes, Fault> {
+async fn read_whole(content: Body, limit: usize) -> Result<Bytes, ApiError> {
     match Limited::new(content, limit).collect().await {
         Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() || too_large(&*error) => Err(Fault::too_large(limit)),
-        Err(_) => Err(Fault::invalid("the body ended in its middle")),
+        Err(error) if error.is::<LengthLimitError>() || too_large(&*error) => Err(ApiError::too_large(limit)),
+        Err(_) => Err(ApiError::invalid("the body is incomplete")),
     }
 }
 
-/// An outer limit says it in its own way.
+/// Whether an outer limit is the cause.
 fn too_large(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -205,17 +208,17 @@ fn too_large(error: &(dyn std::error::Error + 'static)) -> bool {
 }
 
 fn takes_body<B: JsonSchema>() -> bool {
-    B::schema_name() != Nothing::schema_name()
+    B::schema_name() != Empty::schema_name()
 }
 
-fn shape<P: Input, Q: Input, B: Input, A: Answers>(
+fn schemas<P: ApiInput, Q: ApiInput, B: ApiInput, A: ApiResponse>(
     inputs: &mut SchemaGenerator,
     outputs: &mut SchemaGenerator,
-) -> Shape {
-    // What comes in may be left out where it has a default; what goes out is always there.
+) -> EndpointSchema {
+    // Inputs with a default are optional; outputs are always present.
     let body = takes_body::<B>().then(|| inputs.subschema_for::<B>().to_value());
     let required =
         schema_for!(B).to_value().get("required").and_then(Json::as_array).is_some_and(|all| !all.is_empty());
     let (path, query) = (schema_for!(P).to_value(), schema_for!(Q).to_value());
-    Shape { path, query, body, body_needed: required, answer: A::described(outputs) }
+    EndpointSchema { path, query, body, body_required: required, answer: A::response_schema(outputs) }
 }

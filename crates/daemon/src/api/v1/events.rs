@@ -1,4 +1,4 @@
-//! Events: those of the log by pages, and as they come.
+//! Events: pages of the log, and the live stream.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
@@ -15,65 +15,66 @@ use rocksalt_core::{Map, json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Asked, Input, Nothing};
-use super::fault::Fault;
+use super::call::{ApiCall, ApiInput, Empty};
+use super::error::ApiError;
 use super::follow::Encoding;
-use super::reply::{self, Reply};
-use super::shapes::Event;
-use super::stream::{self, Source, written};
+use super::reply::{self, ApiReply};
+use super::stream::{self, EventSource, format_event};
+use super::views::EventView;
 use crate::api::event_texts::EventTexts;
 use crate::requests::Answer;
 
-/// So many of the log are looked at for one page.
-const LOOKED_AT: u64 = 20_000;
+/// The most events that are scanned for one page.
+const MAX_SCANNED: u64 = 20_000;
 
-/// Which events.
+/// Selects events.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Page {
-    /// Those after this id, the oldest first; the newest of all without it.
+pub struct EventQuery {
+    /// Events after this id, oldest first; without it the newest ones.
     #[serde(default)]
     #[schemars(range(min = 0, max = 9_007_199_254_740_991_u64))]
     after: Option<u64>,
-    /// Shell patterns for tags; any of them.
+    /// Globs for tags; one must match.
     #[serde(default)]
     #[schemars(length(max = 20), inner(length(max = 512)))]
     tag: Vec<String>,
-    #[serde(default = "hundred")]
+    #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 10_000))]
     limit: usize,
 }
 
-impl Input for Page {}
+impl ApiInput for EventQuery {}
 
-fn hundred() -> usize {
+fn default_limit() -> usize {
     100
 }
 
-/// Some events of the log, in their order.
+/// A page of events, in order.
 #[derive(Serialize, JsonSchema)]
-pub struct EventPage {
-    events: Vec<Event>,
-    /// Give it as `after` for what comes next.
+#[schemars(rename = "EventPage")]
+pub struct EventList {
+    events: Vec<EventView>,
+    /// Pass it as `after` for the next page.
     next: u64,
-    /// The id of the newest event of the log: all has been seen once `next` is not below it.
+    /// The id of the newest event of the log. The end is reached when `next` is not below it.
     newest: u64,
-    /// Some before the first of these are too old, and forgotten.
+    /// Events before the first of these were requested but are no longer stored.
     gap: bool,
 }
 
-pub async fn page(asked: Asked<Nothing, Page, Nothing>) -> Result<Reply<EventPage>, Fault> {
-    let Page { after, tag, limit } = &asked.query;
-    let newest = asked.api.requests.ledger().last_event();
-    // Without tags those before the newest are known by their number; with some they must be looked for.
+pub async fn page(call: ApiCall<Empty, EventQuery, Empty>) -> Result<ApiReply<EventList>, ApiError> {
+    let EventQuery { after, tag, limit } = &call.query;
+    let newest = call.api.requests.ledger().last_event();
+    // Without tags the newest page is found by its ids; with tags it must be searched.
     let first = match (after, tag.is_empty()) {
         (Some(after), _) => (*after).min(newest),
         (None, true) => newest.saturating_sub(*limit as u64),
-        (None, false) => newest.saturating_sub(LOOKED_AT),
+        (None, false) => newest.saturating_sub(MAX_SCANNED),
     };
-    let (mut follower, tags) = heard(&asked, Some(first), tag).await?;
+    let (mut follower, tags) = follow_events(&call, Some(first), tag).await?;
     let (mut events, mut next, mut gap) = (VecDeque::new(), first, false);
-    while next < newest && next < first.saturating_add(LOOKED_AT) && (after.is_none() || events.len() < *limit) {
+    while next < newest && next < first.saturating_add(MAX_SCANNED) && (after.is_none() || events.len() < *limit) {
         match follower.next().await.map_err(crate::requests::Refusal::from)? {
             Heard::Gap { first } => {
                 gap = after.is_some();
@@ -82,7 +83,7 @@ pub async fn page(asked: Asked<Nothing, Page, Nothing>) -> Result<Reply<EventPag
             Heard::Event(event) if event.id == 0 => {}
             Heard::Event(event) => {
                 next = event.id;
-                if fits(&tags, &event) {
+                if matches(&tags, &event) {
                     events.push_back(event);
                 }
                 if events.len() > *limit {
@@ -91,96 +92,97 @@ pub async fn page(asked: Asked<Nothing, Page, Nothing>) -> Result<Reply<EventPag
             }
         }
     }
-    // One that was written meanwhile is for the next page.
+    // An event that was stored meanwhile is for the next page.
     let newest = newest.max(next);
-    let shapes = events.iter().map(|event| Event::of(event)).collect();
+    let shapes = events.iter().map(|event| EventView::of(event)).collect();
     let records = || (events.iter().map(|event| LoggedEvent::clone(event)).collect::<Vec<_>>(), next, newest);
-    Ok(Reply::new(EventPage { events: shapes, next, newest, gap }).or_records(asked.cbor, records))
+    Ok(ApiReply::new(EventList { events: shapes, next, newest, gap }).or_records(call.cbor, records))
 }
 
-/// How events are listened to. After a broken connection the header `Last-Event-ID` says where to go on.
+/// Options of the event stream. After a broken connection the header `Last-Event-ID` says where to resume.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct How {
-    /// Those after this id, then those to come; only those to come without it.
+pub struct ListenQuery {
+    /// Stored events after this id, then new ones; without it only new ones.
     #[serde(default)]
     #[schemars(range(min = 0, max = 9_007_199_254_740_991_u64))]
     after: Option<u64>,
-    /// Shell patterns for tags; any of them.
+    /// Globs for tags; one must match.
     #[serde(default)]
     #[schemars(length(max = 20), inner(length(max = 512)))]
     tag: Vec<String>,
-    /// `json`; `cbor` gives records, in base64.
+    /// `json`, or `cbor` for records in base64.
     #[serde(default)]
     encoding: Encoding,
 }
 
-impl Input for How {}
+impl ApiInput for ListenQuery {}
 
-pub async fn listen(asked: Asked<Nothing, How, Nothing>) -> Result<reply::Stream, Fault> {
-    let header = asked.headers.get("last-event-id").and_then(|value| value.to_str().ok());
+pub async fn listen(call: ApiCall<Empty, ListenQuery, Empty>) -> Result<reply::StreamReply, ApiError> {
+    let header = call.headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let header = match header.filter(|text| !text.is_empty()).map(str::parse::<EventId>) {
         Some(Ok(id)) => Some(id),
-        Some(Err(_)) => return Err(Fault::invalid("'Last-Event-ID' must be a whole number")),
+        Some(Err(_)) => return Err(ApiError::invalid("'Last-Event-ID' must be a whole number")),
         None => None,
     };
-    let newest = asked.api.requests.ledger().last_event();
-    let after = header.or(asked.query.after);
-    // Ids of another log: what was between can't be known.
-    let strange = after.is_some_and(|after| after > newest);
+    let newest = call.api.requests.ledger().last_event();
+    let after = header.or(call.query.after);
+    // The id is from another log, so events may be missing.
+    let foreign_id = after.is_some_and(|after| after > newest);
     let start = after.unwrap_or(newest).min(newest);
-    let (follower, tags) = heard(&asked, Some(start), &asked.query.tag).await?;
-    let mut first = VecDeque::from([written(Some(&start.to_string()), "open", "{}")]);
-    if strange {
-        first.push_back(written(None, "gap", &(newest + 1).to_string()));
+    let (follower, tags) = follow_events(&call, Some(start), &call.query.tag).await?;
+    let mut first = VecDeque::from([format_event(Some(&start.to_string()), "open", "{}")]);
+    if foreign_id {
+        first.push_back(format_event(None, "gap", &(newest + 1).to_string()));
     }
-    let encoding = asked.query.encoding;
-    reply::Stream::new(&asked, Listened { follower, tags, encoding, first, ended: false })
+    let encoding = call.query.encoding;
+    reply::StreamReply::new(&call, EventListener { follower, tags, encoding, first, ended: false })
 }
 
-/// An event of the asker's own.
+/// An event to fire.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Fire {
-    /// Not one of Salt's own.
+#[schemars(rename = "Fire")]
+pub struct FireEvent {
+    /// Must not be one of Salt's own tags.
     #[schemars(length(min = 1, max = 512))]
     tag: String,
     #[serde(default)]
     data: Map,
 }
 
-impl Input for Fire {}
+impl ApiInput for FireEvent {}
 
-/// An event that is stored.
+/// A stored event.
 #[derive(Serialize, JsonSchema)]
 pub struct Fired {
     id: u64,
 }
 
-pub async fn fire(asked: Asked<Nothing, Nothing, Fire>) -> Result<Reply<Fired, 201>, Fault> {
-    let event = rocksalt_core::Event { tag: asked.body.tag.clone(), data: asked.body.data.clone() };
-    match asked.answer(Request::Fire(event)).await? {
-        Answer::Logged(id) => Ok(Reply::new(Fired { id })),
-        _ => Err(Fault::internal()),
+pub async fn fire(call: ApiCall<Empty, Empty, FireEvent>) -> Result<ApiReply<Fired, 201>, ApiError> {
+    let event = rocksalt_core::Event { tag: call.body.tag.clone(), data: call.body.data.clone() };
+    match call.answer(Request::Fire(event)).await? {
+        Answer::Logged(id) => Ok(ApiReply::new(Fired { id })),
+        _ => Err(ApiError::internal()),
     }
 }
 
-async fn heard<Q>(
-    asked: &Asked<Nothing, Q, Nothing>,
+async fn follow_events<Q>(
+    call: &ApiCall<Empty, Q, Empty>,
     after: Option<EventId>,
     tags: &[String],
-) -> Result<(Box<Follower>, Vec<Glob>), Fault> {
-    match asked.answer(Request::Events { after, tags: tags.to_vec() }).await? {
+) -> Result<(Box<Follower>, Vec<Glob>), ApiError> {
+    match call.answer(Request::Events { after, tags: tags.to_vec() }).await? {
         Answer::Events { follower, tags } => Ok((follower, tags.iter().map(|tag| Glob::new(tag)).collect())),
-        _ => Err(Fault::internal()),
+        _ => Err(ApiError::internal()),
     }
 }
 
-fn fits(tags: &[Glob], event: &LoggedEvent) -> bool {
+fn matches(tags: &[Glob], event: &LoggedEvent) -> bool {
     tags.is_empty() || tags.iter().any(|tag| tag.matches(&event.event.tag))
 }
 
-struct Listened {
+struct EventListener {
     follower: Box<Follower>,
     tags: Vec<Glob>,
     encoding: Encoding,
@@ -188,20 +190,20 @@ struct Listened {
     ended: bool,
 }
 
-impl Source for Listened {
+impl EventSource for EventListener {
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(first) = self.first.pop_front() {
             return Some(first);
         }
         while !self.ended {
             match self.follower.next().await {
-                Ok(Heard::Event(event)) if fits(&self.tags, &event) => return Some(self.written(&event)),
+                Ok(Heard::Event(event)) if matches(&self.tags, &event) => return Some(self.format_event(&event)),
                 Ok(Heard::Event(_)) => {}
-                Ok(Heard::Gap { first }) => return Some(written(None, "gap", &first.to_string())),
-                // They come back with the id of the last one.
+                Ok(Heard::Gap { first }) => return Some(format_event(None, "gap", &first.to_string())),
+                // The client reconnects with the id of the last event.
                 Err(error) => {
                     self.ended = true;
-                    return Some(written(None, "trouble", &json::compact(&error.to_string().into())));
+                    return Some(format_event(None, "trouble", &json::compact(&error.to_string().into())));
                 }
             }
         }
@@ -209,8 +211,8 @@ impl Source for Listened {
     }
 }
 
-impl Listened {
-    fn written(&self, event: &Arc<LoggedEvent>) -> Bytes {
+impl EventListener {
+    fn format_event(&self, event: &Arc<LoggedEvent>) -> Bytes {
         match self.encoding {
             Encoding::Json => JSON.text(event),
             Encoding::Cbor => CBOR.text(event),
@@ -218,16 +220,16 @@ impl Listened {
     }
 }
 
-/// Written once for all who listen.
+/// Serialized once for all listeners.
 static JSON: LazyLock<EventTexts> = LazyLock::new(|| {
-    EventTexts::new(|event| text(event, &json::compact(&to_value(&Event::of(event)).unwrap_or_default())))
+    EventTexts::new(|event| text(event, &json::compact(&to_value(&EventView::of(event)).unwrap_or_default())))
 });
 static CBOR: LazyLock<EventTexts> = LazyLock::new(|| {
     EventTexts::new(|event| text(event, &STANDARD.encode(minicbor::to_vec(event).unwrap_or_default())))
 });
 
 fn text(event: &LoggedEvent, data: &str) -> String {
-    // What is only told has no place in the log to come back to.
+    // An event that isn't stored has no id to resume from.
     let id = (event.id > 0).then(|| event.id.to_string());
     stream::text(id.as_deref(), "event", data)
 }

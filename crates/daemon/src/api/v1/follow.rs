@@ -1,4 +1,4 @@
-//! What a job does, until it has ended.
+//! Follows a job until it ends.
 
 use axum::body::Bytes;
 use base64::Engine;
@@ -12,29 +12,29 @@ use rocksalt_core::{Map, Value, json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Asked, Input, Nothing};
-use super::fault::Fault;
+use super::call::{ApiCall, ApiInput, Empty};
+use super::error::ApiError;
 use super::jobs::JobPath;
 use super::reply;
-use super::shapes::{Job, Return};
-use super::stream::{Source, written};
+use super::stream::{EventSource, format_event};
+use super::views::{JobView, ReturnView};
 use crate::requests::Answer;
 
-/// How a job is followed. After a broken connection the header `Last-Event-ID` says where to go on; returns that are
-/// told again then are the same.
+/// Options of following a job. After a broken connection the header `Last-Event-ID` says where to resume; returns may
+/// then be repeated.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct How {
-    /// The id of the last event that was seen, where the header can't be sent.
+pub struct FollowQuery {
+    /// The id of the last event, if the header can't be sent.
     #[serde(default)]
     #[schemars(length(max = 64))]
     after: Option<String>,
-    /// `json`; `cbor` gives records, in base64.
+    /// `json`, or `cbor` for records in base64.
     #[serde(default)]
     encoding: Encoding,
 }
 
-impl Input for How {}
+impl ApiInput for FollowQuery {}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -44,40 +44,40 @@ pub enum Encoding {
     Cbor,
 }
 
-pub async fn follow(asked: Asked<JobPath, How, Nothing>) -> Result<reply::Stream, Fault> {
-    let request = Request::WatchJob(asked.path.jid.0);
-    let Answer::Watching(mut watcher) = asked.answer(request).await? else { return Err(Fault::internal()) };
-    let header = asked.headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    if let Some(mark) = header.or(asked.query.after.as_deref()) {
+pub async fn follow(call: ApiCall<JobPath, FollowQuery, Empty>) -> Result<reply::StreamReply, ApiError> {
+    let request = Request::WatchJob(call.path.jid.0);
+    let Answer::Watching(mut watcher) = call.answer(request).await? else { return Err(ApiError::internal()) };
+    let header = call.headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    if let Some(mark) = header.or(call.query.after.as_deref()) {
         watcher.resume(mark);
     }
-    let encoding = asked.query.encoding;
-    reply::Stream::new(&asked, Followed { watcher, encoding, opened: false, ended: false })
+    let encoding = call.query.encoding;
+    reply::StreamReply::new(&call, JobStream { watcher, encoding, opened: false, ended: false })
 }
 
-struct Followed {
+struct JobStream {
     watcher: Box<JobWatcher>,
     encoding: Encoding,
     opened: bool,
     ended: bool,
 }
 
-impl Source for Followed {
+impl EventSource for JobStream {
     async fn next(&mut self) -> Option<Bytes> {
         if !self.opened {
             self.opened = true;
-            // At once, so that whoever loses the connection before the first news knows where they were.
-            return Some(written(self.watcher.mark().as_deref(), "open", "{}"));
+            // Sent at once, so that a client that loses the connection before the first update can resume.
+            return Some(format_event(self.watcher.mark().as_deref(), "open", "{}"));
         }
         if self.ended {
             return None;
         }
         let news = match self.watcher.next().await {
             Ok(news) => news?,
-            // They come back, and find it as it is then.
+            // The client reconnects and gets the current state.
             Err(error) => {
                 self.ended = true;
-                return Some(written(None, "trouble", &json::compact(&error.to_string().into())));
+                return Some(format_event(None, "trouble", &json::compact(&error.to_string().into())));
             }
         };
         self.ended = matches!(news, JobUpdate::Ended(_));
@@ -85,40 +85,40 @@ impl Source for Followed {
         Some(match self.encoding {
             Encoding::Cbor => {
                 let bytes = minicbor::to_vec(&news).unwrap_or_default();
-                written(mark.as_deref(), "news", &STANDARD.encode(bytes))
+                format_event(mark.as_deref(), "news", &STANDARD.encode(bytes))
             }
             Encoding::Json => {
-                let (name, data) = shown(news);
-                written(mark.as_deref(), name, &json::compact(&data))
+                let (name, data) = describe(news);
+                format_event(mark.as_deref(), name, &json::compact(&data))
             }
         })
     }
 }
 
-/// The name and the data of a piece of news.
-fn shown(news: JobUpdate) -> (&'static str, Value) {
-    let of = |target: String, pairs: Vec<(&'static str, Value)>| {
+/// The event name and data of an update.
+fn describe(news: JobUpdate) -> (&'static str, Value) {
+    let with_target = |target: String, pairs: Vec<(&'static str, Value)>| {
         let mut map = Map::new();
         map.insert("target", target);
         pairs.into_iter().for_each(|(name, value)| drop(map.insert(name, value)));
         Value::Map(map)
     };
     match news {
-        JobUpdate::Begun { target } => ("begun", of(target, Vec::new())),
+        JobUpdate::Begun { target } => ("begun", with_target(target, Vec::new())),
         JobUpdate::Output { target, stream, bytes } => {
             let text = String::from_utf8_lossy(&bytes).into_owned();
-            ("output", of(target, vec![("stream", name(stream).into()), ("text", text.into())]))
+            ("output", with_target(target, vec![("stream", name(stream).into()), ("text", text.into())]))
         }
         JobUpdate::Progress { target, bytes } => {
-            let said = std::str::from_utf8(&bytes).ok().and_then(|text| json::parse(text).ok());
-            ("progress", of(target, vec![("progress", said.unwrap_or_default())]))
+            let progress = std::str::from_utf8(&bytes).ok().and_then(|text| json::parse(text).ok());
+            ("progress", with_target(target, vec![("progress", progress.unwrap_or_default())]))
         }
-        JobUpdate::Note { target, text } => ("note", of(target, vec![("text", text.into())])),
+        JobUpdate::Note { target, text } => ("note", with_target(target, vec![("text", text.into())])),
         JobUpdate::Event { target, event } => {
-            ("event", of(target, vec![("tag", event.tag.into()), ("data", event.data.into())]))
+            ("event", with_target(target, vec![("tag", event.tag.into()), ("data", event.data.into())]))
         }
-        JobUpdate::Done(record) => ("return", to_value(&Return::of(&record)).unwrap_or_default()),
-        JobUpdate::Ended(job) => ("end", to_value(&Job::of(&job, true)).unwrap_or_default()),
+        JobUpdate::Done(record) => ("return", to_value(&ReturnView::of(&record)).unwrap_or_default()),
+        JobUpdate::Ended(job) => ("end", to_value(&JobView::of(&job, true)).unwrap_or_default()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What can run on targets: functions and states, from their own documentation.
+//! Functions and states with their documentation.
 
 use std::sync::LazyLock;
 
@@ -9,38 +9,38 @@ use rocksalt_modules::docs::{self, ArgumentKind, Doc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Asked, Input, Nothing};
-use super::fault::Fault;
-use super::reply::Reply;
+use super::call::{ApiCall, ApiInput, Empty};
+use super::error::ApiError;
+use super::reply::ApiReply;
 
-/// Which functions.
+/// Selects functions.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Filter {
-    /// A shell pattern for names, as in `file.*`.
+pub struct FunctionQuery {
+    /// A glob for names, as in `file.*`.
     #[serde(default)]
     #[schemars(length(min = 1, max = 256))]
     name: Option<String>,
-    /// Words that must be in the name or the text.
+    /// Words that must occur in the name or the text.
     #[serde(default)]
     #[schemars(length(min = 1, max = 256))]
     search: Option<String>,
-    #[serde(default = "hundred")]
+    #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 10_000))]
     limit: usize,
-    /// Those after this name: `next` of the page before.
+    /// Names after this one: `next` of the previous page.
     #[serde(default)]
     #[schemars(length(max = 256))]
     after: Option<String>,
 }
 
-impl Input for Filter {}
+impl ApiInput for FunctionQuery {}
 
-fn hundred() -> usize {
+fn default_limit() -> usize {
     100
 }
 
-/// A name, in the path.
+/// A name in the path.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NamePath {
@@ -48,17 +48,18 @@ pub struct NamePath {
     name: String,
 }
 
-impl Input for NamePath {}
+impl ApiInput for NamePath {}
 
 /// A function or a state.
 #[derive(Clone, Serialize, JsonSchema)]
-pub struct Function {
+#[schemars(rename = "Function")]
+pub struct FunctionInfo {
     name: String,
-    /// Other names for the same.
+    /// Other names.
     aliases: Vec<String>,
     /// Markdown.
     text: String,
-    arguments: Vec<Argument>,
+    arguments: Vec<ArgumentInfo>,
     /// The JSON schema of its arguments; left out in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     schema: Option<Value>,
@@ -66,7 +67,8 @@ pub struct Function {
 
 /// An argument of a function.
 #[derive(Clone, Serialize, JsonSchema)]
-pub struct Argument {
+#[schemars(rename = "Argument")]
+pub struct ArgumentInfo {
     name: String,
     text: String,
     /// `plain` (by position or by name), `rest` (all further positional ones), `named` (all further named ones) or
@@ -76,44 +78,44 @@ pub struct Argument {
     default: Value,
 }
 
-/// Some of them, by their names' order.
+/// A page of functions, ordered by name.
 #[derive(Serialize, JsonSchema)]
 pub struct FunctionPage {
-    functions: Vec<Function>,
-    /// Give it as `after` for the next page; `null` if this was the last.
+    functions: Vec<FunctionInfo>,
+    /// Pass it as `after` for the next page; `null` on the last page.
     next: Option<String>,
 }
 
-/// Their documentation never changes, and takes a while to make.
-static FUNCTIONS: LazyLock<Vec<Function>> = LazyLock::new(|| {
-    let mut all: Vec<Function> = catalog::all().map(|entry| function(&docs::of(entry))).collect();
+/// The documentation never changes and is slow to generate.
+static FUNCTIONS: LazyLock<Vec<FunctionInfo>> = LazyLock::new(|| {
+    let mut all: Vec<FunctionInfo> = catalog::all().map(|entry| function(&docs::of(entry))).collect();
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all
 });
 
-static STATES: LazyLock<Vec<Function>> = LazyLock::new(|| {
-    let mut all: Vec<Function> = catalog::states().map(|entry| function(&docs::of_state(entry))).collect();
+static STATES: LazyLock<Vec<FunctionInfo>> = LazyLock::new(|| {
+    let mut all: Vec<FunctionInfo> = catalog::states().map(|entry| function(&docs::of_state(entry))).collect();
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all
 });
 
-pub async fn list(asked: Asked<Nothing, Filter, Nothing>) -> Result<Reply<FunctionPage>, Fault> {
-    Ok(Reply::new(page(&FUNCTIONS, &asked.query)))
+pub async fn list(call: ApiCall<Empty, FunctionQuery, Empty>) -> Result<ApiReply<FunctionPage>, ApiError> {
+    Ok(ApiReply::new(page(&FUNCTIONS, &call.query)))
 }
 
-pub async fn list_states(asked: Asked<Nothing, Filter, Nothing>) -> Result<Reply<FunctionPage>, Fault> {
-    Ok(Reply::new(page(&STATES, &asked.query)))
+pub async fn list_states(call: ApiCall<Empty, FunctionQuery, Empty>) -> Result<ApiReply<FunctionPage>, ApiError> {
+    Ok(ApiReply::new(page(&STATES, &call.query)))
 }
 
-pub async fn one(asked: Asked<NamePath, Nothing, Nothing>) -> Result<Reply<Function>, Fault> {
-    found(&FUNCTIONS, &asked.path.name)
+pub async fn one(call: ApiCall<NamePath, Empty, Empty>) -> Result<ApiReply<FunctionInfo>, ApiError> {
+    find(&FUNCTIONS, &call.path.name)
 }
 
-pub async fn one_state(asked: Asked<NamePath, Nothing, Nothing>) -> Result<Reply<Function>, Fault> {
-    found(&STATES, &asked.path.name)
+pub async fn one_state(call: ApiCall<NamePath, Empty, Empty>) -> Result<ApiReply<FunctionInfo>, ApiError> {
+    find(&STATES, &call.path.name)
 }
 
-fn page(all: &[Function], filter: &Filter) -> FunctionPage {
+fn page(all: &[FunctionInfo], filter: &FunctionQuery) -> FunctionPage {
     let pattern = filter.name.as_deref().map(Glob::new);
     let words: Vec<String> =
         filter.search.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase).collect();
@@ -123,25 +125,25 @@ fn page(all: &[Function], filter: &Filter) -> FunctionPage {
             && filter.after.as_ref().is_none_or(|after| function.name > *after)
             && (words.is_empty() || words.iter().all(|word| text().contains(word)))
     });
-    let short = |function: &Function| Function { schema: None, ..function.clone() };
-    let functions: Vec<Function> = fitting.by_ref().take(filter.limit).map(short).collect();
+    let short = |function: &FunctionInfo| FunctionInfo { schema: None, ..function.clone() };
+    let functions: Vec<FunctionInfo> = fitting.by_ref().take(filter.limit).map(short).collect();
     let next = if fitting.next().is_some() { functions.last().map(|last| last.name.clone()) } else { None };
     FunctionPage { functions, next }
 }
 
-fn found(all: &[Function], name: &str) -> Result<Reply<Function>, Fault> {
+fn find(all: &[FunctionInfo], name: &str) -> Result<ApiReply<FunctionInfo>, ApiError> {
     let mut known = all.iter();
     match known.find(|function| function.name == name || function.aliases.iter().any(|alias| alias == name)) {
-        Some(function) => Ok(Reply::new(function.clone())),
+        Some(function) => Ok(ApiReply::new(function.clone())),
         None => {
             let hint = nearest::hint(name, all.iter().map(|function| function.name.as_str()));
-            Err(Fault::not_found(format!("there is none of that name{hint}")))
+            Err(ApiError::not_found(format!("unknown name{hint}")))
         }
     }
 }
 
-fn function(doc: &Doc) -> Function {
-    let argument = |argument: &docs::Argument| Argument {
+fn function(doc: &Doc) -> FunctionInfo {
+    let argument = |argument: &docs::Argument| ArgumentInfo {
         name: argument.name.to_owned(),
         text: argument.text.clone(),
         kind: match argument.kind {
@@ -153,7 +155,7 @@ fn function(doc: &Doc) -> Function {
         required: argument.default.is_none(),
         default: argument.default.clone().unwrap_or_default(),
     };
-    Function {
+    FunctionInfo {
         name: doc.name.to_owned(),
         aliases: doc.aliases.iter().map(|alias| (*alias).to_owned()).collect(),
         text: doc.text.clone(),

@@ -1,4 +1,4 @@
-//! Jobs: started, found, stopped, done again.
+//! Starts, lists, cancels and reruns jobs.
 
 use rocksalt_core::job_options::{Batch, JobOptions};
 use rocksalt_core::record::{JobRecord, ReturnRecord};
@@ -8,16 +8,17 @@ use rocksalt_core::{Map, Value, json, masking};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Asked, Input, Nothing};
-use super::fault::Fault;
-use super::reply::Reply;
-use super::shapes::{Jid, Job, Return, State, micros};
+use super::call::{ApiCall, ApiInput, Empty};
+use super::error::ApiError;
+use super::reply::ApiReply;
+use super::views::{Jid, JobStateView, JobView, ReturnView, micros};
 use crate::requests::{Answer, Kind, Refusal};
 
-/// A function on targets.
+/// A function to run on targets.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Start {
+#[schemars(rename = "Start")]
+pub struct StartJob {
     /// As in `test.ping`.
     #[schemars(length(min = 1, max = 256))]
     function: String,
@@ -25,17 +26,17 @@ pub struct Start {
     args: Vec<Value>,
     #[serde(default)]
     kwargs: Map,
-    /// Who is meant.
+    /// The target expression.
     #[schemars(length(min = 1, max = 65_536))]
     target: String,
-    /// How the target is meant, as in Salt: `glob`, `list`, `compound`, `grain` …
+    /// The kind of the target expression, as in Salt: `glob`, `list`, `compound`, `grain` …
     #[serde(default)]
-    target_kind: TargetWord,
-    /// Between the parts of a grain's or pillar's path.
+    target_kind: TargetKindName,
+    /// Separates the parts of a grain's or pillar's path.
     #[serde(default)]
     #[schemars(length(min = 1, max = 16))]
     delimiter: Option<String>,
-    /// Seconds for each target.
+    /// Time limit of each target, in seconds.
     #[serde(default)]
     #[schemars(range(min = 0, max = 31_536_000))]
     timeout: Option<f64>,
@@ -47,36 +48,36 @@ pub struct Start {
     #[serde(default)]
     #[schemars(range(min = 0, max = 31_536_000))]
     batch_wait: f64,
-    /// No further target after the first failure.
+    /// Stop at the first failure.
     #[serde(default)]
     failhard: bool,
-    /// Only so many of them, taken at random.
+    /// Only this many targets, chosen at random.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1_000_000))]
     subset: Option<usize>,
-    /// Wait in line where a run of states is under way.
+    /// Wait while another state run is active on the target.
     #[serde(default)]
     queue: bool,
-    /// Tell those who follow the job what commands print.
+    /// Stream the output of commands to followers of the job.
     #[serde(default)]
     stream: bool,
-    /// Whatever helps to find it again.
+    /// Arbitrary data to search jobs by.
     #[serde(default)]
     metadata: Value,
-    /// An id of the asker's own: asked again with the same one, the same job is not started twice.
+    /// A job id chosen by the client. Repeating the request with the same id does not start the job twice.
     #[serde(default)]
     jid: Option<Jid>,
-    /// What it came as, if not as JSON.
+    /// The record, if the body is CBOR.
     #[serde(skip)]
     #[schemars(skip)]
     record: Option<Box<RunRequest>>,
 }
 
-/// How a target is meant.
+/// The kind of a target expression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "TargetKind")]
-pub enum TargetWord {
+pub enum TargetKindName {
     #[default]
     Glob,
     Pcre,
@@ -92,22 +93,22 @@ pub enum TargetWord {
     Ipcidr,
 }
 
-impl Input for Start {
-    fn from_cbor(bytes: &[u8]) -> Option<Result<Start, String>> {
-        let read =
-            minicbor::decode::<RunRequest>(bytes).map_err(|error| format!("the body is no record of a run: {error}"));
-        Some(read.map(|run| Start { record: Some(Box::new(run)), ..Start::default() }))
+impl ApiInput for StartJob {
+    fn from_cbor(bytes: &[u8]) -> Option<Result<StartJob, String>> {
+        let read = minicbor::decode::<RunRequest>(bytes)
+            .map_err(|error| format!("the body is not a record of a run: {error}"));
+        Some(read.map(|run| StartJob { record: Some(Box::new(run)), ..StartJob::default() }))
     }
 }
 
-impl Start {
-    fn run(self) -> Result<RunRequest, Fault> {
+impl StartJob {
+    fn run(self) -> Result<RunRequest, ApiError> {
         if let Some(run) = self.record {
             return Ok(*run);
         }
         let batch = self.batch.map(|text| text.parse::<Batch>()).transpose();
         let options = JobOptions {
-            batch: batch.map_err(|error| Fault::invalid(error.to_string()))?,
+            batch: batch.map_err(|error| ApiError::invalid(error.to_string()))?,
             batch_wait: self.batch_wait,
             timeout: self.timeout,
             failhard: self.failhard,
@@ -131,133 +132,135 @@ impl Start {
     }
 }
 
-impl TargetWord {
+impl TargetKindName {
     fn name(self) -> &'static str {
         match self {
-            TargetWord::Glob => "glob",
-            TargetWord::Pcre => "pcre",
-            TargetWord::List => "list",
-            TargetWord::Grain => "grain",
-            TargetWord::GrainPcre => "grain_pcre",
-            TargetWord::Pillar => "pillar",
-            TargetWord::PillarPcre => "pillar_pcre",
-            TargetWord::PillarExact => "pillar_exact",
-            TargetWord::Nodegroup => "nodegroup",
-            TargetWord::Range => "range",
-            TargetWord::Compound => "compound",
-            TargetWord::Ipcidr => "ipcidr",
+            TargetKindName::Glob => "glob",
+            TargetKindName::Pcre => "pcre",
+            TargetKindName::List => "list",
+            TargetKindName::Grain => "grain",
+            TargetKindName::GrainPcre => "grain_pcre",
+            TargetKindName::Pillar => "pillar",
+            TargetKindName::PillarPcre => "pillar_pcre",
+            TargetKindName::PillarExact => "pillar_exact",
+            TargetKindName::Nodegroup => "nodegroup",
+            TargetKindName::Range => "range",
+            TargetKindName::Compound => "compound",
+            TargetKindName::Ipcidr => "ipcidr",
         }
     }
 }
 
-/// A job's id, in the path.
+/// A job id in the path.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobPath {
     pub jid: Jid,
 }
 
-impl Input for JobPath {}
+impl ApiInput for JobPath {}
 
-/// The record is stored, and it is under way.
-pub async fn start(asked: Asked<Nothing, Nothing, Start>) -> Result<Reply<Job, 202>, Fault> {
-    let Asked { api, who, cbor, body, .. } = asked;
-    let caller = who.ok_or_else(Fault::internal)?.caller;
+/// Starts a job. Its record is stored when this responds.
+pub async fn start(call: ApiCall<Empty, Empty, StartJob>) -> Result<ApiReply<JobView, 202>, ApiError> {
+    let ApiCall { api, identity, cbor, body, .. } = call;
+    let caller = identity.ok_or_else(ApiError::internal)?.caller;
     let run = body.run()?;
     let again = run.job.map(|_| run.clone());
     let job = match api.requests.answer(&caller, Request::Run(Box::new(run))).await {
         Ok(Answer::Started(job)) => *job,
-        Ok(Answer::Nobody) => return Err(Fault::no_targets("no target fits").hint("GET /v1/targets says who there is")),
-        Ok(_) => return Err(Fault::internal()),
+        Ok(Answer::Nobody) => {
+            return Err(ApiError::no_targets("no target matches").hint("GET /v1/targets lists all targets"));
+        }
+        Ok(_) => return Err(ApiError::internal()),
         Err(refusal) => match again.filter(|_| refusal.kind == Kind::Taken) {
             Some(run) => {
-                let known = run.job.map(Request::ShowJob).ok_or_else(Fault::internal)?;
+                let known = run.job.map(Request::ShowJob).ok_or_else(ApiError::internal)?;
                 match api.requests.answer(&caller, known).await {
-                    Ok(Answer::Job { job, .. }) if job.user == caller.user && same(&job, &run) => *job,
+                    Ok(Answer::Job { job, .. }) if job.user == caller.user && is_same_job(&job, &run) => *job,
                     _ => return Err(refusal.into()),
                 }
             }
             None => return Err(refusal.into()),
         },
     };
-    Ok(Reply::new(Job::of(&job, true)).or_records(cbor, || job))
+    Ok(ApiReply::new(JobView::of(&job, true)).or_records(cbor, || job))
 }
 
-/// Whether a job is what a run asks for: then it is the same, asked twice.
-fn same(job: &JobRecord, run: &RunRequest) -> bool {
+/// Whether a job is the same as a request: then the request is a repetition.
+fn is_same_job(job: &JobRecord, run: &RunRequest) -> bool {
     let (args, kwargs) = masking::mask(&run.function, &run.args, &run.kwargs);
     job.function == run.function && job.target == run.target && job.args == args && job.kwargs == kwargs
 }
 
-/// Which jobs.
+/// Selects jobs.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Filter {
-    /// Shell patterns; any of them.
+pub struct JobQuery {
+    /// Globs; one must match.
     #[serde(default)]
     #[schemars(length(max = 20), inner(length(max = 256)))]
     function: Vec<String>,
-    /// Shell patterns for ids of targets, or the target as it was written; any of them.
+    /// Globs for target ids, or the target expression as written; one must match.
     #[serde(default)]
     #[schemars(length(max = 20), inner(length(max = 512)))]
     target: Vec<String>,
-    /// Who started it.
+    /// The user who started it.
     #[serde(default)]
     #[schemars(length(max = 256))]
     user: Option<String>,
-    /// Seconds since 1970.
+    /// Seconds since the Unix epoch.
     #[serde(default)]
     #[schemars(range(min = 0, max = 253_402_300_799.0))]
     since: Option<f64>,
     #[serde(default)]
     #[schemars(range(min = 0, max = 253_402_300_799.0))]
     until: Option<f64>,
-    /// A JSON object: each of its fields must be in the job's metadata.
+    /// A JSON object whose fields must be in the job's metadata.
     #[serde(default)]
     #[schemars(length(max = 4096))]
     metadata: Option<String>,
-    /// Any of these.
+    /// One of these.
     #[serde(default)]
     #[schemars(length(max = 20))]
-    state: Vec<State>,
-    /// Only those that still run.
+    state: Vec<JobStateView>,
+    /// Only running jobs.
     #[serde(default)]
     running: bool,
     /// The first digits of the id.
     #[serde(default)]
     #[schemars(regex(pattern = "^[0-9]{1,20}$"))]
     prefix: Option<String>,
-    /// With the ids of their targets.
+    /// Include the ids of their targets.
     #[serde(default)]
     targets: bool,
-    #[serde(default = "hundred")]
+    #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 1000))]
     limit: usize,
-    /// Those before this one: `next` of the page before.
+    /// Jobs before this one: `next` of the previous page.
     #[serde(default)]
     before: Option<Jid>,
 }
 
-impl Input for Filter {}
+impl ApiInput for JobQuery {}
 
-fn hundred() -> usize {
+fn default_limit() -> usize {
     100
 }
 
-/// Some of the jobs, the newest first.
+/// A page of jobs, newest first.
 #[derive(Serialize, JsonSchema)]
 pub struct JobPage {
-    jobs: Vec<Job>,
-    /// Give it as `before` for the next page; `null` if this was the last.
+    jobs: Vec<JobView>,
+    /// Pass it as `before` for the next page; `null` on the last page.
     next: Option<Jid>,
 }
 
-pub async fn list(asked: Asked<Nothing, Filter, Nothing>) -> Result<Reply<JobPage>, Fault> {
-    let query = &asked.query;
+pub async fn list(call: ApiCall<Empty, JobQuery, Empty>) -> Result<ApiReply<JobPage>, ApiError> {
+    let query = &call.query;
     let metadata = match query.metadata.as_deref().map(json::parse) {
         None => Map::new(),
         Some(Ok(Value::Map(map))) => map,
-        Some(_) => return Err(Fault::invalid("'metadata' must be a JSON object, as in {\"ticket\": 7}")),
+        Some(_) => return Err(ApiError::invalid("'metadata' must be a JSON object, as in {\"ticket\": 7}")),
     };
     let filter = JobFilter {
         functions: query.function.clone(),
@@ -272,61 +275,62 @@ pub async fn list(asked: Asked<Nothing, Filter, Nothing>) -> Result<Reply<JobPag
         limit: Some(query.limit),
         before: query.before.map(|jid| jid.0),
     };
-    let Answer::Jobs(jobs) = asked.answer(Request::ListJobs(filter)).await? else { return Err(Fault::internal()) };
+    let Answer::Jobs(jobs) = call.answer(Request::ListJobs(filter)).await? else { return Err(ApiError::internal()) };
     let next = jobs.last().filter(|_| jobs.len() == query.limit).map(|job| Jid(job.id));
-    let page = JobPage { jobs: jobs.iter().map(|job| Job::of(job, query.targets)).collect(), next };
-    Ok(Reply::new(page).or_records(asked.cbor, || jobs.iter().map(|job| &**job).collect::<Vec<_>>()))
+    let page = JobPage { jobs: jobs.iter().map(|job| JobView::of(job, query.targets)).collect(), next };
+    Ok(ApiReply::new(page).or_records(call.cbor, || jobs.iter().map(|job| &**job).collect::<Vec<_>>()))
 }
 
-/// Which of a job's returns.
+/// Selects returns of a job.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Returns {
-    #[serde(default = "hundred")]
+pub struct ReturnsQuery {
+    #[serde(default = "default_limit")]
     #[schemars(range(min = 0, max = 10_000))]
     limit: usize,
-    /// Those after this target: `next` of the page before.
+    /// Targets after this one: `next` of the previous page.
     #[serde(default)]
     #[schemars(length(max = 1024))]
     after: Option<String>,
-    /// Only those that failed.
+    /// Only failed returns.
     #[serde(default)]
     failed: bool,
 }
 
-impl Input for Returns {}
+impl ApiInput for ReturnsQuery {}
 
-/// A job with some of its returns, by their targets' order.
+/// A job with a page of its returns, ordered by target.
 #[derive(Serialize, JsonSchema)]
-pub struct Details {
-    job: Job,
+#[schemars(rename = "Details")]
+pub struct JobDetails {
+    job: JobView,
     succeeded: usize,
     failed: usize,
     /// Targets without a return.
     waiting: usize,
-    returns: Vec<Return>,
-    /// Give it as `after` for the next page; `null` if this was the last.
+    returns: Vec<ReturnView>,
+    /// Pass it as `after` for the next page; `null` on the last page.
     next: Option<String>,
 }
 
-pub async fn one(asked: Asked<JobPath, Returns, Nothing>) -> Result<Reply<Details>, Fault> {
-    let (job, mut returns) = shown(asked.answer(Request::ShowJob(asked.path.jid.0)).await?)?;
+pub async fn one(call: ApiCall<JobPath, ReturnsQuery, Empty>) -> Result<ApiReply<JobDetails>, ApiError> {
+    let (job, mut returns) = expect_job(call.answer(Request::ShowJob(call.path.jid.0)).await?)?;
     let succeeded = returns.iter().filter(|record| record.outcome.success()).count();
     let failed = returns.len() - succeeded;
     let waiting = job.targets.len().saturating_sub(returns.len());
-    let Returns { limit, after, failed: only_failed } = asked.query;
+    let ReturnsQuery { limit, after, failed: only_failed } = call.query;
     returns.retain(|record| after.as_ref().is_none_or(|after| record.target > *after));
     returns.retain(|record| !only_failed || !record.outcome.success());
     returns.sort_by(|a, b| a.target.cmp(&b.target));
     let more = returns.len() > limit;
     returns.truncate(limit);
     let next = if more { returns.last().map(|last| last.target.clone()) } else { None };
-    let shapes = returns.iter().map(Return::of).collect();
-    let details = Details { job: Job::of(&job, true), succeeded, failed, waiting, returns: shapes, next };
-    Ok(Reply::new(details).or_records(asked.cbor, || (job, returns)))
+    let shapes = returns.iter().map(ReturnView::of).collect();
+    let details = JobDetails { job: JobView::of(&job, true), succeeded, failed, waiting, returns: shapes, next };
+    Ok(ApiReply::new(details).or_records(call.cbor, || (job, returns)))
 }
 
-/// A job and one of its targets, in the path.
+/// A job and one of its targets in the path.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReturnPath {
@@ -335,77 +339,78 @@ pub struct ReturnPath {
     target: String,
 }
 
-impl Input for ReturnPath {}
+impl ApiInput for ReturnPath {}
 
-pub async fn returned(asked: Asked<ReturnPath, Nothing, Nothing>) -> Result<Reply<Return>, Fault> {
-    let (_, returns) = shown(asked.answer(Request::ShowJob(asked.path.jid.0)).await?)?;
-    match returns.into_iter().find(|record| record.target == asked.path.target) {
-        Some(record) => Ok(Reply::new(Return::of(&record)).or_records(asked.cbor, || record)),
-        None => Err(Fault::not_found("the job has no return of this target")),
+pub async fn returned(call: ApiCall<ReturnPath, Empty, Empty>) -> Result<ApiReply<ReturnView>, ApiError> {
+    let (_, returns) = expect_job(call.answer(Request::ShowJob(call.path.jid.0)).await?)?;
+    match returns.into_iter().find(|record| record.target == call.path.target) {
+        Some(record) => Ok(ApiReply::new(ReturnView::of(&record)).or_records(call.cbor, || record)),
+        None => Err(ApiError::not_found("the job has no return from this target")),
     }
 }
 
-/// How a job is stopped.
+/// Options of cancelling.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cancel {
-    /// Its processes get no time to end by themselves.
+    /// Send SIGKILL to its processes at once.
     #[serde(default)]
     kill: bool,
 }
 
-impl Input for Cancel {}
+impl ApiInput for Cancel {}
 
-pub async fn cancel(asked: Asked<JobPath, Nothing, Cancel>) -> Result<Reply<Job, 202>, Fault> {
-    let job = asked.path.jid.0;
-    asked.answer(Request::CancelJob { job, kill: asked.body.kill }).await?;
-    let (job, _) = shown(asked.answer(Request::ShowJob(job)).await?)?;
-    Ok(Reply::new(Job::of(&job, true)))
+pub async fn cancel(call: ApiCall<JobPath, Empty, Cancel>) -> Result<ApiReply<JobView, 202>, ApiError> {
+    let job = call.path.jid.0;
+    call.answer(Request::CancelJob { job, kill: call.body.kill }).await?;
+    let (job, _) = expect_job(call.answer(Request::ShowJob(job)).await?)?;
+    Ok(ApiReply::new(JobView::of(&job, true)))
 }
 
-/// How a job is done again.
+/// Options of a rerun.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Rerun {
-    /// Only where it failed, or has no return.
+#[schemars(rename = "Rerun")]
+pub struct RerunJob {
+    /// Only targets that failed or did not return.
     #[serde(default)]
     failed: bool,
-    /// An id of the asker's own for the new job.
+    /// A job id chosen by the client for the new job.
     #[serde(default)]
     jid: Option<Jid>,
 }
 
-impl Input for Rerun {}
+impl ApiInput for RerunJob {}
 
-pub async fn rerun(asked: Asked<JobPath, Nothing, Rerun>) -> Result<Reply<Job, 202>, Fault> {
-    let (job, returns) = shown(asked.answer(Request::ShowJob(asked.path.jid.0)).await?)?;
+pub async fn rerun(call: ApiCall<JobPath, Empty, RerunJob>) -> Result<ApiReply<JobView, 202>, ApiError> {
+    let (job, returns) = expect_job(call.answer(Request::ShowJob(call.path.jid.0)).await?)?;
     let Some(mut run) = job.rerun() else {
-        return Err(Fault::invalid("the job had secret arguments, which are not kept").hint("start it anew with them"));
+        return Err(ApiError::invalid("the job had secret arguments, which are not stored").hint("start a new job with them"));
     };
-    if asked.body.failed {
-        (run.target, run.target_kind) = (failed(&job, &returns).join(","), TargetKind::List.name().to_owned());
-        // It was chosen among other targets.
+    if call.body.failed {
+        (run.target, run.target_kind) = (failed_targets(&job, &returns).join(","), TargetKind::List.name().to_owned());
+        // The subset was chosen among other targets.
         run.options.subset = None;
     }
     if run.target.is_empty() {
-        return Err(Fault::no_targets("it failed nowhere"));
+        return Err(ApiError::no_targets("it failed on no target"));
     }
-    run.job = asked.body.jid.map(|jid| jid.0);
-    match asked.answer(Request::Run(Box::new(run))).await? {
-        Answer::Started(job) => Ok(Reply::new(Job::of(&job, true)).or_records(asked.cbor, || *job)),
-        Answer::Nobody => Err(Fault::no_targets("no target fits any more")),
-        _ => Err(Fault::internal()),
+    run.job = call.body.jid.map(|jid| jid.0);
+    match call.answer(Request::Run(Box::new(run))).await? {
+        Answer::Started(job) => Ok(ApiReply::new(JobView::of(&job, true)).or_records(call.cbor, || *job)),
+        Answer::Nobody => Err(ApiError::no_targets("no target matches any more")),
+        _ => Err(ApiError::internal()),
     }
 }
 
-fn failed(job: &JobRecord, returns: &[ReturnRecord]) -> Vec<String> {
+fn failed_targets(job: &JobRecord, returns: &[ReturnRecord]) -> Vec<String> {
     let fine = |id: &String| returns.iter().any(|record| record.target == *id && record.outcome.success());
     job.targets.iter().filter(|id| !fine(id)).cloned().collect()
 }
 
-fn shown(answer: Answer) -> Result<(JobRecord, Vec<ReturnRecord>), Fault> {
+fn expect_job(answer: Answer) -> Result<(JobRecord, Vec<ReturnRecord>), ApiError> {
     match answer {
         Answer::Job { job, returns } => Ok((*job, returns)),
-        _ => Err(Fault::from(Refusal::new(Kind::NotFound, "there is no such job"))),
+        _ => Err(ApiError::from(Refusal::new(Kind::NotFound, "there is no such job"))),
     }
 }

@@ -4,16 +4,16 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value as Json, json};
 
 use super::BASE;
-use super::endpoint::{Endpoint, Shape};
-use super::fault;
-use super::reply::Described;
-use super::who::{COOKIE, CSRF};
-use crate::api::routes::Login;
+use super::endpoint::{Endpoint, EndpointSchema};
+use super::error;
+use super::identity::{COOKIE, CSRF};
+use super::reply::ResponseSchema;
+use crate::api::routes::RouteAuth;
 
 const ABOUT: &str = "Rocksalt's own API. Log in by POST /v1/sessions and send the token as `Authorization: Bearer TOKEN`; \
-on the daemon's unix socket no token is needed. Times are seconds since 1970. What is not done is answered by \
+on the daemon's unix socket no token is needed. Times are seconds since the Unix epoch. Errors are \
 `{\"error\": {\"kind\", \"text\", \"hint\"}}`. Streams are server-sent events; after a broken connection send \
-`Last-Event-ID`. Where it says so, `Accept: application/cbor` gives the records as they are stored, which lose nothing.";
+`Last-Event-ID`. Where documented, `Accept: application/cbor` returns the stored records without loss.";
 
 pub fn document(endpoints: &[Endpoint]) -> Json {
     let place = |mut settings: SchemaSettings| {
@@ -23,12 +23,12 @@ pub fn document(endpoints: &[Endpoint]) -> Json {
     };
     let mut inputs = place(SchemaSettings::draft2020_12()).into_generator();
     let mut outputs = place(SchemaSettings::draft2020_12().for_serialize()).into_generator();
-    let fault = outputs.subschema_for::<fault::Body<'static>>().to_value();
+    let error = outputs.subschema_for::<error::ErrorBody<'static>>().to_value();
     let mut paths = Map::new();
     let mut definitions = Map::new();
     for endpoint in endpoints {
-        let shape = (endpoint.shape)(&mut inputs, &mut outputs);
-        let operation = operation(endpoint, shape, &fault, &mut definitions);
+        let schemas = (endpoint.schemas)(&mut inputs, &mut outputs);
+        let operation = operation(endpoint, schemas, &error, &mut definitions);
         let path = paths.entry(format!("{BASE}{}", endpoint.path)).or_insert_with(|| json!({}));
         path[endpoint.method.as_str().to_ascii_lowercase()] = operation;
     }
@@ -47,79 +47,79 @@ pub fn document(endpoints: &[Endpoint]) -> Json {
                 "token": {"type": "apiKey", "in": "header", "name": "X-Auth-Token"},
                 "cookie": {
                     "type": "apiKey", "in": "cookie", "name": COOKIE,
-                    "description": format!("Whatever changes something needs the login's `csrf` as {CSRF} too."),
+                    "description": format!("Requests that change something also need the login's `csrf` as {CSRF}."),
                 },
             },
         },
     })
 }
 
-fn operation(endpoint: &Endpoint, shape: Shape, fault: &Json, definitions: &mut Map<String, Json>) -> Json {
+fn operation(endpoint: &Endpoint, schemas: EndpointSchema, error: &Json, definitions: &mut Map<String, Json>) -> Json {
     let mut parameters = Vec::new();
-    for (place, schema) in [("path", &shape.path), ("query", &shape.query)] {
-        parameters.extend(described(place, schema.clone(), definitions));
+    for (place, schema) in [("path", &schemas.path), ("query", &schemas.query)] {
+        parameters.extend(parameters_of(place, schema.clone(), definitions));
     }
     let mut operation = json!({
         "operationId": endpoint.name,
         "summary": endpoint.about,
         "tags": [endpoint.path.split('/').nth(1).unwrap_or_default()],
-        "responses": responses(endpoint, &shape, !parameters.is_empty(), fault),
+        "responses": responses(endpoint, &schemas, !parameters.is_empty(), error),
     });
     if !parameters.is_empty() {
         operation["parameters"] = parameters.into();
     }
-    if let Some(schema) = &shape.body {
+    if let Some(schema) = &schemas.body {
         let mut content = json!({"schema": schema});
         if let Some(example) = &endpoint.example {
             content["example"] = example.clone();
         }
-        operation["requestBody"] = json!({"required": shape.body_needed, "content": {"application/json": content}});
+        operation["requestBody"] = json!({"required": schemas.body_required, "content": {"application/json": content}});
     }
-    if endpoint.needs() == Login::Token {
+    if endpoint.needs() == RouteAuth::Token {
         operation["security"] = json!([{"bearer": []}, {"token": []}, {"cookie": []}]);
     } else {
         operation["security"] = json!([]);
     }
     if endpoint.records {
-        operation["description"] = "`Accept: application/cbor` gives records.".into();
+        operation["description"] = "`Accept: application/cbor` returns records.".into();
     }
     operation
 }
 
-fn responses(endpoint: &Endpoint, shape: &Shape, parameters: bool, fault: &Json) -> Json {
-    let Described { status, kind, schema } = &shape.answer;
-    let body = shape.body.is_some();
+fn responses(endpoint: &Endpoint, schemas: &EndpointSchema, parameters: bool, error: &Json) -> Json {
+    let ResponseSchema { status, kind, schema } = &schemas.answer;
+    let body = schemas.body.is_some();
     let mut all = Map::new();
     let mut success = json!({"description": if *status == 204 { "Done" } else { endpoint.about }});
     if let (Some(schema), Some(kind)) = (schema, kind) {
         success["content"] = json!({*kind: {"schema": schema}});
     }
     all.insert(status.to_string(), success);
-    let token = endpoint.needs() != Login::Nobody;
-    let faults: [(bool, &str, &str); 12] = [
-        (body || parameters, "400", "It makes no sense as it is written"),
-        (token, "401", "Nobody knows who asks"),
-        (endpoint.needs() == Login::Token, "403", "They may not"),
-        (true, "404", "There is no such thing"),
-        (true, "405", "The path has no such method"),
-        (endpoint.needs() == Login::Token, "409", "There is something of that name already, or it has ended"),
+    let token = endpoint.needs() != RouteAuth::None;
+    let errors: [(bool, &str, &str); 12] = [
+        (body || parameters, "400", "The request is malformed"),
+        (token, "401", "Not authenticated"),
+        (endpoint.needs() == RouteAuth::Token, "403", "Not allowed"),
+        (true, "404", "Not found"),
+        (true, "405", "Method not allowed"),
+        (endpoint.needs() == RouteAuth::Token, "409", "The name is in use, or the job has ended"),
         (body, "413", "The body is too large"),
-        (body, "415", "The body is of a type that is not read here"),
-        (token, "429", "Too often"),
-        (true, "500", "A fault of the daemon"),
-        (true, "503", "Not now"),
-        (true, "504", "It takes too long"),
+        (body, "415", "The body's type is not supported"),
+        (token, "429", "Too many requests"),
+        (true, "500", "Internal error"),
+        (true, "503", "Unavailable"),
+        (true, "504", "Timeout"),
     ];
-    for (_, status, about) in faults.iter().filter(|(there, ..)| *there) {
-        let content = json!({"application/json": {"schema": fault}});
+    for (_, status, about) in errors.iter().filter(|(there, ..)| *there) {
+        let content = json!({"application/json": {"schema": error}});
         all.insert((*status).to_owned(), json!({"description": about, "content": content}));
     }
     all.into()
 }
 
-/// Each property is a parameter; what it refers to goes where the document has all schemas.
-fn described(place: &str, mut schema: Json, definitions: &mut Map<String, Json>) -> Vec<Json> {
-    refer(&mut schema);
+/// Turns each property into a parameter; referenced schemas move to the document's definitions.
+fn parameters_of(place: &str, mut schema: Json, definitions: &mut Map<String, Json>) -> Vec<Json> {
+    rewrite_references(&mut schema);
     if let Some(Json::Object(defined)) = schema.get_mut("$defs").map(Json::take) {
         definitions.extend(defined);
     }
@@ -127,7 +127,7 @@ fn described(place: &str, mut schema: Json, definitions: &mut Map<String, Json>)
     let properties = schema.get_mut("properties").map(Json::take);
     let Some(Json::Object(properties)) = properties else { return Vec::new() };
     let parameter = |(name, mut schema): (String, Json)| {
-        no_null(&mut schema);
+        remove_null(&mut schema);
         let needed = place == "path" || required.as_array().is_some_and(|all| all.iter().any(|one| *one == *name));
         let about = schema.as_object_mut().and_then(|schema| schema.remove("description"));
         let mut parameter = json!({"name": name, "in": place, "required": needed, "schema": schema});
@@ -139,8 +139,8 @@ fn described(place: &str, mut schema: Json, definitions: &mut Map<String, Json>)
     properties.into_iter().map(parameter).collect()
 }
 
-/// What is left out is not there; nobody can write `null` behind a `?`.
-fn no_null(schema: &mut Json) {
+/// A parameter can be left out but can't be `null`.
+fn remove_null(schema: &mut Json) {
     let Some(map) = schema.as_object_mut() else { return };
     if map.get("default") == Some(&Json::Null) {
         map.remove("default");
@@ -162,18 +162,18 @@ fn no_null(schema: &mut Json) {
     }
 }
 
-/// `#/$defs/X` becomes what it is called in the document.
-fn refer(schema: &mut Json) {
+/// Replaces `#/$defs/X` by its path in the document.
+fn rewrite_references(schema: &mut Json) {
     match schema {
         Json::Object(map) => {
             for (key, value) in map {
                 match value {
                     Json::String(text) if key == "$ref" => *text = text.replace("#/$defs/", "#/components/schemas/"),
-                    other => refer(other),
+                    other => rewrite_references(other),
                 }
             }
         }
-        Json::Array(items) => items.iter_mut().for_each(refer),
+        Json::Array(items) => items.iter_mut().for_each(rewrite_references),
         _ => {}
     }
 }

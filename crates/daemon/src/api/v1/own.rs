@@ -1,4 +1,4 @@
-//! Functions of the controller itself: what Salt calls runners and wheel functions.
+//! Runner and wheel functions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,16 +8,17 @@ use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Asked, Input, Nothing};
-use super::fault::Fault;
-use super::reply::Reply;
-use super::shapes::{Jid, seconds};
+use super::call::{ApiCall, ApiInput, Empty};
+use super::error::ApiError;
+use super::reply::ApiReply;
+use super::views::{Jid, seconds};
 use crate::requests::{Answer, FunctionResult};
 
-/// A function of the controller.
+/// A runner or wheel function to call.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Call {
+#[schemars(rename = "Call")]
+pub struct FunctionCall {
     /// As in `jobs.active`.
     #[schemars(length(min = 1, max = 256))]
     function: String,
@@ -25,68 +26,72 @@ pub struct Call {
     args: Vec<Value>,
     #[serde(default)]
     kwargs: Map,
-    /// Answer at once; the event `<tag>/ret` tells the rest.
+    /// Respond at once; the result comes as event `<tag>/ret`.
     #[serde(default)]
     background: bool,
-    /// Seconds to wait for it; it goes on beyond.
-    #[serde(default = "minutes")]
+    /// Seconds to wait for the result; the function continues after that.
+    #[serde(default = "default_timeout")]
     #[schemars(range(min = 1, max = 86_400))]
     timeout: f64,
 }
 
-impl Input for Call {}
+impl ApiInput for FunctionCall {}
 
-fn minutes() -> f64 {
+fn default_timeout() -> f64 {
     300.0
 }
 
-/// What a function of the controller did.
+/// The result of a runner or wheel function.
 #[derive(Serialize, JsonSchema)]
-pub struct ControllerResult {
+#[schemars(rename = "Ran")]
+pub struct FunctionResultView {
     jid: Jid,
-    /// Its events begin so.
+    /// Prefix of its event tags.
     tag: String,
     function: String,
     user: String,
-    /// `null` while it goes on.
+    /// `null` while it runs.
     result: Value,
     success: bool,
-    /// Seconds since 1970.
+    /// Seconds since the Unix epoch.
     time: f64,
 }
 
-type Asks = Asked<Nothing, Nothing, Call>;
+type FunctionApiCall = ApiCall<Empty, Empty, FunctionCall>;
 
-pub async fn runner(asked: Asks) -> Result<Reply<ControllerResult>, Fault> {
-    run(asked, Request::Runner).await
+pub async fn runner(call: FunctionApiCall) -> Result<ApiReply<FunctionResultView>, ApiError> {
+    run(call, Request::Runner).await
 }
 
-pub async fn wheel(asked: Asks) -> Result<Reply<ControllerResult>, Fault> {
-    run(asked, Request::Wheel).await
+pub async fn wheel(call: FunctionApiCall) -> Result<ApiReply<FunctionResultView>, ApiError> {
+    run(call, Request::Wheel).await
 }
 
-async fn run(asked: Asks, kind: fn(ControllerCall) -> Request) -> Result<Reply<ControllerResult>, Fault> {
-    let Asked { api, who, body, .. } = asked;
-    let caller = who.ok_or_else(Fault::internal)?.caller;
+async fn run(
+    call: FunctionApiCall,
+    kind: fn(ControllerCall) -> Request,
+) -> Result<ApiReply<FunctionResultView>, ApiError> {
+    let ApiCall { api, identity, body, .. } = call;
+    let caller = identity.ok_or_else(ApiError::internal)?.caller;
     let limit = Duration::try_from_secs_f64(body.timeout).unwrap_or_default();
-    let Call { function, args, kwargs, background, .. } = body;
+    let FunctionCall { function, args, kwargs, background, .. } = body;
     let requests = Arc::clone(&api.requests);
     let request = kind(ControllerCall { function, args, kwargs, background });
-    // A task of its own: whoever is out of patience doesn't end it in its middle.
+    // A task of its own, so that a timeout doesn't cancel the function.
     let work = tokio::spawn(async move { requests.answer(&caller, request).await });
     let answer = match tokio::time::timeout(limit, work).await {
         Ok(Ok(answer)) => answer?,
         Ok(Err(error)) => {
-            tracing::error!(%error, "a function of the controller broke off");
-            return Err(Fault::internal());
+            tracing::error!(%error, "a function of the controller was aborted");
+            return Err(ApiError::internal());
         }
         Err(_) => {
-            let text = format!("it takes longer than {} s, and goes on", limit.as_secs_f64());
-            return Err(Fault::timeout(text).hint("ask with 'background', and listen to its events"));
+            let text = format!("no result within {} s; the function continues", limit.as_secs_f64());
+            return Err(ApiError::timeout(text).hint("use 'background', and listen to its events"));
         }
     };
-    let Answer::ControllerResult(ran) = answer else { return Err(Fault::internal()) };
-    Ok(Reply::new(ControllerResult {
+    let Answer::ControllerResult(ran) = answer else { return Err(ApiError::internal()) };
+    Ok(ApiReply::new(FunctionResultView {
         jid: Jid(ran.job),
         tag: ran.tag,
         function: ran.function,

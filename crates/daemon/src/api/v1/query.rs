@@ -1,25 +1,25 @@
-//! What stands behind the `?`.
+//! Parses query strings.
 
-use super::fault::Fault;
+use super::error::ApiError;
 
-/// The most parts that are read.
-const MOST: usize = 200;
+/// The most parameters of a request.
+const MAX_PARAMETERS: usize = 200;
 
-/// Names and their texts, unquoted.
-pub fn pairs(query: &str) -> Result<Vec<(String, String)>, Fault> {
+/// Percent-decoded names and values.
+pub fn pairs(query: &str) -> Result<Vec<(String, String)>, ApiError> {
     let parts: Vec<&str> = query.split('&').filter(|part| !part.is_empty()).collect();
-    if parts.len() > MOST {
-        return Err(Fault::invalid(format!("there are more than {MOST} parameters")));
+    if parts.len() > MAX_PARAMETERS {
+        return Err(ApiError::invalid(format!("there are more than {MAX_PARAMETERS} parameters")));
     }
     let pair = |part: &str| {
         let (name, text) = part.split_once('=').unwrap_or((part, ""));
-        Ok((unquoted(name)?, unquoted(text)?))
+        Ok((percent_decode(name)?, percent_decode(text)?))
     };
     parts.into_iter().map(pair).collect()
 }
 
-fn unquoted(text: &str) -> Result<String, Fault> {
-    let fault = || Fault::invalid("a parameter is not quoted as URLs are");
+fn percent_decode(text: &str) -> Result<String, ApiError> {
+    let fault = || ApiError::invalid("a parameter is not percent-encoded correctly");
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_are_unquoted() {
+    fn parameters_are_percent_decoded() {
         let read = pairs("a=1&b=x+y%2F%C3%A4&&c&a=2").expect("it is one");
         let read: Vec<(&str, &str)> = read.iter().map(|(name, text)| (&**name, &**text)).collect();
         assert_eq!(read, [("a", "1"), ("b", "x y/ä"), ("c", ""), ("a", "2")]);

@@ -1,4 +1,4 @@
-//! [`Reply`]: what a handler answers, with what the document says of it.
+//! [`ApiReply`]: a handler's response, with its schema.
 
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -8,45 +8,45 @@ use rocksalt_core::value::to_value;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
-use super::fault::Fault;
+use super::error::ApiError;
 
-/// Something to show, under a status.
-pub struct Reply<T, const STATUS: u16 = 200> {
+/// A JSON body with a status.
+pub struct ApiReply<T, const STATUS: u16 = 200> {
     body: T,
     cbor: Option<Vec<u8>>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// It is done, and there is nothing to say.
-pub struct Done {
+/// Status 204.
+pub struct NoContent {
     pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// A stream of events that goes on.
-pub struct Stream(pub Body);
+/// A stream of server-sent events.
+pub struct StreamReply(pub Body);
 
-/// How a success looks.
-pub struct Described {
+/// The status, type and schema of a successful response.
+pub struct ResponseSchema {
     pub status: u16,
     pub kind: Option<&'static str>,
     pub schema: Option<Schema>,
 }
 
-pub trait Answers {
-    fn described(generator: &mut SchemaGenerator) -> Described;
-    fn response(self) -> Response;
-    /// It may take as long as it likes.
+pub trait ApiResponse {
+    fn response_schema(generator: &mut SchemaGenerator) -> ResponseSchema;
+    fn into_api_response(self) -> Response;
+    /// A stream has no time limit.
     const STREAM: bool = false;
 }
 
-impl<T, const STATUS: u16> Reply<T, STATUS> {
-    pub fn new(body: T) -> Reply<T, STATUS> {
-        Reply { body, cbor: None, headers: Vec::new() }
+impl<T, const STATUS: u16> ApiReply<T, STATUS> {
+    pub fn new(body: T) -> ApiReply<T, STATUS> {
+        ApiReply { body, cbor: None, headers: Vec::new() }
     }
 
-    /// The same as records, for who wants them so.
+    /// Responds with CBOR records if the client wants them.
     pub fn or_records<R: minicbor::Encode<()>>(mut self, wanted: bool, records: impl FnOnce() -> R) -> Self {
-        // Into memory nothing can fail.
+        // Encoding into memory can't fail.
         self.cbor = wanted.then(|| minicbor::to_vec(records()).unwrap_or_default());
         self
     }
@@ -57,21 +57,21 @@ impl<T, const STATUS: u16> Reply<T, STATUS> {
     }
 }
 
-impl<T: Serialize + JsonSchema, const STATUS: u16> Answers for Reply<T, STATUS> {
-    fn described(generator: &mut SchemaGenerator) -> Described {
+impl<T: Serialize + JsonSchema, const STATUS: u16> ApiResponse for ApiReply<T, STATUS> {
+    fn response_schema(generator: &mut SchemaGenerator) -> ResponseSchema {
         let schema = generator.subschema_for::<T>();
-        Described { status: STATUS, kind: Some("application/json"), schema: Some(schema) }
+        ResponseSchema { status: STATUS, kind: Some("application/json"), schema: Some(schema) }
     }
 
-    fn response(self) -> Response {
+    fn into_api_response(self) -> Response {
         let (kind, bytes) = match self.cbor {
             Some(bytes) => ("application/cbor", bytes),
-            // By way of a value: its keys may be anything, and JSON's are texts.
+            // Via a value: its keys may be of any type, and JSON's are strings.
             None => match to_value(&self.body) {
                 Ok(value) => ("application/json", json::compact(&value).into_bytes()),
                 Err(error) => {
-                    tracing::error!(%error, "an answer can't be written");
-                    return Fault::internal().into_response();
+                    tracing::error!(%error, "a response could not be serialized");
+                    return ApiError::internal().into_response();
                 }
             },
         };
@@ -84,31 +84,31 @@ impl<T: Serialize + JsonSchema, const STATUS: u16> Answers for Reply<T, STATUS> 
     }
 }
 
-impl Answers for Done {
-    fn described(_: &mut SchemaGenerator) -> Described {
-        Described { status: 204, kind: None, schema: None }
+impl ApiResponse for NoContent {
+    fn response_schema(_: &mut SchemaGenerator) -> ResponseSchema {
+        ResponseSchema { status: 204, kind: None, schema: None }
     }
 
-    fn response(self) -> Response {
+    fn into_api_response(self) -> Response {
         let mut response = StatusCode::NO_CONTENT.into_response();
         response.headers_mut().extend(self.headers);
         response
     }
 }
 
-impl Answers for Stream {
+impl ApiResponse for StreamReply {
     const STREAM: bool = true;
 
-    fn described(generator: &mut SchemaGenerator) -> Described {
+    fn response_schema(generator: &mut SchemaGenerator) -> ResponseSchema {
         let schema = generator.subschema_for::<String>();
-        Described { status: 200, kind: Some("text/event-stream"), schema: Some(schema) }
+        ResponseSchema { status: 200, kind: Some("text/event-stream"), schema: Some(schema) }
     }
 
-    fn response(self) -> Response {
+    fn into_api_response(self) -> Response {
         let headers = [
             (header::CONTENT_TYPE, "text/event-stream"),
             (header::CACHE_CONTROL, "no-store"),
-            // Proxies that would collect it.
+            // Proxies must not buffer it.
             (HeaderName::from_static("x-accel-buffering"), "no"),
         ];
         (headers, self.0).into_response()

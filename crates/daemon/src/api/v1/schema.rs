@@ -1,16 +1,16 @@
-//! Whether data fits a schema: what the document promises is what is checked, said by the field's name.
+//! Validates JSON against a schema; errors name the field.
 //!
-//! Only as much of JSON Schema as schemars writes for our own types.
+//! Supports the part of JSON Schema that schemars generates for our types.
 
 use rocksalt_core::nearest;
 use rocksalt_core::pattern::{Flags, Pattern};
 use serde_json::{Map, Number, Value as Json};
 
-/// What doesn't fit, with the way to it: `kwargs.name must be text`.
-pub type Misfit = String;
+/// What is wrong, with the field's path: `kwargs.name must be text`.
+pub type SchemaError = String;
 
-/// Whether `data` is what `schema` says; `root` has the definitions. Whole numbers written as `1.0` become `1`.
-pub fn check(root: &Json, schema: &Json, data: &mut Json, at: &str) -> Result<(), Misfit> {
+/// Checks `data` against `schema`; `root` has the definitions. Whole numbers written as `1.0` become `1`.
+pub fn check(root: &Json, schema: &Json, data: &mut Json, at: &str) -> Result<(), SchemaError> {
     let schema = resolved(root, schema);
     if let Some(options) = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Json::as_array) {
         return any(root, options, data, at);
@@ -40,7 +40,7 @@ pub fn resolved<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {
     pointer.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
 }
 
-fn any(root: &Json, options: &[Json], data: &mut Json, at: &str) -> Result<(), Misfit> {
+fn any(root: &Json, options: &[Json], data: &mut Json, at: &str) -> Result<(), SchemaError> {
     let mut first = Ok(());
     for option in options {
         let mut copy = data.clone();
@@ -56,7 +56,7 @@ fn any(root: &Json, options: &[Json], data: &mut Json, at: &str) -> Result<(), M
     first
 }
 
-fn kind(schema: &Json, data: &mut Json, at: &str) -> Result<(), Misfit> {
+fn kind(schema: &Json, data: &mut Json, at: &str) -> Result<(), SchemaError> {
     let kinds: Vec<&str> = match schema.get("type") {
         Some(Json::String(kind)) => vec![kind],
         Some(Json::Array(kinds)) => kinds.iter().filter_map(Json::as_str).collect(),
@@ -82,7 +82,7 @@ fn kind(schema: &Json, data: &mut Json, at: &str) -> Result<(), Misfit> {
     Err(format!("{} must be {}", named(at), words.join(" or ")))
 }
 
-/// An integer as it is, `1.0` as `1`; `None` for what has a fraction.
+/// Integers unchanged, `1.0` as `1`; `None` for a number with a fraction.
 fn whole(number: &Number) -> Option<Number> {
     let text = number.to_string();
     if text.strip_prefix('-').unwrap_or(&text).bytes().all(|byte| byte.is_ascii_digit()) {
@@ -92,8 +92,8 @@ fn whole(number: &Number) -> Option<Number> {
     (value.fract() == 0.0 && value.abs() < 9e15).then(|| Number::from(value as i64))
 }
 
-fn range(schema: &Json, number: &Number, at: &str) -> Result<(), Misfit> {
-    // Beyond 64 bits the order is the same, if not the last digit.
+fn range(schema: &Json, number: &Number, at: &str) -> Result<(), SchemaError> {
+    // f64 keeps the order of larger numbers, if not their last digits.
     let value: f64 = number.to_string().parse().unwrap_or(f64::NAN);
     let limit = |key: &str| schema.get(key).and_then(|limit| limit.to_string().parse::<f64>().ok());
     if limit("minimum").is_some_and(|least| value < least) {
@@ -102,10 +102,10 @@ fn range(schema: &Json, number: &Number, at: &str) -> Result<(), Misfit> {
     if limit("maximum").is_some_and(|most| value > most) {
         return Err(format!("{} must be at most {}", named(at), schema["maximum"]));
     }
-    if value.is_finite() { Ok(()) } else { Err(format!("{} is too large a number", named(at))) }
+    if value.is_finite() { Ok(()) } else { Err(format!("{} is too large", named(at))) }
 }
 
-fn letters(schema: &Json, text: &str, at: &str) -> Result<(), Misfit> {
+fn letters(schema: &Json, text: &str, at: &str) -> Result<(), SchemaError> {
     let length = text.chars().count() as u64;
     if schema.get("minLength").and_then(Json::as_u64).is_some_and(|least| length < least) {
         return Err(format!("{} must not be empty", named(at)));
@@ -113,18 +113,18 @@ fn letters(schema: &Json, text: &str, at: &str) -> Result<(), Misfit> {
     if let Some(most) = schema.get("maxLength").and_then(Json::as_u64)
         && length > most
     {
-        return Err(format!("{} must not be longer than {most} letters", named(at)));
+        return Err(format!("{} must not be longer than {most} characters", named(at)));
     }
     let Some(pattern) = schema.get("pattern").and_then(Json::as_str) else { return Ok(()) };
     let fits = Pattern::new(pattern, Flags::default()).and_then(|pattern| pattern.matches(text));
-    // Python's `$` would let a last line end through.
+    // Python's `$` would accept a trailing newline.
     if fits.unwrap_or(false) && !text.ends_with('\n') {
         return Ok(());
     }
     Err(format!("{} must be like {pattern}", named(at)))
 }
 
-fn list(root: &Json, schema: &Json, items: &mut [Json], at: &str) -> Result<(), Misfit> {
+fn list(root: &Json, schema: &Json, items: &mut [Json], at: &str) -> Result<(), SchemaError> {
     if let Some(most) = schema.get("maxItems").and_then(Json::as_u64)
         && items.len() as u64 > most
     {
@@ -134,7 +134,7 @@ fn list(root: &Json, schema: &Json, items: &mut [Json], at: &str) -> Result<(), 
     items.iter_mut().enumerate().try_for_each(|(index, item)| check(root, inner, item, &format!("{at}[{index}]")))
 }
 
-fn object(root: &Json, schema: &Json, map: &mut Map<String, Json>, at: &str) -> Result<(), Misfit> {
+fn object(root: &Json, schema: &Json, map: &mut Map<String, Json>, at: &str) -> Result<(), SchemaError> {
     let none = Map::new();
     let known = schema.get("properties").and_then(Json::as_object).unwrap_or(&none);
     let closed = schema.get("additionalProperties") == Some(&Json::Bool(false));
@@ -157,7 +157,7 @@ fn object(root: &Json, schema: &Json, map: &mut Map<String, Json>, at: &str) -> 
 }
 
 fn named(at: &str) -> String {
-    // Names come from the asker too: they are not repeated without end.
+    // Field names come from the client, so they are shortened.
     let shown: String = at.chars().take(80).collect();
     if at.is_empty() { "the body".into() } else { format!("'{shown}'") }
 }
@@ -197,14 +197,14 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn errors_name_the_field() {
         for (data, expected) in [
             (json!({"function": "x", "limit": 1.0, "jid": "123", "list": ["a"], "state": "done"}), ""),
             (json!({"function": "x", "limit": null}), ""),
             (json!([]), "the body must be an object"),
             (json!({}), "'function' is missing"),
             (json!({"function": ""}), "'function' must not be empty"),
-            (json!({"function": "1234567890"}), "'function' must not be longer than 9 letters"),
+            (json!({"function": "1234567890"}), "'function' must not be longer than 9 characters"),
             (json!({"fucntion": "x"}), "there is no field 'fucntion'; did you mean 'function'?"),
             (json!({"function": 1}), "'function' must be text"),
             (json!({"function": "x", "limit": 1.5}), "'limit' must be a whole number"),

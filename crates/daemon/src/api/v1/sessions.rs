@@ -1,43 +1,44 @@
-//! Logins: a token for programs, a cookie for pages.
+//! Logins: a token for programs, a cookie for web pages.
 
 use axum::http::{HeaderValue, header};
 use rocksalt_core::{Secret, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::asked::{Asked, Input, Nothing};
-use super::fault::Fault;
-use super::reply::{Done, Reply};
-use super::who::{self, COOKIE};
+use super::call::{ApiCall, ApiInput, Empty};
+use super::error::ApiError;
+use super::identity::{self, COOKIE};
+use super::reply::{ApiReply, NoContent};
 use crate::access::Rights;
 use crate::api::Api;
 use crate::auth::Credentials;
 use crate::requests::Caller;
 
-/// What somebody gives to log in.
+/// Credentials.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Login {
+#[schemars(rename = "Login")]
+pub struct LoginBody {
     #[schemars(length(min = 1, max = 256))]
     username: String,
     #[serde(deserialize_with = "secret")]
     #[schemars(with = "String", length(max = 4096))]
     password: Secret<String>,
-    /// What knows the user, as in Salt: `file`, `ldap` …
+    /// The authentication backend, as in Salt: `file`, `ldap` …
     #[serde(default = "file")]
     #[schemars(length(min = 1, max = 64))]
     eauth: String,
-    /// Seconds that the token is to be good for, where the configuration lets users choose.
+    /// Lifetime of the token in seconds, if the configuration lets users choose it.
     #[serde(default)]
     #[schemars(range(min = 1, max = 315_360_000))]
     token_expire: Option<f64>,
-    /// Keep the token in a cookie that no script can read. Whatever changes something then needs the answer's `csrf` in
-    /// the header `X-CSRF-Token`.
+    /// Store the token in a cookie that scripts can't read. Requests that change something then need the response's `csrf`
+    /// in the header `X-CSRF-Token`.
     #[serde(default)]
     cookie: bool,
 }
 
-impl Input for Login {}
+impl ApiInput for LoginBody {}
 
 fn file() -> String {
     "file".into()
@@ -47,64 +48,65 @@ fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Secret<String>, 
     String::deserialize(deserializer).map(Secret::new)
 }
 
-/// Somebody who is logged in.
+/// An authenticated user.
 #[derive(Serialize, JsonSchema)]
-pub struct Session {
+#[schemars(rename = "Session")]
+pub struct SessionView {
     user: String,
     eauth: String,
-    /// Everything is allowed: on the daemon's own socket.
+    /// Everything is allowed, as on the unix socket.
     all: bool,
-    /// As the rules of `external_auth` are written.
+    /// The user's rules, as `external_auth` writes them.
     permissions: Value,
-    /// Send it as `Authorization: Bearer TOKEN`. Said once, by the login.
+    /// Send it as `Authorization: Bearer TOKEN`. Only in the response to a login.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
-    /// Seconds since 1970.
+    /// Seconds since the Unix epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     start: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     expire: Option<f64>,
-    /// What a page sends as `X-CSRF-Token`, if the cookie is how it is known.
+    /// The value of `X-CSRF-Token` for sessions by cookie.
     #[serde(skip_serializing_if = "Option::is_none")]
     csrf: Option<String>,
 }
 
-pub async fn login(asked: Asked<Nothing, Nothing, Login>) -> Result<Reply<Session, 201>, Fault> {
-    let Login { username, password, eauth, token_expire, cookie } = asked.body;
+pub async fn login(call: ApiCall<Empty, Empty, LoginBody>) -> Result<ApiReply<SessionView, 201>, ApiError> {
+    let LoginBody { username, password, eauth, token_expire, cookie } = call.body;
     let credentials = Credentials { user: username, password, eauth, token_expire };
-    let login = asked.api.requests.auth.login(credentials, asked.peer.address).await?;
-    let session = session(&asked.api, &login.caller);
-    let session = Session { start: Some(login.start), expire: Some(login.expire), ..session };
+    let login = call.api.requests.auth.login(credentials, call.peer.address).await?;
+    let session = session(&call.api, &login.caller);
+    let session = SessionView { start: Some(login.start), expire: Some(login.expire), ..session };
     if !cookie {
-        return Ok(Reply::new(Session { token: Some(login.token.reveal().clone()), ..session }));
+        return Ok(ApiReply::new(SessionView { token: Some(login.token.reveal().clone()), ..session }));
     }
     let seconds = (login.expire - login.start).max(0.0) as u64;
-    let header = set_cookie(login.token.reveal(), seconds, asked.peer.tls)?;
-    let session = Session { csrf: Some(who::csrf(&login.token)), ..session };
-    Ok(Reply::new(session).header(header::SET_COOKIE, header))
+    let header = set_cookie(login.token.reveal(), seconds, call.peer.tls)?;
+    let session = SessionView { csrf: Some(identity::csrf(&login.token)), ..session };
+    Ok(ApiReply::new(session).header(header::SET_COOKIE, header))
 }
 
-pub async fn who(asked: Asked<Nothing, Nothing, Nothing>) -> Result<Reply<Session>, Fault> {
-    let who = asked.who()?;
-    let csrf = who.token.as_ref().filter(|_| who.cookie).map(who::csrf);
-    Ok(Reply::new(Session { csrf, ..session(&asked.api, &who.caller) }))
+pub async fn who(call: ApiCall<Empty, Empty, Empty>) -> Result<ApiReply<SessionView>, ApiError> {
+    let identity = call.identity()?;
+    let csrf = identity.token.as_ref().filter(|_| identity.cookie).map(identity::csrf);
+    Ok(ApiReply::new(SessionView { csrf, ..session(&call.api, &identity.caller) }))
 }
 
-pub async fn logout(asked: Asked<Nothing, Nothing, Nothing>) -> Result<Done, Fault> {
-    let who = asked.who()?;
-    if let Some(token) = &who.token {
-        asked.api.requests.auth.logout(token.reveal()).await?;
+pub async fn logout(call: ApiCall<Empty, Empty, Empty>) -> Result<NoContent, ApiError> {
+    let identity = call.identity()?;
+    if let Some(token) = &identity.token {
+        call.api.requests.auth.logout(token.reveal()).await?;
     }
-    let gone = set_cookie("", 0, asked.peer.tls)?;
-    Ok(Done { headers: if who.cookie { vec![(header::SET_COOKIE, gone)] } else { Vec::new() } })
+    let cleared = set_cookie("", 0, call.peer.tls)?;
+    Ok(NoContent { headers: if identity.cookie { vec![(header::SET_COOKIE, cleared)] } else { Vec::new() } })
 }
 
-fn session(api: &Api, caller: &Caller) -> Session {
+fn session(api: &Api, caller: &Caller) -> SessionView {
     let groups = match &caller.rights {
         Rights::Listed { groups } => groups.as_slice(),
         _ => &[],
     };
-    Session {
+    SessionView {
         user: caller.user.clone(),
         eauth: caller.eauth.clone(),
         all: matches!(caller.rights, Rights::All),
@@ -116,10 +118,10 @@ fn session(api: &Api, caller: &Caller) -> Session {
     }
 }
 
-fn set_cookie(token: &str, seconds: u64, tls: bool) -> Result<HeaderValue, Fault> {
+fn set_cookie(token: &str, seconds: u64, tls: bool) -> Result<HeaderValue, ApiError> {
     let secure = if tls { "; Secure" } else { "" };
     let text = format!("{COOKIE}={token}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
-    let mut value = HeaderValue::from_str(&text).map_err(|_| Fault::internal())?;
+    let mut value = HeaderValue::from_str(&text).map_err(|_| ApiError::internal())?;
     value.set_sensitive(true);
     Ok(value)
 }

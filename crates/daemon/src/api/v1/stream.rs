@@ -1,4 +1,4 @@
-//! Server-sent events: written as they come, with a word now and then so that nobody takes silence for a broken line.
+//! Server-sent events with keep-alives.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,26 +9,26 @@ use axum::body::{Body, Bytes};
 use rocksalt_core::Secret;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::asked::Asked;
-use super::fault::Fault;
-use super::reply::Stream;
+use super::call::ApiCall;
+use super::error::ApiError;
+use super::reply::StreamReply;
 use crate::api::{Api, Peer};
 
-/// How often something is said, and the token looked at again.
-const EVERY: Duration = Duration::from_secs(15);
+/// Interval of keep-alives and token checks.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Where a stream's events come from.
-pub trait Source: Send + Sized + 'static {
-    /// The next one as it is written; `None` at the end.
+/// The source of a stream's events.
+pub trait EventSource: Send + Sized + 'static {
+    /// The next formatted event; `None` at the end.
     fn next(&mut self) -> impl Future<Output = Option<Bytes>> + Send;
 }
 
-/// One event, as it is written.
-pub fn written(id: Option<&str>, event: &str, data: &str) -> Bytes {
+/// Formats an event.
+pub fn format_event(id: Option<&str>, event: &str, data: &str) -> Bytes {
     text(id, event, data).into()
 }
 
-/// The same as a text.
+/// Formats an event as a string.
 pub fn text(id: Option<&str>, event: &str, data: &str) -> String {
     let mut text = String::with_capacity(data.len() + 64);
     if let Some(id) = id {
@@ -39,29 +39,29 @@ pub fn text(id: Option<&str>, event: &str, data: &str) -> String {
     text.push_str("event: ");
     text.push_str(event);
     text.push_str("\ndata: ");
-    // Compact JSON and base64 have no line ends.
+    // Compact JSON and base64 have no newlines.
     text.push_str(data);
     text.push_str("\n\n");
     text
 }
 
-impl Stream {
-    pub fn new<P, Q, B>(asked: &Asked<P, Q, B>, source: impl Source) -> Result<Stream, Fault> {
-        let token = asked.who()?.token.clone();
-        let still = Still { api: Arc::clone(&asked.api), peer: asked.peer.clone(), token };
-        Ok(Stream(body(source, still)))
+impl StreamReply {
+    pub fn new<P, Q, B>(call: &ApiCall<P, Q, B>, source: impl EventSource) -> Result<StreamReply, ApiError> {
+        let token = call.identity()?.token.clone();
+        let token_check = TokenCheck { api: Arc::clone(&call.api), peer: call.peer.clone(), token };
+        Ok(StreamReply(body(source, token_check)))
     }
 }
 
-/// Whether who listens still may.
-struct Still {
+/// Checks whether the listener's token is token_check valid.
+struct TokenCheck {
     api: Arc<Api>,
     peer: Peer,
     token: Option<Secret<String>>,
 }
 
-impl Still {
-    async fn may(&self) -> bool {
+impl TokenCheck {
+    async fn is_valid(&self) -> bool {
         match &self.token {
             Some(token) => self.api.requests.auth.token(token.reveal(), self.peer.address).await.is_ok(),
             None => true,
@@ -69,31 +69,31 @@ impl Still {
     }
 }
 
-type Waiting<S> = Pin<Box<dyn Future<Output = (S, Option<Bytes>)> + Send>>;
+type NextEvent<S> = Pin<Box<dyn Future<Output = (S, Option<Bytes>)> + Send>>;
 
-fn body<S: Source>(source: S, still: Still) -> Body {
-    // Waited for over many ticks: what a source has half done is not dropped.
-    let wait = |mut source: S| -> Waiting<S> {
+fn body<S: EventSource>(source: S, token_check: TokenCheck) -> Body {
+    // Awaited across ticks, so that a source's partial work is not dropped.
+    let wait = |mut source: S| -> NextEvent<S> {
         Box::pin(async move {
             let next = source.next().await;
             (source, next)
         })
     };
-    let mut ticks = interval_at(Instant::now() + EVERY, EVERY);
+    let mut ticks = interval_at(Instant::now() + KEEP_ALIVE_INTERVAL, KEEP_ALIVE_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let state = Some((wait(source), ticks, still));
+    let state = Some((wait(source), ticks, token_check));
     Body::from_stream(futures_util::stream::unfold(state, move |state| async move {
-        let (mut waiting, mut ticks, still) = state?;
+        let (mut waiting, mut ticks, token_check) = state?;
         tokio::select! {
             biased;
             (source, next) = &mut waiting => {
                 let next: Result<Bytes, std::convert::Infallible> = Ok(next?);
-                Some((next, Some((wait(source), ticks, still))))
+                Some((next, Some((wait(source), ticks, token_check))))
             }
-            _ = ticks.tick() => match still.may().await {
-                true => Some((Ok(Bytes::from_static(b": still here\n\n")), Some((waiting, ticks, still)))),
+            _ = ticks.tick() => match token_check.is_valid().await {
+                true => Some((Ok(Bytes::from_static(b": still here\n\n")), Some((waiting, ticks, token_check)))),
                 false => {
-                    let over = written(None, "over", "{\"text\":\"the token is no longer good\"}");
+                    let over = format_event(None, "over", "{\"text\":\"the token is no longer valid\"}");
                     Some((Ok(over), None))
                 }
             },

@@ -1,4 +1,4 @@
-//! The targets that the asker may see.
+//! Lists targets.
 
 use rocksalt_core::pattern::glob::Glob;
 use rocksalt_core::request::Request;
@@ -6,41 +6,41 @@ use rocksalt_core::{Map, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Asked, Input, Nothing};
-use super::fault::Fault;
-use super::reply::Reply;
+use super::call::{ApiCall, ApiInput, Empty};
+use super::error::ApiError;
+use super::reply::ApiReply;
 use crate::requests::Answer;
 
-/// Which targets.
+/// Selects targets.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Filter {
-    /// A shell pattern for ids.
+pub struct TargetQuery {
+    /// A glob for ids.
     #[serde(default)]
     #[schemars(length(min = 1, max = 1024))]
     id: Option<String>,
-    /// Only those that are up, or down.
+    /// Only targets that are up, or down.
     #[serde(default)]
     up: Option<bool>,
-    /// With their grains.
+    /// Include their grains.
     #[serde(default)]
     grains: bool,
-    #[serde(default = "hundred")]
+    #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 10_000))]
     limit: usize,
-    /// Those after this id: `next` of the page before.
+    /// Ids after this one: `next` of the previous page.
     #[serde(default)]
     #[schemars(length(max = 1024))]
     after: Option<String>,
 }
 
-impl Input for Filter {}
+impl ApiInput for TargetQuery {}
 
-fn hundred() -> usize {
+fn default_limit() -> usize {
     100
 }
 
-/// A target's id, in the path.
+/// A target id in the path.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TargetPath {
@@ -48,41 +48,42 @@ pub struct TargetPath {
     id: String,
 }
 
-impl Input for TargetPath {}
+impl ApiInput for TargetPath {}
 
-/// A target, and what is known of it.
+/// A target and its state.
 #[derive(Serialize, JsonSchema)]
-pub struct Target {
+#[schemars(rename = "Target")]
+pub struct TargetView {
     id: String,
-    /// Its name or address.
+    /// Name or address.
     host: String,
     port: Option<u16>,
     user: Option<String>,
     transport: String,
-    /// `null`: nobody has tried yet.
+    /// `null` if no connection was tried yet.
     up: Option<bool>,
-    /// Seconds since 1970: since when it is up, or down.
+    /// Since when it is up or down, in seconds since the Unix epoch.
     since: Option<f64>,
     last_seen: Option<f64>,
     /// Why it is down.
     why: Option<String>,
-    /// As they were gathered last; left out where they were not asked for, empty if they never were gathered or the
-    /// asker may not have them.
+    /// Cached grains; left out if not requested, empty if there are none or the caller may not read them.
     #[serde(skip_serializing_if = "Option::is_none")]
     grains: Option<Map>,
 }
 
-/// Some of the targets, by their ids' order.
+/// A page of targets, ordered by id.
 #[derive(Serialize, JsonSchema)]
-pub struct TargetPage {
-    targets: Vec<Target>,
-    /// Give it as `after` for the next page; `null` if this was the last.
+#[schemars(rename = "TargetPage")]
+pub struct TargetList {
+    targets: Vec<TargetView>,
+    /// Pass it as `after` for the next page; `null` on the last page.
     next: Option<String>,
 }
 
-pub async fn list(asked: Asked<Nothing, Filter, Nothing>) -> Result<Reply<TargetPage>, Fault> {
-    let known = known(&asked).await?;
-    let filter = asked.query;
+pub async fn list(call: ApiCall<Empty, TargetQuery, Empty>) -> Result<ApiReply<TargetList>, ApiError> {
+    let known = all_targets(&call).await?;
+    let filter = call.query;
     let pattern = filter.id.as_deref().map(Glob::new);
     let mut fitting = known
         .iter()
@@ -91,36 +92,36 @@ pub async fn list(asked: Asked<Nothing, Filter, Nothing>) -> Result<Reply<Target
         .filter(|target| pattern.as_ref().is_none_or(|pattern| pattern.matches(&target.id)))
         .filter(|target| filter.up.is_none_or(|up| target.up == Some(up)))
         .filter(|target| filter.after.as_ref().is_none_or(|after| target.id > *after));
-    let targets: Vec<Target> = fitting.by_ref().take(filter.limit).collect();
+    let targets: Vec<TargetView> = fitting.by_ref().take(filter.limit).collect();
     let next = if fitting.next().is_some() { targets.last().map(|last| last.id.clone()) } else { None };
-    Ok(Reply::new(TargetPage { targets, next }))
+    Ok(ApiReply::new(TargetList { targets, next }))
 }
 
-pub async fn one(asked: Asked<TargetPath, Nothing, Nothing>) -> Result<Reply<Target>, Fault> {
-    let known = known(&asked).await?;
+pub async fn one(call: ApiCall<TargetPath, Empty, Empty>) -> Result<ApiReply<TargetView>, ApiError> {
+    let known = all_targets(&call).await?;
     let mut known = known.iter().filter_map(Value::as_map);
-    match known.find(|known| known.get("id").and_then(Value::as_str) == Some(&asked.path.id)) {
-        Some(known) => Ok(Reply::new(target(known, true))),
-        None => Err(Fault::not_found("there is no such target").hint("GET /v1/targets says who there is")),
+    match known.find(|known| known.get("id").and_then(Value::as_str) == Some(&call.path.id)) {
+        Some(known) => Ok(ApiReply::new(target(known, true))),
+        None => Err(ApiError::not_found("there is no such target").hint("GET /v1/targets lists all targets")),
     }
 }
 
-/// By their ids' order.
-async fn known<P, Q, B>(asked: &Asked<P, Q, B>) -> Result<Vec<Value>, Fault> {
-    match asked.answer(Request::Targets).await? {
+/// All targets, ordered by id.
+async fn all_targets<P, Q, B>(call: &ApiCall<P, Q, B>) -> Result<Vec<Value>, ApiError> {
+    match call.answer(Request::Targets).await? {
         Answer::Value(Value::List(known)) => Ok(known),
-        _ => Err(Fault::internal()),
+        _ => Err(ApiError::internal()),
     }
 }
 
-fn target(known: &Map, grains: bool) -> Target {
+fn target(known: &Map, grains: bool) -> TargetView {
     let text = |key: &str| known.get(key).and_then(Value::as_str).map(str::to_owned);
     let time = |key: &str| match known.get(key) {
         Some(Value::Float(seconds)) => Some(*seconds),
         Some(Value::Int(seconds)) => Some(*seconds as f64),
         _ => None,
     };
-    Target {
+    TargetView {
         id: text("id").unwrap_or_default(),
         host: text("host").unwrap_or_default(),
         port: known.get("port").and_then(Value::as_i64).and_then(|port| port.try_into().ok()),

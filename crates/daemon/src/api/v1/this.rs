@@ -1,4 +1,4 @@
-//! The daemon itself.
+//! Health, version, statistics and reload of the daemon.
 
 use axum::http::{HeaderValue, header};
 use rocksalt_core::request::Request;
@@ -6,49 +6,50 @@ use rocksalt_core::{Value, json};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::asked::{Asked, Nothing};
-use super::fault::Fault;
-use super::reply::{Done, Reply};
+use super::call::{ApiCall, Empty};
+use super::error::ApiError;
+use super::reply::{ApiReply, NoContent};
 use crate::requests::Answer;
 
-type Plain = Asked<Nothing, Nothing, Nothing>;
+type EmptyCall = ApiCall<Empty, Empty, Empty>;
 
-/// It is there.
+/// The daemon runs.
 #[derive(Serialize, JsonSchema)]
 pub struct Health {
     status: &'static str,
 }
 
-pub async fn health(_: Plain) -> Result<Reply<Health>, Fault> {
-    Ok(Reply::new(Health { status: "ok" }))
+pub async fn health(_: EmptyCall) -> Result<ApiReply<Health>, ApiError> {
+    Ok(ApiReply::new(Health { status: "ok" }))
 }
 
-pub async fn document(_: Plain) -> Result<Reply<Value>, Fault> {
-    let reply = Reply::new(json::from_json(super::document().clone()));
+pub async fn document(_: EmptyCall) -> Result<ApiReply<Value>, ApiError> {
+    let reply = ApiReply::new(json::from_json(super::document().clone()));
     Ok(reply.header(header::CACHE_CONTROL, HeaderValue::from_static("no-cache")))
 }
 
-/// What the daemon is.
+/// The daemon's version.
 #[derive(Serialize, JsonSchema)]
-pub struct Version {
+#[schemars(rename = "Version")]
+pub struct VersionView {
     version: &'static str,
     /// The version of this API.
     api: u32,
     pid: u32,
 }
 
-pub async fn version(_: Plain) -> Result<Reply<Version>, Fault> {
-    Ok(Reply::new(Version { version: env!("CARGO_PKG_VERSION"), api: 1, pid: std::process::id() }))
+pub async fn version(_: EmptyCall) -> Result<ApiReply<VersionView>, ApiError> {
+    Ok(ApiReply::new(VersionView { version: env!("CARGO_PKG_VERSION"), api: 1, pid: std::process::id() }))
 }
 
-pub async fn stats(asked: Plain) -> Result<Reply<Value>, Fault> {
-    match asked.answer(Request::Stats).await? {
-        Answer::Value(stats) => Ok(Reply::new(stats)),
-        _ => Err(Fault::internal()),
+pub async fn stats(call: EmptyCall) -> Result<ApiReply<Value>, ApiError> {
+    match call.answer(Request::Stats).await? {
+        Answer::Value(stats) => Ok(ApiReply::new(stats)),
+        _ => Err(ApiError::internal()),
     }
 }
 
-pub async fn reload(asked: Plain) -> Result<Done, Fault> {
-    asked.answer(Request::Reload).await?;
-    Ok(Done { headers: Vec::new() })
+pub async fn reload(call: EmptyCall) -> Result<NoContent, ApiError> {
+    call.answer(Request::Reload).await?;
+    Ok(NoContent { headers: Vec::new() })
 }

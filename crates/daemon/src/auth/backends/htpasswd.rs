@@ -8,31 +8,31 @@ use md5::{Digest, Md5};
 use rocksalt_core::Secret;
 use subtle::ConstantTimeEq;
 
-/// Whether a password is the one of a hash; an error names a kind of hash that we don't read.
-pub fn matches(kept: &str, password: &Secret<String>) -> Result<bool, String> {
-    if let Some(rest) = kept.strip_prefix("$apr1$") {
+/// Whether a password matches a hash; an error for unsupported kinds of hashes.
+pub fn matches(stored: &str, password: &Secret<String>) -> Result<bool, String> {
+    if let Some(rest) = stored.strip_prefix("$apr1$") {
         let salt = rest.split('$').next().unwrap_or_default();
-        return Ok(same(kept, &apr1(password.reveal().as_bytes(), salt)));
+        return Ok(same(stored, &apr1(password.reveal().as_bytes(), salt)));
     }
-    if let Some(hash) = kept.strip_prefix("{SHA}") {
+    if let Some(hash) = stored.strip_prefix("{SHA}") {
         return Ok(same(hash, &BASE64_STANDARD.encode(sha1::Sha1::digest(password.reveal()))));
     }
-    if let Some((cost, salt)) = bcrypt_parts(kept) {
+    if let Some((cost, salt)) = bcrypt_parts(stored) {
         let computed = bcrypt(password.reveal().as_bytes(), cost, salt);
-        return Ok(same(kept.get(29..).unwrap_or_default(), &computed));
+        return Ok(same(stored.get(29..).unwrap_or_default(), &computed));
     }
-    Err("a hash of the htpasswd file is none of bcrypt, $apr1$ and {SHA}".into())
+    Err("a hash of the htpasswd file is not bcrypt, $apr1$ or {SHA}".into())
 }
 
-/// bcrypt's own order of the letters of base64.
+/// bcrypt's base64 alphabet.
 const BCRYPT: GeneralPurpose = GeneralPurpose::new(&alphabet::BCRYPT, NO_PAD);
 
-/// `$2y$05$` and 22 letters of salt. A cost over 14 would take seconds: nobody's file has it.
-fn bcrypt_parts(kept: &str) -> Option<(u32, [u8; 16])> {
-    let rest = ["$2a$", "$2b$", "$2y$"].iter().find_map(|start| kept.strip_prefix(start))?;
+/// Parses `$2y$05$` and 22 characters of salt. A cost over 14 would take seconds and is rejected.
+fn bcrypt_parts(stored: &str) -> Option<(u32, [u8; 16])> {
+    let rest = ["$2a$", "$2b$", "$2y$"].iter().find_map(|start| stored.strip_prefix(start))?;
     let (cost, rest) = rest.split_once('$')?;
     let cost = cost.parse().ok().filter(|cost| (4..=14).contains(cost))?;
-    // The last letter of the salt has four bits that mean nothing.
+    // Four bits of the salt's last character are unused.
     let lenient = BCRYPT_LENIENT.decode(rest.get(..22)?).ok()?;
     Some((cost, lenient.try_into().ok()?))
 }
@@ -40,9 +40,9 @@ fn bcrypt_parts(kept: &str) -> Option<(u32, [u8; 16])> {
 const BCRYPT_LENIENT: GeneralPurpose =
     GeneralPurpose::new(&alphabet::BCRYPT, NO_PAD.with_decode_allow_trailing_bits(true));
 
-/// The 31 letters behind the salt.
+/// The 31 characters after the salt.
 fn bcrypt(password: &[u8], cost: u32, salt: [u8; 16]) -> String {
-    // A zero ends the password, and what is behind 72 bytes never counted.
+    // The password ends with a zero byte; bcrypt ignores everything after 72 bytes.
     let key = Secret::new(password.iter().copied().chain([0]).take(72).collect::<Vec<u8>>());
     let mut state = <Blowfish>::bc_init_state();
     state.salted_expand_key(&salt, key.reveal());
@@ -66,7 +66,7 @@ fn same(one: &str, other: &str) -> bool {
     one.as_bytes().ct_eq(other.as_bytes()).into()
 }
 
-/// Apache's variant of the MD5 crypt of FreeBSD: a thousand rounds.
+/// Apache's variant of FreeBSD's MD5 crypt, with a thousand rounds.
 fn apr1(password: &[u8], salt: &str) -> String {
     let salt = &salt[..salt.len().min(8)];
     let mut inner = Md5::new();
@@ -125,10 +125,10 @@ mod tests {
             ("$2y$05$abcdefghijklmnopqrstuuWG29KuyeAicPCJODk1zjyGvyQUU2awu", "password"),
             ("{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=", "password"),
         ];
-        for (kept, password) in cases {
+        for (stored, password) in cases {
             let secret = |text: &str| Secret::new(text.to_owned());
-            assert_eq!(matches(kept, &secret(password)), Ok(true), "{kept}");
-            assert_eq!(matches(kept, &secret("other")), Ok(false), "{kept}");
+            assert_eq!(matches(stored, &secret(password)), Ok(true), "{stored}");
+            assert_eq!(matches(stored, &secret("other")), Ok(false), "{stored}");
         }
         assert!(matches("$5$xx", &Secret::new("x".into())).is_err());
     }

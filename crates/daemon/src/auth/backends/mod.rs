@@ -1,7 +1,7 @@
-//! Ways to prove who somebody is, by Salt's names for them (`eauth`).
+//! Authentication backends, by Salt's names (`eauth`).
 //!
-//! To add one: a sibling file with its [`Backend`], and a line in [`ALL`]. Its settings are the keys of its block of
-//! `external_auth` that begin with `^`, and those of the configuration that are named after it.
+//! To add one: a sibling file with its [`Backend`], and a line in [`ALL`]. Its settings are the keys with `^` in its block
+//! of `external_auth`, and the configuration's keys that are named after it.
 
 mod auto;
 mod file;
@@ -18,46 +18,46 @@ use rocksalt_core::{Map, Secret, Value};
 
 use super::passwords::Passwords;
 
-/// By a password. (A client certificate proves it by itself: `cert` is in [`super::certificate`].)
-pub const ALL: &[(&str, Make)] = &[
-    ("auto", auto::make),
-    ("file", file::make),
-    ("ldap", ldap::make),
-    ("pam", pam::make),
-    ("sharedsecret", sharedsecret::make),
+/// Backends that check a password. (`cert` needs none: see [`super::certificate`].)
+pub const ALL: &[(&str, OpenBackend)] = &[
+    ("auto", auto::open),
+    ("file", file::open),
+    ("ldap", ldap::open),
+    ("pam", pam::open),
+    ("sharedsecret", sharedsecret::open),
 ];
 
-/// Makes one from its settings; what is wrong with them is said at the start, not at a login.
-pub type Make = fn(&Setup<'_>) -> Result<Arc<dyn Backend>, String>;
+/// Opens a backend with its settings. Invalid settings are reported at the start, not at a login.
+pub type OpenBackend = fn(&Setup<'_>) -> Result<Arc<dyn Backend>, String>;
 
 #[async_trait]
 pub trait Backend: Send + Sync {
     fn name(&self) -> &'static str;
 
-    /// Who they are if it is their password, `None` if not; an error if it can't be found out now.
-    async fn verify(&self, user: &str, password: &Secret<String>) -> Result<Option<Person>, String>;
+    /// The user if the password is right, `None` if not; an error if it can't be checked.
+    async fn verify(&self, user: &str, password: &Secret<String>) -> Result<Option<VerifiedUser>, String>;
 
-    /// Whether what a token was once got by still stands: false if the user is gone or has another password.
-    fn stands(&self, _user: &str, _stamp: &[u8]) -> bool {
+    /// Whether an earlier login is still valid: false if the user was removed or has another password.
+    fn is_still_valid(&self, _user: &str, _stamp: &[u8]) -> bool {
         true
     }
 }
 
-/// What a backend knows of somebody.
+/// A user whose password was right.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Person {
+pub struct VerifiedUser {
     pub groups: Vec<String>,
-    /// What [`Backend::stands`] is asked with later.
+    /// Passed to [`Backend::is_still_valid`] later.
     pub stamp: Vec<u8>,
 }
 
-/// What backends are made from.
+/// The settings for opening a backend.
 pub struct Setup<'a> {
     /// The whole configuration.
     pub config: &'a Map,
     /// The backend's block of `external_auth`.
     pub block: &'a Map,
-    /// Where relative paths begin.
+    /// Base of relative paths.
     pub directory: &'a Path,
     /// Our own users file.
     pub users: &'a Path,
@@ -71,7 +71,7 @@ impl Setup<'_> {
         (!value.is_null()).then(|| value.to_string())
     }
 
-    /// A value of the configuration; those of a block may be written as Salt does, `auth.ldap.server`, or below the block.
+    /// A value of the configuration, written as `auth.ldap.server` or as `server` in the block `auth.ldap`.
     pub fn get(&self, key: &str) -> Option<&Value> {
         let below = || {
             let (block, name) = key.rsplit_once('.')?;

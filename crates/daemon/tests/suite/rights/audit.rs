@@ -9,7 +9,7 @@ use rocksalt_backends::store::{Store, Transaction};
 use rocksalt_core::record::{JobRecord, JobState};
 use rocksalt_core::request::{Request, RunRequest};
 use rocksalt_core::{JobId, Map, Value, json};
-use rocksalt_daemon::audit::{self, Audit, Head, Noted, Sign};
+use rocksalt_daemon::audit::{self, Audit, ChainHead, EntryNumber, LoginEvent};
 use rocksalt_daemon::requests::{Caller, Kind, Refusal};
 
 use super::fixture::{self, map};
@@ -25,8 +25,8 @@ fn request(number: usize) -> Request {
     }))
 }
 
-async fn note(audit: &Audit, number: usize) -> Noted {
-    audit.note(&Caller::local("ann"), &request(number), None).await.expect("it is noted")
+async fn note(audit: &Audit, number: usize) -> EntryNumber {
+    audit.log_request(&Caller::local("ann"), &request(number), None).await.expect("it is noted")
 }
 
 fn log(directory: &Path) -> PathBuf {
@@ -37,13 +37,13 @@ fn lines(directory: &Path) -> Vec<String> {
     fs::read_to_string(log(directory)).expect("a log").lines().map(str::to_owned).collect()
 }
 
-fn fault(directory: &Path, head: Option<&Head>) -> Option<(Option<u64>, String)> {
+fn fault(directory: &Path, head: Option<&ChainHead>) -> Option<(Option<u64>, String)> {
     let report = audit::verify(&audit::files(directory).expect("files"), head).expect("it is read");
     report.fault.map(|fault| (fault.entry, fault.why))
 }
 
 /// Ten entries, closed in order.
-async fn ten(directory: &Path, store: &Arc<dyn Store>) -> Head {
+async fn ten(directory: &Path, store: &Arc<dyn Store>) -> ChainHead {
     let audit = Audit::open(directory, "me", Arc::clone(store)).await.expect("a log");
     for number in 2..10 {
         note(&audit, number).await;
@@ -75,13 +75,13 @@ async fn entries_say_who_did_what_and_no_secrets() {
         options: Default::default(),
         delimiter: None,
     };
-    audit.started(&noted, &job);
+    audit.log_job(&noted, &job);
     let refusal = Refusal::new(Kind::Forbidden, "ann may not");
-    audit.note(&Caller::local("ann"), &request(2), Some(&refusal)).await.expect("noted");
-    audit.note(&Caller::local("ann"), &Request::Targets, None).await.expect("nothing to note");
-    audit.note(&Caller::local("ann"), &Request::Targets, Some(&refusal)).await.expect("noted");
-    audit.sign(Sign::In, "fred", "file", Some([192, 0, 2, 1].into())).await.expect("noted");
-    audit.sign(Sign::Refused, "fred", "file", Some([192, 0, 2, 1].into())).await.expect("noted");
+    audit.log_request(&Caller::local("ann"), &request(2), Some(&refusal)).await.expect("noted");
+    audit.log_request(&Caller::local("ann"), &Request::Targets, None).await.expect("nothing to note");
+    audit.log_request(&Caller::local("ann"), &Request::Targets, Some(&refusal)).await.expect("noted");
+    audit.log_login(LoginEvent::Login, "fred", "file", Some([192, 0, 2, 1].into())).await.expect("noted");
+    audit.log_login(LoginEvent::Refused, "fred", "file", Some([192, 0, 2, 1].into())).await.expect("noted");
     audit.close().await;
     let entries: Vec<Value> = lines(directory.path()).iter().map(|line| json::parse(line).expect("JSON")).collect();
     let field = |index: usize, name: &str| entries[index].walk(name, ":").map(ToString::to_string).unwrap_or_default();
@@ -258,10 +258,10 @@ async fn strangers_can_not_fill_the_disk() {
     let (directory, store) = (fixture::directory(), fixture::store().await);
     let audit = Audit::open(directory.path(), "me", store).await.expect("a log");
     for _ in 0..10_000 {
-        audit.sign(Sign::BadToken, "", "", Some([192, 0, 2, 1].into())).await.expect("it costs nothing");
+        audit.log_login(LoginEvent::BadToken, "", "", Some([192, 0, 2, 1].into())).await.expect("it costs nothing");
     }
     tokio::time::sleep(Duration::from_millis(1100)).await;
-    audit.sign(Sign::Refused, "fred", "file", None).await.expect("noted");
+    audit.log_login(LoginEvent::Refused, "fred", "file", None).await.expect("noted");
     audit.close().await;
     let lines = lines(directory.path());
     assert!(lines.len() < 200, "{} lines", lines.len());

@@ -14,7 +14,7 @@ use rocksalt_controller::jobs::JobService;
 use rocksalt_core::Secret;
 use rocksalt_core::request::{Needs, Request};
 use rocksalt_daemon::access::{Access, Rights};
-use rocksalt_daemon::api::routes::{Login, Route};
+use rocksalt_daemon::api::routes::{Route, RouteAuth};
 use rocksalt_daemon::api::{self, Api, Peer};
 use rocksalt_daemon::audit::Audit;
 use rocksalt_daemon::auth::users::Users;
@@ -186,11 +186,11 @@ async fn no_door_opens_for_whom_it_is_not() {
             }
             let status = house.ask(&route, *token, credentials).await;
             match route.needs {
-                Login::Nobody => assert!(status.is_success(), "{} {} {what}: {status}", route.method, route.path),
-                Login::Token | Login::Body => {
+                RouteAuth::None => assert!(status.is_success(), "{} {} {what}: {status}", route.method, route.path),
+                RouteAuth::Token | RouteAuth::Body => {
                     // A body without credentials may be said to be no login at all.
                     let body =
-                        route.needs == Login::Body && credentials.is_empty() && status == StatusCode::BAD_REQUEST;
+                        route.needs == RouteAuth::Body && credentials.is_empty() && status == StatusCode::BAD_REQUEST;
                     let right = status == StatusCode::UNAUTHORIZED || body;
                     assert!(right, "{} {} {what}: {status}", route.method, route.path);
                     refused += 1;
@@ -205,7 +205,7 @@ async fn no_door_opens_for_whom_it_is_not() {
 async fn logging_in_is_not_enough() {
     let house = house().await;
     let mut open = Vec::new();
-    for route in routes().iter().filter(|route| route.needs != Login::Nobody) {
+    for route in routes().iter().filter(|route| route.needs != RouteAuth::None) {
         // A logout ends it.
         let token = house.token("fred").await;
         let status = house.ask(route, Some(&token), &format!(", \"token\": \"{token}\"")).await;
@@ -220,7 +220,7 @@ async fn logging_in_is_not_enough() {
     assert!(unexpected.is_empty(), "open to whoever has logged in: {unexpected:?}");
     // And the same is open to who may do everything, or the test above shows nothing.
     let mut shut = Vec::new();
-    for route in routes().iter().filter(|route| route.needs == Login::Token) {
+    for route in routes().iter().filter(|route| route.needs == RouteAuth::Token) {
         let token = house.token("ann").await;
         let status = house.ask(route, Some(&token), "").await;
         if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {

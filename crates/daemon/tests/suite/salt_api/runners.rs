@@ -102,7 +102,7 @@ async fn nothing_is_changed_that_is_not_ours() {
 
 #[test]
 fn every_function_is_documented_and_in_order() {
-    for house in [runners::HOUSE, wheels::HOUSE] {
+    for house in [runners::FUNCTION_TABLE, wheels::FUNCTION_TABLE] {
         let mut names = Vec::new();
         for entry in house.entries() {
             assert!(functions::doc(entry).len() > 20, "{} says nothing", entry.name);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rocksalt_daemon::serve::Notice;
+use rocksalt_daemon::serve::StartNotice;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -33,10 +33,12 @@ fn client(roots: RootCertStore, own: Option<(CertificateDer<'static>, PrivateKey
 async fn a_certificate_is_made_and_renewed_with_the_same_key() {
     let project = Project::new();
     let mut settings = project.settings();
-    settings.tls = rocksalt_daemon::serve::Tls::Always;
+    settings.tls = rocksalt_daemon::serve::TlsMode::Always;
     let (daemon, said) = project.start_with(settings.clone()).await.expect("it starts");
     let made = said.iter().find_map(|notice| match notice {
-        Notice::Certificate { path, fingerprint, pin, .. } => Some((path.clone(), fingerprint.clone(), pin.clone())),
+        StartNotice::Certificate { path, fingerprint, pin, .. } => {
+            Some((path.clone(), fingerprint.clone(), pin.clone()))
+        }
         _ => None,
     });
     let (path, fingerprint, pin) = made.expect("it is told");
@@ -56,7 +58,7 @@ async fn a_certificate_is_made_and_renewed_with_the_same_key() {
     std::fs::remove_file(&path).expect("it is there");
     let (daemon, said) = project.start_with(settings).await.expect("it starts");
     let again = said.iter().find_map(|notice| match notice {
-        Notice::Certificate { pin, .. } => Some(pin.clone()),
+        StartNotice::Certificate { pin, .. } => Some(pin.clone()),
         _ => None,
     });
     assert_eq!(again, Some(pin));
@@ -71,7 +73,7 @@ async fn a_client_certificate_is_a_login() {
     let path = project.directory.path().join("clients.pem");
     std::fs::write(&path, authority.pem()).expect("written");
     let mut settings = project.settings();
-    settings.tls = rocksalt_daemon::serve::Tls::Always;
+    settings.tls = rocksalt_daemon::serve::TlsMode::Always;
     settings.client_ca = Some(path);
     let (daemon, _) = project.start_with(settings).await.expect("it starts");
     let trusted = roots(&project.state().join("certificate.pem"));

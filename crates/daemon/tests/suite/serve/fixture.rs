@@ -20,7 +20,7 @@ use rocksalt_core::{Map, Secret, Value, yaml};
 use rocksalt_daemon::access::Access;
 use rocksalt_daemon::auth;
 use rocksalt_daemon::requests::{Load, Loaded};
-use rocksalt_daemon::serve::{self, Address, Daemon, Error, Notice, Settings};
+use rocksalt_daemon::serve::{self, Daemon, Error, ListenAddress, Settings, StartNotice};
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -176,11 +176,11 @@ impl Project {
         })
     }
 
-    pub async fn start(self: &Arc<Project>) -> (Daemon, Vec<Notice>) {
+    pub async fn start(self: &Arc<Project>) -> (Daemon, Vec<StartNotice>) {
         self.start_with(self.settings()).await.unwrap_or_else(|error| panic!("it starts: {error}"))
     }
 
-    pub async fn start_with(self: &Arc<Project>, settings: Settings) -> Result<(Daemon, Vec<Notice>), Error> {
+    pub async fn start_with(self: &Arc<Project>, settings: Settings) -> Result<(Daemon, Vec<StartNotice>), Error> {
         let said = Mutex::new(Vec::new());
         let daemon = serve::start(settings, self.load(), &|notice| said.lock().expect("fine").push(notice)).await?;
         Ok((daemon, said.into_inner().expect("fine")))
@@ -188,17 +188,17 @@ impl Project {
 }
 
 /// The password of a first start.
-pub fn password(said: &[Notice]) -> Option<Secret> {
+pub fn password(said: &[StartNotice]) -> Option<Secret> {
     said.iter().find_map(|notice| match notice {
-        Notice::Admin { password, .. } => Some(password.clone()),
+        StartNotice::Admin { password, .. } => Some(password.clone()),
         _ => None,
     })
 }
 
 pub fn tcp(daemon: &Daemon) -> SocketAddr {
     let found = daemon.addresses().iter().find_map(|address| match address {
-        Address::Plain(address) | Address::Tls(address) => Some(*address),
-        Address::Unix(_) => None,
+        ListenAddress::Plain(address) | ListenAddress::Tls(address) => Some(*address),
+        ListenAddress::Unix(_) => None,
     });
     found.expect("it listens")
 }

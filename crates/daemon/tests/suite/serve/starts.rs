@@ -47,7 +47,7 @@ async fn plain_http_that_others_can_read_is_refused() {
     let project = Project::new();
     let mut settings = project.settings();
     settings.listen = vec!["0.0.0.0:0".parse().expect("an address")];
-    settings.tls = rocksalt_daemon::serve::Tls::Never;
+    settings.tls = rocksalt_daemon::serve::TlsMode::Never;
     let error = project.start_with(settings).await.err().expect("it is refused");
     assert!(matches!(error, Error::Plain(_)), "{error}");
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::world::World;
-use crate::api::routes::Login;
+use crate::api::routes::RouteAuth;
 use crate::api::v1::{ENDPOINTS, routes};
 
 /// A path with something in the place of its parameters.
@@ -15,7 +15,7 @@ fn filled(path: &str) -> String {
 async fn nobody_gets_in_without_a_token() {
     let world = World::new().await;
     let wrong = format!("Bearer {}", "0".repeat(64));
-    for route in routes().iter().filter(|route| route.needs == Login::Token) {
+    for route in routes().iter().filter(|route| route.needs == RouteAuth::Token) {
         for headers in [vec![], vec![("authorization", wrong.as_str())], vec![("x-auth-token", "zz")]] {
             let answered = world.send(route.method, &filled(route.path), &headers, None).await;
             assert_eq!(answered.status, 401, "{route:?}");
@@ -28,7 +28,7 @@ async fn nobody_gets_in_without_a_token() {
 #[tokio::test]
 async fn what_is_open_is_known() {
     let open: Vec<&str> =
-        ENDPOINTS.iter().filter(|one| one.needs() != Login::Token).map(|endpoint| endpoint.path).collect();
+        ENDPOINTS.iter().filter(|one| one.needs() != RouteAuth::Token).map(|endpoint| endpoint.path).collect();
     assert_eq!(open, ["/health", "/openapi.json", "/sessions"]);
     let world = World::new().await;
     world.send("GET", "/health", &[], None).await.is(200);

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::world::{Answered, World};
+use super::world::{ApiAnswer, World};
 
 /// A job that has ended.
-async fn done(world: &World, body: serde_json::Value) -> Answered {
+async fn done(world: &World, body: serde_json::Value) -> ApiAnswer {
     let started = world.ask("POST", "/jobs", Some(body)).await;
     let path = format!("/jobs/{}", started.is(202).text("/jid"));
     for _ in 0..500 {

@@ -87,15 +87,15 @@ impl World {
     }
 
     /// Asks as the admin.
-    pub async fn ask(&self, method: &str, path: &str, body: Option<Json>) -> Answered {
+    pub async fn ask(&self, method: &str, path: &str, body: Option<Json>) -> ApiAnswer {
         self.send(method, path, &[("authorization", &format!("Bearer {}", self.admin))], body).await
     }
 
-    pub async fn get(&self, path: &str) -> Answered {
+    pub async fn get(&self, path: &str) -> ApiAnswer {
         self.ask("GET", path, None).await
     }
 
-    pub async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<Json>) -> Answered {
+    pub async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<Json>) -> ApiAnswer {
         let mut request = Request::builder().method(method).uri(format!("/v1{path}")).extension(Peer::default());
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -110,26 +110,26 @@ impl World {
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.expect("a body").to_bytes();
         let json = serde_json::from_slice(&bytes).unwrap_or(Json::Null);
-        let answered = Answered { status: parts.status, headers: parts.headers, json };
+        let answered = ApiAnswer { status: parts.status, headers: parts.headers, json };
         answered.check(method, path);
         answered
     }
 }
 
 #[derive(Debug)]
-pub struct Answered {
+pub struct ApiAnswer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub json: Json,
 }
 
-impl Answered {
+impl ApiAnswer {
     pub fn text(&self, pointer: &str) -> &str {
         self.json.pointer(pointer).and_then(Json::as_str).unwrap_or_default()
     }
 
     #[track_caller]
-    pub fn is(&self, status: u16) -> &Answered {
+    pub fn is(&self, status: u16) -> &ApiAnswer {
         assert_eq!(self.status.as_u16(), status, "{}", self.json);
         self
     }

@@ -1,21 +1,21 @@
-//! Which groups somebody is in, in the ways that Salt knows.
+//! Group membership in LDAP, in the ways that Salt supports.
 
 use ldap3::{Ldap, LdapError, Scope, SearchEntry, ldap_escape};
 
-use super::settings::{Directory, Settings, with_name};
+use super::settings::{DirectoryType, Settings, with_name};
 use super::{bracketed, search};
 
-/// The directory's word for a base that is not there.
+/// LDAP result code of a missing base.
 const NO_SUCH_OBJECT: u32 = 32;
 
 pub async fn of(settings: &Settings, ldap: &mut Ldap, user: &str) -> Result<Vec<String>, LdapError> {
     let found = match &settings.directory {
-        Directory::Plain => plain(settings, ldap, user).await,
-        Directory::Active => active(settings, ldap, user).await,
-        Directory::FreeIpa { base, filter } => freeipa(settings, ldap, user, base, filter).await,
+        DirectoryType::Plain => plain(settings, ldap, user).await,
+        DirectoryType::Active => active(settings, ldap, user).await,
+        DirectoryType::FreeIpa { base, filter } => freeipa(settings, ldap, user, base, filter).await,
     };
     let mut groups = match found {
-        // A directory without a place for groups has none.
+        // Without a base for groups there are none.
         Err(LdapError::LdapResult { result }) if result.rc == NO_SUCH_OBJECT => Vec::new(),
         found => found?,
     };
@@ -24,7 +24,7 @@ pub async fn of(settings: &Settings, ldap: &mut Ldap, user: &str) -> Result<Vec<
     Ok(groups)
 }
 
-/// Groups that name their members (`memberUid`), and users that name their groups (`memberOf`).
+/// Groups that list their members (`memberUid`), and users that list their groups (`memberOf`).
 async fn plain(settings: &Settings, ldap: &mut Ldap, user: &str) -> Result<Vec<String>, LdapError> {
     let base = match settings.group_unit.as_str() {
         "" => settings.base.clone(),
@@ -44,13 +44,13 @@ async fn plain(settings: &Settings, ldap: &mut Ldap, user: &str) -> Result<Vec<S
     Ok(groups)
 }
 
-/// Groups that name their members by their whole names.
+/// Groups that list their members by DN.
 async fn active(settings: &Settings, ldap: &mut Ldap, user: &str) -> Result<Vec<String>, LdapError> {
     let account = &settings.account_attribute;
     let filter = format!("(&({account}={})(objectClass={}))", ldap_escape(user), settings.person_type);
     let mut found = search(ldap, &settings.base, Scope::Subtree, &filter, &["distinguishedName"]).await?;
-    let (Some(person), true) = (found.pop(), found.is_empty()) else { return Ok(Vec::new()) };
-    let filter = format!("(&(member={})(objectClass={}))", ldap_escape(person.dn.as_str()), settings.group_class);
+    let (Some(verified), true) = (found.pop(), found.is_empty()) else { return Ok(Vec::new()) };
+    let filter = format!("(&(member={})(objectClass={}))", ldap_escape(verified.dn.as_str()), settings.group_class);
     let found = search(ldap, &settings.base, Scope::Subtree, &filter, &["cn"]).await?;
     Ok(found.iter().filter_map(|entry| values(entry, "cn").next().map(str::to_owned)).collect())
 }
@@ -65,20 +65,20 @@ async fn freeipa(
     let filter = bracketed(with_name(filter, &ldap_escape(user)));
     let (account, group) = (&settings.account_attribute, &settings.group_attribute);
     let found = search(ldap, base, Scope::Subtree, &filter, &[account, group, "cn"]).await?;
-    let his = |entry: &&SearchEntry| {
+    let is_member = |entry: &&SearchEntry| {
         let mut members = values(entry, account).chain(values(entry, group));
         members.any(|member| member == user || first_value(member).as_deref() == Some(user))
     };
-    Ok(found.iter().filter(his).filter_map(|entry| first_value(&entry.dn)).collect())
+    Ok(found.iter().filter(is_member).filter_map(|entry| first_value(&entry.dn)).collect())
 }
 
-/// Servers write the names of attributes as they like.
+/// The values of an attribute, whose name is case-insensitive.
 fn values<'e>(entry: &'e SearchEntry, attribute: &str) -> impl Iterator<Item = &'e str> {
     let found = entry.attrs.iter().find(|(name, _)| name.eq_ignore_ascii_case(attribute));
     found.map(|(_, values)| values.as_slice()).unwrap_or_default().iter().map(String::as_str)
 }
 
-/// `ops` of `cn=ops,ou=Groups,dc=x`; `None` if it is no such name.
+/// `ops` of `cn=ops,ou=Groups,dc=x`; `None` if it isn't a DN.
 fn first_value(dn: &str) -> Option<String> {
     let mut value = String::new();
     let mut chars = dn.split_once('=')?.1.chars();
@@ -97,7 +97,7 @@ mod tests {
     use super::first_value;
 
     #[test]
-    fn names_are_taken_apart() {
+    fn the_first_value_of_a_dn_is_read() {
         let cases = [
             ("cn=ops,ou=Groups", Some("ops")),
             (r"cn=a\,b,ou=x", Some("a,b")),

@@ -1,4 +1,4 @@
-//! Salt's `auth.ldap.*`, checked at the start.
+//! Salt's `auth.ldap.*`, validated at the start.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ pub struct Settings {
     /// `ldap://host:port` or `ldaps://host:port`.
     pub url: String,
     pub starttls: bool,
-    /// Whose certificates count; those of the system without it.
+    /// TLS with the configured CA; without it the system's CAs are used.
     pub tls: Option<Arc<ClientConfig>>,
     pub base: String,
     pub scope: Scope,
-    /// Who searches; may hold the user's name, and is then the user himself.
+    /// The search account. If it contains the username, the user binds directly.
     pub bind_dn: Option<String>,
     pub bind_password: Option<Secret<String>>,
-    /// Finds the user, with his name in it.
+    /// Finds the user; contains the username.
     pub filter: Option<String>,
     pub anonymous: bool,
     pub account_attribute: String,
@@ -30,12 +30,12 @@ pub struct Settings {
     pub group_unit: String,
     pub group_class: String,
     pub person_type: String,
-    pub directory: Directory,
+    pub directory: DirectoryType,
 }
 
-/// How a directory knows who is in which group.
+/// How a directory stores group membership.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Directory {
+pub enum DirectoryType {
     Plain,
     Active,
     FreeIpa { base: String, filter: String },
@@ -43,90 +43,116 @@ pub enum Directory {
 
 impl Settings {
     pub fn read(setup: &Setup<'_>) -> Result<Settings, String> {
-        let text = |key: &str| setup.text(&format!("auth.ldap.{key}")).filter(|text| !text.is_empty());
-        let flag = |key: &str| setup.flag(&format!("auth.ldap.{key}"));
         check_names(setup)?;
-        if flag("no_verify")? {
-            return Err("`auth.ldap.no_verify`: the server's certificate is always checked; name the authority that \
+        let options = LdapOptions(setup);
+        if options.flag("no_verify")? {
+            return Err("`auth.ldap.no_verify`: the server's certificate is always checked; set the authority that \
                         signed it in `auth.ldap.ca_file`"
                 .into());
         }
-        if flag("auth_by_group_membership_only")? {
-            return Err("`auth.ldap.auth_by_group_membership_only` would let people in without a password".into());
+        if options.flag("auth_by_group_membership_only")? {
+            return Err("`auth.ldap.auth_by_group_membership_only` would allow logins without a password".into());
         }
-        let (starttls, tls) = (flag("starttls")?, flag("tls")?);
-        if starttls && tls {
-            return Err("`auth.ldap.starttls` and `auth.ldap.tls`: only one of them".into());
-        }
-        let url = match text("uri") {
-            Some(uri) => uri,
-            None => {
-                let scheme = if tls { "ldaps" } else { "ldap" };
-                let port = text("port").unwrap_or_else(|| if tls { "636".into() } else { "389".into() });
-                format!("{scheme}://{}:{port}", text("server").unwrap_or_else(|| "localhost".into()))
-            }
-        };
-        let host = host(&url)?;
-        let encrypted = starttls || url.starts_with("ldaps://");
-        if !encrypted && !here(&host) && !flag("plaintext")? {
-            return Err(format!(
-                "passwords would go to {host} for everybody to read: set `auth.ldap.starttls` or `auth.ldap.tls` \
-                 (or `auth.ldap.plaintext: true` if that is meant)"
-            ));
-        }
-        let bind_dn = text("binddn");
-        let filter = text("filter");
-        let anonymous = flag("anonymous")?;
-        let himself = bind_dn.as_deref().is_some_and(has_name);
-        let bind_password = text("bindpw").map(Secret::new);
-        if bind_dn.is_none() && !anonymous {
-            return Err("`auth.ldap.binddn` is missing (or `auth.ldap.anonymous: true`)".into());
-        }
-        if !himself && bind_dn.is_some() && bind_password.is_none() {
-            return Err("`auth.ldap.bindpw` is missing: who searches needs a password".into());
-        }
-        let searches = anonymous || (bind_dn.is_some() && bind_password.is_some());
-        if searches && !filter.as_deref().is_some_and(has_name) {
-            return Err("`auth.ldap.filter` is missing, or has no {{ username }} in it".into());
-        }
-        let directory = match (flag("activedirectory")?, flag("freeipa")?) {
-            (true, true) => return Err("`auth.ldap.activedirectory` and `auth.ldap.freeipa`: only one of them".into()),
-            (true, false) => Directory::Active,
-            (false, true) => Directory::FreeIpa {
-                base: text("group_basedn").ok_or("`auth.ldap.group_basedn` is missing")?,
-                filter: text("group_filter").ok_or("`auth.ldap.group_filter` is missing")?,
-            },
-            (false, false) => Directory::Plain,
-        };
-        let or = |key: &str, default: &str| text(key).unwrap_or_else(|| default.to_owned());
+        let (url, starttls) = server(&options)?;
+        let (bind_dn, bind_password, filter, anonymous) = search_account(&options)?;
         let group_unit = match setup.get("auth.ldap.groupou") {
             // Empty or false: the groups are anywhere below the base.
             Some(Value::Bool(false)) => String::new(),
             Some(other) => other.to_string(),
             None => "Groups".into(),
         };
-        let settings = Settings {
+        Ok(Settings {
             url,
             starttls,
-            tls: text("ca_file").map(|file| authority(setup, &file)).transpose()?,
-            base: or("basedn", ""),
-            scope: scope(text("scope").as_deref())?,
+            tls: options.text("ca_file").map(|file| authority(setup, &file)).transpose()?,
+            base: options.text_or("basedn", ""),
+            scope: scope(options.text("scope").as_deref())?,
             bind_dn,
             bind_password,
             filter,
             anonymous,
-            account_attribute: or("accountattributename", "memberUid"),
-            group_attribute: or("groupattribute", "memberOf"),
+            account_attribute: options.text_or("accountattributename", "memberUid"),
+            group_attribute: options.text_or("groupattribute", "memberOf"),
             group_unit,
-            group_class: or("groupclass", "posixGroup"),
-            person_type: or("persontype", "person"),
-            directory,
-        };
-        Ok(settings)
+            group_class: options.text_or("groupclass", "posixGroup"),
+            person_type: options.text_or("persontype", "person"),
+            directory: directory_type(&options)?,
+        })
     }
 }
 
-/// A name that is written wrong must not be taken for one that isn't there.
+/// The settings `auth.ldap.*`.
+struct LdapOptions<'a>(&'a Setup<'a>);
+
+impl LdapOptions<'_> {
+    fn text(&self, key: &str) -> Option<String> {
+        self.0.text(&format!("auth.ldap.{key}")).filter(|text| !text.is_empty())
+    }
+
+    fn text_or(&self, key: &str, default: &str) -> String {
+        self.text(key).unwrap_or_else(|| default.to_owned())
+    }
+
+    fn flag(&self, key: &str) -> Result<bool, String> {
+        self.0.flag(&format!("auth.ldap.{key}"))
+    }
+}
+
+/// The server's URL, and whether STARTTLS is used.
+fn server(options: &LdapOptions<'_>) -> Result<(String, bool), String> {
+    let (starttls, tls) = (options.flag("starttls")?, options.flag("tls")?);
+    if starttls && tls {
+        return Err("`auth.ldap.starttls` and `auth.ldap.tls`: only one of them is allowed".into());
+    }
+    let url = options.text("uri").unwrap_or_else(|| {
+        let (scheme, port) = if tls { ("ldaps", "636") } else { ("ldap", "389") };
+        format!("{scheme}://{}:{}", options.text_or("server", "localhost"), options.text_or("port", port))
+    });
+    let host = host(&url)?;
+    let encrypted = starttls || url.starts_with("ldaps://");
+    if !encrypted && !is_loopback(&host) && !options.flag("plaintext")? {
+        return Err(format!(
+            "passwords to {host} would not be encrypted: set `auth.ldap.starttls` or `auth.ldap.tls` \
+             (or `auth.ldap.plaintext: true` if that is intended)"
+        ));
+    }
+    Ok((url, starttls))
+}
+
+/// The account that searches, its password, the filter, and whether the search is anonymous.
+type SearchAccount = (Option<String>, Option<Secret<String>>, Option<String>, bool);
+
+fn search_account(options: &LdapOptions<'_>) -> Result<SearchAccount, String> {
+    let (bind_dn, filter) = (options.text("binddn"), options.text("filter"));
+    let anonymous = options.flag("anonymous")?;
+    let binds_as_user = bind_dn.as_deref().is_some_and(has_name);
+    let bind_password = options.text("bindpw").map(Secret::new);
+    if bind_dn.is_none() && !anonymous {
+        return Err("`auth.ldap.binddn` is missing (or `auth.ldap.anonymous: true`)".into());
+    }
+    if !binds_as_user && bind_dn.is_some() && bind_password.is_none() {
+        return Err("`auth.ldap.bindpw` is missing: the search account needs a password".into());
+    }
+    let searches = anonymous || (bind_dn.is_some() && bind_password.is_some());
+    if searches && !filter.as_deref().is_some_and(has_name) {
+        return Err("`auth.ldap.filter` is missing, or has no {{ username }} in it".into());
+    }
+    Ok((bind_dn, bind_password, filter, anonymous))
+}
+
+fn directory_type(options: &LdapOptions<'_>) -> Result<DirectoryType, String> {
+    match (options.flag("activedirectory")?, options.flag("freeipa")?) {
+        (true, true) => Err("`auth.ldap.activedirectory` and `auth.ldap.freeipa`: only one of them is allowed".into()),
+        (true, false) => Ok(DirectoryType::Active),
+        (false, true) => Ok(DirectoryType::FreeIpa {
+            base: options.text("group_basedn").ok_or("`auth.ldap.group_basedn` is missing")?,
+            filter: options.text("group_filter").ok_or("`auth.ldap.group_filter` is missing")?,
+        }),
+        (false, false) => Ok(DirectoryType::Plain),
+    }
+}
+
+/// Rejects unknown settings, so that a typo is not ignored.
 fn check_names(setup: &Setup<'_>) -> Result<(), String> {
     const NAMES: [&str; 24] = [
         "accountattributename",
@@ -160,13 +186,13 @@ fn check_names(setup: &Setup<'_>) -> Result<(), String> {
     for name in dotted.chain(below) {
         if name != "uri" && !NAMES.contains(&name) {
             let hint = rocksalt_core::nearest::hint(name, NAMES);
-            return Err(format!("`auth.ldap.{name}` is no setting of it{hint}"));
+            return Err(format!("`auth.ldap.{name}` is not a setting{hint}"));
         }
     }
     Ok(())
 }
 
-/// Puts a name in the place of `{{ username }}`. This is all of Jinja that is meant here: a name is no template.
+/// Replaces `{{ username }}`. No other Jinja is supported here: a username must not be rendered.
 pub fn with_name(template: &str, name: &str) -> String {
     let mut out = String::new();
     let mut rest = template;
@@ -192,7 +218,7 @@ pub fn has_name(template: &str) -> bool {
 }
 
 fn host(url: &str) -> Result<String, String> {
-    let fault = || format!("'{url}' is no address of a directory: ldap://host[:port] or ldaps://host[:port]");
+    let fault = || format!("'{url}' is not a valid LDAP URL: ldap://host[:port] or ldaps://host[:port]");
     let rest = url.strip_prefix("ldap://").or_else(|| url.strip_prefix("ldaps://")).ok_or_else(fault)?;
     let authority = rest.trim_end_matches('/');
     let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
@@ -207,7 +233,7 @@ fn host(url: &str) -> Result<String, String> {
     sound.then_some(host).ok_or_else(fault)
 }
 
-fn here(host: &str) -> bool {
+fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
@@ -229,7 +255,7 @@ fn authority(setup: &Setup<'_>, file: &str) -> Result<Arc<ClientConfig>, String>
         roots.add(certificate).map_err(|error| fault(error.to_string()))?;
     }
     if roots.is_empty() {
-        return Err(fault("there is no certificate in it".into()));
+        return Err(fault("it contains no certificate".into()));
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
@@ -271,16 +297,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unsafe_or_makes_no_sense_is_refused() {
+    fn unsafe_and_invalid_settings_are_refused() {
         let bind = "auth.ldap.binddn: cn=a, auth.ldap.bindpw: b, auth.ldap.filter: 'uid={{ username }}'";
         let cases = [
             ("{}".to_owned(), "binddn"),
             (format!("{{{bind}, auth.ldap.no_verify: true}}"), "ca_file"),
             (format!("{{{bind}, auth.ldap.server: ldap.example.com}}"), "starttls"),
             (format!("{{{bind}, auth.ldap.starttls: true, auth.ldap.tls: true}}"), "only one"),
-            (format!("{{{bind}, auth.ldap.uri: 'http://x'}}"), "no address"),
-            (format!("{{{bind}, auth.ldap.uri: 'ldap://'}}"), "no address"),
-            (format!("{{{bind}, auth.ldap.uri: 'ldap://a b'}}"), "no address"),
+            (format!("{{{bind}, auth.ldap.uri: 'http://x'}}"), "not a valid LDAP URL"),
+            (format!("{{{bind}, auth.ldap.uri: 'ldap://'}}"), "not a valid LDAP URL"),
+            (format!("{{{bind}, auth.ldap.uri: 'ldap://a b'}}"), "not a valid LDAP URL"),
             (format!("{{{bind}, auth.ldap.auth_by_group_membership_only: true}}"), "without a password"),
             ("{auth.ldap.binddn: cn=a}".into(), "bindpw"),
             ("{auth.ldap.binddn: cn=a, auth.ldap.bindpw: b, auth.ldap.filter: uid=x}".into(), "filter"),
@@ -296,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_name_is_put_in() {
+    fn only_the_username_is_replaced() {
         assert_eq!(with_name("uid={{ username }},{{x}}", "a{{username}}"), "uid=a{{username}},{{x}}");
         assert!(has_name("{{username}}") && !has_name("{{ user }}") && !has_name("}}{{"));
     }

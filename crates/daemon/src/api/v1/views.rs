@@ -1,4 +1,4 @@
-//! Jobs, returns and events as the API shows them. Times are seconds since 1970.
+//! Jobs, returns and events in the API's format. Times are seconds since the Unix epoch.
 
 use rocksalt_controller::job_events;
 use rocksalt_core::record::{JobRecord, LoggedEvent, ReturnRecord, TargetOutcome};
@@ -6,36 +6,37 @@ use rocksalt_core::{JobId, Map, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-/// A function on targets, once.
+/// A job.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Job {
+#[schemars(rename = "Job")]
+pub struct JobView {
     pub jid: Jid,
     pub function: String,
-    /// Secret ones are not shown.
+    /// Secrets are masked.
     pub args: Vec<Value>,
     pub kwargs: Map,
-    /// As it was written.
+    /// The target expression.
     pub target: String,
     pub target_kind: String,
-    /// How many targets it means.
+    /// The number of targets.
     pub count: usize,
-    /// Their ids; left out in lists unless they are asked for.
+    /// The ids of the targets; in lists only if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub targets: Option<Vec<String>>,
-    /// Ids that were named and are not known.
+    /// Unknown ids of the target expression.
     pub missing: Vec<String>,
     pub user: String,
-    /// What was given along to find it again.
+    /// The metadata of the request.
     pub metadata: Value,
     /// `queued`, `running`, `done`, `cancelled` or `lost`.
-    pub state: State,
+    pub state: JobStateView,
     pub started: f64,
     pub ended: Option<f64>,
 }
 
-impl Job {
-    pub fn of(job: &JobRecord, targets: bool) -> Job {
-        Job {
+impl JobView {
+    pub fn of(job: &JobRecord, targets: bool) -> JobView {
+        JobView {
             jid: Jid(job.id),
             function: job.function.clone(),
             args: job.args.clone(),
@@ -47,18 +48,18 @@ impl Job {
             missing: job.missing.clone(),
             user: job.user.clone(),
             metadata: job.metadata.clone(),
-            state: State::from(job.state),
+            state: JobStateView::from(job.state),
             started: seconds(job.started),
             ended: job.ended.map(seconds),
         }
     }
 }
 
-/// How a job stands.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "JobState")]
-pub enum State {
+pub enum JobStateView {
     Queued,
     Running,
     Done,
@@ -66,43 +67,45 @@ pub enum State {
     Lost,
 }
 
-/// What one target returned.
+/// The return of one target.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Return {
+#[schemars(rename = "Return")]
+pub struct ReturnView {
     pub target: String,
     pub success: bool,
     pub retcode: i64,
-    /// What the function gave; of a target without a result, why.
+    /// The function's result, or why there is none.
     #[serde(rename = "return")]
     pub value: Value,
     pub ended: f64,
-    /// How it is best shown, as Salt names it.
+    /// Salt's name of the outputter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub out: Option<String>,
-    /// How large it was, if it was too large to be kept whole.
+    /// The original size, if the result was truncated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_from: Option<u64>,
-    /// What went wrong, unless it is just what the function says.
+    /// The failure, unless the function itself reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Failure>,
+    pub failure: Option<FailureView>,
 }
 
-/// Why a target has no proper result.
+/// Why a target has no result.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Failure {
-    /// `failed` (the function could not do its work), `unreached`, `skipped` or `lost`.
+#[schemars(rename = "Failure")]
+pub struct FailureView {
+    /// `failed` (the function failed), `unreached`, `skipped` or `lost`.
     pub kind: &'static str,
     pub text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// How far one got on the way to the target.
+    /// The stage of connecting that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
 }
 
-impl Return {
-    pub fn of(record: &ReturnRecord) -> Return {
-        Return {
+impl ReturnView {
+    pub fn of(record: &ReturnRecord) -> ReturnView {
+        ReturnView {
             target: record.target.clone(),
             success: record.outcome.success(),
             retcode: job_events::retcode(&record.outcome),
@@ -115,7 +118,7 @@ impl Return {
     }
 }
 
-fn failure(outcome: &TargetOutcome) -> Option<Failure> {
+fn failure(outcome: &TargetOutcome) -> Option<FailureView> {
     let (kind, text, hint, stage) = match outcome {
         TargetOutcome::Returned(result) => {
             let problem = result.problem.as_ref()?;
@@ -127,27 +130,28 @@ fn failure(outcome: &TargetOutcome) -> Option<Failure> {
         TargetOutcome::Skipped(why) => ("skipped", why.clone(), None, None),
         TargetOutcome::Lost(why) => ("lost", why.clone(), None, None),
     };
-    Some(Failure { kind, text, hint, stage })
+    Some(FailureView { kind, text, hint, stage })
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Event {
-    /// Each has a higher one than all before it; 0 if it is not kept.
+#[schemars(rename = "Event")]
+pub struct EventView {
+    /// Increases with each event; 0 if the event is not stored.
     pub id: u64,
     pub tag: String,
     pub time: f64,
     pub data: Map,
 }
 
-impl Event {
-    pub fn of(logged: &LoggedEvent) -> Event {
+impl EventView {
+    pub fn of(logged: &LoggedEvent) -> EventView {
         let event = &logged.event;
-        Event { id: logged.id, tag: event.tag.clone(), time: seconds(logged.stamp), data: event.data.clone() }
+        EventView { id: logged.id, tag: event.tag.clone(), time: seconds(logged.stamp), data: event.data.clone() }
     }
 }
 
-/// A job's id: Salt's twenty digits.
+/// A job id: Salt's twenty digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jid(pub JobId);
 
@@ -178,28 +182,28 @@ impl JsonSchema for Jid {
     }
 }
 
-impl From<rocksalt_core::record::JobState> for State {
-    fn from(state: rocksalt_core::record::JobState) -> State {
+impl From<rocksalt_core::record::JobState> for JobStateView {
+    fn from(state: rocksalt_core::record::JobState) -> JobStateView {
         use rocksalt_core::record::JobState;
         match state {
-            JobState::Queued => State::Queued,
-            JobState::Running => State::Running,
-            JobState::Done => State::Done,
-            JobState::Cancelled => State::Cancelled,
-            JobState::Lost => State::Lost,
+            JobState::Queued => JobStateView::Queued,
+            JobState::Running => JobStateView::Running,
+            JobState::Done => JobStateView::Done,
+            JobState::Cancelled => JobStateView::Cancelled,
+            JobState::Lost => JobStateView::Lost,
         }
     }
 }
 
-impl From<State> for rocksalt_core::record::JobState {
-    fn from(state: State) -> rocksalt_core::record::JobState {
+impl From<JobStateView> for rocksalt_core::record::JobState {
+    fn from(state: JobStateView) -> rocksalt_core::record::JobState {
         use rocksalt_core::record::JobState;
         match state {
-            State::Queued => JobState::Queued,
-            State::Running => JobState::Running,
-            State::Done => JobState::Done,
-            State::Cancelled => JobState::Cancelled,
-            State::Lost => JobState::Lost,
+            JobStateView::Queued => JobState::Queued,
+            JobStateView::Running => JobState::Running,
+            JobStateView::Done => JobState::Done,
+            JobStateView::Cancelled => JobState::Cancelled,
+            JobStateView::Lost => JobState::Lost,
         }
     }
 }
@@ -209,6 +213,6 @@ pub fn seconds(micros: u64) -> f64 {
 }
 
 pub fn micros(seconds: f64) -> u64 {
-    // Below zero and beyond all times it ends at the ends.
+    // The cast saturates.
     (seconds * 1e6).round() as u64
 }

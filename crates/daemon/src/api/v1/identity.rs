@@ -1,4 +1,4 @@
-//! Who asks: by a token, the unix socket or a certificate; and that a page of others can't ask in their name.
+//! Authenticates callers by a token, the unix socket or a certificate, with protection against CSRF.
 
 use axum::http::{HeaderMap, Method, header};
 use rocksalt_core::Secret;
@@ -6,69 +6,74 @@ use rocksalt_core::hex;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::fault::Fault;
+use super::error::ApiError;
 use crate::api::{Api, Peer};
 use crate::requests::Caller;
 
-/// The cookie of a login by a browser; Salt's name for it.
+/// The session cookie of browsers, with Salt's name.
 pub const COOKIE: &str = "session_id";
 
-/// Where a page says again what only a page of ours can know.
+/// The header with the CSRF token.
 pub const CSRF: &str = "x-csrf-token";
 
-/// Somebody, and how they proved it.
-pub struct Who {
+/// An authenticated caller.
+pub struct ApiIdentity {
     pub caller: Caller,
-    /// What is to be checked again while a stream goes on, and given back by a logout.
+    /// Checked again during streams, and revoked by a logout.
     pub token: Option<Secret<String>>,
-    /// It came by the cookie, which a browser sends by itself.
+    /// The token came in the cookie, which browsers send by themselves.
     pub cookie: bool,
 }
 
-/// Refused if nobody can be made out, before anything else of the request is read (rule R1).
-pub async fn asks(api: &Api, peer: &Peer, method: &Method, headers: &HeaderMap) -> Result<Who, Fault> {
+/// Authenticates a request before anything else of it is read (`docs/security-rules.md#r1`).
+pub async fn authenticate(
+    api: &Api,
+    peer: &Peer,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Result<ApiIdentity, ApiError> {
     if let Some((token, cookie)) = token(headers)? {
         let caller = api.requests.auth.token(token.reveal(), peer.address).await?;
         if cookie && !matches!(*method, Method::GET | Method::HEAD) {
-            same_page(headers, &token)?;
+            check_csrf(headers, &token)?;
         }
-        return Ok(Who { caller, token: Some(token), cookie });
+        return Ok(ApiIdentity { caller, token: Some(token), cookie });
     }
     if let Some(caller) = &peer.local {
-        return Ok(Who { caller: caller.clone(), token: None, cookie: false });
+        return Ok(ApiIdentity { caller: caller.clone(), token: None, cookie: false });
     }
     if let Some(name) = &peer.certificate {
         let caller = api.requests.auth.certificate(name, peer.address).await?;
-        return Ok(Who { caller, token: None, cookie: false });
+        return Ok(ApiIdentity { caller, token: None, cookie: false });
     }
-    let hint = "get a token by POST /v1/sessions, and send it as 'Authorization: Bearer TOKEN'";
-    Err(Fault::unauthenticated("nobody has logged in").hint(hint))
+    let hint = "get a token with POST /v1/sessions, and send it as 'Authorization: Bearer TOKEN'";
+    Err(ApiError::unauthenticated("not logged in").hint(hint))
 }
 
-/// What a page must send along with the cookie: only who can read our answers knows it.
+/// The CSRF token that a page must send with the cookie. Only pages that can read our responses know it.
 pub fn csrf(token: &Secret<String>) -> String {
     let digest = Sha256::new().chain_update(b"rocksalt csrf 1\0").chain_update(token.reveal()).finalize();
     hex(&digest)
 }
 
-fn same_page(headers: &HeaderMap, token: &Secret<String>) -> Result<(), Fault> {
+fn check_csrf(headers: &HeaderMap, token: &Secret<String>) -> Result<(), ApiError> {
     let given = headers.get(CSRF).map(|value| value.as_bytes()).unwrap_or_default();
     match bool::from(given.ct_eq(csrf(token).as_bytes())) {
         true => Ok(()),
-        false => Err(Fault::forbidden("this came with a cookie and without the page's own token")
-            .hint("send the 'csrf' of the login's answer as X-CSRF-Token")),
+        false => Err(ApiError::forbidden("the request has a cookie but no CSRF token")
+            .hint("send the 'csrf' of the login's response as X-CSRF-Token")),
     }
 }
 
-/// The token, and whether a cookie had it. A header counts more than the cookie.
-fn token(headers: &HeaderMap) -> Result<Option<(Secret<String>, bool)>, Fault> {
+/// The token, and whether it is from the cookie. A header takes precedence over the cookie.
+fn token(headers: &HeaderMap) -> Result<Option<(Secret<String>, bool)>, ApiError> {
     if let Some(value) = headers.get(header::AUTHORIZATION) {
         let token = value.to_str().ok().and_then(|text| text.split_once(' '));
         return match token {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
                 Ok(Some((Secret::new(token.trim().to_owned()), false)))
             }
-            _ => Err(Fault::unauthenticated("only 'Authorization: Bearer TOKEN' is understood")),
+            _ => Err(ApiError::unauthenticated("only 'Authorization: Bearer TOKEN' is supported")),
         };
     }
     let plain = headers.get("x-auth-token").and_then(|value| value.to_str().ok()).filter(|token| !token.is_empty());
@@ -94,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_counts_more_than_the_cookie() {
+    fn a_header_takes_precedence_over_the_cookie() {
         let cookie = ("cookie", "a=b; session_id=c; d=e");
         assert_eq!(found(&[cookie]), Some(("c".into(), true)));
         assert_eq!(found(&[cookie, ("x-auth-token", "")]), Some(("c".into(), true)));
@@ -110,8 +115,8 @@ mod tests {
         let token = Secret::new("t".to_owned());
         let with =
             |value: &str| HeaderMap::from_iter([(CSRF.parse().expect("a name"), value.parse().expect("a header"))]);
-        assert!(same_page(&HeaderMap::new(), &token).is_err());
-        assert!(same_page(&with("t"), &token).is_err());
-        assert!(same_page(&with(&csrf(&token)), &token).is_ok());
+        assert!(check_csrf(&HeaderMap::new(), &token).is_err());
+        assert!(check_csrf(&with("t"), &token).is_err());
+        assert!(check_csrf(&with(&csrf(&token)), &token).is_ok());
     }
 }

@@ -1,50 +1,50 @@
-//! What a first start makes, and what a person is told of it.
+//! The first start: creates the admin user, and notices for the terminal.
 
 use std::path::PathBuf;
 
 use rocksalt_core::Secret;
 
-use super::{Address, Error, Settings};
+use super::{Error, ListenAddress, Settings};
 use crate::auth::users::Users;
 
-/// Who may do everything where `external_auth` says nothing else.
+/// The user who may do everything by default.
 const ADMIN: &str = "admin";
 
-/// What a person at the terminal should know.
+/// Information for the person who starts the daemon.
 #[derive(Clone, Debug)]
-pub enum Notice {
-    /// The first user; the only time that the password is seen.
+pub enum StartNotice {
+    /// The first user; the password is shown only once.
     Admin {
         user: String,
         password: Secret,
     },
-    /// A certificate was made.
+    /// A certificate was created.
     Certificate {
         path: PathBuf,
         fingerprint: String,
         pin: String,
         names: Vec<String>,
     },
-    Listening(Vec<Address>),
+    Listening(Vec<ListenAddress>),
 }
 
-/// The first user, if there is none yet.
-pub async fn users(settings: &Settings, said: &(dyn Fn(Notice) + Sync)) -> Result<(), Error> {
+/// Creates the first user, if there is none.
+pub async fn create_admin(settings: &Settings, notify: &(dyn Fn(StartNotice) + Sync)) -> Result<(), Error> {
     let users = Users::at(&settings.users());
     if users.path().exists() {
         return Ok(());
     }
-    let password = password()?;
+    let password = random_password()?;
     let secret = password.clone();
-    // Hashing takes its time on purpose.
+    // Hashing is slow on purpose.
     let adding = tokio::task::spawn_blocking(move || users.add(ADMIN, &secret, &[]));
     adding.await.map_err(|error| Error::Users(error.to_string()))?.map_err(Error::Users)?;
-    said(Notice::Admin { user: ADMIN.into(), password });
+    notify(StartNotice::Admin { user: ADMIN.into(), password });
     Ok(())
 }
 
-/// 24 letters and digits that nobody takes for one another: 120 bits.
-fn password() -> Result<Secret, Error> {
+/// 24 unambiguous letters and digits: 120 bits.
+fn random_password() -> Result<Secret, Error> {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut random = [0u8; 24];
     getrandom::fill(&mut random).map_err(|error| Error::Users(format!("no randomness: {error}")))?;

@@ -1,4 +1,4 @@
-//! [`Asked`]: a request whose parts have been checked against their schemas.
+//! [`ApiCall`]: a request whose parts were validated against their schemas.
 
 use std::sync::Arc;
 
@@ -12,54 +12,54 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 
-use super::fault::Fault;
+use super::error::ApiError;
+use super::identity::ApiIdentity;
 use super::schema::{self, resolved};
-use super::who::Who;
 use crate::api::{Api, Peer};
 use crate::requests::Answer;
 
-/// All that a handler gets: `P` from the path, `Q` behind the `?`, `B` from the body.
-pub struct Asked<P, Q, B> {
+/// The input of a handler: `P` from the path, `Q` from the query, `B` from the body.
+pub struct ApiCall<P, Q, B> {
     pub api: Arc<Api>,
     pub peer: Peer,
-    /// `None` only where a door is open to all.
-    pub who: Option<Who>,
+    /// `None` only for endpoints without authentication.
+    pub identity: Option<ApiIdentity>,
     pub headers: HeaderMap,
-    /// The answer is wanted as records.
+    /// The client accepts CBOR records.
     pub cbor: bool,
     pub path: P,
     pub query: Q,
     pub body: B,
 }
 
-/// There is none of it.
+/// No input.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Nothing {}
+pub struct Empty {}
 
-/// What comes from outside: described by its schema, and nothing else than what that says.
-pub trait Input: DeserializeOwned + JsonSchema + Send + 'static {
-    /// From our own form, which loses nothing; most have none.
+/// ApiInput from clients. It is validated against its schema, which rejects unknown fields.
+pub trait ApiInput: DeserializeOwned + JsonSchema + Send + 'static {
+    /// Decodes CBOR records; most inputs are JSON only.
     fn from_cbor(_: &[u8]) -> Option<Result<Self, String>> {
         None
     }
 }
 
-impl Input for Nothing {}
+impl ApiInput for Empty {}
 
-impl<P, Q, B> Asked<P, Q, B> {
-    pub fn who(&self) -> Result<&Who, Fault> {
-        self.who.as_ref().ok_or_else(|| Fault::unauthenticated("nobody has logged in"))
+impl<P, Q, B> ApiCall<P, Q, B> {
+    pub fn identity(&self) -> Result<&ApiIdentity, ApiError> {
+        self.identity.as_ref().ok_or_else(|| ApiError::unauthenticated("not logged in"))
     }
 
-    /// Has the request service do it.
-    pub async fn answer(&self, request: Request) -> Result<Answer, Fault> {
-        Ok(self.api.requests.answer(&self.who()?.caller, request).await?)
+    /// Executes a request as the caller.
+    pub async fn answer(&self, request: Request) -> Result<Answer, ApiError> {
+        Ok(self.api.requests.answer(&self.identity()?.caller, request).await?)
     }
 }
 
-/// Reads a map of texts (a path's or a query's parts) as what the schema says of each.
-pub fn from_texts<T: Input>(root: &Json, pairs: impl IntoIterator<Item = (String, String)>) -> Result<T, Fault> {
+/// Parses path or query parameters by their types in the schema.
+pub fn from_texts<T: ApiInput>(root: &Json, pairs: impl IntoIterator<Item = (String, String)>) -> Result<T, ApiError> {
     let inner = resolved(root, root);
     let mut map = Map::new();
     for (name, text) in pairs {
@@ -69,10 +69,10 @@ pub fn from_texts<T: Input>(root: &Json, pairs: impl IntoIterator<Item = (String
             let item = typed(resolved(root, property.get("items").unwrap_or(&Json::Null)), text);
             match map.entry(name).or_insert_with(|| Json::Array(Vec::new())) {
                 Json::Array(items) => items.push(item),
-                _ => return Err(Fault::internal()),
+                _ => return Err(ApiError::internal()),
             }
         } else if map.contains_key(&name) {
-            return Err(Fault::invalid(format!("'{name}' is there twice")));
+            return Err(ApiError::invalid(format!("'{name}' is given twice")));
         } else {
             map.insert(name, typed(property, text));
         }
@@ -80,15 +80,15 @@ pub fn from_texts<T: Input>(root: &Json, pairs: impl IntoIterator<Item = (String
     from_json(root, Json::Object(map))
 }
 
-/// Reads JSON as what the schema says.
-pub fn from_json<T: Input>(root: &Json, mut data: Json) -> Result<T, Fault> {
-    schema::check(root, root, &mut data, "").map_err(Fault::invalid)?;
-    // The schema has said what is wrong in better words; what is left must not repeat what was sent.
-    from_value(json::from_json(data)).map_err(|_| Fault::invalid("this is not what the document describes"))
+/// Validates and deserializes JSON.
+pub fn from_json<T: ApiInput>(root: &Json, mut data: Json) -> Result<T, ApiError> {
+    schema::check(root, root, &mut data, "").map_err(ApiError::invalid)?;
+    // The schema check has better messages; this one must not repeat what was sent.
+    from_value(json::from_json(data)).map_err(|_| ApiError::invalid("the request does not match its schema"))
 }
 
-/// Reads a body by its content type.
-pub fn from_body<T: Input>(root: &Json, kind: Option<&str>, bytes: &Bytes) -> Result<T, Fault> {
+/// Parses a body by its content type.
+pub fn from_body<T: ApiInput>(root: &Json, kind: Option<&str>, bytes: &Bytes) -> Result<T, ApiError> {
     let plain = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if bytes.is_empty() && plain.is_empty() {
         return from_json(root, Json::Object(Map::new()));
@@ -96,19 +96,19 @@ pub fn from_body<T: Input>(root: &Json, kind: Option<&str>, bytes: &Bytes) -> Re
     match plain.as_str() {
         "application/json" => {}
         "application/cbor" => match T::from_cbor(bytes) {
-            Some(read) => return read.map_err(Fault::invalid),
-            None => return Err(Fault::not_supported(&plain)),
+            Some(read) => return read.map_err(ApiError::invalid),
+            None => return Err(ApiError::not_supported(&plain)),
         },
-        other => return Err(Fault::not_supported(&other.chars().take(80).collect::<String>())),
+        other => return Err(ApiError::not_supported(&other.chars().take(80).collect::<String>())),
     }
     let fault = |error: serde_json::Error| {
         let place = format!("line {}, column {}", error.line(), error.column());
-        Fault::invalid(format!("the body is not JSON: something is wrong at {place}"))
+        ApiError::invalid(format!("the body is not valid JSON at {place}"))
     };
     from_json(root, serde_json::from_slice(bytes).map_err(fault)?)
 }
 
-/// A text as what a schema wants; as it is where it doesn't fit, so that the check says it.
+/// Converts a parameter to the schema's type; left as a string if it doesn't fit, so that the check reports it.
 fn typed(schema: &Json, text: String) -> Json {
     if is_a(schema, "integer") || is_a(schema, "number") {
         // JSON's numbers only: no `+1`, no ` 1`, no `0x1`.

@@ -1,4 +1,4 @@
-//! What every request gets, whatever it asks: a line in the log, its place in the metrics, an end when the daemon stops.
+//! Middleware for all requests: logging, metrics, body limits, and the end of streams when the daemon stops.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,15 +10,15 @@ use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
-use axum::middleware::{self, Next};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use futures_util::StreamExt;
 
-use super::{Shared, intake};
+use super::{ServerState, body_limit};
 use crate::api::Peer;
 use crate::requests::RequestUser;
 
-/// Names a request in the log, to whoever asked and to whoever answers.
+/// Identifies a request in the log, to the client and to handlers.
 #[derive(Clone, Debug)]
 pub struct RequestId(pub String);
 
@@ -30,24 +30,24 @@ impl RequestId {
     }
 }
 
-/// What never ends by itself.
+/// Media types of responses that don't end by themselves.
 const STREAMS: [&str; 4] = ["text/event-stream", "application/cbor-seq", "application/x-ndjson", "application/jsonl"];
 
-pub fn every(router: Router, shared: &Arc<Shared>) -> Router {
-    router.layer(middleware::from_fn_with_state(Arc::clone(shared), around))
+pub fn apply(router: Router, shared: &Arc<ServerState>) -> Router {
+    router.layer(from_fn_with_state(Arc::clone(shared), handle_request))
 }
 
-async fn around(State(shared): State<Arc<Shared>>, mut request: Request, next: Next) -> Response {
+async fn handle_request(State(shared): State<Arc<ServerState>>, mut request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let id = RequestId::new();
     request.extensions_mut().insert(id.clone());
     let method = request.method().clone();
-    // The pattern, never the path: that may hold a token.
+    // The pattern, never the path, which may contain a token.
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("-", MatchedPath::as_str);
     let from = request.extensions().get::<Peer>().and_then(|peer| peer.address);
     let asking = RequestUser::default();
-    let mut response = match intake::limited(request, shared.requests.loaded().doors.max_request_body_size).await {
+    let mut response = match body_limit::apply(request, shared.requests.loaded().doors.max_request_body_size).await {
         Ok(request) => asking.scope(next.run(request)).await,
         Err(refused) => refused,
     };
@@ -67,8 +67,8 @@ async fn around(State(shared): State<Arc<Shared>>, mut request: Request, next: N
     until_stopped(&shared, response)
 }
 
-/// Streams end when the daemon stops; whoever reads one comes back with the id of the last event.
-fn until_stopped(shared: &Arc<Shared>, response: Response) -> Response {
+/// Ends streams when the daemon stops; clients reconnect with the id of the last event.
+fn until_stopped(shared: &Arc<ServerState>, response: Response) -> Response {
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if !STREAMS.iter().any(|stream| kind.starts_with(stream)) {
         return response;
@@ -81,7 +81,7 @@ fn until_stopped(shared: &Arc<Shared>, response: Response) -> Response {
         };
         let stream = body.into_data_stream().take_until(Box::pin(stopped));
         Body::from_stream(stream.inspect(move |_| {
-            // Counted as long as the stream lives.
+            // Counted until the stream is dropped.
             let _ = &listener;
         }))
     })

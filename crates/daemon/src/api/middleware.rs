@@ -1,4 +1,4 @@
-//! What every answer gets, whoever gives it: an id, headers that keep pages of others out, and less bytes.
+//! Middleware for all responses: a request id, headers against other sites' pages, and compression.
 
 use axum::Router;
 use axum::extract::Request;
@@ -8,20 +8,20 @@ use axum::response::Response;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate, SizeAbove};
 
-/// By which a request is found in the logs.
+/// Identifies a request in the logs.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-pub fn all(router: Router) -> Router {
-    // Streams are not compressed: it would keep what was said until there is enough of it.
+pub fn apply(router: Router) -> Router {
+    // Streams are not compressed: the compressor would hold events back until it has enough bytes.
     let which = DefaultPredicate::new().and(SizeAbove::new(1024)).and(NotForContentType::new("text/event-stream"));
-    router.layer(CompressionLayer::new().compress_when(which)).layer(middleware::from_fn(headers))
+    router.layer(CompressionLayer::new().compress_when(which)).layer(middleware::from_fn(add_headers))
 }
 
-async fn headers(request: Request, next: Next) -> Response {
-    let given = request.headers().get(REQUEST_ID).filter(|id| harmless(id)).cloned();
+async fn add_headers(request: Request, next: Next) -> Response {
+    let given = request.headers().get(REQUEST_ID).filter(|id| is_plain_word(id)).cloned();
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
-    headers.insert(REQUEST_ID, given.unwrap_or_else(fresh));
+    headers.insert(REQUEST_ID, given.unwrap_or_else(new_request_id));
     for (name, value) in [
         ("x-content-type-options", "nosniff"),
         ("x-frame-options", "DENY"),
@@ -33,13 +33,13 @@ async fn headers(request: Request, next: Next) -> Response {
     response
 }
 
-/// An id of the asker's own goes into logs: only if it is a word.
-fn harmless(id: &HeaderValue) -> bool {
+/// A client's own request id goes into logs, so it must be a plain word.
+fn is_plain_word(id: &HeaderValue) -> bool {
     let bytes = id.as_bytes();
     (1..=64).contains(&bytes.len()) && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }
 
-fn fresh() -> HeaderValue {
+fn new_request_id() -> HeaderValue {
     use std::hash::{BuildHasher, RandomState};
     let id = format!("{:016x}", RandomState::new().hash_one(0));
     HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-"))

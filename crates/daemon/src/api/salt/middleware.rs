@@ -1,4 +1,4 @@
-//! What holds for every request: other sites' pages, and a web page in the place of data.
+//! Middleware of Salt's API: CORS, allowed addresses, and the web page for browsers.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::reply::{Refused, accepted};
+use super::reply::{ErrorResponse, accepted};
 use super::{session, web};
 use crate::api::Api;
 
-pub async fn through(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
+pub async fn filter(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let origin = allowed_origin(&api, &parts);
     let mut response = if parts.method == Method::OPTIONS {
         preflight()
     } else if !api.requests.auth.allowed_address(session::peer(&parts).address) {
-        Refused::new(StatusCode::FORBIDDEN, "Bad IP").into_response()
+        ErrorResponse::new(StatusCode::FORBIDDEN, "Bad IP").into_response()
     } else if wants_page(&api, &parts) {
         web::main_page(&api, &parts.headers).await
     } else {
@@ -34,8 +34,8 @@ pub async fn through(State(api): State<Arc<Api>>, request: Request, next: Next) 
     response
 }
 
-/// Whether the page that asks is ours, or one that the configuration names; a client that is no browser says nothing.
-pub fn is_own(api: &Api, parts: &Parts) -> bool {
+/// Whether a request comes from our own page or an allowed origin. Clients other than browsers send no origin.
+pub fn is_same_site(api: &Api, parts: &Parts) -> bool {
     let site = parts.headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
     match parts.headers.get(header::ORIGIN) {
         Some(_) => allowed_origin(api, parts).is_some(),
@@ -43,7 +43,7 @@ pub fn is_own(api: &Api, parts: &Parts) -> bool {
     }
 }
 
-/// The origin of the page that asks, if it may (rule R9: never `*`).
+/// The request's origin, if it is allowed; never `*` (`docs/security-rules.md#r9`).
 fn allowed_origin(api: &Api, parts: &Parts) -> Option<HeaderValue> {
     let origin = parts.headers.get(header::ORIGIN)?;
     let text = origin.to_str().ok()?;
@@ -55,7 +55,7 @@ fn allowed_origin(api: &Api, parts: &Parts) -> Option<HeaderValue> {
 
 fn own_host(parts: &Parts) -> Option<&str> {
     let named = parts.headers.get(header::HOST).and_then(|value| value.to_str().ok());
-    // HTTP/2 has it in the address.
+    // HTTP/2 has it in the URI.
     named.or_else(|| parts.uri.authority().map(|authority| authority.as_str()))
 }
 
@@ -71,7 +71,7 @@ fn preflight() -> Response {
     response
 }
 
-/// A browser that opens an address itself asks for HTML by name; nothing else is meant by it.
+/// Whether a browser opens the address itself: then it asks for HTML.
 fn wants_page(api: &Api, parts: &Parts) -> bool {
     let path = parts.uri.path();
     let files = [&api.settings.app_path, &api.settings.static_path];
