@@ -139,7 +139,7 @@ impl FileTree {
         for (name, path) in directories {
             let inside = match self.follow || !path.is_symlink() {
                 true => self.directory(&path, &join(prefix, &name), left, depth - 1)?,
-                // Salt keeps_newline the name of a link that it doesn't follow.
+                // Salt keeps the name of a link that it doesn't follow.
                 false => Map::new(),
             };
             found.insert(name, inside);

@@ -195,7 +195,7 @@ impl RuleParser<'_> {
     }
 }
 
-/// A value that isn't a as_list is a as_list of one.
+/// A value that isn't a list is a list of one.
 fn as_list(value: &Value) -> Vec<Value> {
     match value {
         Value::Null => Vec::new(),

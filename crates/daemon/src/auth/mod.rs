@@ -254,34 +254,40 @@ impl AuthState {
             let text = format!("too many failed logins; try again in {} seconds", wait.ceil());
             return Err(Refusal::new(Kind::Unauthenticated, text));
         }
-        match backend.verify(&credentials.user, &credentials.password).await {
-            Ok(Some(verified)) => {
-                self.audit.log_login(LoginEvent::IssuedToken, &credentials.user, &credentials.eauth, from).await?;
-                let life = settings.remember.as_secs_f64();
-                let now = self.clock();
-                self.password_cache.insert(
-                    &credentials.eauth,
-                    &credentials.user,
-                    &credentials.password,
-                    &verified,
-                    now,
-                    life,
-                );
-                self.throttle.succeeded(&credentials.user, from, now);
-                Ok(caller(verified))
-            }
-            Ok(None) => {
-                self.throttle.failed(&credentials.user, from, self.clock());
+        match self.check_password(credentials, backend.as_ref(), from, settings.remember).await? {
+            Some(verified) => Ok(caller(verified)),
+            None => {
                 drop(held);
                 Err(self.refuse(credentials, from, begun).await)
+            }
+        }
+    }
+
+    /// Asks the backend, and counts and caches the result.
+    async fn check_password(
+        &self,
+        credentials: &Credentials,
+        backend: &dyn Backend,
+        from: Option<IpAddr>,
+        remember: Duration,
+    ) -> Result<Option<VerifiedUser>, Refusal> {
+        let Credentials { user, password, eauth, .. } = credentials;
+        match backend.verify(user, password).await {
+            Ok(Some(verified)) => {
+                self.audit.log_login(LoginEvent::Login, user, eauth, from).await?;
+                let now = self.clock();
+                self.password_cache.insert(eauth, user, password, &verified, now, remember.as_secs_f64());
+                self.throttle.succeeded(user, from, now);
+                Ok(Some(verified))
+            }
+            Ok(None) => {
+                self.throttle.failed(user, from, self.clock());
+                Ok(None)
             }
             // Not the client's fault, and it reveals nothing about the password.
             Err(why) => {
                 tracing::warn!(eauth = backend.name(), why, "could not check a login");
-                Err(Refusal::new(
-                    Kind::Unavailable,
-                    format!("logins with {} can't be checked at the moment", credentials.eauth),
-                ))
+                Err(Refusal::new(Kind::Unavailable, format!("logins with {eauth} can't be checked at the moment")))
             }
         }
     }

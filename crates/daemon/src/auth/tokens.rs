@@ -133,9 +133,9 @@ impl Tokens {
 
     fn cached(&self, key: &str) -> Option<Arc<CachedToken>> {
         let cache = self.cache();
-        let (record, cached) = cache.tokens.get_key_value(key).filter(|_| cache.live)?;
+        let (stored_key, cached) = cache.tokens.get_key_value(key).filter(|_| cache.live)?;
         // The key is a hash, so a timing attack isn't practical; compared in constant time all the same.
-        bool::from(record.as_bytes().ct_eq(key.as_bytes())).then(|| Arc::clone(cached))
+        bool::from(stored_key.as_bytes().ct_eq(key.as_bytes())).then(|| Arc::clone(cached))
     }
 
     async fn read(&self, key: &str) -> Result<Option<Arc<CachedToken>>, Error> {

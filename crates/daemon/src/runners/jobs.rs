@@ -109,7 +109,7 @@ pub struct ListJobs {
 }
 
 impl ListJobs {
-    /// Whether all jobs are list_map without an outputter.
+    /// Whether all jobs are listed without an outputter.
     fn is_plain(&self) -> bool {
         let searches = [&self.search_function, &self.search_target, &self.start_time, &self.end_time];
         self.outputter.is_none() && self.search_metadata.is_empty() && searches.iter().all(|search| search.is_null())

@@ -1,4 +1,4 @@
-//! ConnectionLimits of request bodies: size, time, and concurrent large bodies.
+//! Limits of request bodies: size, time, and concurrent large bodies.
 
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};

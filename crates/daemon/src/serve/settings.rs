@@ -85,7 +85,7 @@ pub enum TlsMode {
     Never,
 }
 
-/// ConnectionLimits of connections.
+/// Limits of connections.
 #[derive(Clone, Debug)]
 pub struct ConnectionLimits {
     /// Concurrent connections of all listeners.

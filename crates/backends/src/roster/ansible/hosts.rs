@@ -1,4 +1,4 @@
-//! InventoryHost ranges such as `web[01:10].example`.
+//! Host ranges such as `web[01:10].example`.
 
 /// The most hosts that one pattern may expand to.
 const MAX_HOSTS: usize = 10_000;

@@ -92,7 +92,7 @@ impl Inventory {
             for group in order.iter().filter(mine) {
                 variables.extend(self.groups.get(*group).map(|group| group.variables.clone()).unwrap_or_default());
             }
-            // HostVariables in files take precedence over those in the inventory.
+            // Variables in files take precedence over those in the inventory.
             for group in order.iter().filter(mine) {
                 variables.extend(group_files.get(*group).cloned().unwrap_or_default());
             }

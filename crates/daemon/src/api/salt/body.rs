@@ -6,7 +6,7 @@ use rocksalt_core::{Map, Value, json, yaml};
 
 use super::reply::ErrorResponse;
 
-/// The most fields of a format.
+/// The most fields of a form.
 const MAX_FIELDS: usize = 1000;
 
 /// Reads the whole body, up to the limit.
@@ -60,7 +60,7 @@ pub fn chunks(data: Value) -> Result<Vec<Map>, ErrorResponse> {
     maps.collect()
 }
 
-/// Parses a format. A repeated key becomes a list; arguments are YAML.
+/// Parses a form. A repeated key becomes a list; arguments are YAML.
 fn parse_form(text: &str) -> Result<Map, ErrorResponse> {
     let mut fields = Map::new();
     for (number, pair) in text.split('&').filter(|pair| !pair.is_empty()).enumerate() {

@@ -37,7 +37,7 @@ pub struct ApiCall<P, Q, B> {
 #[serde(deny_unknown_fields)]
 pub struct Empty {}
 
-/// ApiInput from clients. It is validated against its schema, which rejects unknown fields.
+/// Input from clients. It is validated against its schema, which rejects unknown fields.
 pub trait ApiInput: DeserializeOwned + JsonSchema + Send + 'static {
     /// Decodes CBOR records; most inputs are JSON only.
     fn from_cbor(_: &[u8]) -> Option<Result<Self, String>> {

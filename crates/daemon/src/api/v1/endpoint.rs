@@ -77,10 +77,10 @@ impl Endpoint {
         let handler_fn = move |api: Arc<Api>, request: Request<Body>, options: EndpointOptions| {
             let schemas = Arc::clone(&schemas);
             let answer = async move {
-                let handler_fn = async { handler(read(api, request, options, &schemas).await?).await };
+                let running = async { handler(read(api, request, options, &schemas).await?).await };
                 let answer = match A::STREAM || options.unlimited {
-                    true => handler_fn.await,
-                    false => match tokio::time::timeout(RESPONSE_TIMEOUT, handler_fn).await {
+                    true => running.await,
+                    false => match tokio::time::timeout(RESPONSE_TIMEOUT, running).await {
                         Ok(answer) => answer,
                         Err(_) => {
                             Err(ApiError::timeout(format!("no response within {} s", RESPONSE_TIMEOUT.as_secs())))

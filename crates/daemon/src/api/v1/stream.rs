@@ -53,7 +53,7 @@ impl StreamReply {
     }
 }
 
-/// Checks whether the listener's token is token_check valid.
+/// Checks whether the listener's token is still valid.
 struct TokenCheck {
     api: Arc<Api>,
     peer: Peer,
