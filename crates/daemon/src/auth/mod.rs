@@ -14,7 +14,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use rocksalt_backends::store::Store;
-use rocksalt_core::Secret;
+use rocksalt_core::{Map, Secret};
 use tokio::task::JoinHandle;
 
 use crate::access::Rights;
@@ -68,6 +68,19 @@ pub struct IssuedToken {
     pub start: f64,
     pub expire: f64,
     pub caller: Caller,
+}
+
+impl IssuedToken {
+    /// As Salt returns it.
+    pub fn to_map(&self) -> Map {
+        let mut map = Map::new();
+        map.insert("token", self.token.reveal().as_str());
+        map.insert("start", self.start);
+        map.insert("expire", self.expire);
+        map.insert("name", self.caller.user.as_str());
+        map.insert("eauth", self.caller.eauth.as_str());
+        map
+    }
 }
 
 impl Drop for Auth {

@@ -1,6 +1,6 @@
 //! `auth`: tokens.
 
-use rocksalt_core::{Map, Secret, Value};
+use rocksalt_core::{Secret, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -36,13 +36,7 @@ impl ControllerFunction for MkToken {
             token_expire: self.token_expire,
         };
         let login = context.requests.auth.login(credentials, context.caller.from).await?;
-        let mut made = Map::new();
-        made.insert("token", login.token.reveal().as_str());
-        made.insert("start", login.start);
-        made.insert("expire", login.expire);
-        made.insert("name", login.caller.user.as_str());
-        made.insert("eauth", login.caller.eauth.as_str());
-        Ok(made.into())
+        Ok(login.to_map().into())
     }
 }
 

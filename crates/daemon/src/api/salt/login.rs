@@ -76,14 +76,7 @@ pub async fn token(State(api): State<Arc<Api>>, request: Request) -> Result<Resp
     }
     let mut made = Vec::new();
     for fields in all {
-        let login = log_in(&api, &parts, &fields).await?;
-        let mut answer = Map::new();
-        answer.insert("token", login.token.reveal().as_str());
-        answer.insert("start", login.start);
-        answer.insert("expire", login.expire);
-        answer.insert("name", login.caller.user.as_str());
-        answer.insert("eauth", login.caller.eauth.as_str());
-        made.push(Value::Map(answer));
+        made.push(Value::Map(log_in(&api, &parts, &fields).await?.to_map()));
     }
     let mut response = format.reply(&made.into());
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

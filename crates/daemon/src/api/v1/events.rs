@@ -39,16 +39,12 @@ pub struct EventQuery {
     #[serde(default)]
     #[schemars(length(max = 20), inner(length(max = 512)))]
     tag: Vec<String>,
-    #[serde(default = "default_limit")]
+    #[serde(default = "super::query::default_limit")]
     #[schemars(range(min = 1, max = 10_000))]
     limit: usize,
 }
 
 impl ApiInput for EventQuery {}
-
-fn default_limit() -> usize {
-    100
-}
 
 /// A page of events, in order.
 #[derive(Serialize, JsonSchema)]

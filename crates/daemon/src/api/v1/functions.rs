@@ -25,7 +25,7 @@ pub struct FunctionQuery {
     #[serde(default)]
     #[schemars(length(min = 1, max = 256))]
     search: Option<String>,
-    #[serde(default = "default_limit")]
+    #[serde(default = "super::query::default_limit")]
     #[schemars(range(min = 1, max = 10_000))]
     limit: usize,
     /// Names after this one: `next` of the previous page.
@@ -35,10 +35,6 @@ pub struct FunctionQuery {
 }
 
 impl ApiInput for FunctionQuery {}
-
-fn default_limit() -> usize {
-    100
-}
 
 /// A name in the path.
 #[derive(Deserialize, JsonSchema)]

@@ -233,7 +233,7 @@ pub struct JobQuery {
     /// Include the ids of their targets.
     #[serde(default)]
     targets: bool,
-    #[serde(default = "default_limit")]
+    #[serde(default = "super::query::default_limit")]
     #[schemars(range(min = 1, max = 1000))]
     limit: usize,
     /// Jobs before this one: `next` of the previous page.
@@ -242,10 +242,6 @@ pub struct JobQuery {
 }
 
 impl ApiInput for JobQuery {}
-
-fn default_limit() -> usize {
-    100
-}
 
 /// A page of jobs, newest first.
 #[derive(Serialize, JsonSchema)]
@@ -285,7 +281,7 @@ pub async fn list(call: ApiCall<Empty, JobQuery, Empty>) -> Result<ApiReply<JobP
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReturnsQuery {
-    #[serde(default = "default_limit")]
+    #[serde(default = "super::query::default_limit")]
     #[schemars(range(min = 0, max = 10_000))]
     limit: usize,
     /// Targets after this one: `next` of the previous page.

@@ -5,6 +5,11 @@ use super::error::ApiError;
 /// The most parameters of a request.
 const MAX_PARAMETERS: usize = 200;
 
+/// The default length of a page.
+pub fn default_limit() -> usize {
+    100
+}
+
 /// Percent-decoded names and values.
 pub fn pairs(query: &str) -> Result<Vec<(String, String)>, ApiError> {
     let parts: Vec<&str> = query.split('&').filter(|part| !part.is_empty()).collect();

@@ -25,7 +25,7 @@ pub struct TargetQuery {
     /// Include their grains.
     #[serde(default)]
     grains: bool,
-    #[serde(default = "default_limit")]
+    #[serde(default = "super::query::default_limit")]
     #[schemars(range(min = 1, max = 10_000))]
     limit: usize,
     /// Ids after this one: `next` of the previous page.
@@ -35,10 +35,6 @@ pub struct TargetQuery {
 }
 
 impl ApiInput for TargetQuery {}
-
-fn default_limit() -> usize {
-    100
-}
 
 /// A target id in the path.
 #[derive(Deserialize, JsonSchema)]
