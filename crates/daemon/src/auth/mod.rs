@@ -61,6 +61,14 @@ pub struct Credentials {
     pub token_expire: Option<f64>,
 }
 
+impl Credentials {
+    fn are_well_formed(&self) -> bool {
+        (1..=MAX_NAME_LENGTH).contains(&self.user.len())
+            && !self.user.contains(|c: char| c.is_control())
+            && self.password.reveal().len() <= users::MAX_PASSWORD
+    }
+}
+
 /// A new token. It is not stored in clear, so this is the only time it is visible.
 pub struct IssuedToken {
     pub token: Secret<String>,
@@ -238,11 +246,8 @@ impl AuthState {
     async fn verify(&self, credentials: &Credentials, from: Option<IpAddr>) -> Result<(Caller, VerifiedUser), Refusal> {
         let begun = Instant::now();
         let settings = self.settings();
-        let sound = (1..=MAX_NAME_LENGTH).contains(&credentials.user.len())
-            && !credentials.user.contains(|c: char| c.is_control())
-            && credentials.password.reveal().len() <= users::MAX_PASSWORD;
         let backend = match settings.backends.get(&credentials.eauth) {
-            Some(Ok(backend)) if sound => backend,
+            Some(Ok(backend)) if credentials.are_well_formed() => backend,
             _ => return Err(self.refuse(credentials, from, begun).await),
         };
         let caller = |verified: VerifiedUser| {

@@ -162,7 +162,7 @@ async fn whoever_makes_the_chain_anew_is_found_by_the_store() {
     let audit = Audit::open(directory.path(), "me", Arc::clone(&store)).await.expect("it starts");
     audit.close().await;
     let last = lines(directory.path());
-    assert!(last[10].contains("the store has seen"), "{}", last[10]);
+    assert!(last[10].contains("the store knows"), "{}", last[10]);
     assert!(fault(directory.path(), None).is_some());
 }
 

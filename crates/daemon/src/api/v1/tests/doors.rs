@@ -97,10 +97,10 @@ async fn what_is_wrong_is_named() {
         ("/jobs?limti=1", "there is no field 'limti'; did you mean 'limit'?"),
         ("/jobs?limit=0", "'limit' must be at least 1"),
         ("/jobs?limit=x", "'limit' must be a whole number"),
-        ("/jobs?limit=1&limit=2", "'limit' is there twice"),
+        ("/jobs?limit=1&limit=2", "'limit' is given twice"),
         ("/jobs?state=doen", "'state[0]' must be one of 'queued', 'running', 'done', 'cancelled', 'lost'"),
         ("/jobs?metadata=7", "'metadata' must be a JSON object, as in {\"ticket\": 7}"),
-        ("/jobs?user=%ff", "a parameter is not quoted as URLs are"),
+        ("/jobs?user=%ff", "a parameter is not percent-encoded correctly"),
         ("/jobs/2026", "'jid' must be like ^[0-9]{20}$"),
         ("/events?after=-1", "'after' must be at least 0"),
     ];
@@ -138,7 +138,7 @@ async fn what_is_not_there_is_said_in_the_same_form() {
     assert_eq!(world.get("/targets/nobody").await.is(404).text("/error/kind"), "not_found");
     assert_eq!(
         world.get("/functions/test.pnig").await.is(404).text("/error/text"),
-        "there is none of that name; did you mean 'test.ping'?"
+        "unknown name; did you mean 'test.ping'?"
     );
     let answered = world.get("/version").await;
     assert!(!answered.headers["x-request-id"].is_empty());

@@ -109,7 +109,7 @@ async fn the_same_again_only_where_it_failed() {
     let secret = done(&world, secret).await;
     assert!(!secret.json.to_string().contains("canary"));
     let path = format!("/jobs/{}/rerun", secret.text("/job/jid"));
-    assert_eq!(world.ask("POST", &path, None).await.is(400).text("/error/hint"), "start it anew with them");
+    assert_eq!(world.ask("POST", &path, None).await.is(400).text("/error/hint"), "start a new job with them");
 }
 
 #[tokio::test]

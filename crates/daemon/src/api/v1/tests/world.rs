@@ -160,7 +160,7 @@ impl ApiAnswer {
 fn controller() -> Controller {
     let mut entries: Vec<Entry> = (0..10).map(|n| Entry::new(format!("web-{n}"), "127.0.0.1")).collect();
     entries.push(Entry::new("gone", "127.0.0.1"));
-    let links: Arc<dyn Links> = Arc::new(Nowhere);
+    let links: Arc<dyn Links> = Arc::new(NoLinks);
     let tree = || files::open("roots", &Map::new()).expect("an empty tree").into();
     Controller {
         roster: Roster { entries, nodegroups: Vec::new() },
@@ -183,10 +183,10 @@ fn controller() -> Controller {
 }
 
 /// Targets without machines.
-struct Nowhere;
+struct NoLinks;
 
 #[async_trait]
-impl Links for Nowhere {
+impl Links for NoLinks {
     async fn open(
         &self,
         entry: &Entry,
