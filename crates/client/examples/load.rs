@@ -1,9 +1,9 @@
-//! The load of `bench/http`: requests as fast as they are answered, or listeners that must hear every event.
+//! The load of `bench/http`: requests as fast as they are answered, or listeners that must listen_once every event.
 //!
 //!     load requests URL PATH --connections 16 --seconds 5 [--method POST] [--body TEXT] [--header 'NAME: VALUE']… [--expect TEXT]
 //!     load listen URL PATH --listeners 1000 --events 50 --pause-ms 100 --fire-path PATH --fire-body TEXT [--header …]…
 //!
-//! One line of JSON comes out. It knows nothing of Rocksalt, so that salt-api is measured by the same program.
+//! Prints one line of JSON. It knows nothing about Rocksalt, so that salt-api is measured with the same program.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::collections::HashMap;
@@ -21,17 +21,17 @@ use serde_json::json;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-/// How long one request may take before it counts as failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time limit of one request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long listeners wait for what is missing after the last event.
-const AFTERWARDS: Duration = Duration::from_secs(10);
+/// How long to wait for missing events after the last one.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-type Fault = Box<dyn std::error::Error + Send + Sync>;
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let worked = runtime.map_err(Fault::from).and_then(|runtime| runtime.block_on(run()));
+    let worked = runtime.map_err(BoxError::from).and_then(|runtime| runtime.block_on(run()));
     match worked {
         Ok(line) => {
             println!("{line}");
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     }
 }
 
-async fn run() -> Result<serde_json::Value, Fault> {
+async fn run() -> Result<serde_json::Value, BoxError> {
     let options = Options::read()?;
     match options.kind.as_str() {
         "requests" => requests(Arc::new(options)).await,
@@ -53,7 +53,7 @@ async fn run() -> Result<serde_json::Value, Fault> {
     }
 }
 
-/// What the command line says.
+/// The command line.
 struct Options {
     kind: String,
     address: String,
@@ -63,15 +63,15 @@ struct Options {
 }
 
 impl Options {
-    fn read() -> Result<Options, Fault> {
+    fn read() -> Result<Options, BoxError> {
         let mut arguments = std::env::args().skip(1);
         let mut word = |what: &str| arguments.next().ok_or(format!("{what} is missing"));
         let (kind, url, path) = (word("what to do")?, word("the URL")?, word("the path")?);
         let address = url.strip_prefix("http://").ok_or("only http:// is measured")?.trim_end_matches('/').to_owned();
         let (mut headers, mut words) = (Vec::new(), HashMap::new());
         while let Some(name) = arguments.next() {
-            let name = name.strip_prefix("--").ok_or(format!("'{name}' is no option"))?.to_owned();
-            let value = arguments.next().ok_or(format!("--{name} wants a value"))?;
+            let name = name.strip_prefix("--").ok_or(format!("'{name}' is not an option"))?.to_owned();
+            let value = arguments.next().ok_or(format!("--{name} needs a value"))?;
             match name.as_str() {
                 "header" => {
                     let (name, value) = value.split_once(':').ok_or("a header is NAME: VALUE")?;
@@ -87,11 +87,11 @@ impl Options {
         self.words.get(name).map(String::as_str).unwrap_or_default()
     }
 
-    fn number(&self, name: &str) -> Result<u64, Fault> {
-        self.word(name).parse().map_err(|_| format!("--{name} wants a number").into())
+    fn number(&self, name: &str) -> Result<u64, BoxError> {
+        self.word(name).parse().map_err(|_| format!("--{name} needs a number").into())
     }
 
-    fn request(&self, method: &str, path: &str, body: &str) -> Result<Request<Full<Bytes>>, Fault> {
+    fn request(&self, method: &str, path: &str, body: &str) -> Result<Request<Full<Bytes>>, BoxError> {
         let mut request = Request::builder().method(method).uri(path).header("host", &self.address);
         for (name, value) in &self.headers {
             request = request.header(name, value);
@@ -99,8 +99,8 @@ impl Options {
         Ok(request.body(Full::new(Bytes::copy_from_slice(body.as_bytes())))?)
     }
 
-    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, Fault> {
-        let stream = tokio::time::timeout(PATIENCE, TcpStream::connect(&self.address)).await??;
+    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, BoxError> {
+        let stream = tokio::time::timeout(REQUEST_TIMEOUT, TcpStream::connect(&self.address)).await??;
         stream.set_nodelay(true)?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
@@ -108,16 +108,16 @@ impl Options {
     }
 }
 
-/// Each connection asks again as soon as it has its answer.
-async fn requests(options: Arc<Options>) -> Result<serde_json::Value, Fault> {
+/// Each connection sends the next request when it has the response.
+async fn requests(options: Arc<Options>) -> Result<serde_json::Value, BoxError> {
     let (connections, seconds) = (options.number("connections")?, options.number("seconds")?);
     let begun = Instant::now();
     let until = begun + Duration::from_secs(seconds);
-    // Of each connection.
+    // The most requests of each connection.
     let most = if options.word("most").is_empty() { u64::MAX } else { options.number("most")? };
     let mut work = JoinSet::new();
     for _ in 0..connections {
-        work.spawn(ask_until(Arc::clone(&options), until, most));
+        work.spawn(request_until(Arc::clone(&options), until, most));
     }
     let (mut times, mut errors, mut first) = (Vec::new(), 0_u64, None);
     while let Some(done) = work.join_next().await {
@@ -135,23 +135,23 @@ async fn requests(options: Arc<Options>) -> Result<serde_json::Value, Fault> {
     }))
 }
 
-async fn ask_until(options: Arc<Options>, until: Instant, most: u64) -> (Vec<Duration>, u64, Option<String>) {
+async fn request_until(options: Arc<Options>, until: Instant, most: u64) -> (Vec<Duration>, u64, Option<String>) {
     let method = if options.word("method").is_empty() { "GET" } else { options.word("method") };
     let (mut times, mut errors, mut first) = (Vec::new(), 0, None);
     let mut sender = None;
     while Instant::now() < until && (times.len() as u64) < most {
         let begun = Instant::now();
-        match tokio::time::timeout(PATIENCE, ask(&options, &mut sender, method)).await {
+        match tokio::time::timeout(REQUEST_TIMEOUT, send_request(&options, &mut sender, method)).await {
             Ok(Ok(())) => times.push(begun.elapsed()),
             failed => {
                 sender = None;
                 errors += 1;
                 let why = match failed {
                     Ok(Err(error)) => error.to_string(),
-                    _ => "no answer in time".into(),
+                    _ => "no response in time".into(),
                 };
                 first.get_or_insert(why);
-                // A server that refuses at once is not to be drowned.
+                // Don't flood a server that refuses at once.
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
@@ -159,7 +159,7 @@ async fn ask_until(options: Arc<Options>, until: Instant, most: u64) -> (Vec<Dur
     (times, errors, first)
 }
 
-async fn ask(options: &Options, kept: &mut Option<SendRequest<Full<Bytes>>>, method: &str) -> Result<(), Fault> {
+async fn send_request(options: &Options, kept: &mut Option<SendRequest<Full<Bytes>>>, method: &str) -> Result<(), BoxError> {
     let mut sender = match kept.take().filter(|sender| !sender.is_closed()) {
         Some(sender) => sender,
         None => options.connect().await?,
@@ -179,9 +179,9 @@ async fn ask(options: &Options, kept: &mut Option<SendRequest<Full<Bytes>>>, met
     Ok(())
 }
 
-/// What all listeners heard together.
+/// Counters of all listeners.
 #[derive(Default)]
-struct Ears {
+struct ListenerStats {
     connected: AtomicU64,
     broken: AtomicU64,
     doubles: AtomicU64,
@@ -190,30 +190,30 @@ struct Ears {
     delays: Mutex<Vec<Duration>>,
 }
 
-/// Listeners, then events one after another; each carries `load-<n>-end` in its body in the place of `@`.
-async fn listen(options: Arc<Options>) -> Result<serde_json::Value, Fault> {
+/// Starts listeners, then fires events one after another; each has `load-<n>-end` in its body in place of `@`.
+async fn listen(options: Arc<Options>) -> Result<serde_json::Value, BoxError> {
     let (listeners, events) = (options.number("listeners")?, options.number("events")?);
     let pause = Duration::from_millis(options.number("pause-ms")?);
-    let ears = Arc::new(Ears::default());
+    let stats = Arc::new(ListenerStats::default());
     let mut work = JoinSet::new();
     for _ in 0..listeners {
-        let (options, ears) = (Arc::clone(&options), Arc::clone(&ears));
+        let (options, stats) = (Arc::clone(&options), Arc::clone(&stats));
         work.spawn(async move {
-            if hear(&options, &ears, events).await.is_err() {
-                ears.broken.fetch_add(1, Ordering::Relaxed);
+            if listen_once(&options, &stats, events).await.is_err() {
+                stats.broken.fetch_add(1, Ordering::Relaxed);
             }
         });
     }
     for _ in 0..150 {
-        if ears.connected.load(Ordering::Relaxed) + ears.broken.load(Ordering::Relaxed) >= listeners {
+        if stats.connected.load(Ordering::Relaxed) + stats.broken.load(Ordering::Relaxed) >= listeners {
             break;
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    let connected = ears.connected.load(Ordering::Relaxed);
+    let connected = stats.connected.load(Ordering::Relaxed);
     let (mut sender, mut refused) = (None, 0);
     for n in 0..events {
-        ears.fired.lock().unwrap_or_else(PoisonError::into_inner).insert(n, Instant::now());
+        stats.fired.lock().unwrap_or_else(PoisonError::into_inner).insert(n, Instant::now());
         let body = options.word("fire-body").replace('@', &format!("load-{n}-end"));
         match tokio::time::timeout(Duration::from_secs(10), fire(&options, &mut sender, &body)).await {
             Ok(Ok(())) => {}
@@ -224,26 +224,26 @@ async fn listen(options: Arc<Options>) -> Result<serde_json::Value, Fault> {
         }
         tokio::time::sleep(pause).await;
     }
-    let end = Instant::now() + AFTERWARDS;
+    let end = Instant::now() + DRAIN_TIMEOUT;
     while Instant::now() < end {
-        let heard = ears.delays.lock().unwrap_or_else(PoisonError::into_inner).len() as u64;
+        let heard = stats.delays.lock().unwrap_or_else(PoisonError::into_inner).len() as u64;
         if heard >= connected * events {
             break;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     work.abort_all();
-    let mut delays = std::mem::take(&mut *ears.delays.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut delays = std::mem::take(&mut *stats.delays.lock().unwrap_or_else(PoisonError::into_inner));
     delays.sort_unstable();
     Ok(json!({
         "listeners": listeners, "connected": connected, "events": events, "refused": refused,
         "heard": delays.len(), "missing": (listeners * events).saturating_sub(delays.len() as u64),
-        "doubles": ears.doubles.load(Ordering::Relaxed), "broken": ears.broken.load(Ordering::Relaxed),
+        "doubles": stats.doubles.load(Ordering::Relaxed), "broken": stats.broken.load(Ordering::Relaxed),
         "p50_ms": quantile(&delays, 0.5), "p99_ms": quantile(&delays, 0.99), "max_ms": quantile(&delays, 1.0),
     }))
 }
 
-async fn fire(options: &Options, kept: &mut Option<SendRequest<Full<Bytes>>>, body: &str) -> Result<(), Fault> {
+async fn fire(options: &Options, kept: &mut Option<SendRequest<Full<Bytes>>>, body: &str) -> Result<(), BoxError> {
     let mut sender = match kept.take().filter(|sender| !sender.is_closed()) {
         Some(sender) => sender,
         None => options.connect().await?,
@@ -260,7 +260,7 @@ async fn fire(options: &Options, kept: &mut Option<SendRequest<Full<Bytes>>>, bo
     Ok(())
 }
 
-async fn hear(options: &Options, ears: &Ears, events: u64) -> Result<(), Fault> {
+async fn listen_once(options: &Options, stats: &ListenerStats, events: u64) -> Result<(), BoxError> {
     let mut sender = options.connect().await?;
     let response = sender.send_request(options.request("GET", &options.path, "")?).await?;
     if !response.status().is_success() {
@@ -274,27 +274,27 @@ async fn hear(options: &Options, ears: &Ears, events: u64) -> Result<(), Fault> 
         let now = Instant::now();
         if !greeted {
             greeted = true;
-            ears.connected.fetch_add(1, Ordering::Relaxed);
+            stats.connected.fetch_add(1, Ordering::Relaxed);
         }
         text.extend_from_slice(&frame?.into_data().unwrap_or_default());
         let Some(end) = text.windows(2).rposition(|part| part == b"\n\n") else { continue };
         let whole: Vec<u8> = text.drain(..end + 2).collect();
         for event in String::from_utf8_lossy(&whole).split("\n\n") {
-            let Some(n) = marked(event).filter(|n| (*n as usize) < seen.len()) else { continue };
+            let Some(n) = event_number(event).filter(|n| (*n as usize) < seen.len()) else { continue };
             if std::mem::replace(&mut seen[n as usize], true) {
-                ears.doubles.fetch_add(1, Ordering::Relaxed);
+                stats.doubles.fetch_add(1, Ordering::Relaxed);
                 continue;
             }
-            let fired = ears.fired.lock().unwrap_or_else(PoisonError::into_inner).get(&n).copied();
+            let fired = stats.fired.lock().unwrap_or_else(PoisonError::into_inner).get(&n).copied();
             let delay = fired.map_or(Duration::ZERO, |fired| now.saturating_duration_since(fired));
-            ears.delays.lock().unwrap_or_else(PoisonError::into_inner).push(delay);
+            stats.delays.lock().unwrap_or_else(PoisonError::into_inner).push(delay);
         }
     }
     Err("it ended".into())
 }
 
-/// The number of an event of ours.
-fn marked(event: &str) -> Option<u64> {
+/// The number of one of our events.
+fn event_number(event: &str) -> Option<u64> {
     let (_, rest) = event.split_once("load-")?;
     rest.split_once("-end")?.0.parse().ok()
 }
