@@ -1,4 +1,4 @@
-//! The load of `bench/http`: requests as fast as they are answered, or listeners that must listen_once every event.
+//! Load generator of `bench/http`: requests as fast as possible, or listeners that must get every event.
 //!
 //!     load requests URL PATH --connections 16 --seconds 5 [--method POST] [--body TEXT] [--header 'NAME: VALUE']… [--expect TEXT]
 //!     load listen URL PATH --listeners 1000 --events 50 --pause-ms 100 --fire-path PATH --fire-body TEXT [--header …]…
