@@ -159,7 +159,11 @@ async fn request_until(options: Arc<Options>, until: Instant, most: u64) -> (Vec
     (times, errors, first)
 }
 
-async fn send_request(options: &Options, kept: &mut Option<SendRequest<Full<Bytes>>>, method: &str) -> Result<(), BoxError> {
+async fn send_request(
+    options: &Options,
+    kept: &mut Option<SendRequest<Full<Bytes>>>,
+    method: &str,
+) -> Result<(), BoxError> {
     let mut sender = match kept.take().filter(|sender| !sender.is_closed()) {
         Some(sender) => sender,
         None => options.connect().await?,

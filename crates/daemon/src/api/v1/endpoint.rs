@@ -99,7 +99,7 @@ impl Endpoint {
             name: name.into_iter().rev().collect::<Vec<_>>().join("."),
             example: None,
             records: false,
-            schemas: schemas::<P, Q, B, A>,
+            schemas: endpoint_schema::<P, Q, B, A>,
             options: EndpointOptions { needs: RouteAuth::Token, unlimited: false },
             handler_fn: Arc::new(handler_fn),
         }
@@ -211,7 +211,7 @@ fn takes_body<B: JsonSchema>() -> bool {
     B::schema_name() != Empty::schema_name()
 }
 
-fn schemas<P: ApiInput, Q: ApiInput, B: ApiInput, A: ApiResponse>(
+fn endpoint_schema<P: ApiInput, Q: ApiInput, B: ApiInput, A: ApiResponse>(
     inputs: &mut SchemaGenerator,
     outputs: &mut SchemaGenerator,
 ) -> EndpointSchema {

@@ -138,8 +138,8 @@ fn faults_say_where_they_are() {
         ("{file: {fred: [{'web*': [{cmd.run: {args: ls}}]}]}}", "must be a list"),
         ("{file: {fred: [{'web*': [{cmd.run: {args: ['(']}}]}]}}", "→ cmd.run → args"),
         ("{file: {'(': [test.ping]}}", "external_auth → file → (: "),
-        ("{file: {fred: ['@']}}", "behind the @"),
-        ("{file: {fred: [7]}}", "a function, or a target"),
+        ("{file: {fred: ['@']}}", "after the @"),
+        ("{file: {fred: [7]}}", "a function or a target"),
         ("{file: [fred]}", "external_auth → file: "),
         ("{file: {fred: [{'N@nowhere': [test.ping]}]}}", "nowhere"),
     ];

@@ -316,7 +316,7 @@ async fn other_files_and_secrets() {
         ("{file: {^filename: digest, ^filetype: htdigest}}", "^realm"),
         ("{sharedsecret: {ann: ['.*']}}", "sharedsecret"),
         ("{auto: {ann: ['.*']}}", "auth_auto_for_tests"),
-        ("{django: {ann: ['.*']}}", "not known"),
+        ("{django: {ann: ['.*']}}", "unknown backend"),
     ] {
         let warnings = settings(&format!("{{external_auth: {block}}}"), at).warnings();
         assert!(warnings.len() == 1 && warnings[0].contains(text), "{block}: {warnings:?}");
