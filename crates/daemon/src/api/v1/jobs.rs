@@ -381,7 +381,9 @@ impl ApiInput for RerunJob {}
 pub async fn rerun(call: ApiCall<JobPath, Empty, RerunJob>) -> Result<ApiReply<JobView, 202>, ApiError> {
     let (job, returns) = expect_job(call.answer(Request::ShowJob(call.path.jid.0)).await?)?;
     let Some(mut run) = job.rerun() else {
-        return Err(ApiError::invalid("the job had secret arguments, which are not stored").hint("start a new job with them"));
+        return Err(
+            ApiError::invalid("the job had secret arguments, which are not stored").hint("start a new job with them")
+        );
     };
     if call.body.failed {
         (run.target, run.target_kind) = (failed_targets(&job, &returns).join(","), TargetKind::List.name().to_owned());
