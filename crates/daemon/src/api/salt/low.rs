@@ -84,7 +84,7 @@ impl LowChunk {
         let batch = (self.client == "local_batch").then(|| text("batch").unwrap_or_else(|| "10%".into()));
         let batch = batch.map(|text| text.parse::<Batch>()).transpose();
         let options = JobOptions {
-            batch: batch.map_err(|error| Refused::bad(error.to_string()))?,
+            batch: batch.map_err(|error| ErrorResponse::bad_request(error.to_string()))?,
             subset: (self.client == "local_subset").then(|| self.subset()).transpose()?,
             queue: kwargs.get("queue").is_some_and(truth),
             ..JobOptions::default()
