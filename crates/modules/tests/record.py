@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
-"""Records what real Salt answers to the cases in cases/state, in the files themselves.
+"""Records what real Salt answers to the cases, in the files themselves.
 
-    python record.py [FILE...]        with Salt's own Python; all `as-salt.yml` if none is named
+    python record.py [FILE...]        with Salt's own Python; all `as-salt.yml` of states if none is named
 
-Each case says what to call (`name`, `args`), what is there (`before`, `tree`, `pillar`, `grains`),
-and gets what Salt answers: `test` (a dry run), `apply`, `again`, and what is there `after`.
+A case of a state (cases/state) says what to call (`name`, `args`), what is there (`before`, `tree`, `pillar`,
+`grains`), and gets what Salt answers: `test` (a dry run), `apply`, `again`, and what is there `after`.
+A case of a function (cases/FUNCTION) gets its `result`, or the `problem` if Salt raises one. Its scripts `prepare`
+and `check` are run around the call. Programs are not run if the case has `commands`: Salt gets their answers.
 `@TMP@` stands for a directory of the case's own. What follows `#` at the top of a file stays.
 """
 
 import contextlib
+import ctypes
 import json
 import logging
 import os
+import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -108,10 +113,8 @@ def listing(tmp):
     return dict(sorted(found.items()))
 
 
-def call(function, case, root, tmp, test):
+def options(case, root, tmp, test=False):
     import salt.config
-    import salt.loader
-    import salt.state
 
     opts = salt.config.apply_minion_config(
         {
@@ -138,6 +141,13 @@ def call(function, case, root, tmp, test):
         json.dump(case.get("pillar") or {}, pillar)
     opts["pillar"] = case.get("pillar") or {}
     opts.update(bound(case.get("options") or {}, MARK, tmp))
+    return opts
+
+
+def call(function, case, root, tmp, test):
+    import salt.loader
+
+    opts = options(case, root, tmp, test)
     functions = salt.loader.minion_mods(opts, utils=salt.loader.utils(opts), context={})
     arguments = bound(case.get("args") or {}, MARK, tmp)
     name = bound(case["name"], MARK, tmp)
@@ -161,6 +171,107 @@ def call(function, case, root, tmp, test):
     if function == "file.recurse" and kept["comment"].startswith("####"):
         kept["comment"] = in_order(kept["comment"])
     return kept
+
+
+def call_function(function, case):
+    """What a function gives or raises, and whether the case's check holds after it."""
+    import salt.loader
+
+    root = tempfile.mkdtemp(prefix="rs-record-")
+    try:
+        check_paths(case)
+        confine(root)
+        tmp = prepare(root, case)
+        os.environ.update({key: str(value) for key, value in (case.get("env") or {}).items()})
+        script(case, "prepare", tmp)
+        run = answer_commands(bound(case, MARK, tmp)) if "commands" in case or "programs" in case else None
+        opts = options(case, root, tmp)
+        functions = salt.loader.minion_mods(opts, utils=salt.loader.utils(opts), context={})
+        if run:
+            # The loader has its own copy of the module.
+            sys.modules[functions["cmd.run_all"].func.__module__]._run = run
+        args = bound(case.get("args") or [], MARK, tmp)
+        kwargs = bound(case.get("kwargs") or {}, MARK, tmp)
+        try:
+            answer = {"result": bound(functions[function](*args, **kwargs), tmp, MARK)}
+        except Exception as problem:  # pylint: disable=broad-except
+            return {"problem": bound(str(problem), tmp, MARK)}
+        script(case, "check", tmp)
+        return answer
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def check_paths(case):
+    """A function runs for real: no path of a case may lead out of its own directory."""
+    words = [case.get("args"), case.get("kwargs"), case.get("before")]
+    while words:
+        word = words.pop()
+        if isinstance(word, dict):
+            words += [*word.keys(), *word.values()]
+        elif isinstance(word, list):
+            words += word
+        elif isinstance(word, str) and (word.startswith(("/", "~")) or ".." in word):
+            raise RuntimeError("%r is not below %s: the case is not recorded" % (word, MARK))
+
+
+def confine(root):
+    """Leaves this process nothing that it can write but `root`: mounts of its own, all others read-only."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    new_mounts, read_only, remount, bind, recursive, private = 0x20000, 0x1, 0x20, 0x1000, 0x4000, 0x40000
+
+    def done(code):
+        if code:
+            raise OSError(ctypes.get_errno(), "the machine could not be protected; run it as root")
+
+    def mount(source, target, flags):
+        done(libc.mount(source and os.fsencode(source), os.fsencode(target), None, flags, None))
+
+    done(libc.unshare(new_mounts))
+    mount(None, "/", private | recursive)
+    mount(root, root, bind)
+    with open("/proc/self/mounts", encoding="utf-8") as mounts:
+        places = [line.split(" ")[1].encode().decode("unicode_escape") for line in mounts]
+    for place in dict.fromkeys(places):
+        if place != root and not place.startswith(("/proc", "/dev")):
+            mount(None, place, remount | bind | read_only)
+
+
+def script(case, key, tmp):
+    if key in case:
+        subprocess.run(["sh", "-e", "-c", bound(case[key], MARK, tmp)], cwd=tmp, check=True, capture_output=True)
+
+
+def answer_commands(case):
+    """Salt finds the case's programs, and gets the answers that the case gives."""
+    import salt.utils.path
+
+    programs = {os.path.basename(name): name if "/" in name else "/usr/bin/" + name for name in case.get("programs") or []}
+    answers = {}
+    for command in case.get("commands") or []:
+        answers.setdefault(tuple(str(word) for word in command["argv"]), []).append(command)
+        name = str(command["argv"][0])
+        programs.setdefault(os.path.basename(name), name if "/" in name else "/usr/bin/" + name)
+
+    def found(exe):
+        return exe if exe in programs.values() else programs.get(exe)
+
+    def answered(cmd, *args, **kwargs):
+        words = [str(word) for word in cmd] if isinstance(cmd, (list, tuple)) else shlex.split(cmd)
+        for known, waiting in answers.items():
+            if words[1:] == list(known[1:]) and os.path.basename(words[0]) == os.path.basename(known[0]):
+                answer = waiting.pop(0) if len(waiting) > 1 else waiting[0]
+                return {
+                    "pid": 7,
+                    "retcode": answer.get("code", 0),
+                    "stdout": answer.get("stdout", "").rstrip("\n"),
+                    "stderr": answer.get("stderr", "").rstrip("\n"),
+                }
+        raise RuntimeError("the case has no answer to %r" % (words,))
+
+    salt.utils.path.which = found
+    salt.utils.path.which_bin = lambda names: next(filter(None, map(found, names)), None)
+    return answered
 
 
 def in_order(comment):
@@ -194,14 +305,14 @@ def run(function, case):
         shutil.rmtree(root, ignore_errors=True)
 
 
-def forked(function, case):
+def forked(function, case, of_state):
     """In a process of its own: Salt keeps things in memory between calls."""
     read, write = os.pipe()
     if os.fork() == 0:
         with contextlib.suppress(BaseException):
             os.close(read)
             try:
-                answers = run(function, case)
+                answers = (run if of_state else call_function)(function, case)
             except BaseException:  # pylint: disable=broad-except
                 answers = {"crash": traceback.format_exc()}
             with os.fdopen(write, "w") as out:
@@ -229,16 +340,17 @@ Dumper.add_representer(str, text)
 
 def record(path):
     function = os.path.basename(os.path.dirname(path))
+    of_state = os.path.basename(os.path.dirname(os.path.dirname(path))) == "state"
     with open(path, encoding="utf-8") as file:
         source = file.read()
     head = "".join(line for line in source.splitlines(True) if line.startswith("#"))
     cases = yaml.safe_load(source)
     for case in cases:
-        answers = forked(function, case)
+        answers = forked(function, case, of_state)
         if "crash" in answers:
             sys.stderr.write("%s: %s: %s\n" % (path, case.get("what"), answers["crash"]))
             continue
-        for key in ("test", "apply", "again", "after"):
+        for key in ("test", "apply", "again", "after") if of_state else ("result", "problem"):
             case.pop(key, None)
         case.update(answers)
     with open(path, "w", encoding="utf-8") as file:

@@ -1,6 +1,6 @@
 //! [`Fake`]: a machine in memory, for tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,9 @@ use crate::{Error, Result};
 #[derive(Default)]
 pub struct Fake {
     files: Mutex<BTreeMap<PathBuf, Node>>,
-    commands: Mutex<BTreeMap<Vec<String>, Output>>,
+    /// For each command its answers in order; the last one stays.
+    commands: Mutex<BTreeMap<Vec<String>, VecDeque<Output>>>,
+    asked: Mutex<Vec<Command>>,
     environment: Mutex<BTreeMap<String, String>>,
     grains: Arc<Map>,
     options: Map,
@@ -44,6 +46,8 @@ enum Content {
     File(Vec<u8>),
     Directory,
     Link(PathBuf),
+    /// A device, pipe or socket; what is written to it can be read again.
+    Special(Kind, Vec<u8>),
 }
 
 impl Fake {
@@ -67,6 +71,13 @@ impl Fake {
     #[must_use]
     pub fn link(self, path: &str, target: &str) -> Fake {
         self.put(Path::new(path), Content::Link(PathBuf::from(target)), 0o777);
+        self
+    }
+
+    /// Has a device, a pipe or a socket.
+    #[must_use]
+    pub fn special(self, path: &str, kind: Kind) -> Fake {
+        self.put(Path::new(path), Content::Special(kind, Vec::new()), 0o660);
         self
     }
 
@@ -96,12 +107,17 @@ impl Fake {
         self
     }
 
-    /// Answers a command so.
+    /// Answers a command so; given again, the command is answered so the next time.
     #[must_use]
     pub fn command(self, argv: &[&str], output: Output) -> Fake {
         let argv = argv.iter().map(|word| (*word).to_owned()).collect();
-        lock(&self.commands).insert(argv, output);
+        lock(&self.commands).entry(argv).or_default().push_back(output);
         self
+    }
+
+    /// The commands that were run so far, also those without an answer.
+    pub fn asked(&self) -> Vec<Command> {
+        lock(&self.asked).clone()
     }
 
     #[must_use]
@@ -179,7 +195,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 impl Probe for Fake {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         match self.resolve(path, true) {
-            Some((_, Node { content: Content::File(content), .. })) => Ok(content),
+            Some((_, Node { content: Content::File(content) | Content::Special(_, content), .. })) => Ok(content),
             Some(_) => Err(io::ErrorKind::IsADirectory.into()),
             None => Err(io::ErrorKind::NotFound.into()),
         }
@@ -197,6 +213,7 @@ impl Probe for Fake {
                 Content::File(content) => (Kind::File, content.len() as u64),
                 Content::Directory => (Kind::Directory, 4096),
                 Content::Link(target) => (Kind::Link, target.as_os_str().len() as u64),
+                Content::Special(kind, _) => (*kind, 0),
             };
             Stat {
                 kind,
@@ -233,8 +250,14 @@ impl Probe for Fake {
     }
 
     fn query(&self, command: &Command) -> Result<Output> {
-        let commands = lock(&self.commands);
-        commands.get(&command.argv).cloned().ok_or_else(|| {
+        lock(&self.asked).push(command.clone());
+        let mut commands = lock(&self.commands);
+        let answer = match commands.get_mut(&command.argv) {
+            Some(answers) if answers.len() > 1 => answers.pop_front(),
+            Some(answers) => answers.front().cloned(),
+            None => None,
+        };
+        answer.ok_or_else(|| {
             let program = command.argv.first().map_or("", String::as_str);
             Error::failed(format!("could not start '{program}': No such file or directory"))
         })
@@ -300,6 +323,10 @@ impl System for Fake {
     fn write(&self, path: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()> {
         match self.resolve(path, false) {
             Some((_, Node { content: Content::Directory, .. })) => Err(io::ErrorKind::IsADirectory.into()),
+            Some((path, Node { content: Content::Special(kind, _), mode, .. })) => {
+                lock(&self.files).insert(path, Node::new(Content::Special(kind, content.to_vec()), mode));
+                Ok(())
+            }
             Some((path, node)) => {
                 // A new file takes the place; other names of the old one keep it.
                 let fresh = Node::new(Content::File(content.to_vec()), mode.unwrap_or(node.mode));

@@ -3,6 +3,7 @@
 mod cases;
 mod controller;
 mod docs;
+mod fixture;
 mod host;
 mod source;
 mod states;

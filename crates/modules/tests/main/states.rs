@@ -30,11 +30,9 @@ use std::sync::Arc;
 
 use rocksalt_core::{Map, Value, yaml};
 use rocksalt_modules::catalog::{self, Step, Verdict};
-use rocksalt_modules::machine::{
-    Base, FakeServices, Host, Kind, NoController, Probe, Running, Services, System, Template,
-};
+use rocksalt_modules::machine::{FakeServices, Kind, Probe, Services, System, Template};
 
-use super::cases::{entries, fake, map};
+use super::fixture::{bound, content, entries, fake, map, prepare, real, with_place};
 
 #[test]
 fn states() {
@@ -85,9 +83,7 @@ fn run(state: &str, case: &Map, on: &str) -> Result<(), String> {
         "host" => {
             let place = tempfile::tempdir().expect("there is room for a directory");
             let case = bound(case, &place.path().to_string_lossy());
-            let base = Arc::new(Base::new(None));
-            let running = Running { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
-            let host = base.begin(running, map(&case, "options"), Box::new(NoController), None);
+            let host = real(&case);
             host.set_services(Services::all_from(Arc::new(tree(&case))));
             prepare(&host, &map(&case, "before"));
             steps(state, &case, &host, place.path())
@@ -156,73 +152,6 @@ fn without_pid(changes: &Map) -> Map {
         *pid = Value::Int(0);
     }
     changes
-}
-
-/// With the case's directory in place of its mark, in keys and values.
-fn bound(case: &Map, place: &str) -> Map {
-    fn value(data: &Value, place: &str) -> Value {
-        match data {
-            Value::String(text) => text.replace("@TMP@", place).into(),
-            Value::List(items) => Value::List(items.iter().map(|item| value(item, place)).collect()),
-            Value::Map(map) => Value::Map(bound(map, place)),
-            other => other.clone(),
-        }
-    }
-    case.iter().map(|(key, item)| (value(key, place), value(item, place))).collect()
-}
-
-/// The case's own directory is there, even if nothing is in it.
-fn with_place(case: &Map) -> Map {
-    let mut case = case.clone();
-    let mut before = map(&case, "before");
-    before.insert("/tmp/case/", Value::Null);
-    case.insert("before", before);
-    case
-}
-
-fn prepare(host: &Host, before: &Map) {
-    for (path, what) in before.iter() {
-        let path = path.to_string();
-        let place = Path::new(path.trim_end_matches('/'));
-        std::fs::create_dir_all(place.parent().expect("it lies somewhere")).expect("it is ours");
-        let empty = Map::new();
-        let details = what.as_map().unwrap_or(&empty);
-        let text = |key: &str| details.get(key).map(ToString::to_string);
-        if path.ends_with('/') {
-            std::fs::create_dir_all(place).expect("it is ours");
-        } else if let Some(target) = text("link") {
-            host.symlink(Path::new(&target), place).expect("it is ours");
-        } else if let Some(target) = text("hardlink") {
-            host.hard_link(Path::new(&target), place).expect("it is ours");
-        } else {
-            std::fs::write(place, content(what)).expect("it is ours");
-        }
-        let number = |key: &str| details.get(key).and_then(Value::as_i64).map(|number| number as u32);
-        if number("uid").is_some() || number("gid").is_some() {
-            host.set_owner(place, number("uid"), number("gid"), false).expect("these tests run as root");
-        }
-        if let Some(mode) = text("mode") {
-            host.set_mode(place, u32::from_str_radix(&mode, 8).expect("a mode is octal")).expect("it is ours");
-        }
-        if let Some(mtime) = number("mtime") {
-            host.set_times(place, f64::from(mtime), f64::from(mtime)).expect("it is ours");
-        }
-    }
-}
-
-/// What a file of `before` or `tree` has in it.
-pub fn content(what: &Value) -> Vec<u8> {
-    let Value::Map(details) = what else {
-        return if what.is_null() { Vec::new() } else { what.to_string().into_bytes() };
-    };
-    match details.get("hex") {
-        Some(digits) => {
-            let digits = digits.to_string();
-            let byte = |index: usize| u8::from_str_radix(&digits[index..index + 2], 16).expect("two digits each");
-            (0..digits.len()).step_by(2).map(byte).collect()
-        }
-        None => details.get("content").map(|text| text.to_string().into_bytes()).unwrap_or_default(),
-    }
 }
 
 fn tree(case: &Map) -> FakeServices {

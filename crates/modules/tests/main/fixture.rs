@@ -1,0 +1,201 @@
+//! What cases of functions and of states begin with: a machine in memory, or a directory of the real one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rocksalt_core::{Map, Value};
+use rocksalt_modules::machine::{
+    Base, Fake, FakeController, FakeServices, Host, Kind, NoController, Output, Running, System,
+};
+
+/// What is in a folder, in order.
+pub fn entries(path: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        std::fs::read_dir(path).expect("there are cases").map(|entry| entry.expect("readable").path()).collect();
+    found.sort();
+    found
+}
+
+pub fn map(case: &Map, key: &str) -> Map {
+    case.get(key).and_then(Value::as_map).cloned().unwrap_or_default()
+}
+
+/// The machine that a case begins with.
+pub fn fake(case: &Map) -> Fake {
+    // A renderer that says what it was given is enough to see that it was given the right things.
+    let mut tree = FakeServices::default().with_pillar(map(case, "pillar")).with_renderer(|template| {
+        Ok(format!(
+            "{} {} {}: {}",
+            template.renderer,
+            template.saltenv,
+            Value::Map(template.context.clone()),
+            template.text
+        ))
+    });
+    for (path, content) in map(case, "tree").iter() {
+        tree = tree.with_file(&path.to_string(), content.to_string());
+    }
+    let mut fake = Fake::new()
+        .file("/etc/passwd", "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/usr/sbin:/usr/sbin/nologin\n")
+        .file("/etc/group", "root:x:0:\ndaemon:x:1:\n")
+        .directory("/root")
+        .directory("/tmp")
+        .with_services(tree)
+        .with_options(map(case, "options"))
+        .with_grains(map(case, "grains"));
+    for name in case.get("programs").and_then(Value::as_list).unwrap_or_default() {
+        let name = name.to_string();
+        let path = if name.starts_with('/') { name } else { format!("/usr/bin/{name}") };
+        fake = fake.file(&path, "").owned(&path, 0, 0, 0o755);
+    }
+    for (path, what) in map(case, "before").iter() {
+        let path = path.to_string();
+        fake = match what {
+            Value::Map(what) if path.ends_with('/') => {
+                let path = path.trim_end_matches('/');
+                let number = |key: &str| what.get(key).and_then(Value::as_i64).unwrap_or(0) as u32;
+                let mode = what.get("mode").map_or("0755".into(), ToString::to_string);
+                let mode = u32::from_str_radix(&mode, 8).expect("a mode is octal");
+                fake.directory(path).owned(path, number("uid"), number("gid"), mode)
+            }
+            _ if path.ends_with('/') => fake.directory(path.trim_end_matches('/')),
+            Value::Map(what) => {
+                let text = |key: &str| what.get(key).map(ToString::to_string);
+                let number = |key: &str| what.get(key).and_then(Value::as_i64).unwrap_or(0) as u32;
+                let mode = text("mode").map_or(0o644, |mode| u32::from_str_radix(&mode, 8).expect("a mode is octal"));
+                match (text("link"), text("hardlink")) {
+                    _ if what.contains_key("special") => {
+                        fake.special(&path, kind(&what.get("special").cloned().unwrap_or_default()))
+                    }
+                    (Some(target), _) => fake.link(&path, &target),
+                    (_, Some(target)) => {
+                        fake.hard_link(Path::new(&target), Path::new(&path)).expect("there is such a file");
+                        fake
+                    }
+                    _ => fake.file(&path, content(&Value::Map(what.clone()))),
+                }
+                .owned(&path, number("uid"), number("gid"), mode)
+            }
+            Value::Null => fake.file(&path, ""),
+            text => fake.file(&path, text.to_string()),
+        };
+    }
+    for (name, value) in map(case, "env").iter() {
+        fake = fake.with_env(&name.to_string(), &value.to_string());
+    }
+    for command in case.get("commands").and_then(Value::as_list).unwrap_or_default() {
+        let command = command.as_map().expect("a command is a map");
+        let argv: Vec<String> = command
+            .get("argv")
+            .and_then(Value::as_list)
+            .expect("it has words")
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let bytes = |key: &str| command.get(key).map(|text| text.to_string().into_bytes()).unwrap_or_default();
+        let output = Output {
+            code: command.get("code").and_then(Value::as_i64).unwrap_or(0) as i32,
+            stdout: bytes("stdout"),
+            stderr: bytes("stderr"),
+            pid: 7,
+            timed_out: command.get("timed_out").is_some_and(Value::truth),
+        };
+        fake = fake.command(&argv.iter().map(String::as_str).collect::<Vec<_>>(), output);
+    }
+    fake
+}
+
+/// The controller that a case's machine asks: it has the files of `tree`, and targets that answer `answers`.
+pub fn controller(case: &Map) -> FakeController {
+    let file = |(path, content): (&Value, &Value)| (path.to_string(), self::content(content));
+    FakeController {
+        files: map(case, "tree").iter().map(file).collect(),
+        answers: map(case, "answers"),
+        ..FakeController::default()
+    }
+}
+
+fn kind(name: &Value) -> Kind {
+    match name.to_string().as_str() {
+        "block" => Kind::BlockDevice,
+        "character" => Kind::CharDevice,
+        "fifo" => Kind::Pipe,
+        "socket" => Kind::Socket,
+        other => panic!("there is no special file '{other}'"),
+    }
+}
+
+/// The real machine, as a call with the case's options sees it.
+pub fn real(case: &Map) -> Host {
+    let base = Arc::new(Base::new(None));
+    let running = Running { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
+    base.begin(running, map(case, "options"), Box::new(NoController), None)
+}
+
+/// With the case's directory in place of its mark, in keys and values.
+pub fn bound(case: &Map, place: &str) -> Map {
+    fn value(data: &Value, place: &str) -> Value {
+        match data {
+            Value::String(text) => text.replace("@TMP@", place).into(),
+            Value::List(items) => Value::List(items.iter().map(|item| value(item, place)).collect()),
+            Value::Map(map) => Value::Map(bound(map, place)),
+            other => other.clone(),
+        }
+    }
+    case.iter().map(|(key, item)| (value(key, place), value(item, place))).collect()
+}
+
+/// The case's own directory is there, even if nothing is in it.
+pub fn with_place(case: &Map) -> Map {
+    let mut case = case.clone();
+    let mut before = map(&case, "before");
+    before.insert("/tmp/case/", Value::Null);
+    case.insert("before", before);
+    case
+}
+
+/// Makes what `before` says on the real machine.
+pub fn prepare(host: &Host, before: &Map) {
+    for (path, what) in before.iter() {
+        let path = path.to_string();
+        let place = Path::new(path.trim_end_matches('/'));
+        std::fs::create_dir_all(place.parent().expect("it lies somewhere")).expect("it is ours");
+        let empty = Map::new();
+        let details = what.as_map().unwrap_or(&empty);
+        let text = |key: &str| details.get(key).map(ToString::to_string);
+        if path.ends_with('/') {
+            std::fs::create_dir_all(place).expect("it is ours");
+        } else if let Some(target) = text("link") {
+            host.symlink(Path::new(&target), place).expect("it is ours");
+        } else if let Some(target) = text("hardlink") {
+            host.hard_link(Path::new(&target), place).expect("it is ours");
+        } else {
+            std::fs::write(place, content(what)).expect("it is ours");
+        }
+        let number = |key: &str| details.get(key).and_then(Value::as_i64).map(|number| number as u32);
+        if number("uid").is_some() || number("gid").is_some() {
+            host.set_owner(place, number("uid"), number("gid"), false).expect("these tests run as root");
+        }
+        if let Some(mode) = text("mode") {
+            host.set_mode(place, u32::from_str_radix(&mode, 8).expect("a mode is octal")).expect("it is ours");
+        }
+        if let Some(mtime) = number("mtime") {
+            host.set_times(place, f64::from(mtime), f64::from(mtime)).expect("it is ours");
+        }
+    }
+}
+
+/// What a file of `before` or `tree` has in it.
+pub fn content(what: &Value) -> Vec<u8> {
+    let Value::Map(details) = what else {
+        return if what.is_null() { Vec::new() } else { what.to_string().into_bytes() };
+    };
+    match details.get("hex") {
+        Some(digits) => {
+            let digits = digits.to_string();
+            let byte = |index: usize| u8::from_str_radix(&digits[index..index + 2], 16).expect("two digits each");
+            (0..digits.len()).step_by(2).map(byte).collect()
+        }
+        None => details.get("content").map(|text| text.to_string().into_bytes()).unwrap_or_default(),
+    }
+}
