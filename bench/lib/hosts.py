@@ -15,7 +15,7 @@ HOSTS_PER_SSHD = 15  # an sshd takes at most 16 listen addresses
 
 ROOT = os.path.join(places.SCRATCH, "hosts")
 FOLDERS = os.path.join(ROOT, "folders")
-HOME = os.path.join(ROOT, "home")
+HOMES = os.path.join(ROOT, "homes")
 KEY = os.path.join(ROOT, "key")
 HOST_KEY = os.path.join(ROOT, "host_key")
 KNOWN_HOSTS = os.path.join(ROOT, "known_hosts")
@@ -34,6 +34,11 @@ class Host:
     def folder(self):
         """The only place where a tool may leave something of this host's: the file system is shared by all hosts."""
         return os.path.join(FOLDERS, self.id)
+
+    @property
+    def home(self):
+        """Its root's own: tools keep there what is one's for a machine, such as the lock of a run of states."""
+        return os.path.join(HOMES, self.id)
 
 
 def host(number):
@@ -69,12 +74,13 @@ def up(count):
     if sshd_pids():
         raise HostsError(f"{len(fleet())} hosts are up already: run `bench/hosts down` first")
     shutil.rmtree(ROOT, ignore_errors=True)
-    for folder in (places.SCRATCH, ROOT, HOME):
+    for folder in (places.SCRATCH, ROOT, HOMES):
         os.makedirs(folder, exist_ok=True)
         os.chmod(folder, 0o700)
     hosts = [host(number + 1) for number in range(count)]
     for one in hosts:
         os.makedirs(one.folder)
+        os.makedirs(one.home, mode=0o700)
     _write_keys(hosts)
     _write_ssh_config()
     _write_passwd()
@@ -130,15 +136,21 @@ def _write_ssh_config():
 
 
 def _write_passwd():
-    """The hosts' root has an empty home, so that no start-up file of this machine's root slows the logins."""
+    """No start-up file of this machine's root slows the logins: root's home is empty, and that of each host is another
+    one (`_homes`)."""
     lines = []
     with open("/etc/passwd") as file:
         for line in file:
             fields = line.rstrip("\n").split(":")
             if fields[0] == "root":
-                fields[5:7] = [HOME, "/bin/bash" if os.path.exists("/bin/bash") else "/bin/sh"]
+                fields[5:7] = [HOMES, "/bin/bash" if os.path.exists("/bin/bash") else "/bin/sh"]
             lines.append(":".join(fields) + "\n")
     places.write(os.path.join(ROOT, "passwd"), "".join(lines))
+
+
+def _homes(hosts):
+    """One sshd serves several hosts; by the address that was called it knows whose session it is."""
+    return "".join(f"Match LocalAddress {one.id}\n  SetEnv HOME={one.home}\n" for one in hosts)
 
 
 def _start_sshd(sshd, number, hosts):
@@ -161,7 +173,7 @@ MaxSessions 2000
 LoginGraceTime 300
 Subsystem sftp internal-sftp
 LogLevel ERROR
-""",
+{_homes(hosts)}""",
     )
     # A mount namespace of its own for the other passwd, and an empty environment, so that nothing of ours is inherited.
     script = 'mount --bind "$1" /etc/passwd && exec "$2" -f "$3" -E "$4"'

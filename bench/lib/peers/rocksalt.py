@@ -54,9 +54,9 @@ class Rocksalt(Peer):
         # Whatever --wipe did: a cold run must find nothing.
         for host in hosts:
             shutil.rmtree(self._agent(host), ignore_errors=True)
-        for name in os.listdir(testbed.HOME):
-            path = os.path.join(testbed.HOME, name)
-            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+            for name in os.listdir(host.home):
+                path = os.path.join(host.home, name)
+                shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
 
     def check_cold(self, hosts):
         """All hosts share one file system: an agent outside the host's own folder might be another host's upload."""

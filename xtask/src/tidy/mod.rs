@@ -2,6 +2,7 @@
 
 mod budget;
 mod cases;
+mod catalog_cases;
 mod changelog;
 mod dependencies;
 mod docs;
@@ -24,6 +25,11 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     Rule { name: "budget", about: "the agent stays small", check: budget::check },
     Rule { name: "cases", about: "no folder of test cases is empty", check: cases::check },
+    Rule {
+        name: "catalog-cases",
+        about: "every function and state of the catalog is named by a case or test",
+        check: catalog_cases::check,
+    },
     Rule { name: "changelog", about: "CHANGELOG.md has an Unreleased section", check: changelog::check },
     Rule { name: "dependencies", about: "a crate uses only those that it may", check: dependencies::check },
     Rule { name: "docs", about: "every page is linked from a README", check: docs::check },

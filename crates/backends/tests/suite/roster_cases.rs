@@ -26,7 +26,7 @@ async fn rosters_are_read() {
             }
         }
     }
-    assert!(count >= 20, "only {count} cases");
+    assert!(count >= 27, "only {count} cases");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 

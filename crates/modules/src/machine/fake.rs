@@ -20,6 +20,8 @@ pub struct Fake {
     files: Mutex<BTreeMap<PathBuf, Node>>,
     /// For each command its answers in order; the last one stays.
     commands: Mutex<BTreeMap<Vec<String>, VecDeque<Output>>>,
+    /// What a command leaves behind: paths and content.
+    effects: Mutex<BTreeMap<Vec<String>, Vec<(PathBuf, Vec<u8>)>>>,
     asked: Mutex<Vec<Command>>,
     environment: Mutex<BTreeMap<String, String>>,
     grains: Arc<Map>,
@@ -112,6 +114,14 @@ impl Fake {
     pub fn command(self, argv: &[&str], output: Output) -> Fake {
         let argv = argv.iter().map(|word| (*word).to_owned()).collect();
         lock(&self.commands).entry(argv).or_default().push_back(output);
+        self
+    }
+
+    /// A command writes this file.
+    #[must_use]
+    pub fn command_writes(self, argv: &[&str], path: &str, content: impl Into<Vec<u8>>) -> Fake {
+        let argv = argv.iter().map(|word| (*word).to_owned()).collect();
+        lock(&self.effects).entry(argv).or_default().push((PathBuf::from(path), content.into()));
         self
     }
 
@@ -251,6 +261,9 @@ impl Probe for Fake {
 
     fn query(&self, command: &Command) -> Result<Output> {
         lock(&self.asked).push(command.clone());
+        for (path, content) in lock(&self.effects).get(&command.argv).into_iter().flatten() {
+            self.put(path, Content::File(content.clone()), 0o644);
+        }
         let mut commands = lock(&self.commands);
         let answer = match commands.get_mut(&command.argv) {
             Some(answers) if answers.len() > 1 => answers.pop_front(),

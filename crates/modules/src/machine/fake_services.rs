@@ -10,6 +10,7 @@ use crate::catalog::Outcome;
 use crate::text::digest;
 use crate::{Error, Result};
 
+type Runner = Box<dyn Fn(StateRequest) -> Result<Outcome> + Send + Sync>;
 type Renderer = Box<dyn Fn(&Template<'_>) -> Result<String> + Send + Sync>;
 
 #[derive(Default)]
@@ -19,9 +20,20 @@ pub struct FakeServices {
     /// Those of environment `base` that are no plain files of mode 0644.
     kinds: BTreeMap<String, EntryKind>,
     renderer: Option<Renderer>,
+    state_runner: Option<Runner>,
 }
 
 impl FakeServices {
+    /// Answers runs of states.
+    #[must_use]
+    pub fn with_state_runner(
+        mut self,
+        run: impl Fn(StateRequest) -> Result<Outcome> + Send + Sync + 'static,
+    ) -> FakeServices {
+        self.state_runner = Some(Box::new(run));
+        self
+    }
+
     #[must_use]
     pub fn with_pillar(mut self, pillar: Map) -> FakeServices {
         self.pillar = Arc::new(pillar);
@@ -122,7 +134,10 @@ impl TemplateRenderer for FakeServices {
 }
 
 impl StateRunner for FakeServices {
-    fn run(&self, _: StateRequest) -> Result<Outcome> {
-        Err(Error::failed("this tree has no states"))
+    fn run(&self, request: StateRequest) -> Result<Outcome> {
+        match &self.state_runner {
+            Some(run) => run(request),
+            None => Err(Error::failed("this tree has no states")),
+        }
     }
 }

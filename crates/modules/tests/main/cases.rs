@@ -23,7 +23,7 @@
 //! ```
 //!
 //! `<any>` in a result stands for any value. Every command of `commands` must be run. With `stdin`, `user`, `cwd` or
-//! `env` it must be run with these. One that is listed several times gives its answers in turn; the last one stays.
+//! `env` it must be run with these; with `writes` it leaves these files behind. One that is listed several times gives its answers in turn; the last one stays.
 //!
 //! `'on': [host]` runs a case on the real machine instead of one in memory. `@TMP@` is a directory of the case's own
 //! on both. There, `prepare` is a script for `sh -e` that runs in it before the call, `check` one after the call.
@@ -36,10 +36,10 @@ use rocksalt_core::{Call, Event, Map, Return, Value, json, yaml};
 use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Command, Fake, FakeController, Kind, Probe, System};
 
-use super::fixture::{bound, controller, entries, fake, map, prepare, real, with_place};
+use super::fixture::{alone_on_host, bound, controller, entries, fake, map, prepare, real, with_place};
 
 /// How many cases there are at least. It grows with them, so that a part that is no longer read is noticed.
-const CASES: usize = 700;
+const CASES: usize = 1381;
 
 #[test]
 fn cases() {
@@ -124,6 +124,7 @@ fn run_in_memory(function: &str, case: &Map) -> Result<(), String> {
 }
 
 fn run_on_host(function: &str, case: &Map) -> Result<(), String> {
+    let _alone = alone_on_host();
     let place = tempfile::tempdir().expect("there is room for a directory");
     let case = bound(case, &place.path().to_string_lossy());
     let machine = real(&case);

@@ -1,11 +1,12 @@
 //! What cases of functions and of states begin with: a machine in memory, or a directory of the real one.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rocksalt_core::{Map, Value};
+use rocksalt_modules::catalog::Outcome;
 use rocksalt_modules::machine::{
-    Base, Fake, FakeController, FakeServices, Host, Kind, NoController, Output, Running, System,
+    Base, Fake, FakeController, FakeServices, Host, Kind, NoController, Output, Running, StateRequest, System,
 };
 
 /// What is in a folder, in order.
@@ -23,15 +24,17 @@ pub fn map(case: &Map, key: &str) -> Map {
 /// The machine that a case begins with.
 pub fn fake(case: &Map) -> Fake {
     // A renderer that says what it was given is enough to see that it was given the right things.
-    let mut tree = FakeServices::default().with_pillar(map(case, "pillar")).with_renderer(|template| {
-        Ok(format!(
-            "{} {} {}: {}",
-            template.renderer,
-            template.saltenv,
-            Value::Map(template.context.clone()),
-            template.text
-        ))
-    });
+    let mut tree = FakeServices::default().with_pillar(map(case, "pillar")).with_state_runner(described).with_renderer(
+        |template| {
+            Ok(format!(
+                "{} {} {}: {}",
+                template.renderer,
+                template.saltenv,
+                Value::Map(template.context.clone()),
+                template.text
+            ))
+        },
+    );
     for (path, content) in map(case, "tree").iter() {
         tree = tree.with_file(&path.to_string(), content.to_string());
     }
@@ -100,9 +103,33 @@ pub fn fake(case: &Map) -> Fake {
             pid: 7,
             timed_out: command.get("timed_out").is_some_and(Value::truth),
         };
-        fake = fake.command(&argv.iter().map(String::as_str).collect::<Vec<_>>(), output);
+        let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
+        fake = fake.command(&argv, output);
+        for (path, content) in map(command, "writes").iter() {
+            fake = fake.command_writes(&argv, &path.to_string(), self::content(content));
+        }
     }
     fake
+}
+
+/// A run of states that says what it was asked for, in what differs from the default.
+fn described(request: StateRequest) -> rocksalt_modules::Result<Outcome> {
+    let texts = |list: Vec<String>| Value::List(list.into_iter().map(Value::from).collect());
+    let described = [
+        ("verb", format!("{:?}", request.verb).into()),
+        ("sls", texts(request.sls)),
+        ("saltenv", request.saltenv.into()),
+        ("pillarenv", request.pillarenv.into()),
+        ("pillar", Value::Map(request.pillar)),
+        ("test", Value::Bool(request.test)),
+        ("mode", request.mode.into()),
+        ("exclude", Value::List(request.exclude)),
+        ("argument", request.argument),
+        ("arguments", Value::Map(request.arguments)),
+    ];
+    let described = described.into_iter().filter(|(_, value)| value.truth());
+    let value = Value::Map(described.map(|(key, value)| (key.into(), value)).collect());
+    Ok(Outcome { value, retcode: 0 })
 }
 
 /// The controller that a case's machine asks: it has the files of `tree`, and targets that answer `answers`.
@@ -123,6 +150,13 @@ fn kind(name: &Value) -> Kind {
         "socket" => Kind::Socket,
         other => panic!("there is no special file '{other}'"),
     }
+}
+
+/// Held by whoever runs programs on the real machine: a script can't be started while a process that another thread
+/// has just forked still has it open for writing.
+pub fn alone_on_host() -> MutexGuard<'static, ()> {
+    static HOST: Mutex<()> = Mutex::new(());
+    HOST.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The real machine, as a call with the case's options sees it.

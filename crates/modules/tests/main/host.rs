@@ -152,15 +152,13 @@ fn what_cannot_run_says_why() {
 #[test]
 fn after_a_timeout_nothing_is_left_running() {
     let machine = machine();
-    let begin = Instant::now();
     // The inner shell won't listen and holds no pipe, so only a kill of all it belongs to ends it.
     let line = "sh -c 'trap \"\" TERM; echo $$ >@/pid; while :; do sleep 1; done' >/dev/null 2>&1 & wait";
     let answer = machine.call("cmd.run", &[line], "timeout: 1");
     assert!(answer.value.to_string().ends_with("Timed out after 1 seconds"), "{:?}", answer.value);
-    assert!(begin.elapsed() < Duration::from_secs(8));
     let pid = std::fs::read_to_string(machine.path("pid")).expect("it was started");
     let process = Path::new("/proc").join(pid.trim());
-    for _ in 0..50 {
+    for _ in 0..1200 {
         let state = std::fs::read_to_string(process.join("stat")).unwrap_or_default();
         // A dead process that nobody waited for yet is no running one.
         if state.is_empty() || state.contains(") Z ") {
@@ -175,13 +173,16 @@ fn after_a_timeout_nothing_is_left_running() {
 fn a_cancelled_command_ends() {
     let machine = machine();
     let signal = machine.host.signal();
+    let started = machine.path("started");
     let stopper = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(200));
+        while !started.exists() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
         signal.stop(Stop::Kill);
     });
     let begin = Instant::now();
-    let answer = machine.call("cmd.run", &["sleep 60"], "");
-    assert!(begin.elapsed() < Duration::from_secs(10));
+    let answer = machine.call("cmd.run", &["touch @/started; sleep 600"], "");
+    assert!(begin.elapsed() < Duration::from_secs(300), "it was not ended but ended by itself");
     assert!(answer.problem.is_some_and(|problem| problem.text.contains("cancelled")));
     stopper.join().expect("it ends");
 }
@@ -189,11 +190,11 @@ fn a_cancelled_command_ends() {
 #[test]
 fn a_command_in_the_background_goes_on() {
     let machine = machine();
-    let begin = Instant::now();
-    let answer = machine.call("cmd.run_bg", &["sleep 0.5; echo done > @/done"], "");
-    assert!(begin.elapsed() < Duration::from_millis(450));
+    // It goes on only when it is told so: had the call waited for it, it would never have returned.
+    let answer = machine.call("cmd.run_bg", &["while [ ! -e @/go ]; do sleep 0.05; done; echo done > @/done"], "");
+    std::fs::write(machine.path("go"), "").expect("it is ours");
     assert!(answer.value.walk("pid", ":").and_then(Value::as_i64).is_some_and(|pid| pid > 1), "{:?}", answer.value);
-    for _ in 0..100 {
+    for _ in 0..1200 {
         if machine.path("done").exists() {
             return;
         }

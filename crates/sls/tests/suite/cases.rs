@@ -12,7 +12,7 @@ use crate::run::run;
 fn every_case_is_as_in_salt() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
     let paths = cases(&folder);
-    assert!(paths.len() >= 80, "only {} cases were found", paths.len());
+    assert!(paths.len() >= 192, "only {} cases were found", paths.len());
     check(&paths);
 }
 

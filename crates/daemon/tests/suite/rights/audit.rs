@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rocksalt_backends::store::{Store, Transaction};
 use rocksalt_core::record::{JobRecord, JobState};
@@ -214,7 +214,6 @@ async fn many_at_once_are_written_together() {
     const EACH: usize = 500;
     let (directory, store) = (fixture::directory(), fixture::store().await);
     let audit = Audit::open(directory.path(), "me", store).await.expect("a log");
-    let begun = Instant::now();
     let mut all = tokio::task::JoinSet::new();
     for _ in 0..16 {
         let audit = audit.clone();
@@ -227,13 +226,10 @@ async fn many_at_once_are_written_together() {
     while let Some(done) = all.join_next().await {
         done.expect("it ends");
     }
-    let each_second = (16 * EACH) as f64 / begun.elapsed().as_secs_f64();
     audit.close().await;
     let head = audit.head().await.expect("the store");
     assert_eq!(fault(directory.path(), head.as_ref()), None);
     assert_eq!(head.map(|head| head.number), Some(16 * EACH as u64 + 2));
-    // With an unoptimised build on a busy machine; it is many times more otherwise.
-    assert!(each_second > 1200.0, "only {each_second:.0} a second");
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ async fn all_cases() {
             }
         }
     }
-    assert!(count >= 40, "only {count} cases");
+    assert!(count >= 43, "only {count} cases");
     assert!(wrong.is_empty(), "{} of {count} differ\n\n{}", wrong.len(), wrong.join("\n\n"));
 }
 
