@@ -17,7 +17,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Why no daemon is used.
 #[derive(Debug)]
-pub enum Absent {
+pub enum NoDaemon {
     /// The command line or the environment says so.
     Off,
     NotThere {
@@ -35,26 +35,26 @@ pub enum Absent {
 }
 
 /// The daemon, if it runs and is of this version.
-pub async fn connect(context: &Context) -> Result<Client, Absent> {
+pub async fn connect(context: &Context) -> Result<Client, NoDaemon> {
     let wish = context.environment.local_user.environment.get("ROCKSALT_DAEMON").map(String::as_str);
     if context.common.no_daemon || matches!(wish, Some("off" | "no" | "0" | "false")) {
-        return Err(Absent::Off);
+        return Err(NoDaemon::Off);
     }
     let socket = context.config.socket(&context.environment);
     // Quick where there is none: no runtime, no client, one system call.
     match UnixStream::connect(&socket).map(drop) {
         Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(Absent::NotOurs { socket }),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(NoDaemon::NotOurs { socket }),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-            return Err(Absent::Silent { why: "too many wait for it".into() });
+            return Err(NoDaemon::Silent { why: "too many wait for it".into() });
         }
-        Err(_) => return Err(Absent::NotThere { socket }),
+        Err(_) => return Err(NoDaemon::NotThere { socket }),
     }
     let client = Client::unix(socket);
     match tokio::time::timeout(PATIENCE, client.info()).await {
-        Err(_) => Err(Absent::Silent { why: "it did not answer in a second".into() }),
-        Ok(Err(error)) => Err(Absent::Silent { why: Failure::caused(&error).text }),
-        Ok(Ok(info)) if info.version != VERSION => Err(Absent::Other { version: info.version }),
+        Err(_) => Err(NoDaemon::Silent { why: "it did not answer in a second".into() }),
+        Ok(Err(error)) => Err(NoDaemon::Silent { why: Failure::caused(&error).text }),
+        Ok(Ok(info)) if info.version != VERSION => Err(NoDaemon::Other { version: info.version }),
         Ok(Ok(_)) => Ok(client),
     }
 }
@@ -83,33 +83,33 @@ pub async fn for_job(context: &Context) -> Option<Client> {
     }
 }
 
-impl Absent {
+impl NoDaemon {
     fn worth_saying(&self) -> Option<String> {
         match self {
-            Absent::Off | Absent::NotThere { .. } => None,
-            Absent::NotOurs { socket } => Some(format!("the daemon at {} is another user's", socket.display())),
-            Absent::Silent { why } => Some(format!("the daemon does not answer ({why})")),
-            Absent::Other { version } => Some(format!("the daemon is version {version}, and this is {VERSION}")),
+            NoDaemon::Off | NoDaemon::NotThere { .. } => None,
+            NoDaemon::NotOurs { socket } => Some(format!("the daemon at {} is another user's", socket.display())),
+            NoDaemon::Silent { why } => Some(format!("the daemon does not answer ({why})")),
+            NoDaemon::Other { version } => Some(format!("the daemon is version {version}, and this is {VERSION}")),
         }
     }
 
     /// The error of a command that needs the daemon.
     pub fn failure(&self) -> Failure {
         match self {
-            Absent::Off => {
+            NoDaemon::Off => {
                 Failure::usage("this needs the daemon, and ROCKSALT_DAEMON or --no-daemon says to do without")
             }
-            Absent::NotThere { socket } => {
+            NoDaemon::NotThere { socket } => {
                 Failure::usage(format!("no daemon runs here (there is none at {})", socket.display()))
                     .hint("`rocksalt serve` starts it; with another configuration: --config-dir DIR")
             }
-            Absent::NotOurs { socket } => {
+            NoDaemon::NotOurs { socket } => {
                 Failure::usage(format!("the daemon's socket {} is another user's", socket.display()))
                     .hint("ask as that user or as root; over the network, it has a login (docs/http-api.md)")
             }
-            Absent::Silent { .. } => Failure::usage(self.worth_saying().unwrap_or_default())
+            NoDaemon::Silent { .. } => Failure::usage(self.worth_saying().unwrap_or_default())
                 .hint("look into its log: `journalctl -u rocksalt`, or where it was started"),
-            Absent::Other { .. } => Failure::usage(self.worth_saying().unwrap_or_default())
+            NoDaemon::Other { .. } => Failure::usage(self.worth_saying().unwrap_or_default())
                 .hint("start it anew: `systemctl restart rocksalt`, or `rocksalt serve` where it was started"),
         }
     }

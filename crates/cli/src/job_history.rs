@@ -7,7 +7,7 @@ use rocksalt_core::request::JobFilter;
 use rocksalt_core::{JobId, nearest};
 
 use crate::commands::Context;
-use crate::daemon::{self, Absent};
+use crate::daemon::{self, NoDaemon};
 use crate::failure::Failure;
 
 pub struct JobHistory {
@@ -33,7 +33,7 @@ impl JobHistory {
     pub async fn open(context: &Context) -> Result<JobHistory, Failure> {
         let daemon = match daemon::connect(context).await {
             Ok(client) => Some(client),
-            Err(Absent::Off | Absent::NotThere { .. }) => None,
+            Err(NoDaemon::Off | NoDaemon::NotThere { .. }) => None,
             Err(absent) => return Err(absent.failure().hint("--no-daemon shows the jobs of your own commands only")),
         };
         let spool = context.config.spool(&context.environment)?;

@@ -78,7 +78,7 @@ impl LocalController {
             peer: Rules::parse(&config.map("peer")?).map_err(|error| Failure::caused(&error))?,
             receive,
             agent_kind: |call| if catalog::is_small(call) { AgentKind::Small } else { AgentKind::Whole },
-            own: crate::local::answer,
+            local_answer: crate::call_check::local_answer,
             user: context.environment.local_user.name.clone(),
         };
         let hostname = context.environment.local_user.hostname.clone();

@@ -6,6 +6,7 @@
 
 mod agents;
 mod arguments;
+mod call_check;
 mod commands;
 mod config;
 mod daemon;
@@ -16,7 +17,6 @@ mod job_follower;
 mod job_history;
 mod job_summary;
 mod keeper;
-mod local;
 mod local_controller;
 mod metadata;
 mod output;

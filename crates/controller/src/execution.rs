@@ -220,7 +220,7 @@ impl Controller {
             () = cancel_signal.cancelled() => return TargetOutcome::Skipped("the job was stopped while it connected to this target".into()),
         };
         let is_grains = call.function == "grains.items";
-        let about_jobs = secondary_agent::asks(&call.function).then(|| call.clone());
+        let about_jobs = secondary_agent::is_about_jobs(&call.function).then(|| call.clone());
         let kept = call.job.filter(|_| call.keep);
         let mut request = Request::start(port, call, answers);
         let mut output = |stream: Stream, bytes: &[u8]| {

@@ -76,6 +76,6 @@ impl JobRecords for Ledger {
     }
 
     fn publish_event(&self, event: Event) {
-        self.tell(event);
+        self.publish(event);
     }
 }

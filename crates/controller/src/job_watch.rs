@@ -130,7 +130,7 @@ impl JobWatcher {
                 return Ok(None);
             }
             let Some(position) = &mut self.position else {
-                self.ask().await?;
+                self.read_ledger().await?;
                 continue;
             };
             match position.look() {
@@ -163,7 +163,7 @@ impl JobWatcher {
     }
 
     /// What the ledger says of a job that has ended, or that another controller runs.
-    async fn ask(&mut self) -> Result<(), Error> {
+    async fn read_ledger(&mut self) -> Result<(), Error> {
         // The record first: what it calls ended has all its returns.
         let Some(job) = self.ledger.job(self.job).await? else {
             self.ended = true;

@@ -51,7 +51,7 @@ pub struct Controller {
     /// Which agent a call needs.
     pub agent_kind: fn(&Call) -> AgentKind,
     /// The result of a function that the controller answers in the place of a target: agents have no documentation.
-    pub own: fn(&Call) -> Option<Return>,
+    pub local_answer: fn(&Call) -> Option<Return>,
     /// The user, for records.
     pub user: String,
 }

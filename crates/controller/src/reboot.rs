@@ -50,7 +50,7 @@ impl Controller {
     async fn wait_for_reboot<'w>(
         &self,
         entry: &Entry,
-        announced: &Announced,
+        announced: &RebootAnnouncement,
         again: &impl Fn(Map) -> TargetCall<'w>,
     ) -> Result<(), TargetOutcome> {
         let until = Instant::now() + announced.wait;
@@ -69,7 +69,7 @@ impl Controller {
                     if !matches!(problem.kind, ProblemKind::Rebooting | ProblemKind::TimedOut) =>
                 {
                     let text = format!("the run was not resumed after a reboot: {}", problem.text);
-                    let hint = problem.hint.unwrap_or_else(|| announced.said());
+                    let hint = problem.hint.unwrap_or_else(|| announced.done_before());
                     return Err(TargetOutcome::Returned(Problem::new(problem.kind, text).hint(hint).into()));
                 }
                 // Not down yet: the link still stands.
@@ -79,7 +79,7 @@ impl Controller {
             }
             if Instant::now() >= until {
                 let text = format!("it was not up again within {limit} seconds of its reboot");
-                let problem = Problem::new(ProblemKind::TimedOut, text).hint(announced.said());
+                let problem = Problem::new(ProblemKind::TimedOut, text).hint(announced.done_before());
                 return Err(TargetOutcome::Returned(problem.into()));
             }
         }
@@ -87,14 +87,14 @@ impl Controller {
 }
 
 /// What a target announces before it reboots.
-struct Announced {
+struct RebootAnnouncement {
     wait: Duration,
     journal: String,
     done: i64,
     total: i64,
 }
 
-impl Announced {
+impl RebootAnnouncement {
     /// In the form in which agents report progress.
     fn progress(&self, left: u64) -> Vec<u8> {
         let mut map = Map::new();
@@ -105,17 +105,17 @@ impl Announced {
         json::compact(&map.into()).into_bytes()
     }
 
-    fn said(&self) -> String {
+    fn done_before(&self) -> String {
         format!("{} of {} steps had been done before it; the next run does the rest", self.done, self.total)
     }
 }
 
-fn kwargs(announced: &Announced, probe: bool) -> Map {
+fn kwargs(announced: &RebootAnnouncement, probe: bool) -> Map {
     Map::from_iter([("journal".into(), announced.journal.as_str().into()), ("probe".into(), probe.into())])
 }
 
 /// The announcement, if the outcome is one. It only makes the controller ask the same target again.
-fn announced(outcome: &TargetOutcome) -> Option<Announced> {
+fn announced(outcome: &TargetOutcome) -> Option<RebootAnnouncement> {
     let TargetOutcome::Returned(result) = outcome else { return None };
     result.problem.as_ref().filter(|problem| problem.kind == ProblemKind::Rebooting)?;
     let map = result.value.as_map()?;
@@ -126,7 +126,7 @@ fn announced(outcome: &TargetOutcome) -> Option<Announced> {
     };
     let wait = Duration::from_secs_f64(if wait.is_finite() { wait.clamp(1.0, MOST) } else { MOST });
     let journal = map.get("journal")?.as_str()?.to_owned();
-    Some(Announced { wait, journal, done: number("done"), total: number("total") })
+    Some(RebootAnnouncement { wait, journal, done: number("done"), total: number("total") })
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ const ABOUT_JOBS: [&str; 8] = [
 /// These functions only read a list.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-pub fn asks(function: &str) -> bool {
+pub fn is_about_jobs(function: &str) -> bool {
     ABOUT_JOBS.contains(&function)
 }
 

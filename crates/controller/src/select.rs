@@ -40,7 +40,7 @@ impl Controller {
         for (entry, grains) in self.roster.entries.iter().zip(grains) {
             let Some(mut grains) = grains else { continue };
             grains.extend(entry.grains.clone());
-            if expression.matches(&Known { entry, grains }) {
+            if expression.matches(&TargetSubject { entry, grains }) {
                 selection.entries.push(entry.clone());
             }
         }
@@ -82,12 +82,12 @@ impl Controller {
     }
 }
 
-struct Known<'a> {
+struct TargetSubject<'a> {
     entry: &'a Entry,
     grains: Map,
 }
 
-impl Subject for Known<'_> {
+impl Subject for TargetSubject<'_> {
     fn id(&self) -> &str {
         &self.entry.id
     }

@@ -24,22 +24,22 @@ pub fn queues(kwargs: &Map) -> bool {
 
 /// The queues of the targets; the first job of each holds the target.
 #[derive(Clone, Default)]
-pub struct StateQueues(Arc<Mutex<Lines>>);
+pub struct StateQueues(Arc<Mutex<QueueLists>>);
 
 #[derive(Default)]
-struct Lines {
-    targets: HashMap<String, VecDeque<Place>>,
+struct QueueLists {
+    targets: HashMap<String, VecDeque<Waiting>>,
     next: u64,
 }
 
-struct Place {
+struct Waiting {
     number: u64,
     job: JobId,
     turn: watch::Sender<bool>,
 }
 
 impl StateQueues {
-    fn lines(&self) -> std::sync::MutexGuard<'_, Lines> {
+    fn lines(&self) -> std::sync::MutexGuard<'_, QueueLists> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -63,7 +63,7 @@ impl StateQueues {
         let line = lines.targets.entry(target.to_owned()).or_default();
         let turn = watch::Sender::new(line.is_empty());
         let heard = turn.subscribe();
-        line.push_back(Place { number, job, turn });
+        line.push_back(Waiting { number, job, turn });
         QueuePlace { queues: self.clone(), target: target.to_owned(), number, turn: heard }
     }
 }

@@ -7,7 +7,7 @@ use rocksalt_core::{Call, Value};
 
 use super::Context;
 use super::run;
-use super::state::{Compiling, Running};
+use super::state::{CompileOptions, StateRunOptions};
 use crate::failure::Failure;
 
 /// Applies state files (or what the top file says) to targets; results are printed as they arrive.
@@ -20,10 +20,10 @@ pub struct Options {
     sls: Vec<String>,
 
     #[command(flatten)]
-    compiling: Compiling,
+    compiling: CompileOptions,
 
     #[command(flatten)]
-    running: Running,
+    running: StateRunOptions,
 
     #[command(flatten)]
     targeting: run::ApplyTargeting,

@@ -10,7 +10,7 @@ use super::Context;
 use crate::failure::Failure;
 use crate::printing::Printing;
 use crate::this_machine::ThisMachine;
-use crate::{arguments, local};
+use crate::{arguments, call_check};
 
 /// Runs a function on this machine, through an agent as on any other.
 #[derive(Args)]
@@ -37,7 +37,7 @@ pub struct Options {
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
     let (args, kwargs) = arguments::parse(&options.arguments).map_err(|error| Failure::caused(&error))?;
     let call = Call { args, kwargs, ..Call::new(&options.function) };
-    local::check(&call)?;
+    call_check::check(&call)?;
     let printer = options.printing.printer_for(&context, &call.function)?;
     let machine = ThisMachine::open(&context, options.id)?;
     let job_options = JobOptions { stream: options.stream, ..JobOptions::default() };

@@ -6,7 +6,7 @@ use clap::Args;
 use rocksalt_core::{Call, Value, json};
 
 use super::Context;
-use super::state::{self, Compiling};
+use super::state::{self, CompileOptions};
 use crate::failure::{Failure, Kind};
 use crate::stdout::print_line;
 use crate::this_machine::ThisMachine;
@@ -20,7 +20,7 @@ pub struct Options {
     sls: Vec<String>,
 
     #[command(flatten)]
-    compiling: Compiling,
+    compiling: CompileOptions,
 }
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {

@@ -65,13 +65,15 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
                 return Err(Failure::usage(format!("{mixed} is on a target, and so is the place it should go to"))
                     .hint("copy it here first"));
             }
-            let sources =
-                first.iter().map(|path| Source::read(path, options.mode.as_deref())).collect::<Result<Vec<_>, _>>()?;
+            let sources = first
+                .iter()
+                .map(|path| LocalFile::read(path, options.mode.as_deref()))
+                .collect::<Result<Vec<_>, _>>()?;
             let local = LocalController::open(context).await?;
             let files = Value::List(sources.iter().enumerate().map(|(index, source)| source.describe(index)).collect());
             let call = Call::new("cp.receive").arg(files).arg(path);
             let paths: Arc<Vec<PathBuf>> = Arc::new(sources.into_iter().map(|source| source.path).collect());
-            let answers = move |_: &Entry| Arc::new(Give { paths: Arc::clone(&paths) }) as Arc<dyn Answers>;
+            let answers = move |_: &Entry| Arc::new(FileUploads { paths: Arc::clone(&paths) }) as Arc<dyn Answers>;
             let job_options = LocalJobOptions { answers: Some(Arc::new(answers)), ..LocalJobOptions::default() };
             local.run_job(request(target, &call), job_options, printer).await
         }
@@ -92,8 +94,9 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             let target = targets.swap_remove(0);
             let paths = Value::List(sources.iter().map(|(_, path)| Value::from(*path)).collect());
             let call = Call::new("cp.send").arg(paths);
-            let answers =
-                move |entry: &Entry| Arc::new(Take { directory: directory.join(&entry.id) }) as Arc<dyn Answers>;
+            let answers = move |entry: &Entry| {
+                Arc::new(FileDownloads { directory: directory.join(&entry.id) }) as Arc<dyn Answers>
+            };
             let job_options = LocalJobOptions { answers: Some(Arc::new(answers)), ..LocalJobOptions::default() };
             local.run_job(request(&target, &call), job_options, printer).await
         }
@@ -115,15 +118,15 @@ fn remote(text: &str) -> Option<(&str, &str)> {
     (!target.is_empty() && !target.starts_with(['/', '.'])).then_some((target, path))
 }
 
-struct Source {
+struct LocalFile {
     path: PathBuf,
     name: String,
     size: u64,
     mode: u32,
 }
 
-impl Source {
-    fn read(text: &str, mode: Option<&str>) -> Result<Source, Failure> {
+impl LocalFile {
+    fn read(text: &str, mode: Option<&str>) -> Result<LocalFile, Failure> {
         use std::os::unix::fs::MetadataExt;
         let path = PathBuf::from(text);
         let metadata =
@@ -140,7 +143,7 @@ impl Source {
             }
         };
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Source { path, name, size: metadata.len(), mode })
+        Ok(LocalFile { path, name, size: metadata.len(), mode })
     }
 
     fn describe(&self, index: usize) -> Value {
@@ -154,7 +157,7 @@ impl Source {
 }
 
 /// Gives exactly the files that were named on the command line, by their number.
-struct Give {
+struct FileUploads {
     paths: Arc<Vec<PathBuf>>,
 }
 
@@ -163,7 +166,7 @@ fn refused() -> Problem {
 }
 
 #[async_trait]
-impl Answers for Give {
+impl Answers for FileUploads {
     async fn answer(&self, _: Ask) -> Result<Value, Problem> {
         Err(refused())
     }
@@ -185,12 +188,12 @@ impl Answers for Give {
 }
 
 /// Takes files of one target into its own directory.
-struct Take {
+struct FileDownloads {
     directory: PathBuf,
 }
 
 #[async_trait]
-impl Answers for Take {
+impl Answers for FileDownloads {
     async fn answer(&self, _: Ask) -> Result<Value, Problem> {
         Err(refused())
     }

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use rocksalt_core::{Call, Map, Value, json};
 
 use super::Context;
-use super::state::{self, Compiling};
+use super::state::{self, CompileOptions};
 use crate::failure::{Failure, Kind};
 use crate::printing::Printing;
 use crate::stdout::print_line;
@@ -30,7 +30,7 @@ enum Verb {
 #[derive(Args)]
 struct Items {
     #[command(flatten)]
-    compiling: Compiling,
+    compiling: CompileOptions,
     #[command(flatten)]
     printing: Printing,
 }
@@ -42,7 +42,7 @@ struct Get {
     /// If it isn't there
     default: Option<String>,
     #[command(flatten)]
-    compiling: Compiling,
+    compiling: CompileOptions,
     #[command(flatten)]
     printing: Printing,
 }
@@ -83,7 +83,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     }
 }
 
-async fn compiled(context: &Context, compiling: &Compiling) -> Result<Map, Failure> {
+async fn compiled(context: &Context, compiling: &CompileOptions) -> Result<Map, Failure> {
     let mut call = Call::new("pillar.items");
     compiling.fill(&mut call)?;
     let machine = ThisMachine::open(context, None)?;

@@ -18,7 +18,7 @@ use crate::job_follower::{JobControl, JobUpdates, print_job};
 use crate::local_controller::{LocalController, LocalJobOptions, not_in_roster};
 use crate::printing::{Printer, Printing};
 use crate::stdout::print_line;
-use crate::{arguments, daemon, local, metadata, roster, times};
+use crate::{arguments, call_check, daemon, metadata, roster, times};
 
 /// Runs a function on targets; results are printed as they arrive.
 #[derive(Args)]
@@ -205,7 +205,7 @@ pub async fn run_call(
     options: RunOptions,
 ) -> Result<ExitCode, Failure> {
     let metadata = metadata::of(&options.inherited.metadata, &options.metadata, &mut call)?;
-    local::check(&call)?;
+    call_check::check(&call)?;
     let printer = options.printing.printer_for(&context, &call.function)?;
     let timeout = context.config.number("timeout")?.map(|number| number as f64);
     let request = RunRequest {
@@ -218,7 +218,7 @@ pub async fn run_call(
         ..RunRequest::of(&call)
     };
     // What the controller answers itself needs no daemon, and leaves no job.
-    if let Some(result) = local::answer(&call) {
+    if let Some(result) = call_check::local_answer(&call) {
         return LocalController::open(context).await?.print_answer(&request, &result, printer).await;
     }
     let run = Run { request, background: options.background, show_id: options.show_jid };

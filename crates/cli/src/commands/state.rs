@@ -43,7 +43,7 @@ enum Verb {
 }
 
 #[derive(Args, Clone, Default)]
-pub struct Compiling {
+pub struct CompileOptions {
     /// The environment of the state files
     #[arg(long, value_name = "ENV")]
     pub saltenv: Option<String>,
@@ -58,7 +58,7 @@ pub struct Compiling {
 }
 
 #[derive(Args, Clone)]
-pub struct Running {
+pub struct StateRunOptions {
     /// Only say what would change
     #[arg(long)]
     pub test: bool,
@@ -77,7 +77,7 @@ struct Show {
     /// State files; none: what the top file says
     sls: Vec<String>,
     #[command(flatten)]
-    compiling: Compiling,
+    compiling: CompileOptions,
     #[command(flatten)]
     printing: Printing,
 }
@@ -87,9 +87,9 @@ struct Apply {
     /// State files; none: what the top file says
     sls: Vec<String>,
     #[command(flatten)]
-    compiling: Compiling,
+    compiling: CompileOptions,
     #[command(flatten)]
-    running: Running,
+    running: StateRunOptions,
     #[command(flatten)]
     printing: Printing,
 }
@@ -108,7 +108,7 @@ struct Graph {
     #[arg(long, value_name = "MODE", value_parser = ["ordered", "ansible", "justdoit", "genius"])]
     mode: Option<String>,
     #[command(flatten)]
-    compiling: Compiling,
+    compiling: CompileOptions,
 }
 
 #[derive(Args)]
@@ -126,7 +126,7 @@ struct Single {
     #[arg(long)]
     test: bool,
     #[command(flatten)]
-    compiling: Compiling,
+    compiling: CompileOptions,
     #[command(flatten)]
     printing: Printing,
 }
@@ -141,12 +141,12 @@ struct SlsId {
     #[arg(long)]
     test: bool,
     #[command(flatten)]
-    compiling: Compiling,
+    compiling: CompileOptions,
     #[command(flatten)]
     printing: Printing,
 }
 
-impl Compiling {
+impl CompileOptions {
     /// Adds what was given to a call's named arguments.
     pub fn fill(&self, call: &mut Call) -> Result<(), Failure> {
         for (name, value) in [("saltenv", &self.saltenv), ("pillarenv", &self.pillarenv)] {
@@ -161,7 +161,7 @@ impl Compiling {
     }
 }
 
-impl Running {
+impl StateRunOptions {
     pub fn fill(&self, call: &mut Call) -> Result<(), Failure> {
         if self.test {
             call.kwargs.insert("test", true);
@@ -220,21 +220,23 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             }
             applied(context, call, &only.printing).await
         }
-        Verb::Graph(wanted) => {
-            let mut call = Call::new("state.graph").arg(names(&wanted.sls));
-            wanted.compiling.fill(&mut call)?;
-            if let Some(mode) = &wanted.mode {
-                call.kwargs.insert("mode", mode.as_str());
-            }
-            let result = ThisMachine::open(&context, None)?.call(&call).await?;
-            let format = if context.common.json { graph::Format::Json } else { wanted.format };
-            match errors(&result.value) {
-                Some(errors) => Err(refused(&context, &errors)),
-                None => {
-                    print_line!("{}", graph::draw(&succeeded(result)?, format, wanted.why));
-                    Ok(ExitCode::SUCCESS)
-                }
-            }
+        Verb::Graph(graph) => draw_graph(context, graph).await,
+    }
+}
+
+async fn draw_graph(context: Context, wanted: Graph) -> Result<ExitCode, Failure> {
+    let mut call = Call::new("state.graph").arg(names(&wanted.sls));
+    wanted.compiling.fill(&mut call)?;
+    if let Some(mode) = &wanted.mode {
+        call.kwargs.insert("mode", mode.as_str());
+    }
+    let result = ThisMachine::open(&context, None)?.call(&call).await?;
+    let format = if context.common.json { graph::Format::Json } else { wanted.format };
+    match errors(&result.value) {
+        Some(errors) => Err(refused(&context, &errors)),
+        None => {
+            print_line!("{}", graph::draw(&succeeded(result)?, format, wanted.why));
+            Ok(ExitCode::SUCCESS)
         }
     }
 }

@@ -149,7 +149,7 @@ impl<R: JobRecords> JobService<R> {
             call.kwargs.insert("queue", true);
         }
         // The one place where it is asked whether the controller can answer in the place of its targets.
-        let answer = (controller.own)(&call);
+        let answer = (controller.local_answer)(&call);
         let new = new_job(&request, &selected, start.user);
         let (job, turns) = loop {
             let id = request.job.or_else(|| exclusive.then(|| self.records.new_id()));

@@ -108,7 +108,7 @@ impl Recorder {
         if self.left > 0 {
             let open: Vec<String> = self.open.iter().cloned().collect();
             if self.recall.is_some() {
-                self.ask(open.into_iter().map(|id| (id, None)).collect()).await;
+                self.query_all(open.into_iter().map(|id| (id, None)).collect()).await;
             } else {
                 let lost = |id| (id, TargetOutcome::Lost("the process that ran the job ended".into()));
                 self.returned(open.into_iter().map(lost).collect()).await;
@@ -129,11 +129,11 @@ impl Recorder {
         if !known.is_empty() || self.left == 0 {
             self.returned(known).await;
         }
-        self.ask(ask).await;
+        self.query_all(ask).await;
     }
 
     /// Asks targets for their results until all have answered.
-    async fn ask(&mut self, targets: Vec<(String, Option<TargetOutcome>)>) {
+    async fn query_all(&mut self, targets: Vec<(String, Option<TargetOutcome>)>) {
         for (id, otherwise) in targets {
             self.query(id, otherwise);
         }

@@ -42,7 +42,7 @@ pub struct QueryResult {
 }
 
 /// What the target knows of the job.
-enum Said {
+enum TargetAnswer {
     Done(Return),
     Running,
     Died,
@@ -52,11 +52,11 @@ enum Said {
 impl ResultQuery {
     /// Asks until the outcome is known or the limit is reached.
     pub async fn run(mut self) -> QueryResult {
-        let (outcome, receipt) = self.ask().await;
+        let (outcome, receipt) = self.query_until_known().await;
         QueryResult { target: self.target, outcome, receipt }
     }
 
-    async fn ask(&mut self) -> (TargetOutcome, Option<Receipt>) {
+    async fn query_until_known(&mut self) -> (TargetOutcome, Option<Receipt>) {
         let Some(entry) = self.controller.roster.get(&self.target).cloned() else {
             return (TargetOutcome::Lost("the target is not in the roster any more, so it was not asked".into()), None);
         };
@@ -64,17 +64,17 @@ impl ResultQuery {
         let mut missing_since = Instant::now();
         loop {
             let patience = if self.cancel_signal.is_cancelled() { self.limit.min(STOPPED) } else { self.limit };
-            match self.question(&entry).await {
-                Ok((Said::Done(result), receipt)) => return (TargetOutcome::Returned(result), Some(receipt)),
-                Ok((Said::Died, receipt)) => {
+            match self.query_once(&entry).await {
+                Ok((TargetAnswer::Done(result), receipt)) => return (TargetOutcome::Returned(result), Some(receipt)),
+                Ok((TargetAnswer::Died, receipt)) => {
                     let why = "it began there, and the agent or the machine went down before it ended";
                     return (TargetOutcome::Lost(why.into()), Some(receipt));
                 }
-                Ok((Said::Unknown, receipt)) => {
+                Ok((TargetAnswer::Unknown, receipt)) => {
                     let never = || TargetOutcome::Lost("the target has no note that it began there".into());
                     return (self.otherwise.take().unwrap_or_else(never), Some(receipt));
                 }
-                Ok((Said::Running, _)) => missing_since = Instant::now(),
+                Ok((TargetAnswer::Running, _)) => missing_since = Instant::now(),
                 Err(failure) if missing_since.elapsed() >= patience => {
                     let why = format!("the target could not be asked for {} seconds: {failure}", patience.as_secs());
                     return (TargetOutcome::Lost(why), None);
@@ -90,7 +90,7 @@ impl ResultQuery {
         }
     }
 
-    async fn question(&self, entry: &Entry) -> Result<(Said, Receipt), Failure> {
+    async fn query_once(&self, entry: &Entry) -> Result<(TargetAnswer, Receipt), Failure> {
         let mut kwargs = Map::new();
         if self.cancel_signal.is_cancelled() {
             kwargs.insert("signal", if self.cancel_signal.is_killed() { 9i64 } else { 15i64 });
@@ -101,7 +101,7 @@ impl ResultQuery {
             let line = self.controller.links.open(entry, AgentKind::Small, false, None).await?;
             let mut request = Request::start(line.open_channel(&user)?, call, Arc::new(NoAnswers));
             let result = request.finish(&mut |_, _| {}).await?;
-            Ok((said(result), request.into_receipt(self.job, entry.id.clone())))
+            Ok((parse_answer(result), request.into_receipt(self.job, entry.id.clone())))
         };
         match timeout(PATIENCE, asking).await {
             Ok(answer) => answer,
@@ -114,19 +114,19 @@ impl ResultQuery {
     }
 }
 
-fn said(answer: Return) -> Said {
+fn parse_answer(answer: Return) -> TargetAnswer {
     let map = answer.value.as_map();
     let text = |key: &str| map.and_then(|map| map.get(key)).and_then(Value::as_str);
     match text("state") {
-        Some("running") => Said::Running,
-        Some("died") => Said::Died,
-        Some("unknown") => Said::Unknown,
+        Some("running") => TargetAnswer::Running,
+        Some("died") => TargetAnswer::Died,
+        Some("unknown") => TargetAnswer::Unknown,
         Some("done") => match map.and_then(|map| map.get("result")) {
-            Some(Value::Bytes(bytes)) => Said::Done(Return::from_bytes(bytes).unwrap_or_else(unreadable)),
-            _ => Said::Done(unreadable()),
+            Some(Value::Bytes(bytes)) => TargetAnswer::Done(Return::from_bytes(bytes).unwrap_or_else(unreadable)),
+            _ => TargetAnswer::Done(unreadable()),
         },
         // The query itself failed.
-        _ => Said::Done(answer),
+        _ => TargetAnswer::Done(answer),
     }
 }
 

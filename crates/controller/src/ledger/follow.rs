@@ -19,7 +19,7 @@ const BYTES: usize = 8 << 20;
 const PAGE: usize = 256;
 
 /// The newest events, in the order in which they came; those that are only told among those of the log.
-pub struct Recent {
+pub struct RecentEvents {
     history: Mutex<History>,
     /// How many there have been: a change wakes who waits.
     count: watch::Sender<u64>,
@@ -36,10 +36,10 @@ struct History {
     before: EventId,
 }
 
-impl Recent {
-    pub fn new(last: EventId) -> Recent {
+impl RecentEvents {
+    pub fn new(last: EventId) -> RecentEvents {
         let history = History { events: VecDeque::new(), bytes: 0, gone: 0, last, before: last };
-        Recent { history: Mutex::new(history), count: watch::Sender::new(0) }
+        RecentEvents { history: Mutex::new(history), count: watch::Sender::new(0) }
     }
 
     fn history(&self) -> std::sync::MutexGuard<'_, History> {
@@ -57,7 +57,7 @@ impl Recent {
     }
 
     /// An event that is not stored; its id is 0.
-    pub fn tell(&self, event: LoggedEvent, size: usize) {
+    pub fn publish(&self, event: LoggedEvent, size: usize) {
         self.push(event, size);
     }
 
@@ -103,7 +103,7 @@ pub enum Heard {
 
 pub struct Follower {
     store: Arc<dyn Store>,
-    recent: Arc<Recent>,
+    recent: Arc<RecentEvents>,
     count: watch::Receiver<u64>,
     /// The last event of the log that was given out.
     after: EventId,
@@ -113,7 +113,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    pub(super) fn new(store: Arc<dyn Store>, recent: Arc<Recent>, after: Option<EventId>) -> Follower {
+    pub(super) fn new(store: Arc<dyn Store>, recent: Arc<RecentEvents>, after: Option<EventId>) -> Follower {
         let count = recent.count.subscribe();
         let (after, place) = match after {
             Some(after) => (after, None),

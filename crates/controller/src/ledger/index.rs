@@ -16,10 +16,10 @@ use super::keys;
 const MOST: usize = 2048;
 const BYTES: usize = 4 << 20;
 
-pub struct Index(Mutex<Known>);
+pub struct Index(Mutex<IndexedJobs>);
 
 #[derive(Default)]
-struct Known {
+struct IndexedJobs {
     jobs: BTreeMap<JobId, (Arc<JobRecord>, usize)>,
     bytes: usize,
     /// Jobs from this one on are all here; every job there is without it.
@@ -30,7 +30,7 @@ struct Known {
 impl Index {
     pub async fn read(store: &dyn Store) -> Result<Index, Error> {
         let listing = store.range(&KeyRange::prefix(keys::JOBS).descending().limit(MOST)).await?;
-        let mut known = Known::default();
+        let mut known = IndexedJobs::default();
         let oldest = listing.pairs.last().and_then(|pair| keys::job_id(&pair.key));
         for pair in &listing.pairs {
             if let Ok(job) = minicbor::decode::<JobRecord>(&pair.value) {
@@ -43,17 +43,17 @@ impl Index {
         Ok(Index(Mutex::new(known)))
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn indexed(&self) -> MutexGuard<'_, IndexedJobs> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A record that was stored.
     pub fn put(&self, job: Arc<JobRecord>, size: usize) {
-        self.known().put(job, size);
+        self.indexed().put(job, size);
     }
 
     pub fn forget(&self, jobs: &[JobId]) {
-        let mut known = self.known();
+        let mut known = self.indexed();
         known.version += 1;
         for job in jobs {
             if let Some((_, size)) = known.jobs.remove(job) {
@@ -64,11 +64,11 @@ impl Index {
 
     /// Differs once any job has changed.
     pub fn version(&self) -> u64 {
-        self.known().version
+        self.indexed().version
     }
 
     pub fn get(&self, job: JobId) -> Option<Arc<JobRecord>> {
-        self.known().jobs.get(&job).map(|(record, _)| Arc::clone(record))
+        self.indexed().jobs.get(&job).map(|(record, _)| Arc::clone(record))
     }
 
     /// Those before a job (all without it) that fit, the newest first; and from where on the store must be read, if it
@@ -81,7 +81,7 @@ impl Index {
     ) -> (Vec<Arc<JobRecord>>, Option<JobId>) {
         // Copied first: what fits is found without holding the others up.
         let (jobs, from) = {
-            let known = self.known();
+            let known = self.indexed();
             let all = known.jobs.iter().rev().skip_while(|(id, _)| before.is_some_and(|before| **id >= before));
             let jobs: Vec<Arc<JobRecord>> = all.map(|(_, (job, _))| Arc::clone(job)).collect();
             (jobs, known.from)
@@ -95,7 +95,7 @@ impl Index {
     }
 }
 
-impl Known {
+impl IndexedJobs {
     fn put(&mut self, job: Arc<JobRecord>, size: usize) {
         self.version += 1;
         if self.from.is_some_and(|from| job.id < from) {

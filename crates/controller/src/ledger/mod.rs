@@ -18,7 +18,7 @@ use rocksalt_backends::store::{Error, KeyRange, Store};
 use rocksalt_core::Event;
 use rocksalt_core::record::{EventId, LoggedEvent};
 
-use follow::Recent;
+use follow::RecentEvents;
 pub use follow::{Follower, Heard};
 use index::Index;
 pub(crate) use jobs::cut;
@@ -28,7 +28,7 @@ use writer::{WriteRequest, Writer};
 pub struct Ledger {
     store: Arc<dyn Store>,
     writer: Writer,
-    recent: Arc<Recent>,
+    recent: Arc<RecentEvents>,
     index: Arc<Index>,
     settings: Settings,
     /// The time of the last job id: no two are the same.
@@ -66,7 +66,7 @@ impl Ledger {
     pub async fn open(store: Arc<dyn Store>, settings: Settings) -> Result<Ledger, Error> {
         let last = store.range(&KeyRange::prefix(keys::EVENTS).descending().limit(1).keys_only()).await?;
         let last = last.pairs.first().and_then(|pair| keys::event_id(&pair.key)).unwrap_or(0);
-        let recent = Arc::new(Recent::new(last));
+        let recent = Arc::new(RecentEvents::new(last));
         let index = Arc::new(Index::read(&*store).await?);
         let writer = Writer::start(Arc::clone(&store), Arc::clone(&recent), Arc::clone(&index), settings.now);
         Ok(Ledger { store, writer, recent, index, settings, last_id: AtomicU64::new(0) })
@@ -83,11 +83,11 @@ impl Ledger {
     }
 
     /// Sends an event to those who listen now without storing it: the progress of runs.
-    pub fn tell(&self, mut event: Event) {
+    pub fn publish(&self, mut event: Event) {
         let stamp = (self.settings.now)();
         crate::job_events::stamp(&mut event, stamp);
         let size = minicbor::to_vec(&event).map_or(0, |bytes| bytes.len());
-        self.recent.tell(LoggedEvent { id: 0, stamp, event }, size);
+        self.recent.publish(LoggedEvent { id: 0, stamp, event }, size);
     }
 
     /// All events of the log after one, then new ones; only new ones without it.

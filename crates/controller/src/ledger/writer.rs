@@ -10,7 +10,7 @@ use rocksalt_core::record::{EventId, JobRecord, LoggedEvent};
 use rocksalt_core::{Event, JobId};
 use tokio::sync::{mpsc, oneshot};
 
-use super::follow::Recent;
+use super::follow::RecentEvents;
 use super::index::Index;
 use super::keys;
 use crate::job_events;
@@ -70,7 +70,7 @@ struct PendingWrite {
 }
 
 impl Writer {
-    pub fn start(store: Arc<dyn Store>, recent: Arc<Recent>, index: Arc<Index>, now: fn() -> u64) -> Writer {
+    pub fn start(store: Arc<dyn Store>, recent: Arc<RecentEvents>, index: Arc<Index>, now: fn() -> u64) -> Writer {
         let (sender, mut requests) = mpsc::channel::<PendingWrite>(1024);
         tokio::spawn(async move {
             // Beside the changes there are the events, which hold much of the same.
@@ -122,7 +122,7 @@ fn together(waiting: &mut VecDeque<PendingWrite>, room: &Room) -> Vec<PendingWri
 
 struct Committer {
     store: Arc<dyn Store>,
-    recent: Arc<Recent>,
+    recent: Arc<RecentEvents>,
     index: Arc<Index>,
     now: fn() -> u64,
 }

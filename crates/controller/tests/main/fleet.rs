@@ -138,7 +138,7 @@ impl Fleet {
             peer: Rules::parse(&Map::new()).expect("rules"),
             receive: None,
             agent_kind: |_| AgentKind::Whole,
-            own: |_| None,
+            local_answer: |_| None,
             user: "test".into(),
         })
     }

@@ -54,9 +54,9 @@ impl PendingCall {
         let job = unstored_id();
         let ran = self.new_result(job);
         let (ledger, entry) = (Arc::clone(self.context.requests.ledger()), self.entry);
-        ledger.tell(Event { tag: format!("{}/new", ran.tag), data: payload(&ran) });
+        ledger.publish(Event { tag: format!("{}/new", ran.tag), data: payload(&ran) });
         let ran = with_result(ran, entry.call(self.local.args, self.local.kwargs, self.context).await)?;
-        ledger.tell(Event {
+        ledger.publish(Event {
             tag: format!("{}/ret", ran.tag),
             data: result_payload(&ran, entry.record, MAX_EVENT_RESULT),
         });

@@ -40,7 +40,7 @@ use crate::auth::{self, Auth};
 pub type Load = dyn Fn() -> BoxFuture<'static, Result<Loaded, String>> + Send + Sync;
 
 /// What else a reload reads.
-pub type Besides = dyn Fn() -> Result<(), String> + Send + Sync;
+pub type ReloadHook = dyn Fn() -> Result<(), String> + Send + Sync;
 
 /// The configuration; a reload replaces it as a whole. A request that began with the old one keeps it.
 pub struct Loaded {
@@ -89,7 +89,7 @@ pub struct RequestService {
     sources: Mutex<ConfigSources>,
     /// One reload at a time.
     reloading: tokio::sync::Mutex<()>,
-    besides: OnceLock<Box<Besides>>,
+    reload_hook: OnceLock<Box<ReloadHook>>,
     presence: Arc<Presence>,
     /// The list of all jobs as it was last serialized.
     pub(crate) job_list: crate::runners::JobListCache,
@@ -117,7 +117,7 @@ impl RequestService {
             sources: Mutex::new(loaded.sources.clone()),
             reloading: tokio::sync::Mutex::default(),
             loaded: RwLock::new(Arc::new(loaded)),
-            besides: OnceLock::new(),
+            reload_hook: OnceLock::new(),
             presence: Arc::default(),
             job_list: crate::runners::JobListCache::default(),
             stats: Stats::default(),
@@ -127,9 +127,9 @@ impl RequestService {
         }
     }
 
-    /// Sets what a reload reads first besides: certificates. To be called once.
-    pub fn reload_besides(&self, read: Box<Besides>) {
-        let _ = self.besides.set(read);
+    /// Sets what a reload reads first reload_hook: certificates. To be called once.
+    pub fn add_reload_hook(&self, read: Box<ReloadHook>) {
+        let _ = self.reload_hook.set(read);
     }
 
     pub fn loaded(&self) -> Arc<Loaded> {
@@ -204,8 +204,8 @@ impl RequestService {
         *self.sources() = before;
         let fresh = Arc::new((self.load)().await?);
         *self.sources() = fresh.sources.clone();
-        if let Some(besides) = self.besides.get() {
-            besides()?;
+        if let Some(reload_hook) = self.reload_hook.get() {
+            reload_hook()?;
         }
         if let Some(settings) = &fresh.auth {
             self.auth.configure(Arc::clone(settings));

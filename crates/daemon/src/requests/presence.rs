@@ -64,7 +64,7 @@ impl State {
 
 /// The state of a target. Times are microseconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct TargetPresence {
     pub state: State,
     pub since: Option<u64>,
     pub last_seen: Option<u64>,
@@ -80,7 +80,7 @@ pub struct Presence {
 
 #[derive(Default)]
 struct Target {
-    seen: Seen,
+    seen: TargetPresence,
     /// An attempt runs.
     trying: bool,
     failures: u32,
@@ -159,7 +159,7 @@ impl Drop for Trying {
 }
 
 impl Presence {
-    pub fn of(&self, id: &str) -> Seen {
+    pub fn of(&self, id: &str) -> TargetPresence {
         self.targets().get(id).map(|target| target.seen.clone()).unwrap_or_default()
     }
 
@@ -242,7 +242,7 @@ impl Target {
     fn up(&mut self, id: &str, changed: &mut Changed) {
         let now = crate::clock::now();
         if self.seen.state != State::Up {
-            self.seen = Seen { state: State::Up, since: Some(now), ..Seen::default() };
+            self.seen = TargetPresence { state: State::Up, since: Some(now), ..TargetPresence::default() };
             changed.new.insert(id.to_owned());
         }
         self.seen.last_seen = Some(now);
@@ -288,7 +288,7 @@ pub async fn watch(requests: Arc<RequestService>) {
             if settings.events && told.elapsed() >= PRESENT {
                 requests
                     .ledger()
-                    .tell(event("salt/presence/present", [("present", presence.up().into_iter().collect())]));
+                    .publish(event("salt/presence/present", [("present", presence.up().into_iter().collect())]));
                 told = Instant::now();
             }
         }

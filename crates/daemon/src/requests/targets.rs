@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rocksalt_core::request::{Needs, RunRequest};
 use rocksalt_core::{Map, Value};
 
-use super::presence::{Seen, State};
+use super::presence::{State, TargetPresence};
 use super::{Caller, Loaded, RequestService};
 
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub(super) async fn targets(requests: &Arc<RequestService>, loaded: &Arc<Loaded>
             true => loaded.controller.grains_cache.grains(&entry.id),
             false => None,
         };
-        let Seen { state, since, last_seen, why } = requests.presence.of(&entry.id);
+        let TargetPresence { state, since, last_seen, why } = requests.presence.of(&entry.id);
         known.push(TargetInfo {
             id: entry.id.clone(),
             address: entry.host.clone(),

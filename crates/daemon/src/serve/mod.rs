@@ -109,7 +109,7 @@ pub async fn start(
     if let Some(certificates) = certificates.clone() {
         let settings = shared.settings.clone();
         let read = move || certificates.reload(&settings).map_err(|error| error.to_string());
-        shared.requests.reload_besides(Box::new(read));
+        shared.requests.add_reload_hook(Box::new(read));
     }
     // Recover jobs of the last daemon before new ones start.
     let loaded = shared.requests.loaded();

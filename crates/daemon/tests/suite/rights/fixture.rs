@@ -86,7 +86,7 @@ pub fn controller(directory: &Path) -> Arc<Controller> {
         peer: peer::Rules::default(),
         receive: None,
         agent_kind: |_| AgentKind::Whole,
-        own: |_| None,
+        local_answer: |_| None,
         user: "tester".into(),
     })
 }

@@ -163,7 +163,7 @@ impl Project {
             peer: peer::Rules::default(),
             receive: None,
             agent_kind: |_| AgentKind::Whole,
-            own: |_| None,
+            local_answer: |_| None,
             user: "tester".into(),
         })
     }

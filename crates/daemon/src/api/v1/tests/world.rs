@@ -177,7 +177,7 @@ fn controller() -> Controller {
         peer: Rules::parse(&Map::new()).expect("no rules"),
         receive: None,
         agent_kind: |_| AgentKind::Whole,
-        own: |_| None,
+        local_answer: |_| None,
         user: "somebody".into(),
     }
 }

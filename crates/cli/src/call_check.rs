@@ -21,7 +21,7 @@ pub fn check(call: &Call) -> Result<(), Failure> {
 }
 
 /// The answer of a function that needs no target: documentation is on the controller only.
-pub fn answer(call: &Call) -> Option<Return> {
+pub fn local_answer(call: &Call) -> Option<Return> {
     if !call.function.starts_with("sys.") {
         return None;
     }
