@@ -11,6 +11,7 @@ pub mod length;
 mod machine;
 mod modules;
 mod named_tests;
+mod references;
 mod runtime;
 mod test_binaries;
 
@@ -42,6 +43,7 @@ pub const RULES: &[Rule] = &[
     Rule { name: "machine", about: "no path of a builder's machine, no registry's host name", check: machine::check },
     Rule { name: "modules", about: "no Rust file is forgotten", check: modules::check },
     Rule { name: "named-tests", about: "pages name files, types and tests that exist", check: named_tests::check },
+    Rule { name: "references", about: "comments refer to pages of this repository", check: references::check },
     Rule { name: "runtime", about: "no async runtime below the agent", check: runtime::check },
     Rule { name: "test-binaries", about: "one test binary a crate", check: test_binaries::check },
 ];

@@ -1,4 +1,4 @@
-//! Every door and every request, tried by whom it is not for (rule R2).
+//! Every route and every request, tried without the right to it (`docs/security-rules.md#r2`).
 //!
 //! The doors list their routes and are made of these lists, and requests have examples of each: what is added later is
 //! tried here without anybody thinking of it.
