@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rocksalt_core::target::{DELIMITER, TargetExpression, Kind, Nodegroups, Subject};
+use rocksalt_core::target::{DELIMITER, TargetExpression, TargetKind, Nodegroups, Subject};
 use rocksalt_core::value::{Map, Value};
 
 struct Machine(Map);
@@ -36,11 +36,11 @@ fuzz_target!(|input: &[u8]| {
     for (name, line) in ["a", "b", "c"].iter().zip(lines) {
         nodegroups.insert(*name, line);
     }
-    for kind in Kind::ALL {
+    for kind in TargetKind::ALL {
         let forgiving = TargetExpression::forgiving(kind, target, DELIMITER, &nodegroups);
         let Ok(strict) = TargetExpression::parse(kind, target, DELIMITER, &nodegroups) else { continue };
         assert_eq!(strict.matches(&machine), forgiving.matches(&machine), "{} {target}", kind.name());
-        if kind == Kind::Compound {
+        if kind == TargetKind::Compound {
             let printed = strict.to_string();
             let again = TargetExpression::parse(kind, &printed, DELIMITER, &Nodegroups::new()).expect("what prints reads back");
             assert_eq!(again.to_string(), printed);

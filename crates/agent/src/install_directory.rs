@@ -51,7 +51,7 @@ pub fn finish_bootstrap(arguments: &[OsString]) -> Option<PathBuf> {
 fn make_directory(home: &Path) -> std::io::Result<()> {
     match fs::DirBuilder::new().mode(0o700).create(home) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            // Another login may have made it meanwhile; nobody else may have.
+            // Another login of this user may have created it meanwhile.
             let is = fs::symlink_metadata(home)?;
             match is.is_dir() && is.uid() == rustix::process::geteuid().as_raw() {
                 true => Ok(()),

@@ -21,7 +21,7 @@ use rocksalt_core::link::{AgentKind, Failure as Unreached, Stage};
 use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::RunRequest;
 use rocksalt_core::roster::Roster;
-use rocksalt_core::target::{Kind, Nodegroups};
+use rocksalt_core::target::{Nodegroups, TargetKind};
 use rocksalt_core::{Map, Return, Value};
 use rocksalt_modules::catalog;
 use tokio::sync::mpsc;
@@ -99,7 +99,7 @@ impl LocalController {
         }
         let near = rocksalt_core::nearest::hint(&target.text, ids.iter().copied());
         let more = if ids.len() > 8 { format!(" and {} more", ids.len() - 8) } else { String::new() };
-        if target.kind == Kind::Glob && target.text.contains(',') {
+        if target.kind == TargetKind::Glob && target.text.contains(',') {
             return Failure::usage(format!("no target fits '{}'", target.text)).hint("a list of ids needs -L");
         }
         Failure::usage(format!("no target fits '{}'{near}", target.text))

@@ -11,7 +11,7 @@ use rocksalt_core::link::Failure as Unreached;
 use rocksalt_core::record::TargetOutcome;
 use rocksalt_core::request::RunRequest;
 use rocksalt_core::roster::{Entry, Roster};
-use rocksalt_core::target::Kind;
+use rocksalt_core::target::TargetKind;
 use rocksalt_core::{Call, Map, Return, Value, json, yaml};
 
 use crate::commands::Context;
@@ -88,7 +88,11 @@ impl ThisMachine {
     }
 
     fn request(&self, call: &Call) -> RunRequest {
-        RunRequest { target: self.entry.id.clone(), target_kind: Kind::List.name().to_owned(), ..RunRequest::of(call) }
+        RunRequest {
+            target: self.entry.id.clone(),
+            target_kind: TargetKind::List.name().to_owned(),
+            ..RunRequest::of(call)
+        }
     }
 
     fn job_options(&self) -> LocalJobOptions {

@@ -15,7 +15,7 @@ use rocksalt_core::call::{Problem, ProblemKind, STEP_OUTPUTS};
 use rocksalt_core::frame::Ask;
 use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::record::TargetOutcome;
-use rocksalt_core::target::Kind;
+use rocksalt_core::target::TargetKind;
 use rocksalt_core::{Call, Event, JobId, Map, Value};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
@@ -119,7 +119,7 @@ impl TargetAnswers {
             .hint("add a rule under `peer` in the controller's configuration"));
         }
         let refuse = |error: rocksalt_core::target::Error| Problem::new(ProblemKind::Arguments, error.to_string());
-        let kind = Kind::from_name(kind).map_err(refuse)?;
+        let kind = TargetKind::from_name(kind).map_err(refuse)?;
         let target = Target { kind, text: target, delimiter: ":".into() };
         let selection = self.controller.select(&target).await.map_err(refuse)?;
         let options = ExecutionOptions {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rocksalt_connect::link::{NoAnswers, Request};
 use rocksalt_core::link::{AgentKind, Failure};
 use rocksalt_core::roster::Entry;
-use rocksalt_core::target::{self, Kind, Subject, TargetExpression, address, addresses_in};
+use rocksalt_core::target::{self, Subject, TargetExpression, TargetKind, address, addresses_in};
 use rocksalt_core::{Call, Map, Value};
 use tokio::task::JoinSet;
 
@@ -15,7 +15,7 @@ use crate::Controller;
 /// A target as a user wrote it.
 #[derive(Clone, Debug)]
 pub struct Target {
-    pub kind: Kind,
+    pub kind: TargetKind,
     pub text: String,
     pub delimiter: String,
 }

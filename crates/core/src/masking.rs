@@ -1,11 +1,11 @@
 //! Masks secrets in a call's arguments before anything is stored or shown (`docs/security-rules.md#r13`).
 //!
-//! It goes by names: an argument called `password`, one that ends in `_token`, the pillar of a call. A secret that
-//! stands in the middle of a command line can't be known as one; `env`, `stdin` and pillar are the places for those.
+//! Names decide: an argument called `password`, one that ends in `_token`, the pillar of a call. A secret in the
+//! middle of a command line can't be recognised; pass those by `env`, `stdin` or pillar.
 
 use crate::value::{Map, Value};
 
-/// What stands in the place of a secret.
+/// Replaces a secret.
 pub const MASK: &str = "(secret)";
 
 /// Names whose values are secret.
@@ -40,10 +40,10 @@ const NAMES: [&str; 24] = [
 const ENDS: [&str; 9] =
     ["_api_key", "_pass", "_passphrase", "_passwd", "_password", "_private_key", "_secret", "_secret_key", "_token"];
 
-/// Names that look so and aren't: whether there is a password, how it is made.
+/// Names that look secret and are not: whether there is a password, how it is made.
 const FREE: [&str; 3] = ["enforce_password", "hash_password", "empty_password"];
 
-/// Functions that take a secret by its place: the place counts from 0.
+/// Functions that take a secret by position, counted from 0.
 const PLACES: [(&str, usize); 13] = [
     ("htpasswd.useradd", 2),
     ("mysql.user_chpass", 2),

@@ -7,7 +7,7 @@ use minicbor::{Decode, Encode};
 use crate::secret::{Secret, sealed};
 use crate::value::Map;
 
-/// All that a roster says: the targets, and the groups they are in.
+/// The contents of a roster: the targets and their groups.
 #[derive(Clone, Debug, Default)]
 pub struct Roster {
     /// In the order of the source; ids differ.
@@ -46,7 +46,7 @@ pub struct Entry {
     pub key_password: Option<Secret>,
     #[n(8)]
     pub certificate: Option<PathBuf>,
-    /// Only the keys named, none that an ssh-agent offers besides.
+    /// Use only the named keys, none of an ssh-agent.
     #[n(9)]
     pub identities_only: bool,
     #[n(10)]
@@ -70,10 +70,10 @@ pub struct Entry {
     /// The target's configuration (Salt's `minion_opts`).
     #[n(17)]
     pub options: Map,
-    /// Grains that the roster gives, over those that the target has.
+    /// Grains from the roster, which override the target's own.
     #[n(18)]
     pub grains: Map,
-    /// Pillar that the roster gives.
+    /// Pillar from the roster.
     #[n(19)]
     pub pillar: Map,
     /// Where it was written, for messages: `roster:12`.
@@ -81,12 +81,12 @@ pub struct Entry {
     pub origin: String,
 }
 
-/// Becoming another user after the login.
+/// How to become another user after the login.
 #[derive(Clone, Debug, Encode, Decode)]
 pub struct Escalate {
     #[n(0)]
     pub method: Method,
-    /// Whom to become.
+    /// The user to become.
     #[n(1)]
     pub user: String,
     #[cbor(n(2), with = "sealed")]

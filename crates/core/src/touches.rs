@@ -4,24 +4,24 @@
 pub struct Touches {
     pub reads: Vec<Thing>,
     pub writes: Vec<Thing>,
-    /// Nobody knows: it conflicts with every other step.
+    /// Unknown: it conflicts with every other step.
     pub everything: bool,
 }
 
-/// Something on a machine that steps can be at odds about.
+/// Something on a machine that steps can conflict about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Thing {
-    /// A path, and all that is below it.
+    /// A path, and everything below it.
     Path(String),
     User(String),
     Group(String),
     Service(String),
     /// The package database: one transaction at a time. A package may bring files, users and
-    /// services, so who writes it is at odds with everybody who touches anything.
+    /// services, so a step that writes it conflicts with every step that touches anything.
     Packages,
     /// A variable of the agent's environment.
     Variable(String),
-    /// The connections to other machines: who fetches something reads it, who changes what gets through (a firewall)
+    /// The connections to other machines: a download reads it, a change of what gets through (a firewall)
     /// writes it.
     Network,
 }
@@ -35,12 +35,12 @@ impl Touches {
         Touches::default()
     }
 
-    /// It can run at any time, whatever others do.
+    /// It conflicts with no other step.
     pub fn is_nothing(&self) -> bool {
         !self.everything && self.reads.is_empty() && self.writes.is_empty()
     }
 
-    /// Everybody who touches anything must be before it or after it.
+    /// It conflicts with every step that touches anything.
     pub fn is_everything(&self) -> bool {
         self.everything || self.writes.contains(&Thing::Packages)
     }

@@ -30,7 +30,7 @@ pub(crate) struct Root {
     /// The variables at the top of the template.
     pub frame: Rc<ScopeFrame>,
     pub blocks: Rc<RefCell<Blocks>>,
-    /// The template that this one extends, and how much had been printed before that was said.
+    /// The template that this one extends, and how much was printed before the `extends`.
     pub extends: RefCell<Option<(Rc<ParsedTemplate>, usize)>>,
 }
 

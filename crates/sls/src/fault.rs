@@ -10,7 +10,7 @@ use rocksalt_core::nearest::nearest;
 pub struct SlsFault {
     /// What went wrong, for code that treats some faults differently.
     pub kind: SlsFaultKind,
-    /// The text that Salt gives, letter by letter where users search for it.
+    /// Salt's text, byte for byte where users search for it.
     pub text: String,
     pub place: Option<SourceLocation>,
     /// The line of the file with a caret below, ready to be shown.

@@ -46,7 +46,7 @@ pub fn pieces(text: &str) -> Vec<TextPiece<'_>> {
     pieces
 }
 
-/// Where the brace is that closes an expression, past quotes and braces within it.
+/// The position of the brace that closes an expression, past quotes and braces within it.
 fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
     for (at, letter) in text.char_indices() {

@@ -145,7 +145,7 @@ fn a_journal_that_somebody_touched_is_refused() {
     let outcome = fleet.run_within(Duration::from_secs(240), &["*", "state.apply", "case"]);
     assert_code(&outcome, exit::FAILED);
     let said = outcome.all();
-    assert!(said.contains("others may touch it (mode 0644)"), "{said}");
+    assert!(said.contains("other users have access (mode 0644)"), "{said}");
     assert!(said.contains("it is not what was written before the restart"), "{said}");
     for number in [1, 2] {
         fleet.host(number).run("test ! -e /var/after").expect("nothing was resumed");

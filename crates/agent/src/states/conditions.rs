@@ -1,7 +1,7 @@
 //! `global_state_conditions`: targets on which a state must not run.
 
 use rocksalt_core::Value;
-use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, SubjectData, TargetExpression};
+use rocksalt_core::target::{DELIMITER, Nodegroups, SubjectData, TargetExpression, TargetKind};
 use rocksalt_modules::Result;
 use rocksalt_modules::machine::Probe;
 use rocksalt_sls::Chunk;
@@ -32,5 +32,5 @@ pub fn allow(chunk: &Chunk, machine: &dyn Probe) -> Result<bool> {
     let nodegroups = nodegroups.unwrap_or_default();
     Ok(targets
         .iter()
-        .any(|text| TargetExpression::forgiving(Kind::Compound, text, DELIMITER, &nodegroups).matches(&own)))
+        .any(|text| TargetExpression::forgiving(TargetKind::Compound, text, DELIMITER, &nodegroups).matches(&own)))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use rocksalt_core::merge::{self, Strategy};
 use rocksalt_core::pattern::glob;
-use rocksalt_core::target::{DELIMITER, Kind, Subject, TargetExpression};
+use rocksalt_core::target::{DELIMITER, Subject, TargetExpression, TargetKind};
 use rocksalt_core::{Map, Value};
 
 use super::{Error, ExternalPillar, PillarTarget, Settings, arguments, id};
@@ -118,7 +118,8 @@ impl FileTree {
         let groups = &self.settings.nodegroups;
         let is_in = |name: &&str| {
             id::for_path(name).is_ok()
-                && TargetExpression::forgiving(Kind::Nodegroup, name, DELIMITER, groups).matches(&PillarSubject(target))
+                && TargetExpression::forgiving(TargetKind::Nodegroup, name, DELIMITER, groups)
+                    .matches(&PillarSubject(target))
         };
         groups.names().filter(is_in).map(str::to_owned).collect()
     }

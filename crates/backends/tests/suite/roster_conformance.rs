@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rocksalt_backends::roster::{Error, SOURCES, ScanSettings, Settings, open};
-use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, TargetExpression};
+use rocksalt_core::target::{DELIMITER, Nodegroups, TargetExpression, TargetKind};
 
 /// The same two targets, in each kind's own words.
 fn write_good(kind: &str, folder: &Path) -> Settings {
@@ -64,8 +64,8 @@ async fn every_kind_loads() {
         }
         let nodegroups: Nodegroups = roster.nodegroups.iter().collect();
         for name in nodegroups.names() {
-            let group =
-                TargetExpression::parse(Kind::Nodegroup, name, DELIMITER, &nodegroups).expect("a group is a target");
+            let group = TargetExpression::parse(TargetKind::Nodegroup, name, DELIMITER, &nodegroups)
+                .expect("a group is a target");
             assert!(roster.entries.iter().any(|entry| group.matches(entry)), "{kind}: {name} has targets");
         }
     }

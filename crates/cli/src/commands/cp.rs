@@ -15,7 +15,7 @@ use rocksalt_core::frame::Ask;
 use rocksalt_core::job_options::JobOptions;
 use rocksalt_core::request::RunRequest;
 use rocksalt_core::roster::Entry;
-use rocksalt_core::target::Kind;
+use rocksalt_core::target::TargetKind;
 use tokio::sync::mpsc;
 
 use super::Context;
@@ -51,7 +51,7 @@ pub struct Options {
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
     let Some((last, first)) = options.paths.split_last() else { return Err(Failure::usage("no files were named")) };
-    let kind = if options.compound { Kind::Compound } else { Kind::Glob };
+    let kind = if options.compound { TargetKind::Compound } else { TargetKind::Glob };
     let printer = options.printing.printer(&context)?;
     let request = |target: &str, call: &Call| RunRequest {
         target: target.to_owned(),

@@ -9,7 +9,7 @@ use rocksalt_client::Client;
 use rocksalt_core::job_options::{JobOptions, OptionError};
 use rocksalt_core::record::JobRecord;
 use rocksalt_core::request::RunRequest;
-use rocksalt_core::target::Kind;
+use rocksalt_core::target::TargetKind;
 use rocksalt_core::{Call, JobId};
 
 use super::Context;
@@ -158,20 +158,20 @@ macro_rules! targeting {
         }
 
         impl $name {
-            pub fn kind(&self) -> Kind {
+            pub fn kind(&self) -> TargetKind {
                 let given = [
-                    (self.list, Kind::List),
-                    (self.pcre, Kind::Pcre),
-                    (self.grain, Kind::Grain),
-                    (self.grain_pcre, Kind::GrainPcre),
-                    (self.by_pillar, Kind::Pillar),
-                    (self.pillar_pcre, Kind::PillarPcre),
-                    (self.nodegroup, Kind::Nodegroup),
-                    (self.ipcidr, Kind::IpCidr),
-                    (self.range, Kind::Range),
-                    (self.compound, Kind::Compound),
+                    (self.list, TargetKind::List),
+                    (self.pcre, TargetKind::Pcre),
+                    (self.grain, TargetKind::Grain),
+                    (self.grain_pcre, TargetKind::GrainPcre),
+                    (self.by_pillar, TargetKind::Pillar),
+                    (self.pillar_pcre, TargetKind::PillarPcre),
+                    (self.nodegroup, TargetKind::Nodegroup),
+                    (self.ipcidr, TargetKind::IpCidr),
+                    (self.range, TargetKind::Range),
+                    (self.compound, TargetKind::Compound),
                 ];
-                given.into_iter().find(|(given, _)| *given).map_or(Kind::Glob, |(_, kind)| kind)
+                given.into_iter().find(|(given, _)| *given).map_or(TargetKind::Glob, |(_, kind)| kind)
             }
         }
 
@@ -200,7 +200,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
 pub async fn run_call(
     context: Context,
     target: String,
-    kind: Kind,
+    kind: TargetKind,
     mut call: Call,
     options: RunOptions,
 ) -> Result<ExitCode, Failure> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rocksalt_core::link::{Failure, Stage};
 use rocksalt_core::request::RunRequest;
 use rocksalt_core::roster::Entry;
-use rocksalt_core::target::Kind;
+use rocksalt_core::target::TargetKind;
 
 use super::Error;
 use crate::Controller;
@@ -49,7 +49,9 @@ pub async fn select_targets(
         entries = random_subset(entries, count);
     }
     let missing = match target.kind {
-        Kind::List => ids(&target.text).filter(|id| controller.roster.get(id).is_none()).map(str::to_owned).collect(),
+        TargetKind::List => {
+            ids(&target.text).filter(|id| controller.roster.get(id).is_none()).map(str::to_owned).collect()
+        }
         _ => Vec::new(),
     };
     let unknown = unknown.into_iter().map(|(entry, failure)| (entry, grains_unknown(failure))).collect();
@@ -59,8 +61,8 @@ pub async fn select_targets(
 /// The target expression of a request.
 pub fn target(request: &RunRequest) -> Result<Target, Error> {
     let kind = match request.target_kind.as_str() {
-        "" => Kind::Glob,
-        name => Kind::from_name(name)?,
+        "" => TargetKind::Glob,
+        name => TargetKind::from_name(name)?,
     };
     let delimiter = request.delimiter.clone().unwrap_or_else(|| ":".into());
     Ok(Target { kind, text: request.target.clone(), delimiter })

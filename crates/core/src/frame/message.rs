@@ -25,7 +25,7 @@ pub enum Message {
     /// Part of a request's stream.
     #[n(4)]
     Data(#[n(0)] Data),
-    /// The receiver took in so many bytes of the stream: as many more may come.
+    /// The receiver has read this many bytes of the stream, so as many more may be sent.
     #[n(5)]
     Credit(#[n(0)] u32),
     /// The agent needs something from the controller for the call `parent`; ends with an `Answer`.
@@ -37,13 +37,13 @@ pub enum Message {
     Ping,
     #[n(9)]
     Pong,
-    /// The agent shall end, and remove its own file too if told to wipe.
+    /// Ends the agent; with `wipe` it also removes its own file.
     #[n(10)]
     Bye {
         #[n(0)]
         wipe: bool,
     },
-    /// The result of a kept call is stored: the target need not keep it any more.
+    /// The controller has stored the result of a kept call, so the target can remove it.
     #[n(11)]
     Stored {
         #[n(0)]
@@ -54,7 +54,7 @@ pub enum Message {
     /// Stop a call, and what it started at once (SIGKILL); it still ends with a `Return`.
     #[n(12)]
     Kill,
-    /// Nobody waits for a call's result any more. It is stopped, unless it is a kept one.
+    /// Nobody waits for a call's result any more. The call is stopped, unless it is kept.
     #[n(13)]
     Abandon,
 }
@@ -69,7 +69,7 @@ pub struct Hello {
     /// The agent's process id; 0 from the controller.
     #[n(2)]
     pub pid: u32,
-    /// What the agent can do; nothing of interest from the controller.
+    /// What the agent can do; the controller's value is not used.
     #[cbor(n(3), default)]
     pub agent_kind: AgentKind,
 }
@@ -158,7 +158,7 @@ pub enum Ask {
     #[n(6)]
     Event(#[n(0)] Event),
     /// This target's pillar, with what did not render under `_errors`. The target says what its grains
-    /// are, who it is the controller knows by its link.
+    /// are; the controller knows by the link which target it is.
     #[n(7)]
     Pillar {
         #[n(0)]

@@ -2,7 +2,7 @@
 //!
 //! A frame belongs to a request. The controller numbers its calls from 1, the agent its questions
 //! from [`FIRST_ASK`]; 0 is the link itself. Bytes of a request's stream are paid for with credits,
-//! so that a slow reader stops its writer and nobody else.
+//! so that a slow reader stops only its own writer.
 
 mod codec;
 mod message;

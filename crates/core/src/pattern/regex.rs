@@ -118,7 +118,7 @@ fn build(pattern: &str, flags: Flags, place: RegexPosition) -> Result<Pattern, E
         })
 }
 
-/// The last line says it; what comes before draws the translated pattern, which nobody wrote.
+/// The message is in the last line; the lines before show the translated pattern, which the user did not write.
 fn reason(error: &fancy_regex::Error) -> String {
     let text = match error {
         fancy_regex::Error::ParseError(_, kind) => kind.to_string(),

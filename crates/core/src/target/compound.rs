@@ -1,7 +1,7 @@
 //! Parses compound targets: words, operators, parentheses and nodegroups.
 
 use super::data::DELIMITER;
-use super::{ConditionTree, Error, Kind, Nodegroups, TargetCondition};
+use super::{ConditionTree, Error, Nodegroups, TargetCondition, TargetKind};
 use crate::nearest::hint;
 
 /// Parentheses, `not`s and nodegroups within one another.
@@ -56,9 +56,10 @@ impl<'a> CompoundParser<'a> {
     /// Words without any operator are ids, or regular expressions if one of them looks like one.
     fn plain_group(&mut self, words: &[&str]) -> Result<ConditionTree, Error> {
         if !words.iter().any(|word| word.contains(['(', '[', '{', '\\', '?', '}', ']', ')'])) {
-            return self.leaf(Kind::List, &words.join(","), DELIMITER);
+            return self.leaf(TargetKind::List, &words.join(","), DELIMITER);
         }
-        let regexes = words.iter().map(|word| self.leaf(Kind::Pcre, word, DELIMITER)).collect::<Result<_, _>>()?;
+        let regexes =
+            words.iter().map(|word| self.leaf(TargetKind::Pcre, word, DELIMITER)).collect::<Result<_, _>>()?;
         Ok(ConditionTree::any(regexes))
     }
 
@@ -121,17 +122,19 @@ impl<'a> CompoundParser<'a> {
         let Some((kind, delimiter, pattern)) = split(word) else {
             return match self.likely_mistake(word) {
                 Some(error) => Err(error),
-                None => self.leaf(Kind::Glob, word, DELIMITER),
+                None => self.leaf(TargetKind::Glob, word, DELIMITER),
             };
         };
         match kind {
-            Kind::Nodegroup => self.nodegroup(pattern),
-            Kind::Pillar | Kind::PillarPcre if self.pillar_exact => self.leaf(Kind::PillarExact, pattern, delimiter),
+            TargetKind::Nodegroup => self.nodegroup(pattern),
+            TargetKind::Pillar | TargetKind::PillarPcre if self.pillar_exact => {
+                self.leaf(TargetKind::PillarExact, pattern, delimiter)
+            }
             kind => self.leaf(kind, pattern, delimiter),
         }
     }
 
-    /// A word that could be a glob, but hardly is meant as one.
+    /// A word that could be a glob, but is probably a mistake.
     fn likely_mistake(&self, word: &str) -> Option<Error> {
         let attached = word.starts_with('(') || (word.ends_with(')') && !word.contains('('));
         let word = word.to_owned();
@@ -144,7 +147,7 @@ impl<'a> CompoundParser<'a> {
         }
     }
 
-    fn leaf(&mut self, kind: Kind, pattern: &str, delimiter: &str) -> Result<ConditionTree, Error> {
+    fn leaf(&mut self, kind: TargetKind, pattern: &str, delimiter: &str) -> Result<ConditionTree, Error> {
         self.parts += 1;
         if self.parts > MAX_PARTS {
             return Err(Error::TooLarge(MAX_PARTS));
@@ -198,8 +201,8 @@ fn is_plain(words: &[&str]) -> bool {
 }
 
 /// The kind, the delimiter and the pattern of a word that starts with a known letter.
-fn split(word: &str) -> Option<(Kind, &str, &str)> {
-    let kind = Kind::from_letter(word.chars().next()?)?;
+fn split(word: &str) -> Option<(TargetKind, &str, &str)> {
+    let kind = TargetKind::from_letter(word.chars().next()?)?;
     let rest = &word[1..];
     if let Some(delimiter) = rest.chars().next().filter(|_| kind.has_delimiter()) {
         let (delimiter, behind) = rest.split_at(delimiter.len_utf8());

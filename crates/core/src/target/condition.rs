@@ -4,14 +4,14 @@ use std::fmt;
 
 use super::data::{DELIMITER, DataComparison, DataTest};
 use super::range::RangeExpression;
-use super::{Error, IpNetwork, Kind, Pcre, Subject};
+use super::{Error, IpNetwork, Pcre, Subject, TargetKind};
 use crate::pattern::glob::Glob;
 
 /// Each with its text, as it was written.
 #[derive(Clone, Debug)]
 pub(super) enum TargetCondition {
     Glob(String, Glob),
-    /// Ids, letter by letter.
+    /// Exact ids.
     List(Vec<String>),
     Pcre(String, Pcre),
     Grain(DataTest),
@@ -22,15 +22,15 @@ pub(super) enum TargetCondition {
 
 impl TargetCondition {
     /// The kinds that need no nodegroups; the others are read word by word.
-    pub fn new(kind: Kind, text: &str, delimiter: &str) -> Result<TargetCondition, Error> {
+    pub fn new(kind: TargetKind, text: &str, delimiter: &str) -> Result<TargetCondition, Error> {
         if text.trim().is_empty() {
             return Err(Error::Empty);
         }
         Ok(match kind {
-            Kind::Glob | Kind::Nodegroup | Kind::Compound | Kind::CompoundPillarExact => {
+            TargetKind::Glob | TargetKind::Nodegroup | TargetKind::Compound | TargetKind::CompoundPillarExact => {
                 TargetCondition::Glob(text.to_owned(), Glob::new(text))
             }
-            Kind::List => {
+            TargetKind::List => {
                 let ids = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|id| !id.is_empty());
                 let ids: Vec<String> = ids.map(str::to_owned).collect();
                 if ids.is_empty() {
@@ -38,14 +38,14 @@ impl TargetCondition {
                 }
                 TargetCondition::List(ids)
             }
-            Kind::Pcre => TargetCondition::Pcre(text.to_owned(), Pcre::new(text)?),
-            Kind::Grain => TargetCondition::Grain(DataTest::new(text, delimiter, DataComparison::Glob)?),
-            Kind::GrainPcre => TargetCondition::Grain(DataTest::new(text, delimiter, DataComparison::Regex)?),
-            Kind::Pillar => TargetCondition::Pillar(DataTest::new(text, delimiter, DataComparison::Glob)?),
-            Kind::PillarPcre => TargetCondition::Pillar(DataTest::new(text, delimiter, DataComparison::Regex)?),
-            Kind::PillarExact => TargetCondition::Pillar(DataTest::new(text, delimiter, DataComparison::Exact)?),
-            Kind::IpCidr => TargetCondition::Address(IpNetwork::parse(text)?),
-            Kind::Range => TargetCondition::Range(RangeExpression::new(text)?),
+            TargetKind::Pcre => TargetCondition::Pcre(text.to_owned(), Pcre::new(text)?),
+            TargetKind::Grain => TargetCondition::Grain(DataTest::new(text, delimiter, DataComparison::Glob)?),
+            TargetKind::GrainPcre => TargetCondition::Grain(DataTest::new(text, delimiter, DataComparison::Regex)?),
+            TargetKind::Pillar => TargetCondition::Pillar(DataTest::new(text, delimiter, DataComparison::Glob)?),
+            TargetKind::PillarPcre => TargetCondition::Pillar(DataTest::new(text, delimiter, DataComparison::Regex)?),
+            TargetKind::PillarExact => TargetCondition::Pillar(DataTest::new(text, delimiter, DataComparison::Exact)?),
+            TargetKind::IpCidr => TargetCondition::Address(IpNetwork::parse(text)?),
+            TargetKind::Range => TargetCondition::Range(RangeExpression::new(text)?),
         })
     }
 

@@ -1,11 +1,11 @@
-//! [`Kind`]: the kinds of target expressions, such as glob or grain.
+//! [`TargetKind`]: the kinds of target expressions, such as glob or grain.
 
 use super::Error;
 use crate::nearest::hint;
 
 /// Salt's `tgt_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum TargetKind {
     /// `web*`: a shell pattern on the id.
     Glob,
     /// `web1,web2`: ids.
@@ -17,7 +17,7 @@ pub enum Kind {
     GrainPcre,
     Pillar,
     PillarPcre,
-    /// A pillar value letter by letter: `*` is a star.
+    /// An exact pillar value, without patterns.
     PillarExact,
     Nodegroup,
     /// An address or a network.
@@ -30,66 +30,73 @@ pub enum Kind {
     CompoundPillarExact,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 13] = [
-        Kind::Glob,
-        Kind::List,
-        Kind::Pcre,
-        Kind::Grain,
-        Kind::GrainPcre,
-        Kind::Pillar,
-        Kind::PillarPcre,
-        Kind::PillarExact,
-        Kind::Nodegroup,
-        Kind::IpCidr,
-        Kind::Range,
-        Kind::Compound,
-        Kind::CompoundPillarExact,
+impl TargetKind {
+    pub const ALL: [TargetKind; 13] = [
+        TargetKind::Glob,
+        TargetKind::List,
+        TargetKind::Pcre,
+        TargetKind::Grain,
+        TargetKind::GrainPcre,
+        TargetKind::Pillar,
+        TargetKind::PillarPcre,
+        TargetKind::PillarExact,
+        TargetKind::Nodegroup,
+        TargetKind::IpCidr,
+        TargetKind::Range,
+        TargetKind::Compound,
+        TargetKind::CompoundPillarExact,
     ];
 
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Glob => "glob",
-            Kind::List => "list",
-            Kind::Pcre => "pcre",
-            Kind::Grain => "grain",
-            Kind::GrainPcre => "grain_pcre",
-            Kind::Pillar => "pillar",
-            Kind::PillarPcre => "pillar_pcre",
-            Kind::PillarExact => "pillar_exact",
-            Kind::Nodegroup => "nodegroup",
-            Kind::IpCidr => "ipcidr",
-            Kind::Range => "range",
-            Kind::Compound => "compound",
-            Kind::CompoundPillarExact => "compound_pillar_exact",
+            TargetKind::Glob => "glob",
+            TargetKind::List => "list",
+            TargetKind::Pcre => "pcre",
+            TargetKind::Grain => "grain",
+            TargetKind::GrainPcre => "grain_pcre",
+            TargetKind::Pillar => "pillar",
+            TargetKind::PillarPcre => "pillar_pcre",
+            TargetKind::PillarExact => "pillar_exact",
+            TargetKind::Nodegroup => "nodegroup",
+            TargetKind::IpCidr => "ipcidr",
+            TargetKind::Range => "range",
+            TargetKind::Compound => "compound",
+            TargetKind::CompoundPillarExact => "compound_pillar_exact",
         }
     }
 
-    pub fn from_name(name: &str) -> Result<Kind, Error> {
-        Kind::ALL
-            .into_iter()
-            .find(|kind| kind.name() == name)
-            .ok_or_else(|| Error::UnknownKind { name: name.to_owned(), hint: hint(name, Kind::ALL.map(Kind::name)) })
+    pub fn from_name(name: &str) -> Result<TargetKind, Error> {
+        TargetKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| Error::UnknownKind {
+            name: name.to_owned(),
+            hint: hint(name, TargetKind::ALL.map(TargetKind::name)),
+        })
     }
 
     /// What a letter before `@` stands for in a compound target.
-    pub(super) fn from_letter(letter: char) -> Option<Kind> {
+    pub(super) fn from_letter(letter: char) -> Option<TargetKind> {
         Some(match letter {
-            'G' => Kind::Grain,
-            'P' => Kind::GrainPcre,
-            'I' => Kind::Pillar,
-            'J' => Kind::PillarPcre,
-            'L' => Kind::List,
-            'N' => Kind::Nodegroup,
-            'S' => Kind::IpCidr,
-            'E' => Kind::Pcre,
-            'R' => Kind::Range,
+            'G' => TargetKind::Grain,
+            'P' => TargetKind::GrainPcre,
+            'I' => TargetKind::Pillar,
+            'J' => TargetKind::PillarPcre,
+            'L' => TargetKind::List,
+            'N' => TargetKind::Nodegroup,
+            'S' => TargetKind::IpCidr,
+            'E' => TargetKind::Pcre,
+            'R' => TargetKind::Range,
             _ => return None,
         })
     }
 
     /// Only targets of the form `key:value` have a delimiter to choose.
     pub(super) fn has_delimiter(self) -> bool {
-        matches!(self, Kind::Grain | Kind::GrainPcre | Kind::Pillar | Kind::PillarPcre | Kind::PillarExact)
+        matches!(
+            self,
+            TargetKind::Grain
+                | TargetKind::GrainPcre
+                | TargetKind::Pillar
+                | TargetKind::PillarPcre
+                | TargetKind::PillarExact
+        )
     }
 }

@@ -23,7 +23,7 @@ use tree::ConditionTree;
 
 pub use data::DELIMITER;
 pub use error::Error;
-pub use kind::Kind;
+pub use kind::TargetKind;
 pub use network::IpNetwork;
 pub use nodegroups::Nodegroups;
 pub use pcre::Pcre;
@@ -39,7 +39,12 @@ pub struct TargetExpression(ConditionTree);
 
 impl TargetExpression {
     /// Reads a target. `delimiter` is for grains and pillar: [`DELIMITER`] unless the user says otherwise.
-    pub fn parse(kind: Kind, text: &str, delimiter: &str, nodegroups: &Nodegroups) -> Result<TargetExpression, Error> {
+    pub fn parse(
+        kind: TargetKind,
+        text: &str,
+        delimiter: &str,
+        nodegroups: &Nodegroups,
+    ) -> Result<TargetExpression, Error> {
         read(kind, text, delimiter, nodegroups, false).map(TargetExpression)
     }
 
@@ -47,7 +52,7 @@ impl TargetExpression {
     ///
     /// A single bad target counts as no match, so that `not S@bogus` matches all; a compound whose
     /// words don't fit together, or that names an unknown nodegroup, matches nothing as a whole.
-    pub fn forgiving(kind: Kind, text: &str, delimiter: &str, nodegroups: &Nodegroups) -> TargetExpression {
+    pub fn forgiving(kind: TargetKind, text: &str, delimiter: &str, nodegroups: &Nodegroups) -> TargetExpression {
         TargetExpression(read(kind, text, delimiter, nodegroups, true).unwrap_or(ConditionTree::Never))
     }
 
@@ -72,11 +77,17 @@ impl fmt::Display for TargetExpression {
     }
 }
 
-fn read(kind: Kind, text: &str, delimiter: &str, groups: &Nodegroups, forgiving: bool) -> Result<ConditionTree, Error> {
+fn read(
+    kind: TargetKind,
+    text: &str,
+    delimiter: &str,
+    groups: &Nodegroups,
+    forgiving: bool,
+) -> Result<ConditionTree, Error> {
     match kind {
-        Kind::Compound => CompoundParser::new(groups, false, forgiving).text(text),
-        Kind::CompoundPillarExact => CompoundParser::new(groups, true, forgiving).text(text),
-        Kind::Nodegroup => CompoundParser::new(groups, false, forgiving).nodegroup(text),
+        TargetKind::Compound => CompoundParser::new(groups, false, forgiving).text(text),
+        TargetKind::CompoundPillarExact => CompoundParser::new(groups, true, forgiving).text(text),
+        TargetKind::Nodegroup => CompoundParser::new(groups, false, forgiving).nodegroup(text),
         kind => TargetCondition::new(kind, text, delimiter).map(ConditionTree::Condition),
     }
 }

@@ -10,7 +10,7 @@ use crate::hash::Hasher;
 /// So many keys are looked through one by one: most maps of a state file have a single key.
 pub(crate) const FEW: usize = 8;
 
-/// The places of keys that stand in somebody else's list. `key_at` gives the key at a place.
+/// The positions of keys in a list that the caller owns; `key_at` returns the key at a position.
 #[derive(Clone, Default)]
 pub(crate) struct KeyIndex {
     table: HashTable<usize>,

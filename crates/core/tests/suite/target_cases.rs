@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, Subject, TargetExpression};
+use rocksalt_core::target::{DELIMITER, Nodegroups, Subject, TargetExpression, TargetKind};
 use rocksalt_core::value::{Map, Value};
 use rocksalt_core::{json, target};
 
@@ -45,7 +45,7 @@ fn targets_match_as_salts_do() {
         let nodegroups = forgiving_nodegroups(field("nodegroups"));
         for case in field("cases").as_list().expect("a list") {
             let text = |name: &str| case.walk(name, "/").and_then(Value::as_str);
-            let kind = Kind::from_name(text("kind").expect("a kind")).expect("a known kind");
+            let kind = TargetKind::from_name(text("kind").expect("a kind")).expect("a known kind");
             let target = text("text").expect("a text");
             let delimiter = text("delimiter").unwrap_or(DELIMITER);
             let expected = case.walk("matches", "/").and_then(Value::as_bool).expect("an answer");

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, TargetExpression};
+use rocksalt_core::target::{DELIMITER, Nodegroups, TargetExpression, TargetKind};
 
 #[test]
 fn errors_say_what_is_wrong() {
@@ -15,7 +15,7 @@ fn errors_say_what_is_wrong() {
         let mut fields = case.split(" => ");
         let (kind, text) = fields.next().and_then(|target| target.split_once(' ')).expect("a kind and a target");
         let expected = fields.next().expect("a message");
-        let kind = Kind::from_name(kind).expect("a kind");
+        let kind = TargetKind::from_name(kind).expect("a kind");
         let error = TargetExpression::parse(kind, text, DELIMITER, &nodegroups).expect_err(text);
         let mut chain = error.to_string();
         let mut cause = error.source();
@@ -30,10 +30,10 @@ fn errors_say_what_is_wrong() {
 
 #[test]
 fn a_kind_has_its_nearest_name() {
-    let message = Kind::from_name("gran").expect_err("it is no kind").to_string();
+    let message = TargetKind::from_name("gran").expect_err("it is no kind").to_string();
     assert_eq!(message, "'gran' is not a way to target; did you mean 'grain'?");
-    for kind in Kind::ALL {
-        assert_eq!(Kind::from_name(kind.name()), Ok(kind));
+    for kind in TargetKind::ALL {
+        assert_eq!(TargetKind::from_name(kind.name()), Ok(kind));
     }
 }
 
@@ -42,7 +42,8 @@ fn what_is_needed_is_known() {
     let mut nodegroups = Nodegroups::new();
     nodegroups.insert("debian", "G@os:Debian");
     let needs = |text: &str| {
-        let expression = TargetExpression::parse(Kind::Compound, text, DELIMITER, &nodegroups).expect("it is a target");
+        let expression =
+            TargetExpression::parse(TargetKind::Compound, text, DELIMITER, &nodegroups).expect("it is a target");
         (expression.needs_grains(), expression.needs_pillar())
     };
     assert_eq!(needs("web* and not L@a,b and E@x"), (false, false));

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rocksalt_core::pattern::glob;
-use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, TargetExpression};
+use rocksalt_core::target::{DELIMITER, Nodegroups, TargetExpression, TargetKind};
 use rocksalt_core::value::{Map, Value};
 
 use super::target_cases::Machine;
@@ -21,7 +21,7 @@ fn machine(id: &str) -> Machine {
 }
 
 fn compound(text: &str) -> TargetExpression {
-    TargetExpression::parse(Kind::Compound, text, DELIMITER, &Nodegroups::new())
+    TargetExpression::parse(TargetKind::Compound, text, DELIMITER, &Nodegroups::new())
         .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
@@ -56,16 +56,16 @@ proptest! {
     fn no_text_panics(text in ".{0,60}", id in ".{0,10}", delimiter in ".{0,2}") {
         let mut nodegroups = Nodegroups::new();
         nodegroups.insert("g", &text);
-        for kind in Kind::ALL {
+        for kind in TargetKind::ALL {
             let _ = TargetExpression::parse(kind, &text, &delimiter, &nodegroups).map(|it| it.matches(&machine(&id)));
             TargetExpression::forgiving(kind, &text, &delimiter, &nodegroups).matches(&machine(&id));
         }
-        let _ = TargetExpression::parse(Kind::Nodegroup, "g", ":", &nodegroups);
+        let _ = TargetExpression::parse(TargetKind::Nodegroup, "g", ":", &nodegroups);
     }
 
     #[test]
     fn no_likely_text_panics(text in r"([GPIJLNSERX]?[|:]?@?|and |or |not |\( |\) |[\[\](){}*?\\^$.,&%:/-]|[a1ü ]){0,30}") {
-        for kind in Kind::ALL {
+        for kind in TargetKind::ALL {
             let _ = TargetExpression::parse(kind, &text, DELIMITER, &Nodegroups::new()).map(|it| it.matches(&machine("a1")));
         }
     }
@@ -93,14 +93,14 @@ proptest! {
         let mut nodegroups = Nodegroups::new();
         nodegroups.insert("g", &format!("( {x} )"));
         for (with, without) in [("not N@g".to_owned(), format!("not ( {x} )")), (format!("{y} and N@g"), format!("{y} and ( {x} )"))] {
-            let group = TargetExpression::parse(Kind::Compound, &with, DELIMITER, &nodegroups).expect("it is a target");
+            let group = TargetExpression::parse(TargetKind::Compound, &with, DELIMITER, &nodegroups).expect("it is a target");
             prop_assert_eq!(group.matches(&machine(&id)), compound(&without).matches(&machine(&id)));
         }
     }
 
     #[test]
     fn a_list_is_any_of_its_ids(ids in prop::collection::vec("[ab1.-]{1,3}", 1..5), id in "[ab1.-]{1,3}") {
-        let list = TargetExpression::parse(Kind::List, &ids.join(","), DELIMITER, &Nodegroups::new()).expect("it is a list");
+        let list = TargetExpression::parse(TargetKind::List, &ids.join(","), DELIMITER, &Nodegroups::new()).expect("it is a list");
         prop_assert_eq!(list.matches(&machine(&id)), compound(&ids.join(" or ")).matches(&machine(&id)));
         prop_assert_eq!(list.matches(&machine(&id)), ids.contains(&id));
     }
@@ -123,7 +123,7 @@ proptest! {
 
 #[test]
 fn hostile_sizes_are_refused() {
-    let parse = |text: &str| TargetExpression::parse(Kind::Compound, text, DELIMITER, &Nodegroups::new());
+    let parse = |text: &str| TargetExpression::parse(TargetKind::Compound, text, DELIMITER, &Nodegroups::new());
     assert!(parse(&"( ".repeat(100_000)).is_err());
     assert!(parse(&format!("{} a", "not ".repeat(100_000))).is_err());
     assert!(parse(&vec!["a"; 9_000].join(" or ")).is_ok());
@@ -134,5 +134,5 @@ fn hostile_sizes_are_refused() {
     for level in 1..50 {
         nodegroups.insert(format!("g{level}"), &format!("N@g{0} or N@g{0}", level - 1));
     }
-    assert!(TargetExpression::parse(Kind::Nodegroup, "g49", DELIMITER, &nodegroups).is_err());
+    assert!(TargetExpression::parse(TargetKind::Nodegroup, "g49", DELIMITER, &nodegroups).is_err());
 }

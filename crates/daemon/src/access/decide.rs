@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rocksalt_controller::Controller;
 use rocksalt_controller::select::Target;
 use rocksalt_core::request::RunRequest;
-use rocksalt_core::target::{DELIMITER, Kind};
+use rocksalt_core::target::{DELIMITER, TargetKind};
 
 use super::grammar::AuthEntry;
 use super::rule::{self, AccessRule, CallView};
@@ -78,7 +78,8 @@ impl Access {
                 wanted = Some(select_ids(controller, target_of(run)?).await?);
             }
             let Some(wanted) = &wanted else { continue };
-            let limits = Target { kind: Kind::Compound, text: within.to_owned(), delimiter: DELIMITER.to_owned() };
+            let limits =
+                Target { kind: TargetKind::Compound, text: within.to_owned(), delimiter: DELIMITER.to_owned() };
             let inside = select_ids(controller, limits).await?;
             let outside: Vec<&String> = wanted.difference(&inside).collect();
             if outside.is_empty() {
@@ -219,8 +220,8 @@ impl std::fmt::Display for RulePosition<'_> {
 fn target_of(run: &RunRequest) -> Result<Target, Refusal> {
     let invalid = |error: rocksalt_core::target::Error| Refusal::new(Why::Invalid, error.to_string());
     let kind = match run.target_kind.as_str() {
-        "" => Kind::Glob,
-        name => Kind::from_name(name).map_err(invalid)?,
+        "" => TargetKind::Glob,
+        name => TargetKind::from_name(name).map_err(invalid)?,
     };
     let delimiter = run.delimiter.clone().unwrap_or_else(|| DELIMITER.to_owned());
     Ok(Target { kind, text: run.target.clone(), delimiter })

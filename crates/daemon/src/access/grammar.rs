@@ -1,6 +1,6 @@
 //! Parses `external_auth`; errors name the position in it.
 
-use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, TargetExpression};
+use rocksalt_core::target::{DELIMITER, Nodegroups, TargetExpression, TargetKind};
 use rocksalt_core::{Map, Value};
 
 use super::name_pattern::NamePattern;
@@ -170,7 +170,7 @@ impl RuleParser<'_> {
 
     fn target(&self, text: &str) -> Result<String, String> {
         if text != "*" {
-            TargetExpression::parse(Kind::Compound, text, DELIMITER, self.nodegroups)
+            TargetExpression::parse(TargetKind::Compound, text, DELIMITER, self.nodegroups)
                 .map_err(|error| self.fault(error.to_string()))?;
         }
         Ok(text.to_owned())

@@ -171,9 +171,9 @@ pub async fn select(
         other => other.to_string(),
     };
     let kind = match (target, kind) {
-        (Value::List(_), _) => target::Kind::List,
-        (_, "") => target::Kind::Glob,
-        (_, name) => target::Kind::from_name(name).map_err(|error| FunctionFailure::failed(error.to_string()))?,
+        (Value::List(_), _) => target::TargetKind::List,
+        (_, "") => target::TargetKind::Glob,
+        (_, name) => target::TargetKind::from_name(name).map_err(|error| FunctionFailure::failed(error.to_string()))?,
     };
     let target = Target { kind, text, delimiter: ":".into() };
     let selection = context.loaded.controller.select(&target).await;

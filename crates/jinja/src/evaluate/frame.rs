@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::symbol::Symbol;
 use crate::value::{Value, bury};
 
-/// From how many variables on a frame gets an index; below that, looking at all of them is quicker.
+/// A frame with this many variables gets an index; with fewer, a linear search is faster.
 const MANY: usize = 12;
 
 pub struct ScopeFrame {

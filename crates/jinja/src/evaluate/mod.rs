@@ -24,7 +24,7 @@ use crate::error::Result;
 use crate::scope::{RenderSession, Root, Scope};
 use crate::value::Value;
 
-/// Renders a template and puts an ending behind it; with a map, also says from where each line came.
+/// Renders a template and appends an ending; with a map, also records where each line came from.
 pub fn render(
     environment: &Environment,
     template: &Rc<ParsedTemplate>,

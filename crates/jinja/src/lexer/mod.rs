@@ -250,7 +250,7 @@ impl<'a> Lexer<'a> {
         Err(Error::syntax("Missing end of raw directive"))
     }
 
-    /// Goes on behind a tag, and behind the whitespace it takes away.
+    /// Continues after a tag and the whitespace that it strips.
     fn after_tag(&mut self, mut end: usize, sign: Option<char>, may_trim: bool) {
         let rest = &self.source[end..];
         if sign == Some('-') {

@@ -1,7 +1,7 @@
 //! Salt's global functions: `ifelse`, `odict`, `raise` and `show_full_context`.
 
 use rocksalt_core::Map;
-use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, Subject, TargetExpression};
+use rocksalt_core::target::{DELIMITER, Nodegroups, Subject, TargetExpression, TargetKind};
 
 use crate::arguments::FunctionArguments;
 use crate::error::{Error, ErrorKind, Result};
@@ -79,10 +79,9 @@ pub(super) fn ifelse(scope: &Scope<'_>, mut arguments: FunctionArguments) -> Res
     if !pairs.is_empty() {
         let subject = TemplateSubject::new(scope, id);
         let kind = match kind.as_deref() {
-            None => Kind::Compound,
-            Some(name) => {
-                Kind::from_name(name).map_err(|error| Error::exception("SaltException", format!("ifelse: {error}")))?
-            }
+            None => TargetKind::Compound,
+            Some(name) => TargetKind::from_name(name)
+                .map_err(|error| Error::exception("SaltException", format!("ifelse: {error}")))?,
         };
         for pair in pairs.chunks(2) {
             if holds(&pair[0], kind, &subject)? {
@@ -97,7 +96,7 @@ pub(super) fn ifelse(scope: &Scope<'_>, mut arguments: FunctionArguments) -> Res
     }
 }
 
-fn holds(target: &Value, kind: Kind, subject: &TemplateSubject) -> Result<bool> {
+fn holds(target: &Value, kind: TargetKind, subject: &TemplateSubject) -> Result<bool> {
     match target {
         Value::Bool(flag) => Ok(*flag),
         target => {

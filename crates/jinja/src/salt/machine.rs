@@ -21,7 +21,7 @@ pub trait TemplateMachine {
         0
     }
 
-    /// Fills the bytes with what nobody can guess.
+    /// Fills the bytes with secure random ones.
     fn random(&self, _bytes: &mut [u8]) -> Result<(), String> {
         Err("there are no random numbers here".into())
     }
@@ -41,7 +41,7 @@ pub trait TemplateMachine {
         Err(NO_MACHINE.into())
     }
 
-    /// A user's number, if there is such a user; of the one who runs this without a name.
+    /// A user's id, if there is such a user; without a name, the id of the current user.
     fn user_id(&self, _name: Option<&str>) -> Result<Option<i64>, String> {
         Err(NO_MACHINE.into())
     }

@@ -215,7 +215,7 @@ fn undefined_inside(value: &Value) -> Option<Value> {
     }
 }
 
-/// A container that is there many times is looked at once.
+/// A container that occurs many times is visited once.
 fn collect(value: &Value, messages: &mut Vec<String>, seen: &mut HashSet<*const ()>, depth: usize) {
     if depth > MAX_NESTING {
         return;

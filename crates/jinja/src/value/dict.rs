@@ -103,7 +103,7 @@ impl Dict {
         Dict::default()
     }
 
-    /// What Python calls it: `dict` unless it was said otherwise.
+    /// Its Python class, `dict` by default.
     pub fn class(&self) -> &'static str {
         self.class
     }

@@ -34,7 +34,7 @@ impl High {
         faults
     }
 
-    /// The id that is meant: itself, or the one state that has the name as an argument.
+    /// The id to extend: the name itself, or the one state that has the name as an argument.
     fn extended(&self, extend: &Extend, module: &str, strict: bool, index: &mut Option<StateIndex>) -> Option<String> {
         if let Some(body) = self.states.get(&extend.name)
             && (!strict || body.module(module).is_some())

@@ -318,7 +318,7 @@ impl Includer<'_> {
     }
 }
 
-/// Puts what was included behind what is there; an id that is in both is a conflict.
+/// Appends what was included; an id that is in both is a conflict.
 fn merge(into: &mut SlsPart, part: SlsPart, faults: &mut Vec<SlsFault>, compilation: &Compilation<'_>) {
     into.extends.extend(part.extends);
     into.excludes.extend(part.excludes);

@@ -205,7 +205,7 @@ impl<'h> RequisiteInverter<'h> {
         self.pending(to.0.to_owned(), spot).modules.entry(to.1.to_owned()).or_default().extend(copied);
     }
 
-    /// The ids that a reference means: the id with that module, or all that have the name as an argument.
+    /// The ids that a reference names: the id with that module, or all that have the name as an argument.
     fn named(&mut self, name: &str, module: &str) -> Vec<String> {
         if self.high.states.get(name).is_some_and(|body| body.module(module).is_some()) {
             return vec![name.to_owned()];
@@ -228,7 +228,7 @@ impl<'h> RequisiteInverter<'h> {
     }
 }
 
-/// What is to be added to a state.
+/// What will be added to a state.
 struct PendingExtend {
     /// The sls that added to it last.
     sls: Arc<str>,

@@ -4,14 +4,14 @@ use rocksalt_core::hash::{HashMap, HashSet};
 
 use super::Requisite;
 
-/// More edges than this are no run that ends.
+/// With more edges a run would not end.
 pub(super) const MAX_EDGES: usize = 5_000_000;
 
 pub(super) struct RequisiteGraph {
     pub nodes: Vec<GraphNode>,
-    /// For each node what it needs, in the order in which it was found.
+    /// For each node, what it needs, in the order in which it was found.
     pub needs: Vec<Vec<(u32, Requisite)>>,
-    /// For each node who needs it.
+    /// For each node, the nodes that need it.
     pub needed_by: Vec<Vec<(u32, Requisite)>>,
     /// Each edge once.
     edges: HashSet<(u32, u32, Requisite)>,

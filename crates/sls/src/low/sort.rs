@@ -9,7 +9,7 @@ use super::chunk::{Chunk, number};
 use super::chunks::DraftChunk;
 use super::graph::RequisiteGraph;
 
-/// What `last` is beyond the largest number.
+/// How far `last` is beyond the largest number.
 const LAST: i64 = 1_000_000;
 
 /// The nodes in order; if there is a cycle, fewer than there are.
@@ -47,12 +47,12 @@ pub(super) fn cap(drafts: &[DraftChunk]) -> i64 {
     })
 }
 
-/// What decides among the steps that are ready.
+/// Decides which ready step comes first.
 struct SortKey {
-    /// The smaller of its own order and that of those who need it.
+    /// The smaller of its own order and the orders of the steps that need it.
     effective: f64,
     own: f64,
-    /// The place of its text among those of all.
+    /// The rank of its text among all.
     rank: u32,
     /// A dry run sorts behind its chunk, and never meets it.
     node: u32,
@@ -99,7 +99,7 @@ fn settled(draft: &DraftChunk, cap: i64) -> f64 {
     if order < 0.0 { order + cap.saturating_add(LAST) as f64 } else { order }
 }
 
-/// What a word means as an order.
+/// The number that a word means as an order.
 fn word(order: &Value, cap: i64) -> i64 {
     match order.as_str() {
         Some("last") => cap.saturating_add(LAST),

@@ -179,7 +179,7 @@ impl PillarCompiler<'_, '_> {
         }
     }
 
-    /// The sls that an include means. Salt looks for it twice: as if from the top, and as it is meant.
+    /// The sls that an include names. Salt looks for it twice: from the top, and relative to the includer.
     fn targets(&mut self, includer: &PillarIncluder<'_>, name: &str) -> Vec<String> {
         if !self.compilation.tree.has_environment(includer.saltenv) {
             self.no_environment(includer.saltenv);

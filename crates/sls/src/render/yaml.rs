@@ -49,7 +49,7 @@ fn original_lines(node: &mut Node, input: &MappedText) {
     }
 }
 
-/// The error in the words of Salt's parser, since those are what people search for.
+/// The error with the text of Salt's parser, which people search for.
 fn explain(error: &yaml::Error, input: &MappedText) -> Error {
     let place = error.place;
     let rendered = input.text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default();

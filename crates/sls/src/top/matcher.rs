@@ -1,7 +1,7 @@
 //! [`TopMatcher`]: whether a target of a top file matches this machine.
 
 use rocksalt_core::Value;
-use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, SubjectData, TargetExpression};
+use rocksalt_core::target::{DELIMITER, Nodegroups, SubjectData, TargetExpression, TargetKind};
 
 use crate::inputs::CompileInputs;
 
@@ -19,12 +19,12 @@ impl<'a> TopMatcher<'a> {
         }
     }
 
-    /// How a target is meant stands among its entries: `- match: grain`.
+    /// The target's kind is one of its entries: `- match: grain`.
     pub fn matches(&self, target: &str, entries: &[Value]) -> Result<bool, String> {
         let mut names = entries.iter().filter_map(Value::as_map).filter_map(|map| map.get("match"));
         let kind = match names.next_back() {
-            Some(name) => Kind::from_name(&name.to_string()).map_err(|error| error.to_string())?,
-            None => Kind::Compound,
+            Some(name) => TargetKind::from_name(&name.to_string()).map_err(|error| error.to_string())?,
+            None => TargetKind::Compound,
         };
         Ok(TargetExpression::forgiving(kind, target, DELIMITER, &self.nodegroups).matches(&self.machine))
     }

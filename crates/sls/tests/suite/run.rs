@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, Subject, TargetExpression};
+use rocksalt_core::target::{DELIMITER, Nodegroups, Subject, TargetExpression, TargetKind};
 use rocksalt_core::{Map, Value};
 use rocksalt_sls::functions::NoDecryptor;
 use rocksalt_sls::pillar::{self, PillarInputs};
@@ -106,7 +106,7 @@ fn matched(case: &Case, inputs: &CompileInputs<'_>) -> Value {
     let groups = Nodegroups::from_value(inputs.options.get("nodegroups").unwrap_or(&Value::Null)).unwrap_or_default();
     let expressions = case.what.get("match").and_then(Value::as_list).unwrap_or_default();
     let verdicts = expressions.iter().map(|text| {
-        let expression = TargetExpression::forgiving(Kind::Compound, &text.to_string(), DELIMITER, &groups);
+        let expression = TargetExpression::forgiving(TargetKind::Compound, &text.to_string(), DELIMITER, &groups);
         (text.clone(), expression.matches(&TemplateMachine(inputs)).into())
     });
     Map::from_iter([("match".into(), Value::Map(verdicts.collect()))]).into()

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::request::RunRequest;
-use rocksalt_core::target::Kind;
+use rocksalt_core::target::TargetKind;
 use rocksalt_core::{Call, Map, json};
 
 use super::show::missing;
@@ -72,7 +72,8 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
 
 /// Runs a call on a list of targets without a record and without output.
 async fn run_silently(context: Context, targets: String, call: &Call) -> Result<(), Failure> {
-    let request = RunRequest { target: targets, target_kind: Kind::List.name().to_owned(), ..RunRequest::of(call) };
+    let request =
+        RunRequest { target: targets, target_kind: TargetKind::List.name().to_owned(), ..RunRequest::of(call) };
     let local = LocalController::open(context).await?;
     let mut job = local.start_job(request, LocalJobOptions::default()).await?;
     while let Some(update) = job.updates.recv().await {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use rocksalt_core::target::Kind;
+use rocksalt_core::target::TargetKind;
 
 use super::{call, show::missing};
 use crate::arguments;
@@ -41,9 +41,9 @@ pub async fn run(context: Context, mut options: Options) -> Result<ExitCode, Fai
     };
     let (target, kind) = match (&options.target, options.failed) {
         (Some(target), _) => (target.clone(), options.targeting.kind()),
-        (None, true) => (failed(&details)?.join(","), Kind::List),
+        (None, true) => (failed(&details)?.join(","), TargetKind::List),
         (None, false) => {
-            let kind = Kind::from_name(&job.target_kind).map_err(|error| Failure::caused(&error))?;
+            let kind = TargetKind::from_name(&job.target_kind).map_err(|error| Failure::caused(&error))?;
             (job.target.clone(), kind)
         }
     };

@@ -1,4 +1,4 @@
-//! [`Emitter`]: lays out YAML letter by letter as libyaml does.
+//! [`Emitter`]: writes YAML byte for byte as libyaml does.
 //!
 //! The caller walks its own data and says where collections begin and end, so that values of any type have one writer.
 
@@ -11,7 +11,7 @@ const KEY_LENGTH: usize = 128;
 
 #[derive(Clone, Copy, Debug)]
 pub struct EmitterOptions {
-    /// Lines are folded at the first space behind it.
+    /// Lines are folded at the first space after this column.
     pub width: usize,
     pub indent: usize,
     /// Writes letters outside of ASCII as they are.

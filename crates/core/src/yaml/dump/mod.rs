@@ -1,4 +1,4 @@
-//! YAML letter by letter as PyYAML with libyaml writes it, for what ends up in users' files.
+//! Writes YAML byte for byte as PyYAML with libyaml does, for users' files.
 //!
 //! [`emit`](super::emit) is for people to read; this is for templates, whose output is compared.
 
@@ -18,7 +18,7 @@ pub struct DumpOptions {
     /// `[a, b]` on one line: always, never, or where nothing but scalars is inside (`None`).
     pub flow: Option<bool>,
     pub sort_keys: bool,
-    /// Lines are folded at the first space behind it.
+    /// Lines are folded at the first space after this column.
     pub width: usize,
     pub indent: usize,
     /// Writes letters outside of ASCII as they are.

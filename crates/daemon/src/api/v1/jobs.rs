@@ -3,7 +3,7 @@
 use rocksalt_core::job_options::{Batch, JobOptions};
 use rocksalt_core::record::{JobRecord, ReturnRecord};
 use rocksalt_core::request::{JobFilter, Request, RunRequest};
-use rocksalt_core::target::Kind as TargetKind;
+use rocksalt_core::target::TargetKind;
 use rocksalt_core::{Map, Value, json, masking};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Tables whose keys are target expressions.
 
-use rocksalt_core::target::{DELIMITER, Kind};
+use rocksalt_core::target::{DELIMITER, TargetKind};
 use rocksalt_core::{Map, Value, merge};
 use rocksalt_macros::function;
 
@@ -10,12 +10,13 @@ use crate::machine::System;
 use crate::{Error, Result};
 
 fn compound() -> String {
-    Kind::Compound.name().into()
+    TargetKind::Compound.name().into()
 }
 
 /// The kind of target that a table's keys are; Salt's own name for lists is `list_` here.
-fn kind(name: &str) -> Result<Kind> {
-    Kind::from_name(if name == "list_" { "list" } else { name }).map_err(|error| Error::arguments(error.to_string()))
+fn kind(name: &str) -> Result<TargetKind> {
+    TargetKind::from_name(if name == "list_" { "list" } else { name })
+        .map_err(|error| Error::arguments(error.to_string()))
 }
 
 /// The first entry of a table whose key means this target.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rocksalt_core::target::{DELIMITER, Kind, Nodegroups, Subject, TargetExpression};
+use rocksalt_core::target::{DELIMITER, Nodegroups, Subject, TargetExpression, TargetKind};
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::{arguments, function};
 
@@ -11,7 +11,7 @@ use crate::Result;
 use crate::machine::{Probe, System};
 
 /// Whether this target is meant; or another one with the same grains and pillar, if an id is given.
-pub fn matches(machine: &dyn Probe, kind: Kind, target: &str, delimiter: &str, id: Option<&str>) -> Result<bool> {
+pub fn matches(machine: &dyn Probe, kind: TargetKind, target: &str, delimiter: &str, id: Option<&str>) -> Result<bool> {
     let groups = machine.options().get("nodegroups").map(Nodegroups::from_value);
     let groups = groups.and_then(std::result::Result::ok).unwrap_or_default();
     let expression = TargetExpression::forgiving(kind, target, delimiter, &groups);
@@ -56,7 +56,7 @@ pub struct ById {
 }
 
 impl ById {
-    fn matches(self, machine: &dyn System, kind: Kind) -> Result<bool> {
+    fn matches(self, machine: &dyn System, kind: TargetKind) -> Result<bool> {
         // Lists of ids come as lists, too.
         let target = match &self.tgt {
             Value::List(items) => items.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
@@ -81,7 +81,7 @@ fn colon() -> String {
 }
 
 impl ByData {
-    fn matches(self, machine: &dyn System, kind: Kind) -> Result<bool> {
+    fn matches(self, machine: &dyn System, kind: TargetKind) -> Result<bool> {
         matches(machine, kind, &self.tgt, &self.delimiter, None)
     }
 }
@@ -110,53 +110,53 @@ targets! {
     /// ```text
     /// rocksalt '*' match.compound 'L@web1,web2 and G@os:Debian'
     /// ```
-    Compound(ById) = "match.compound", Kind::Compound;
+    Compound(ById) = "match.compound", TargetKind::Compound;
     /// Whether the id matches a shell pattern.
     ///
     /// ```text
     /// rocksalt '*' match.glob 'web*'
     /// ```
-    Glob(ById) = "match.glob", Kind::Glob;
+    Glob(ById) = "match.glob", TargetKind::Glob;
     /// Whether a grain matches a shell pattern.
     ///
     /// ```text
     /// rocksalt '*' match.grain 'os:Deb*'
     /// ```
-    Grain(ByData) = "match.grain", Kind::Grain;
+    Grain(ByData) = "match.grain", TargetKind::Grain;
     /// Whether a grain matches a regular expression.
     ///
     /// ```text
     /// rocksalt '*' match.grain_pcre 'os:(Debian|Ubuntu)'
     /// ```
-    GrainPcre(ByData) = "match.grain_pcre", Kind::GrainPcre;
+    GrainPcre(ByData) = "match.grain_pcre", TargetKind::GrainPcre;
     /// Whether the target has an address, or one in a network.
     ///
     /// ```text
     /// rocksalt '*' match.ipcidr 192.168.44.0/24
     /// ```
-    Ipcidr(ById) = "match.ipcidr", Kind::IpCidr;
+    Ipcidr(ById) = "match.ipcidr", TargetKind::IpCidr;
     /// Whether the id is in a list.
     ///
     /// ```text
     /// rocksalt '*' match.list web1,web2
     /// ```
-    List(ById) = "match.list", Kind::List;
+    List(ById) = "match.list", TargetKind::List;
     /// Whether the id matches a regular expression, from its start.
     ///
     /// ```text
     /// rocksalt '*' match.pcre 'web[0-9]+'
     /// ```
-    Pcre(ById) = "match.pcre", Kind::Pcre;
+    Pcre(ById) = "match.pcre", TargetKind::Pcre;
     /// Whether a pillar value matches a shell pattern.
     ///
     /// ```text
     /// rocksalt '*' match.pillar 'role:web*'
     /// ```
-    Pillar(ByData) = "match.pillar", Kind::Pillar;
+    Pillar(ByData) = "match.pillar", TargetKind::Pillar;
     /// Whether a pillar value matches a regular expression.
     ///
     /// ```text
     /// rocksalt '*' match.pillar_pcre 'role:(web|db)'
     /// ```
-    PillarPcre(ByData) = "match.pillar_pcre", Kind::PillarPcre;
+    PillarPcre(ByData) = "match.pillar_pcre", TargetKind::PillarPcre;
 }
