@@ -5,11 +5,11 @@ use crate::tree::Tree;
 /// Crates linked into the agent, itself included. Raising it wants a reason in the commit.
 const AGENT_CRATES: usize = 55;
 
-/// Bytes of one static agent, stripped: what it has, and a tenth more.
-const AGENT_BYTES: u64 = 8_000_000;
+/// Bytes of one static agent, stripped: 7,599,784 when this was set, and four percent more.
+const AGENT_BYTES: u64 = 7_900_000;
 
 /// Bytes of the small agent, which is sent first (decision 0018). Two thirds of them are the C library's and std's.
-const SMALL_AGENT_BYTES: u64 = 8_000_000;
+const SMALL_AGENT_BYTES: u64 = 1_700_000;
 
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut findings = Vec::new();
