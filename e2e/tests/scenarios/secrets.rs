@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use e2e::{Fleet, Spec, Value};
+use e2e::{Fleet, Spec, Value, wait_until};
 
 const PILLAR: &str = "canary-of-the-pillar-7c1f";
 const GIVEN: &str = "canary-in-given-pillar-88d0";
@@ -195,8 +195,9 @@ fn no_secret_is_found_where_it_should_not_be() {
 
     // And that it would be found: the record of a job that has it in a place where nobody can know it.
     run(r#""client": "local", "tgt": "*", "fun": "test.echo", "arg": ["canary-in-plain-sight"]"#);
-    let mut seen = Vec::new();
-    std::thread::sleep(Duration::from_millis(500));
-    search(&fleet.scratch.path("state"), &["canary-in-plain-sight"], &mut seen);
-    assert!(!seen.is_empty(), "the search finds nothing at all");
+    wait_until("the search finds it", || {
+        let mut seen = Vec::new();
+        search(&fleet.scratch.path("state"), &["canary-in-plain-sight"], &mut seen);
+        !seen.is_empty()
+    });
 }
