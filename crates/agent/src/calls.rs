@@ -6,9 +6,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rocksalt_core::call::{COMPILE_PILLAR, Call, KEPT, Problem, ProblemKind, RESUME, RUNS, Return, STEP_OUTPUTS};
 use rocksalt_core::frame::{Message, RequestId, Stream};
+use rocksalt_core::log::LogLevel;
 use rocksalt_core::{JobId, Map, Value};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Base, Host, Pipe, Running, Signal, Sink, Stop};
+use rocksalt_modules::machine::{Base, CallLog, Host, Pipe, Probe, Running, Signal, Sink, Stop};
 
 use crate::controller_client::{ControllerClient, StreamSender};
 use crate::kept_calls::{self, CallNote, CallStatus};
@@ -144,7 +145,13 @@ impl RunningCalls {
             options.insert("state_events", events.truth());
         }
         let controller = Box::new(ControllerClient::new(id, Arc::clone(&self.link)));
-        let host = Arc::new(self.base.begin(running, options, controller, sink).with_grains(call.grains.clone()));
+        let link = Arc::clone(&self.link);
+        let send_log = move |record| {
+            link.send(id, Message::Log(record));
+        };
+        let log = call.log.map(|level| CallLog::new(level, send_log));
+        let host = self.base.begin(running, options, controller, sink);
+        let host = Arc::new(host.with_grains(call.grains.clone()).with_log(log));
         let no_pillar_yet = (call.function == COMPILE_PILLAR).then(Map::new);
         language::attach_services(&host, shown.map(progress_listener), no_pillar_yet);
         host
@@ -160,7 +167,13 @@ impl RunningCalls {
                 }
             }
         }
+        let (function, started) = (call.function.clone(), Instant::now());
+        // The number of the arguments only: their values may be secret.
+        let count = call.args.len() + call.kwargs.len();
+        host.log(LogLevel::Debug, "calls", format_args!("{function} starts, with {count} arguments"));
         let result = language::with_state_lock(&host, call, run_function).unwrap_or_else(|refused| refused);
+        let ms = started.elapsed().as_millis();
+        host.log(LogLevel::Debug, "calls", format_args!("{function} ended with code {} after {ms} ms", result.retcode));
         let note = running_call.note.lock().unwrap_or_else(PoisonError::into_inner).take();
         match language::announced_reboot(&host, &result) {
             // The note stays for the call that resumes.

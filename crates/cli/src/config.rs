@@ -57,7 +57,9 @@ pub const KEYS: &[(&str, &str)] = &[
     ("presence_seconds", "How often the daemon looks which targets are reached; 0 turns it off; default: 15"),
     ("presence_events", "Whether salt/presence events are told; default: false"),
     ("metrics_auth", "Whether /metrics needs a login on this machine too; default: false"),
-    ("log_level", "error, warning, info, debug or trace; default: info"),
+    ("log_level", "How much `rocksalt serve` says: error, warning, info, debug or trace; default: info"),
+    ("log_file", "A file for messages of all commands and of the daemon, as --log-file; default: none"),
+    ("log_level_logfile", "How much goes to that file, as --log-file-level; default: warning"),
     ("log_format", "text, json or auto (text on a terminal); default: auto"),
     (
         "rest_cherrypy",

@@ -10,6 +10,7 @@ mod call_check;
 mod commands;
 mod config;
 mod daemon;
+mod diagnostics;
 mod environment;
 mod failure;
 mod graph;

@@ -1,6 +1,7 @@
 //! [`ProgressLine`]: how many targets are done, which still run, how long, and how far they are.
 
 use std::io::{IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rocksalt_core::{Value, json};
@@ -14,7 +15,19 @@ pub struct ProgressLine {
     total: usize,
     started: Instant,
     terminal: bool,
-    drawn: bool,
+}
+
+/// True while the line is on the terminal. Whoever writes there holds the lock meanwhile.
+static DRAWN: Mutex<bool> = Mutex::new(false);
+
+/// Writes to standard error; a progress line is erased first, and drawn again with its next tick.
+pub fn write_above(bytes: &[u8]) -> std::io::Result<()> {
+    let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut stderr = std::io::stderr();
+    if std::mem::take(&mut *drawn) {
+        stderr.write_all(b"\r\x1b[K")?;
+    }
+    stderr.write_all(bytes)
 }
 
 struct Target {
@@ -34,7 +47,7 @@ impl ProgressLine {
     pub fn new(ids: Vec<String>) -> ProgressLine {
         let total = ids.len();
         let out = ids.into_iter().map(|id| Target { id, since: None, progress: None }).collect();
-        ProgressLine { out, total, started: Instant::now(), terminal: ProgressLine::is_shown(), drawn: false }
+        ProgressLine { out, total, started: Instant::now(), terminal: ProgressLine::is_shown() }
     }
 
     pub fn begun(&mut self, id: &str) {
@@ -71,10 +84,7 @@ impl ProgressLine {
     }
 
     pub fn clear(&mut self) {
-        if self.drawn {
-            self.drawn = false;
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
+        let _ = write_above(b"");
     }
 
     pub fn draw(&mut self) {
@@ -82,7 +92,8 @@ impl ProgressLine {
             return;
         }
         let line = line(&self.out, self.total, self.started.elapsed(), crate::environment::width());
-        self.drawn = true;
+        let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
+        *drawn = true;
         let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
         let _ = std::io::stderr().flush();
     }

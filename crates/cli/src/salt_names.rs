@@ -20,11 +20,7 @@ pub fn translate(mut words: Vec<OsString>) -> Vec<OsString> {
     }
     // What they need to be told and we do anyway.
     let anyway = ["--local", "--key-deploy", "--retcode-passthrough", "--summary", "-W"];
-    words.retain(|word| !word.to_str().is_some_and(|word| anyway.contains(&word) || word.starts_with("--log-level=")));
-    // A level of logs: there are none here.
-    if let Some(place) = words.iter().position(|word| word == "-l" || word == "--log-level") {
-        words.drain(place..words.len().min(place + 2));
-    }
+    words.retain(|word| !word.to_str().is_some_and(|word| anyway.contains(&word)));
     if command == "cp" {
         copy_words(&mut words);
     }
@@ -120,7 +116,7 @@ mod tests {
     #[test]
     fn salts_names_are_commands() {
         let words = ["/usr/bin/salt-call", "--local", "-l", "quiet", "test.ping"].map(OsString::from).to_vec();
-        assert_eq!(translate(words), ["rocksalt", "call", "test.ping"].map(OsString::from));
+        assert_eq!(translate(words), ["rocksalt", "call", "-l", "quiet", "test.ping"].map(OsString::from));
         let words = ["salt-cp", "web*", "a", "b", "/etc"].map(OsString::from).to_vec();
         assert_eq!(translate(words), ["rocksalt", "cp", "a", "b", "web*:/etc"].map(OsString::from));
     }

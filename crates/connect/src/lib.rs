@@ -14,6 +14,7 @@ pub mod agents;
 pub mod bootstrap;
 pub mod link;
 pub mod links;
+pub mod log;
 pub mod pool;
 
 pub mod keeper;

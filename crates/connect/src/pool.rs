@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use rocksalt_core::link::{AgentKind, Failure, Info, Key, Stage};
@@ -19,6 +19,7 @@ use crate::LocalUser;
 use crate::agents::Agents;
 use crate::bootstrap;
 use crate::link::Link;
+use crate::log::{ms, printable};
 use crate::transport::{self, LoginContext, LoginSession, NAMES, Prompt, Transport};
 
 #[derive(Clone, Debug)]
@@ -103,8 +104,12 @@ impl Pool {
         let key = transport.key(request.entry);
         let slot = self.slot(&key)?;
         let mut state = slot.lock().await;
+        let began = Instant::now();
         let made = match state.live() {
-            Some(link) if link.agent_kind() >= request.agent_kind => return Ok(Arc::clone(link)),
+            Some(link) if link.agent_kind() >= request.agent_kind => {
+                tracing::debug!(%key, agent = link.agent_kind().name(), "uses the open link");
+                return Ok(Arc::clone(link));
+            }
             Some(small) => match self.replace_small(small, request).await {
                 // The server may allow only one command per login (MaxSessions 1), or the login may have ended.
                 Err(failure) if matches!(failure.stage, Stage::Session | Stage::Link) => {
@@ -114,8 +119,13 @@ impl Pool {
             },
             None => self.connect(transport, key.clone(), request).await,
         };
+        if let Err(failure) = &made {
+            let (stage, why) = (failure.stage.name(), printable(&failure.text));
+            tracing::info!(%key, stage, why, ms = ms(began), "opening a link failed");
+        }
         match made {
             Ok(made) => {
+                tracing::info!(%key, agent = made.agent_kind().name(), ms = ms(began), "opened a link");
                 if let Some(small) = state.live().map(Arc::downgrade) {
                     state.secondary = small;
                 }
@@ -239,7 +249,10 @@ impl Pool {
                 Ok(session) => break session,
                 Err(failure) if failure.busy && attempt + 1 < self.limits.tries => {
                     attempt += 1;
-                    tokio::time::sleep(back_off(attempt)).await;
+                    let pause = back_off(attempt);
+                    let (stage, why) = (failure.stage.name(), printable(&failure.text));
+                    tracing::debug!(attempt, ?pause, stage, why, "the server is busy; tries again");
+                    tokio::time::sleep(pause).await;
                 }
                 Err(failure) if attempt > 0 => {
                     let text = format!("{} (tried {} times)", failure.text, attempt + 1);
@@ -280,7 +293,9 @@ impl Pool {
             wipe: request.wipe,
             uploading: &self.uploading,
         };
+        let began = Instant::now();
         let started = bootstrap::start(&*session, &options).await?;
+        tracing::debug!(ms = ms(began), "the bootstrap is complete");
         (request.progress)(Stage::Upload);
         let link = Link::open(key, &request.entry.id, started, session).await?;
         (request.progress)(Stage::Agent);

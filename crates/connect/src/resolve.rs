@@ -20,7 +20,10 @@ pub async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> 
     };
     match found {
         Ok(addresses) if addresses.is_empty() => Err(failure(format!("'{host}' has no address"))),
-        Ok(addresses) => Ok(addresses),
+        Ok(addresses) => {
+            tracing::debug!(host, ?addresses, "resolved the host name");
+            Ok(addresses)
+        }
         Err(reason) => Err(failure(format!("can't find the address of '{host}': {reason}"))),
     }
 }

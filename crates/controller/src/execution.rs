@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rocksalt_connect::link::{Answers, Receipt, Request};
+use rocksalt_connect::log::target_span;
 use rocksalt_core::call::{Problem, ProblemKind, Return, is_harmless};
 use rocksalt_core::frame::Stream;
 use rocksalt_core::job_update::JobUpdate;
@@ -15,6 +16,7 @@ use rocksalt_core::{Call, Event, JobId, Value};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+use tracing::Instrument;
 
 use crate::answers::TargetAnswers;
 use crate::{Controller, secondary_agent};
@@ -138,7 +140,8 @@ impl Controller {
                 let (controller, options) = (Arc::clone(self), options.clone());
                 let (updates, cancel_signal) = (updates.clone(), cancel_signal.clone());
                 let answers = answers(&entry);
-                running.spawn(async move {
+                let span = target_span(&entry.id, Some(job));
+                let run = async move {
                     let work = TargetCall {
                         call,
                         options: &options,
@@ -147,10 +150,12 @@ impl Controller {
                         cancel_signal: &cancel_signal,
                     };
                     let outcome = controller.call_within_limit(&entry, work).await;
+                    log_outcome(&outcome);
                     let success = outcome.success();
                     let _ = updates.send(JobUpdate::Done(ReturnRecord::new(entry.id, outcome)));
                     success
-                });
+                };
+                running.spawn(run.instrument(span.or_current()));
             }
             let Some(ended) = running.join_next().await else { break };
             if cancel_signal.is_cancelled() {
@@ -222,6 +227,7 @@ impl Controller {
         let is_grains = call.function == "grains.items";
         let about_jobs = secondary_agent::is_about_jobs(&call.function).then(|| call.clone());
         let kept = call.job.filter(|_| call.keep);
+        tracing::debug!(function = call.function, keep = call.keep, "sends the call");
         let mut request = Request::start(port, call, answers);
         let mut output = |stream: Stream, bytes: &[u8]| {
             let (target, bytes) = (entry.id.clone(), bytes.to_vec());
@@ -261,6 +267,19 @@ impl Controller {
         let _ = self.links.close(std::slice::from_ref(&entry.id), false).await;
         let text = format!("no answer within {} seconds, nor to the cancel that followed", limit.as_secs_f64());
         Failure::new(Stage::Link, text).hint("the network is cut, or the target hangs").into()
+    }
+}
+
+/// Logs how a target ended, without its result, which may hold secrets.
+fn log_outcome(outcome: &TargetOutcome) {
+    match outcome {
+        TargetOutcome::Returned(result) => {
+            let problem = result.problem.as_ref().map(|problem| problem.kind);
+            tracing::info!(success = result.success(), retcode = result.retcode, ?problem, "the target returned");
+        }
+        TargetOutcome::Unreached { stage, .. } => tracing::info!(stage = stage.name(), "the target was not reached"),
+        TargetOutcome::Skipped(why) => tracing::info!(why, "the target was skipped"),
+        TargetOutcome::Lost(why) => tracing::info!(why, "the outcome is unknown"),
     }
 }
 

@@ -4,11 +4,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use rocksalt_connect::link::{NoAnswers, Request};
+use rocksalt_connect::log::target_span;
 use rocksalt_core::link::{AgentKind, Failure};
 use rocksalt_core::roster::Entry;
 use rocksalt_core::target::{self, Subject, TargetExpression, TargetKind, address, addresses_in};
 use rocksalt_core::{Call, Map, Value};
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
 use crate::Controller;
 
@@ -54,7 +56,8 @@ impl Controller {
         let mut asking = JoinSet::new();
         for (index, entry) in self.roster.entries.iter().enumerate().filter(|(index, _)| all[*index].is_none()) {
             let (links, entry) = (Arc::clone(&self.links), entry.clone());
-            asking.spawn(async move {
+            let span = target_span(&entry.id, None);
+            let ask = async move {
                 let grains = async {
                     let line = links.open(&entry, AgentKind::Whole, false, None).await?;
                     let (target, options) = (entry.id.clone(), entry.options.clone());
@@ -64,7 +67,8 @@ impl Controller {
                 };
                 let result = grains.await;
                 (index, entry, result)
-            });
+            };
+            asking.spawn(ask.instrument(span));
         }
         while let Some(Ok((index, entry, result))) = asking.join_next().await {
             match result {

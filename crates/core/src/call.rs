@@ -3,6 +3,7 @@
 use minicbor::{Decode, Encode};
 
 use crate::job_id::JobId;
+use crate::log::LogLevel;
 use crate::value::{Map, Value};
 
 /// A function with its arguments, as a user gave them.
@@ -36,6 +37,9 @@ pub struct Call {
     /// stored (decision 0020).
     #[cbor(n(9), default)]
     pub keep: bool,
+    /// Send diagnostic lines up to this level.
+    #[cbor(n(10), default)]
+    pub log: Option<LogLevel>,
 }
 
 impl Call {
@@ -51,6 +55,7 @@ impl Call {
             grains: None,
             progress: false,
             keep: false,
+            log: None,
         }
     }
 

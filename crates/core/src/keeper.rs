@@ -6,6 +6,7 @@ use minicbor::{Decode, Encode};
 
 use crate::frame::{Message, RequestId};
 use crate::link::{AgentKind, Failure, Info, Stage};
+use crate::log::{LogLevel, LogRecord};
 use crate::roster::Entry;
 use crate::secret::{Secret, sealed};
 
@@ -36,6 +37,9 @@ pub enum ToKeeper {
         /// Which agent is needed.
         #[n(4)]
         agent_kind: AgentKind,
+        /// Report diagnostic lines of the login up to this level.
+        #[n(5)]
+        log: Option<LogLevel>,
     },
     /// Starts a request on an open link.
     #[n(2)]
@@ -121,6 +125,14 @@ pub enum FromKeeper {
         ticket: u32,
         #[n(1)]
         stage: Stage,
+    },
+    /// A diagnostic line about a link that is being opened.
+    #[n(10)]
+    Log {
+        #[n(0)]
+        ticket: u32,
+        #[n(1)]
+        record: LogRecord,
     },
     #[n(4)]
     Frame {

@@ -21,6 +21,7 @@ pub mod request;
 pub mod frame;
 pub mod keeper;
 pub mod link;
+pub mod log;
 pub mod roster;
 pub mod target;
 pub mod touches;

@@ -10,10 +10,12 @@ mod select_ids;
 mod template_machine;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use rocksalt_core::call::{Call, RESUME, RUNS, Return};
 use rocksalt_core::frame::Ask;
 use rocksalt_core::link::AgentKind;
+use rocksalt_core::log::LogLevel;
 use rocksalt_core::{Event, Map, Value};
 use rocksalt_modules::catalog::Outcome;
 use rocksalt_modules::machine::{Host, Probe, StateRequest, StateVerb, Template};
@@ -307,8 +309,15 @@ fn render_template(host: &Arc<Host>, template: &Template<'_>, shebang: bool) -> 
         shebang,
         context: &template.context,
     };
+    let started = Instant::now();
+    let result = render::render_file(&context.inputs(), &file);
+    // Elsewhere the source is the text itself, or an address that may hold a password.
+    let source = if template.source.starts_with("salt://") { template.source } else { "a template" };
+    let ms = started.elapsed().as_millis();
+    let outcome = if result.is_ok() { "rendered" } else { "failed to render" };
+    host.log(LogLevel::Debug, "templates", format_args!("{outcome} {source} with {} in {ms} ms", template.renderer));
     // Salt's text, which becomes the comment of a state, shows the line itself.
-    render::render_file(&context.inputs(), &file).map_err(|fault| Error::failed(fault.text))
+    result.map_err(|fault| Error::failed(fault.text))
 }
 
 /// The outputs of a step of a run here, for another target of the job.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use rocksalt_core::Value;
 use rocksalt_core::frame::Ask;
+use rocksalt_core::log::LogLevel;
 use rocksalt_core::sort::sort_by;
 use rocksalt_modules::machine::{EntryKind, FileTree, Host, Probe, TreeEntry, Upward};
 use rocksalt_modules::{Error, Result};
@@ -50,7 +51,8 @@ impl FileTree for FileCache {
         let entries = self.entries(saltenv)?;
         let Some(size) = size(&entries, path) else { return Ok(None) };
         if size <= SMALL && TOGETHER.iter().any(|end| path.ends_with(end)) {
-            self.fetch_together(controller, saltenv, path, &entries)?;
+            let count = self.fetch_together(controller, saltenv, path, &entries)?;
+            host.log(LogLevel::Debug, "files", format_args!("fetched {count} small files of {saltenv} together"));
             if let Some(known) = self.contents().get(&name) {
                 return Ok(known.clone());
             }
@@ -61,6 +63,7 @@ impl FileTree for FileCache {
             content.extend_from_slice(piece);
             Ok(())
         })?;
+        host.log(LogLevel::Debug, "files", format_args!("fetched salt://{path} ({saltenv}): {} bytes", content.len()));
         let content: Option<Arc<[u8]>> = Some(content.into());
         self.contents().insert(name, content.clone());
         Ok(content)
@@ -96,8 +99,15 @@ impl FileCache {
         Ok(self.entries.get_or_init(|| entries))
     }
 
-    /// The file, and all others that templates and state files are made of, as far as that isn't much.
-    fn fetch_together(&self, controller: &dyn Upward, saltenv: &str, path: &str, entries: &[TreeEntry]) -> Result<()> {
+    /// Fetches the file, and all others that templates and state files are made of, as far as that isn't much; returns
+    /// how many.
+    fn fetch_together(
+        &self,
+        controller: &dyn Upward,
+        saltenv: &str,
+        path: &str,
+        entries: &[TreeEntry],
+    ) -> Result<usize> {
         let wanted = |below: &str| -> Vec<(&str, u64)> {
             let small = entries.iter().filter_map(|entry| match entry.kind {
                 EntryKind::File { size, .. } if size <= SMALL => Some((entry.path.as_str(), size)),
@@ -119,11 +129,12 @@ impl FileCache {
             });
         }
         if !names.iter().any(|(name, _)| *name == path) {
-            return Ok(());
+            return Ok(0);
         }
         let paths: Vec<String> = names.iter().map(|(name, _)| (*name).to_owned()).collect();
         let answer = controller.ask(Ask::Files { saltenv: saltenv.to_owned(), paths: paths.clone() })?;
         let Value::List(contents) = answer else { return Err(not_understood()) };
+        let count = paths.len();
         let mut known = self.contents();
         for (path, content) in paths.into_iter().zip(contents) {
             let content = match content {
@@ -133,7 +144,7 @@ impl FileCache {
             };
             known.insert((saltenv.to_owned(), path), content);
         }
-        Ok(())
+        Ok(count)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Runs the steps of a group: merges those that it can, handles `watch`, and retries.
 
+use rocksalt_core::log::LogLevel;
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog::Verdict;
 use rocksalt_sls::Chunk;
@@ -104,6 +105,7 @@ impl StepRunner<'_> {
     fn call_once(&self, chunk: &Chunk, kind: ItemKind, options: CallOptions<'_>) -> StepResult {
         let started = self.machine.now();
         let verdict = self.call_state(chunk, options);
+        self.log_step(chunk, options.test, started, &verdict);
         if kind == ItemKind::DryRun {
             return StepResult { verdict, ran: true, started, ..StepResult::default() };
         }
@@ -117,9 +119,34 @@ impl StepRunner<'_> {
         self.step_result(verdict, started, options.counted)
     }
 
+    /// Logs what the step decided, without its comment and its changes, which may show values of the pillar.
+    fn log_step(&self, chunk: &Chunk, test: bool, started: f64, verdict: &Verdict) {
+        let decision = match (verdict.result, verdict.changes.is_empty()) {
+            (Some(true), true) => "nothing to do",
+            (Some(true), false) => "changed",
+            (Some(false), _) => "failed",
+            (None, _) => "would change",
+        };
+        let (state, function, test) = (&chunk.state, &chunk.fun, if test { " (dry run)" } else { "" });
+        let ms = ((self.machine.now() - started).max(0.0) * 1000.0) as u64;
+        self.machine.log(
+            LogLevel::Debug,
+            "states",
+            format_args!("{state}.{function}{} of {}{test}: {decision}, {ms} ms", plain_id(&chunk.id), chunk.sls),
+        );
+    }
+
     fn step_result(&self, verdict: Verdict, started: f64, counted: bool) -> StepResult {
         let duration = (self.machine.now() - started).max(0.0) * 1000.0;
         let number = if counted { self.next_number() } else { 0 };
         StepResult { verdict, ran: true, started, duration, number, parallel: false }
+    }
+}
+
+/// An id that is a name or a path. Others are left out: the id of a `cmd.run` may be a command line with a password.
+fn plain_id(id: &str) -> String {
+    match id.chars().all(|c| c.is_alphanumeric() || "_-./@".contains(c)) {
+        true => format!(" '{id}'"),
+        false => String::new(),
     }
 }

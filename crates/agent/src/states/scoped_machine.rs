@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rocksalt_core::log::LogLevel;
 use rocksalt_core::{JobId, Map};
 use rocksalt_modules::Result;
 use rocksalt_modules::machine::{
@@ -119,6 +120,10 @@ impl Probe for ScopedMachine<'_> {
 
     fn run_notes(&self) -> &RunNotes {
         self.machine.run_notes()
+    }
+
+    fn log(&self, level: LogLevel, module: &str, text: std::fmt::Arguments<'_>) {
+        self.machine.log(level, module, text);
     }
 
     fn running(&self) -> Vec<Running> {

@@ -4,12 +4,14 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
+use rocksalt_connect::log::target_span;
 use rocksalt_core::link::{AgentKind, Failure as Unreached, Stage};
 use rocksalt_core::request::RunRequest;
 use rocksalt_core::roster::Entry;
 use rocksalt_core::value::Map;
 use rocksalt_core::{Value, json};
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
 use super::Context;
 use super::run::Targeting;
@@ -90,7 +92,8 @@ async fn check(local: &LocalController, entries: Vec<Entry>, as_json: bool) -> R
     let mut checking = JoinSet::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let links = Arc::clone(&local.controller.links);
-        checking.spawn(async move {
+        let span = target_span(&entry.id, None);
+        let checked = async move {
             let begun = std::time::Instant::now();
             let stages = Arc::new(Mutex::new(Vec::new()));
             let progress = {
@@ -100,7 +103,8 @@ async fn check(local: &LocalController, entries: Vec<Entry>, as_json: bool) -> R
             let failure = links.open(&entry, AgentKind::Small, false, Some(&progress)).await.err();
             let stages = stages.lock().unwrap_or_else(PoisonError::into_inner).clone();
             Reached { index, id: entry.id, stages, failure, time: begun.elapsed() }
-        });
+        };
+        checking.spawn(checked.instrument(span));
     }
     let mut all = Vec::new();
     while let Some(Ok(reached)) = checking.join_next().await {

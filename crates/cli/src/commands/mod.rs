@@ -33,7 +33,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::failure::{Failure, Kind};
-use crate::{keeper, roster, salt_names};
+use crate::{diagnostics, keeper, roster, salt_names};
 
 /// Configuration management and remote execution over SSH
 ///
@@ -93,6 +93,9 @@ pub struct Common {
     pub no_colour: bool,
 
     #[command(flatten)]
+    pub diagnostics: diagnostics::Options,
+
+    #[command(flatten)]
     pub roster: roster::Options,
 }
 
@@ -150,6 +153,10 @@ pub fn main(words: Vec<OsString>) -> ExitCode {
     let subcommands: Vec<String> =
         command.get_subcommands().map(|sub| sub.get_name().to_owned()).chain(["help".to_owned()]).collect();
     let takes_value = |option: &str| {
+        // `-vv` and `-ldebug` are short options with what belongs to them.
+        if option.starts_with("-v") || (option.starts_with("-l") && option.len() > 2) {
+            return Some(false);
+        }
         command
             .get_arguments()
             .find(|argument| fits(argument, option))
@@ -211,6 +218,10 @@ fn run_command(cli: Cli) -> Result<ExitCode, Failure> {
         if matches!(cli.command, Command::Links(_)) { config.unwrap_or_else(|_| Config::none()) } else { config? };
     let context = Context { common: cli.common, environment, config };
     let is_keeper = matches!(cli.command, Command::Keeper);
+    // The daemon has its own settings; the keeper sends its lines to the commands that ask for them.
+    if !is_keeper && !matches!(cli.command, Command::Serve(_)) {
+        context.common.diagnostics.start(&context.config, &context.environment)?;
+    }
     if is_keeper {
         // Out of the terminal's reach: Ctrl-C and a closed window are meant for commands.
         let _ = rustix::process::setsid();

@@ -100,8 +100,8 @@ pub struct RunOptions {
     #[arg(long, value_name = "JOB", hide = true)]
     job_id: Option<JobId>,
 
-    /// Print the job's id first
-    #[arg(long, visible_alias = "verbose", short = 'v', help_heading = "Output")]
+    /// Print the job's id first, as -v does
+    #[arg(long, visible_alias = "verbose", help_heading = "Output")]
     show_jid: bool,
 
     /// What holds of the job that this one repeats.
@@ -202,8 +202,9 @@ pub async fn run_call(
     target: String,
     kind: TargetKind,
     mut call: Call,
-    options: RunOptions,
+    mut options: RunOptions,
 ) -> Result<ExitCode, Failure> {
+    options.show_jid |= context.common.diagnostics.verbose > 0;
     let metadata = metadata::of(&options.inherited.metadata, &options.metadata, &mut call)?;
     call_check::check(&call)?;
     let printer = options.printing.printer_for(&context, &call.function)?;

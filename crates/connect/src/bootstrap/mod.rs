@@ -4,7 +4,7 @@ mod script;
 mod script_output;
 mod upload;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rocksalt_core::link::{AgentKind, Failure, Stage};
 use rocksalt_core::roster::{Entry, Method};
@@ -14,6 +14,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::agents::{Agent, Agents};
+use crate::log::{ms, printable};
 use crate::transport::{LoginSession, Program, Prompt};
 use script::Markers;
 use script_output::{ScriptError, ScriptMessage, ScriptOutput};
@@ -102,11 +103,14 @@ async fn attempt(
         && let Some(machine) = session.machine()
         && let Some(program) = session.start_directly(agent_for(options, machine, AgentKind::Whole)?).await
     {
+        tracing::debug!("started the agent as a child process");
         return Ok(RunningAgent { program, first_bytes: Vec::new(), password: None });
     }
     let markers = random_markers();
     let hashes = options.agents.hashes(options.agent_kind);
     let command = script::bootstrap_command(options.entry, &markers, &hashes, skip, options.wipe, tty);
+    let escalation = options.entry.escalate.as_ref().map_or("none", |escalate| escalate.method.name());
+    tracing::debug!(tty, escalation, agent = options.agent_kind.name(), ?skip, "starts the bootstrap script");
     let Program { mut stdin, stdout, stderr, room } = session.exec(&command, tty).await?;
     let mut reader = ScriptReader::new(stdout, stderr, &markers.mark, prompts(options.entry, &markers));
     let mut next = None;
@@ -118,6 +122,7 @@ async fn attempt(
         };
         match message {
             ScriptMessage::Start => {
+                tracing::debug!("the agent starts");
                 let ScriptReader { stdout, stderr, out, .. } = reader;
                 return Ok(RunningAgent {
                     program: Program { stdin, stdout, stderr, room: None },
@@ -127,21 +132,31 @@ async fn attempt(
             }
             ScriptMessage::Prompt => {
                 reader.asked += 1;
+                tracing::debug!(escalation, "the target asks for a password");
                 password = send_password(&mut *stdin, options, reader.asked).await?;
             }
             ScriptMessage::Need { machine, gzip, check, directory } => {
                 let agent = agent_for(options, &machine, options.agent_kind)?;
                 let upload = Upload { agent, check, compress: gzip && !session.near(), directory: &directory };
                 let _permit = options.uploading.acquire().await;
+                let (began, kind, hash) = (Instant::now(), agent.kind.name(), short(&agent.hash));
+                let (machine, directory, gzip) = (printable(&machine), printable(&directory), upload.compress);
+                tracing::debug!(machine, agent = kind, hash, directory, gzip, "uploads the agent");
                 // A target whose disk is full reports it and stops reading, long before all is sent.
                 tokio::select! {
                     sent = upload.send(&mut *stdin, room.clone()) => sent?,
                     message = reader.next(options) => next = Some(message?),
                 }
+                tracing::debug!(bytes = agent.binary().len(), ms = ms(began), "the upload ended");
             }
             ScriptMessage::Error(error) => return Err(error.into()),
         }
     }
+}
+
+/// The beginning of a hash, for diagnostics.
+fn short(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
 }
 
 impl From<ScriptError> for AttemptError {

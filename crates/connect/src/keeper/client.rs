@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use rocksalt_core::frame::Frame;
 use rocksalt_core::keeper::{FromKeeper, ToKeeper};
 use rocksalt_core::link::{AgentKind, Failure, Info, Stage};
+use rocksalt_core::log::LogRecord;
 use rocksalt_core::roster::Entry;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -16,6 +17,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::wire::{self, Reader};
 use crate::link::{FrameSink, RequestChannel};
 use crate::links::{LinkHandle, Links, Progress};
+use crate::log;
 use crate::transport::Prompt;
 
 /// Links that the keeper holds.
@@ -42,7 +44,13 @@ struct State {
 
 struct Opening {
     done: oneshot::Sender<Result<(), Failure>>,
-    stages: mpsc::UnboundedSender<Stage>,
+    reports: mpsc::UnboundedSender<Report>,
+}
+
+/// What the keeper reports while it opens a link.
+enum Report {
+    Stage(Stage),
+    Log(LogRecord),
 }
 
 impl KeeperLinks {
@@ -88,17 +96,20 @@ impl KeeperLinks {
     ) -> Result<Arc<dyn LinkHandle>, Failure> {
         let ticket = self.shared.number();
         let (done, mut opened) = oneshot::channel();
-        let (stages, mut reached) = mpsc::unbounded_channel();
-        self.shared.lock().opening.insert(ticket, Opening { done, stages });
+        let (reports, mut reported) = mpsc::unbounded_channel();
+        self.shared.lock().opening.insert(ticket, Opening { done, reports });
         self.shared.messages.send(message(ticket)).map_err(|_| gone())?;
         loop {
             tokio::select! {
                 biased;
-                Some(stage) = reached.recv() => {
-                    if let Some(progress) = progress {
-                        progress(stage);
+                Some(report) = reported.recv() => match report {
+                    Report::Log(record) => log::emit_keeper(record),
+                    Report::Stage(stage) => {
+                        if let Some(progress) = progress {
+                            progress(stage);
+                        }
                     }
-                }
+                },
                 result = &mut opened => {
                     result.map_err(|_| gone())??;
                     return Ok(Arc::new(KeeperLinkHandle { shared: Arc::clone(&self.shared), ticket }));
@@ -176,7 +187,12 @@ impl State {
             }
             FromKeeper::Reached { ticket, stage } => {
                 if let Some(opening) = self.opening.get(&ticket) {
-                    let _ = opening.stages.send(stage);
+                    let _ = opening.reports.send(Report::Stage(stage));
+                }
+            }
+            FromKeeper::Log { ticket, record } => {
+                if let Some(opening) = self.opening.get(&ticket) {
+                    let _ = opening.reports.send(Report::Log(record));
                 }
             }
             FromKeeper::Frame { channel, id, message } => {
@@ -212,8 +228,8 @@ impl Links for KeeperLinks {
         wipe: bool,
         progress: Option<&Progress>,
     ) -> Result<Arc<dyn LinkHandle>, Failure> {
-        let (entry, verbose) = (Box::new(entry.clone()), progress.is_some());
-        self.request_link(progress, |ticket| ToKeeper::Open { ticket, entry, wipe, verbose, agent_kind }).await
+        let (entry, verbose, log) = (Box::new(entry.clone()), progress.is_some(), log::level());
+        self.request_link(progress, |ticket| ToKeeper::Open { ticket, entry, wipe, verbose, agent_kind, log }).await
     }
 
     async fn secondary_agent(&self, entry: &Entry) -> Option<Arc<dyn LinkHandle>> {

@@ -3,6 +3,7 @@
 //! The first command starts it; it ends by itself after it was unused for a while.
 
 mod client;
+mod log;
 mod server;
 mod wire;
 

@@ -16,7 +16,9 @@ use rocksalt_core::roster::Entry;
 use rocksalt_core::secret::Secret;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Notify, mpsc, oneshot};
+use tracing::instrument::WithSubscriber;
 
+use super::log::Forward;
 use super::wire::{self, Reader};
 use crate::link::{Link, RequestChannel};
 use crate::pool::{LinkRequest, Pool};
@@ -129,9 +131,15 @@ impl Client {
                     let build = self.keeper.settings.build.clone();
                     self.send(FromKeeper::Hello { build });
                 }
-                ToKeeper::Open { ticket, entry, wipe, verbose, agent_kind } => {
+                ToKeeper::Open { ticket, entry, wipe, verbose, agent_kind, log } => {
                     let client = Arc::clone(self);
-                    tokio::spawn(async move { client.open(ticket, &entry, agent_kind, wipe, verbose).await });
+                    let outgoing = self.outgoing.clone();
+                    let send = move |record| drop(outgoing.send(FromKeeper::Log { ticket, record }));
+                    let open = async move { client.open(ticket, &entry, agent_kind, wipe, verbose).await };
+                    match log {
+                        None => tokio::spawn(open),
+                        Some(level) => tokio::spawn(open.with_subscriber(Forward { level, send })),
+                    };
                 }
                 ToKeeper::SecondaryAgent { ticket, entry } => {
                     let client = Arc::clone(self);

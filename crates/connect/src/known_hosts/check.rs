@@ -51,6 +51,24 @@ pub fn check(entries: &[KnownHost], host: &str, port: u16, shown: &PublicKeyOrCe
     }
 }
 
+/// The line that makes a key known: that of the key itself, or that of the authority that signed its certificate.
+pub fn recorded_at<'e>(
+    entries: &'e [KnownHost],
+    host: &str,
+    port: u16,
+    shown: &PublicKeyOrCertificate,
+) -> Option<&'e str> {
+    let (key, signer) = (shown.public_key(), shown.certificate().map(Certificate::signature_key));
+    let matches = |entry: &&KnownHost| match entry.marker {
+        Marker::None => entry.key.key_data() == key.key_data(),
+        Marker::CertAuthority => signer == Some(entry.key.key_data()),
+        Marker::Revoked => false,
+    };
+    let names = [name(host, port), name(host, 22)];
+    let of = |name: &String| entries.iter().filter(|entry| entry.hosts.contain(name)).find(matches);
+    names.iter().find_map(of).map(|entry| entry.origin.as_str())
+}
+
 /// The types of host keys to request first: those that can be checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyTypes {

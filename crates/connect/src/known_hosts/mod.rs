@@ -15,7 +15,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 pub use add::add;
-pub use check::{HostKeyVerdict, KeyTypes, check, fingerprint, key_types, rsa_bits};
+pub use check::{HostKeyVerdict, KeyTypes, check, fingerprint, key_types, recorded_at, rsa_bits};
 pub use known_host::{Hosts, KnownHost, Marker, name as named};
 
 /// The entries of some known_hosts files.

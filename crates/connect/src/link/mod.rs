@@ -1,6 +1,7 @@
 //! A link: runs many calls concurrently over one pair of pipes.
 
 mod channel;
+mod log_limit;
 mod pump;
 mod request;
 
@@ -11,11 +12,15 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use rocksalt_core::frame::{Frame, Hello, LINK, Message, PROTOCOL, RequestId};
 use rocksalt_core::link::{AgentKind, Failure, Info, Key, Stage};
+use rocksalt_core::log::LogRecord;
 use rocksalt_core::secret::Secret;
 use tokio::sync::mpsc;
 
 use crate::bootstrap::RunningAgent;
+use crate::log::{ms, printable};
 use crate::transport::LoginSession;
+
+use log_limit::LogLimit;
 
 pub use channel::{FrameSink, RequestChannel};
 pub use request::{Answers, NoAnswers, Receipt, Request, Upload};
@@ -44,6 +49,21 @@ struct State {
     /// Why the link ended.
     lost: Option<Failure>,
     last_use: Option<Instant>,
+    /// Made by the first diagnostic line of the agent.
+    log_limit: Option<LogLimit>,
+}
+
+impl State {
+    /// The line if it may pass, cut to its limits.
+    fn limit_log(&mut self, record: LogRecord) -> Option<LogRecord> {
+        let now = Instant::now();
+        let dropped = self.log_limit.get_or_insert_with(|| LogLimit::new(now)).admit(now)?;
+        let mut record = record.bounded();
+        if dropped > 0 {
+            record.text += &format!(" ({dropped} lines before this one were dropped: too many)");
+        }
+        Some(record)
+    }
 }
 
 struct OpenRequest {
@@ -63,7 +83,10 @@ impl Link {
         let RunningAgent { program, first_bytes, password } = started;
         let version = env!("CARGO_PKG_VERSION").into();
         let greeting = Hello { protocol: PROTOCOL, version, pid: 0, agent_kind: AgentKind::default() };
+        let began = Instant::now();
         let (hello, pump) = pump::greet(program, first_bytes, greeting).await?;
+        let (version, pid, agent) = (printable(&hello.version), hello.pid, hello.agent_kind.name());
+        tracing::debug!(version, pid, agent, ms = ms(began), "the agent greeted");
         let (frames, outgoing) = mpsc::unbounded_channel();
         let link = Arc::new(Link {
             key,
@@ -191,6 +214,13 @@ impl Link {
     /// Passes a frame of the agent to its request. A frame without a request is dropped.
     fn route(&self, frame: Frame) {
         let mut state = self.lock();
+        let frame = match frame {
+            Frame { id, message: Message::Log(record) } => match state.limit_log(record) {
+                Some(record) => Frame { id, message: Message::Log(record) },
+                None => return,
+            },
+            frame => frame,
+        };
         let (request, id) = match &frame.message {
             Message::Ask(parent, _) => {
                 let parent = *parent;

@@ -11,6 +11,7 @@ use rocksalt_core::{JobId, Value};
 use tokio::sync::mpsc;
 
 use super::RequestChannel;
+use crate::log;
 
 /// Answers questions of the agent.
 #[async_trait]
@@ -97,7 +98,10 @@ enum OpenQuestion {
 
 impl Request {
     /// Sends the call. Dropping the request cancels it, unless the target keeps its result.
-    pub fn start(channel: RequestChannel, call: Call, answers: Arc<dyn Answers>) -> Request {
+    ///
+    /// The agent sends its diagnostic lines if somebody listens in this process.
+    pub fn start(channel: RequestChannel, mut call: Call, answers: Arc<dyn Answers>) -> Request {
+        call.log = log::level();
         channel.send(Message::Call(Box::new(call)));
         let (outgoing, replies) = mpsc::unbounded_channel();
         Request { channel, answers, asks: HashMap::new(), open: 0, outgoing, replies }
@@ -126,6 +130,7 @@ impl Request {
                     let frame = frame?;
                     match frame.message {
                         Message::Return(result) => return Ok(*result),
+                        Message::Log(record) => log::emit_agent(record),
                         Message::Ask(_, ask) => self.handle_question(frame.id, ask),
                         Message::Credit(bytes) => {
                             if let Some(OpenQuestion::Sending(credits)) = self.asks.get(&frame.id) {

@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use rocksalt_core::link::{Failure, Key, Stage};
@@ -25,6 +25,7 @@ use tokio::time::timeout;
 
 use super::{LoginContext, LoginSession, Program, Transport, key_from_entry};
 use crate::LocalUser;
+use crate::log::ms;
 
 const SSH: &str = "ssh";
 
@@ -44,6 +45,7 @@ impl Transport for OpenSsh {
         let directory = private_directory()?;
         let socket = directory.path().join("s");
         let words = arguments::login(entry, &socket, IDLE)?;
+        let began = Instant::now();
         let login = Command::new(SSH)
             .args(words)
             .stdin(Stdio::null())
@@ -66,6 +68,7 @@ impl Transport for OpenSsh {
             let failure = failure::failure(&String::from_utf8_lossy(&output.stderr), &target);
             return Err(failure::through(failure, entry.proxy_jump.as_deref(), &target));
         }
+        tracing::debug!(host = %target, ms = ms(began), "the system's ssh logged in");
         Ok(Box::new(OpenSshSession { entry: entry.clone(), socket, directory: Mutex::new(Some(directory)) }))
     }
 }

@@ -25,6 +25,7 @@ use rocksalt_core::request::RunRequest;
 use rocksalt_core::target;
 use rocksalt_core::{Call, JobId, Map, masking};
 use tokio::sync::mpsc;
+use tracing::Instrument;
 
 use crate::Controller;
 use crate::execution::{AnswersFor, ExecutionOptions};
@@ -173,7 +174,8 @@ impl<R: JobRecords> JobService<R> {
         let running = Arc::new(RunningJob::observed_by(start.observer));
         self.running_jobs().insert(job.id, Arc::clone(&running));
         let work = Dispatch { job: job.clone(), call, options, turns, answers: start.answers, running };
-        tokio::spawn(dispatch::dispatch(Arc::clone(self), Arc::clone(controller), work));
+        // Lines about the job name the request that started it.
+        tokio::spawn(dispatch::dispatch(Arc::clone(self), Arc::clone(controller), work).in_current_span());
         Ok(job)
     }
 

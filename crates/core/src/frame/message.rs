@@ -7,6 +7,7 @@ use crate::call::{Call, Problem, Return};
 use crate::event::Event;
 use crate::job_id::JobId;
 use crate::link::AgentKind;
+use crate::log::LogRecord;
 use crate::value::{Map, Value};
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -57,6 +58,10 @@ pub enum Message {
     /// Nobody waits for a call's result any more. The call is stopped, unless it is kept.
     #[n(13)]
     Abandon,
+    /// A diagnostic line about the request, if its call asked for such lines. Not paid for with credits: the
+    /// receiver drops what comes too fast.
+    #[n(14)]
+    Log(#[n(0)] LogRecord),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use rocksalt_core::call::{Call, Problem, ProblemKind, Return};
 use rocksalt_core::frame::{Answer, Ask, Data, Decoder, Frame, Hello, MAX_FRAME, Message, Stream, encode};
 use rocksalt_core::link::AgentKind;
+use rocksalt_core::log::{LogLevel, LogRecord};
 use rocksalt_core::value::{Map, Value};
 use rocksalt_core::{Event, JobId};
 
@@ -103,6 +104,8 @@ fn message() -> impl Strategy<Value = Message> {
         (any::<u32>(), ".*").prop_map(|(time, target)| Message::Stored { job: JobId::at(time.into()), target }),
         Just(Message::Kill),
         Just(Message::Abandon),
+        (".{0,9}", ".{0,99}")
+            .prop_map(|(module, text)| { Message::Log(LogRecord { level: LogLevel::Debug, module, text }) }),
     ]
 }
 

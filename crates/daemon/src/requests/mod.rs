@@ -21,6 +21,7 @@ use rocksalt_controller::ledger::Ledger;
 use rocksalt_core::Map;
 use rocksalt_core::record::{JobRecord, ReturnRecord};
 use rocksalt_core::request::Request;
+use tracing::Instrument;
 
 pub use answer::{Answer, ControllerResult, FunctionResult};
 pub use caller::Caller;
@@ -150,7 +151,8 @@ impl RequestService {
         RequestUser::by(&caller.user);
         let (requests, caller) = (Arc::clone(self), caller.clone());
         // A task of its own: a client that disconnects must not leave a request half done.
-        let work = tokio::spawn(async move { requests.checked(&caller, request).await });
+        let work = async move { requests.checked(&caller, request).await };
+        let work = tokio::spawn(work.in_current_span());
         work.await.unwrap_or_else(|_| Err(Refusal::new(Kind::Unavailable, "the request broke off; the log tells why")))
     }
 

@@ -1,15 +1,27 @@
-//! Structured logs: a line of text on a terminal, JSON elsewhere.
+//! Sets up diagnostics: lines on standard error and in a file, as text or as JSON.
+//!
+//! The daemon and all commands use this. What may be written is in docs/diagnostics.md: never a value that may be secret.
 
-use std::io::IsTerminal;
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt;
+use rocksalt_core::log::printable;
+use tracing_subscriber::fmt::{self, MakeWriter};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     pub format: Format,
-    /// `error`, `warning`, `info` …, or filters as `info,rocksalt_daemon=debug`.
+    /// Of lines on standard error: a level of Salt or of ours, or filters as `info,rocksalt_daemon=debug`; empty: `info`.
     pub level: String,
+    /// Lines go here too.
+    pub file: Option<PathBuf>,
+    /// Of lines in the file; empty: `warning`, as in Salt.
+    pub file_level: String,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,20 +33,81 @@ pub enum Format {
     Json,
 }
 
-/// Logs go to standard error from now on. To be called once.
+/// Starts to write lines to standard error. To be called once.
 pub fn start(settings: &Settings) -> Result<(), String> {
-    let filter = filter(&settings.level)?;
-    let terminal = std::io::stderr().is_terminal();
-    let text = settings.format == Format::Text || (settings.format == Format::Auto && terminal);
-    let builder = fmt::Subscriber::builder().with_env_filter(filter).with_writer(std::io::stderr);
-    let set = match text {
-        true => tracing::subscriber::set_global_default(builder.with_ansi(terminal).with_target(false).finish()),
-        false => {
-            let json = builder.json().flatten_event(true).with_current_span(false).with_span_list(false);
-            tracing::subscriber::set_global_default(json.finish())
+    start_with(settings, || Lines(io::stderr()))
+}
+
+/// As [`start`], with another writer than standard error.
+pub fn start_with<W>(settings: &Settings, console: W) -> Result<(), String>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let text = match settings.format {
+        Format::Text => true,
+        Format::Json => false,
+        Format::Auto => io::stderr().is_terminal(),
+    };
+    let file = match &settings.file {
+        None => None,
+        Some(path) => {
+            let file = SharedFile(Arc::new(open(path)?));
+            let level = if settings.file_level.is_empty() { "warning" } else { &settings.file_level };
+            // Always text, as in Salt; `log_format` is about standard error.
+            Some(layer(true, move || Lines(file.clone())).with_filter(filter("log_level_logfile", level)?))
         }
     };
-    set.map_err(|error| error.to_string())
+    let console = layer(text, console).with_filter(filter("log_level", &settings.level)?);
+    let subscriber = Registry::default().with(console).with(file);
+    tracing::subscriber::set_global_default(subscriber).map_err(|error| error.to_string())
+}
+
+fn layer<W>(text: bool, writer: W) -> Box<dyn Layer<Registry> + Send + Sync>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    match text {
+        true => fmt::layer().with_writer(writer).with_ansi(false).boxed(),
+        false => {
+            let json = fmt::layer().json().flatten_event(true).with_current_span(false).with_span_list(true);
+            json.with_writer(writer).boxed()
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<File, String> {
+    let file = File::options().create(true).append(true).mode(0o600).open(path);
+    file.map_err(|error| format!("log_file: can't open {}: {error}", path.display()))
+}
+
+#[derive(Clone)]
+struct SharedFile(Arc<File>);
+
+impl Write for SharedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (&*self.0).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes each line without characters that a terminal acts on, whoever they come from.
+pub struct Lines<W>(pub W);
+
+impl<W: Write> Write for Lines<W> {
+    /// The subscriber writes a whole line at once.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        let line = printable(text.trim_end_matches('\n')) + "\n";
+        self.0.write_all(line.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Something that a person would be told, if there were one.
@@ -42,29 +115,48 @@ pub fn notice(text: &str) {
     tracing::info!("{text}");
 }
 
-/// Salt's names of levels as well as ours.
-fn filter(level: &str) -> Result<EnvFilter, String> {
-    let directives = match level {
-        "" => "info",
-        "quiet" => "off",
-        "critical" => "error",
-        "warning" => "warn",
-        "garbage" | "all" => "trace",
-        "profile" => "debug",
-        other => other,
+/// The filter of a level, under Salt's names or ours, or of filters as they are written.
+///
+/// A level is about this program only: libraries may write what they were given, so they get no further than `warn`.
+fn filter(key: &str, level: &str) -> Result<EnvFilter, String> {
+    let ours = match level.to_ascii_lowercase().as_str() {
+        "" => Some("info"),
+        "quiet" | "off" => Some("off"),
+        "critical" | "error" => Some("error"),
+        "warning" | "warn" => Some("warn"),
+        "info" => Some("info"),
+        "profile" | "debug" => Some("debug"),
+        "garbage" | "all" | "trace" => Some("trace"),
+        _ => None,
     };
-    EnvFilter::try_new(directives).map_err(|error| format!("log_level: '{level}' is not a level: {error}"))
+    let directives = match ours {
+        Some(level @ ("info" | "debug" | "trace")) => format!("warn,rocksalt={level}"),
+        Some(level) => level.to_owned(),
+        // Spans name the target and the job of a line, whichever module it is from.
+        None => format!("{level},rocksalt_span=error"),
+    };
+    EnvFilter::try_new(directives).map_err(|error| format!("{key}: '{level}' is not a level: {error}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     #[test]
     fn levels_are_salts_and_ours() {
-        for level in
-            ["", "quiet", "critical", "error", "warning", "warn", "info", "debug", "trace", "all", "info,hyper=debug"]
-        {
-            assert!(super::filter(level).is_ok(), "{level}");
+        for level in [
+            "", "quiet", "critical", "error", "warning", "warn", "info", "profile", "debug", "trace", "garbage", "all",
+            "DEBUG", "info,hyper=debug", "rocksalt_connect=trace",
+        ] {
+            assert!(super::filter("log_level", level).is_ok(), "{level}");
         }
-        assert!(super::filter("loud=very").is_err());
+        assert!(super::filter("log_level", "loud=very").is_err());
+    }
+
+    #[test]
+    fn a_line_of_a_target_can_not_act_on_the_terminal() {
+        let mut lines = super::Lines(Vec::new());
+        lines.write_all(b"a\x1b[2Jb\nc\n").expect("memory");
+        assert_eq!(String::from_utf8_lossy(&lines.0), "a\u{fffd}[2Jb c\n");
     }
 }

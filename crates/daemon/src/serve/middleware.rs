@@ -13,6 +13,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use futures_util::StreamExt;
+use tracing::Instrument;
 
 use super::{ServerState, body_limit};
 use crate::api::Peer;
@@ -48,7 +49,11 @@ async fn handle_request(State(shared): State<Arc<ServerState>>, mut request: Req
     let from = request.extensions().get::<Peer>().and_then(|peer| peer.address);
     let asking = RequestUser::default();
     let mut response = match body_limit::apply(request, shared.requests.loaded().doors.max_request_body_size).await {
-        Ok(request) => asking.scope(next.run(request)).await,
+        Ok(request) => {
+            // Lines about what the request starts name it.
+            let span = tracing::error_span!(target: "rocksalt_span", "request", id = id.0);
+            asking.scope(next.run(request)).instrument(span).await
+        }
         Err(refused) => refused,
     };
     if let Ok(value) = HeaderValue::from_str(&id.0) {

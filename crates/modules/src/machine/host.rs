@@ -6,15 +6,16 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use rocksalt_core::log::LogLevel;
 use rocksalt_core::{JobId, Map};
 
 use super::signal::Signal;
 use super::temporary::Temporary;
 use super::{
-    Command, FileTree, Kind, Output, Probe, RunNotes, Running, Services, Sink, Stat, StateRunner, Stop, System,
-    TemplateRenderer, Upward, launch, process,
+    CallLog, Command, FileTree, Kind, Output, Probe, RunNotes, Running, Services, Sink, Stat, StateRunner, Stop,
+    System, TemplateRenderer, Upward, launch, process,
 };
 use crate::{Error, Result};
 
@@ -84,6 +85,7 @@ impl Base {
             notes: RunNotes::default(),
             grains: None,
             sink,
+            log: None,
             number,
         }
     }
@@ -111,6 +113,7 @@ pub struct Host {
     /// Instead of the machine's own.
     grains: Option<Arc<Map>>,
     sink: Option<Sink>,
+    log: Option<CallLog>,
     number: u64,
 }
 
@@ -130,6 +133,13 @@ impl Host {
     #[must_use]
     pub fn with_grains(mut self, grains: Option<Map>) -> Host {
         self.grains = grains.map(Arc::new);
+        self
+    }
+
+    /// Sends the diagnostic lines of this call.
+    #[must_use]
+    pub fn with_log(mut self, log: Option<CallLog>) -> Host {
+        self.log = log;
         self
     }
 
@@ -155,7 +165,33 @@ impl Host {
             environment: &self.environment(),
             sink,
         };
-        process::run(&wished, &self.signal)
+        let started = Instant::now();
+        let result = process::run(&wished, &self.signal);
+        self.log_command(command, started.elapsed(), &result);
+        result
+    }
+
+    /// Only the program and the number of its arguments: any of them may be a password.
+    fn log_command(&self, command: &Command, time: Duration, result: &Result<Output>) {
+        let program = command.argv.first().map_or("", String::as_str);
+        let (arguments, ms) = (command.argv.len().saturating_sub(1), time.as_millis());
+        match result {
+            Ok(output) if output.timed_out => {
+                self.log(
+                    LogLevel::Debug,
+                    "command",
+                    format_args!("{program} ({arguments} arguments) timed out after {ms} ms"),
+                );
+            }
+            Ok(Output { code, .. }) => self.log(
+                LogLevel::Debug,
+                "command",
+                format_args!("{program} ({arguments} arguments) ended with exit code {code} after {ms} ms"),
+            ),
+            Err(_) => {
+                self.log(LogLevel::Debug, "command", format_args!("{program} ({arguments} arguments) did not start"))
+            }
+        }
     }
 }
 
@@ -202,6 +238,12 @@ impl Probe for Host {
 
     fn query(&self, command: &Command) -> Result<Output> {
         self.execute(command, None)
+    }
+
+    fn log(&self, level: LogLevel, module: &str, text: std::fmt::Arguments<'_>) {
+        if let Some(log) = &self.log {
+            log.write(level, module, text);
+        }
     }
 
     fn env(&self, name: &str) -> Option<String> {

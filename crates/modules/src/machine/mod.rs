@@ -11,6 +11,7 @@ mod fake_controller;
 mod fake_services;
 mod host;
 mod launch;
+mod log;
 mod process;
 mod reboots;
 mod run_notes;
@@ -24,6 +25,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rocksalt_core::log::LogLevel;
 use rocksalt_core::{JobId, Map};
 
 pub use command::{Command, Output, Pipe, Sink};
@@ -32,6 +34,7 @@ pub use fake_controller::FakeController;
 pub use fake_services::FakeServices;
 pub use host::{Base, Host};
 pub use launch::{EXEC_AS, exec_as};
+pub use log::CallLog;
 pub use reboots::{RebootRequest, Reboots};
 pub use run_notes::RunNotes;
 pub use service_types::{EntryKind, StateRequest, StateVerb, Template, TreeEntry};
@@ -97,6 +100,10 @@ pub trait Probe: Send + Sync {
 
     /// The calls that run on this machine at this moment, this one included.
     fn running(&self) -> Vec<Running>;
+
+    /// Writes a diagnostic line, for people who look for what went on (`-vv`). See [`CallLog::write`] for what it
+    /// must not hold.
+    fn log(&self, _: LogLevel, _module: &str, _text: std::fmt::Arguments<'_>) {}
 }
 
 /// Changes things too. About ten primitives; everything else is made of them.

@@ -40,7 +40,7 @@ pub struct Options {
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
     let Context { common, environment, config } = context;
     let settings = settings::read(&config, &environment, &options.listen)?;
-    let log = settings::log(&config)?;
+    let log = common.diagnostics.of_daemon(settings::log(&config)?, &config, &environment);
     serve::log::start(&log).map_err(Failure::usage)?;
     let presence = settings::presence(&config)?;
     // Links that tell of presence stay up; else they end like those of commands.

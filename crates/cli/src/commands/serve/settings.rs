@@ -91,7 +91,7 @@ pub fn log(config: &Config) -> Result<log::Settings, Failure> {
         Some("json") => Format::Json,
         Some(other) => return Err(config.wrong_because("log_format", &format!("is auto, text or json, not '{other}'"))),
     };
-    Ok(log::Settings { format, level: config.text("log_level").unwrap_or_default() })
+    Ok(log::Settings { format, level: config.text("log_level").unwrap_or_default(), ..log::Settings::default() })
 }
 
 fn addresses(config: &Config, cherrypy: &Map, given: &[String]) -> Result<Vec<SocketAddr>, Failure> {

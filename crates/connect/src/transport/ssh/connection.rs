@@ -13,9 +13,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::host_key::{self, HostKeyChecker};
+use super::host_key::{self, HostKeyChecker, HostKeyResult};
 use super::stream::{QuickAckStream, ServerBanner};
 use super::{Target, login};
+use crate::log::{ms, printable};
 use crate::resolve::resolve;
 use crate::transport::LoginContext;
 
@@ -62,8 +63,10 @@ impl Connection {
             }
         };
         let mut connection = Connection { handle, near, _jump_host: jump_host };
+        let began = Instant::now();
         let login = login::login(&mut connection.handle, target, context);
         timeout(HANDSHAKE, login).await.map_err(|_| too_long(Stage::Login, HANDSHAKE))??;
+        tracing::debug!(user = target.key.user, ms = ms(began), "logged in");
         (context.progress)(Stage::Login);
         Ok(connection)
     }
@@ -88,11 +91,16 @@ async fn connect(target: &Target<'_>, context: &LoginContext<'_>) -> Result<(Tcp
         match timeout(target.timeout, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
                 let _ = stream.set_nodelay(true);
+                tracing::debug!(%address, ms = ms(started), "the TCP connection is open");
                 (context.progress)(Stage::Connect);
                 return Ok((stream, is_near(address.ip(), started.elapsed())));
             }
-            Ok(Err(error)) => last = refused(host, port, &error),
+            Ok(Err(error)) => {
+                tracing::debug!(%address, %error, ms = ms(started), "no TCP connection");
+                last = refused(host, port, &error);
+            }
             Err(_) => {
+                tracing::debug!(%address, ms = ms(started), "no TCP connection within the limit");
                 last = Failure::new(
                     Stage::Connect,
                     format!("{host}:{port} did not answer within {} seconds", target.timeout.as_secs()),
@@ -129,10 +137,11 @@ async fn handshake(
     context: &LoginContext<'_>,
 ) -> Result<Handle<HostKeyChecker>, Failure> {
     let policy = host_key::HostKeyPolicy::read(target);
-    let checked = Arc::new(Mutex::new(host_key::HostKeyResult::default()));
+    let checked = Arc::new(Mutex::new(HostKeyResult::default()));
     let checker = HostKeyChecker::new(policy.clone(), Arc::clone(&checked));
     let config = Arc::new(config(&policy));
     let limit = target.timeout.max(HANDSHAKE);
+    let began = Instant::now();
     let connecting = async {
         tokio::select! {
             done = client::connect_stream(config, stream, checker) => done.map_err(Some),
@@ -144,7 +153,11 @@ async fn handshake(
     match timeout(limit, connecting).await {
         Ok(Ok(handle)) => {
             (context.progress)(Stage::HostKey);
-            let recorded = checked.lock().unwrap_or_else(PoisonError::into_inner).recorded.take();
+            let HostKeyResult { accepted, recorded, .. } =
+                std::mem::take(&mut *checked.lock().unwrap_or_else(PoisonError::into_inner));
+            let (server, key) = (printable(&banner.first_line()), accepted.unwrap_or_default());
+            tracing::debug!(server, ms = ms(began), "the key exchange is complete");
+            tracing::debug!(key, "accepted the host key");
             if let Some(text) = recorded {
                 context.prompt.tell(&text).await;
             }

@@ -108,6 +108,15 @@ impl HostKeyPolicy {
         }
     }
 
+    /// The fingerprint of a key that was accepted, and where it is recorded.
+    fn describe(&self, shown: &PublicKeyOrCertificate) -> String {
+        let fingerprint = known_hosts::fingerprint(&shown.public_key());
+        match known_hosts::recorded_at(&self.known.entries, &self.host, self.port, shown) {
+            Some(origin) => format!("{fingerprint}, recorded in {origin}"),
+            None => format!("{fingerprint}, recorded now"),
+        }
+    }
+
     fn record(&self, shown: &PublicKeyOrCertificate) -> Result<(), Failure> {
         let failure = |text: String| Failure::new(Stage::HostKey, text);
         let PublicKeyOrCertificate::PublicKey { key, .. } = shown else {
@@ -132,6 +141,8 @@ pub struct HostKeyChecker {
 /// The result of the check.
 #[derive(Default)]
 pub struct HostKeyResult {
+    /// The fingerprint of the accepted key and the line that records it, for diagnostics.
+    pub accepted: Option<String>,
     pub failure: Option<Failure>,
     /// A notice for the user: a new key was accepted.
     pub recorded: Option<String>,
@@ -151,6 +162,7 @@ impl client::Handler for HostKeyChecker {
         let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
         match checked {
             Ok(recorded) => {
+                result.accepted = Some(self.policy.describe(shown));
                 result.recorded = recorded;
                 Ok(true)
             }

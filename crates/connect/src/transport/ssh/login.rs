@@ -13,6 +13,7 @@ use russh::{MethodKind, MethodSet};
 
 use super::Target;
 use super::host_key::HostKeyChecker;
+use crate::known_hosts;
 use crate::ssh_config::IdentityAgent;
 use crate::transport::LoginContext;
 
@@ -60,6 +61,7 @@ impl Attempt<'_, '_> {
             let certificates = self.certificates(&file);
             for certificate in certificates {
                 self.tried.push(format!("certificate of {}", file.display()));
+                tracing::debug!(key = %file.display(), "offers the certificate of a key file");
                 let result =
                     self.handle.authenticate_openssh_cert(&self.target.key.user, Arc::clone(&key), certificate).await;
                 if self.accepted(result)? {
@@ -68,6 +70,8 @@ impl Attempt<'_, '_> {
             }
             let hash = self.rsa_hash(key.algorithm().is_rsa()).await;
             self.tried.push(file.display().to_string());
+            let fingerprint = known_hosts::fingerprint(key.public_key());
+            tracing::debug!(key = %file.display(), fingerprint, "offers a key file");
             let key = PrivateKeyWithHashAlg::new(key, hash);
             let result = self.handle.authenticate_publickey(&self.target.key.user, key).await;
             if self.accepted(result)? {
@@ -141,11 +145,14 @@ impl Attempt<'_, '_> {
             let result = match identity {
                 AgentIdentity::PublicKey { key, comment } => {
                     self.tried.push(format!("ssh-agent's {comment}"));
+                    let fingerprint = known_hosts::fingerprint(&key);
+                    tracing::debug!(key = comment, fingerprint, "offers a key of the ssh-agent");
                     let hash = self.rsa_hash(key.algorithm().is_rsa()).await;
                     self.handle.authenticate_publickey_with(user, key, hash, &mut agent).await
                 }
                 AgentIdentity::Certificate { certificate, comment } => {
                     self.tried.push(format!("ssh-agent's certificate {comment}"));
+                    tracing::debug!(key = comment, "offers a certificate of the ssh-agent");
                     let hash = self.rsa_hash(certificate.algorithm().is_rsa()).await;
                     self.handle.authenticate_certificate_with(user, certificate, hash, &mut agent).await
                 }
@@ -175,6 +182,7 @@ impl Attempt<'_, '_> {
         let Some(password) = password else { return Ok(false) };
         if self.allows(MethodKind::Password) {
             self.tried.push("a password".into());
+            tracing::debug!("offers a password");
             let result = self.handle.authenticate_password(&key.user, password.reveal()).await;
             if self.accepted(result)? {
                 return Ok(true);
@@ -182,6 +190,7 @@ impl Attempt<'_, '_> {
         }
         if self.allows(MethodKind::KeyboardInteractive) {
             self.tried.push("a password, interactively".into());
+            tracing::debug!("offers a password by keyboard-interactive");
             return self.interactive(&password).await;
         }
         Ok(false)
@@ -193,7 +202,10 @@ impl Attempt<'_, '_> {
         let mut answer = self.handle.authenticate_keyboard_interactive_start(&self.target.key.user, None).await;
         for _ in 0..MAX_ROUNDS {
             let prompts = match answer.map_err(lost)? {
-                Interactive::Success => return Ok(true),
+                Interactive::Success => {
+                    tracing::debug!("the server accepted it");
+                    return Ok(true);
+                }
                 Interactive::Failure { remaining_methods, .. } => {
                     self.allowed = Some(remaining_methods);
                     return Ok(false);
@@ -224,8 +236,13 @@ impl Attempt<'_, '_> {
 
     fn accepted(&mut self, result: Result<AuthResult, russh::Error>) -> Result<bool, Failure> {
         match result.map_err(lost)? {
-            AuthResult::Success => Ok(true),
+            AuthResult::Success => {
+                tracing::debug!("the server accepted it");
+                Ok(true)
+            }
             AuthResult::Failure { remaining_methods, .. } => {
+                let methods: Vec<&str> = remaining_methods.iter().map(<&str>::from).collect();
+                tracing::debug!(?methods, "the server refused it");
                 self.allowed = Some(remaining_methods);
                 Ok(false)
             }

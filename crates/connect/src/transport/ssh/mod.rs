@@ -65,6 +65,9 @@ impl Ssh {
             port: settings.port,
             ..key_from_entry(entry, &self.local_user)
         };
+        let jumps: Vec<String> = settings.proxy_jump.iter().map(ToString::to_string).collect();
+        let (host, port, user) = (&key.address, key.port, &key.user);
+        tracing::trace!(host, port, user, ?jumps, "read the ssh configuration");
         let seconds = entry.timeout.or(settings.connect_timeout);
         let timeout = seconds.map_or(CONNECT, |seconds| Duration::from_secs(u64::from(seconds.max(1))));
         Ok(Target { entry, settings, key, timeout })
