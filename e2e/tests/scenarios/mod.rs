@@ -5,6 +5,7 @@ mod clients;
 mod commands;
 mod daemon;
 mod daemon_kill;
+mod diagnostics;
 mod faults;
 mod fifty;
 mod logins;

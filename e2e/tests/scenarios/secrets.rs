@@ -18,7 +18,9 @@ const WRONG: &str = "canary-of-a-wrong-password-17bc";
 const CONFIG: &str = "\
 file_roots: {base: [states]}
 pillar_roots: {base: [pillar]}
-log_level: debug
+log_level: trace
+log_file: daemon.log
+log_level_logfile: trace
 external_auth: {file: {ann: ['.*', '@runner', '@wheel']}}
 ";
 

@@ -46,6 +46,7 @@ fn call() -> impl Strategy<Value = Call> {
             grains,
             progress: stream,
             keep: !stream,
+            log: stream.then_some(LogLevel::Trace),
         },
     )
 }

@@ -48,17 +48,16 @@ where
         Format::Json => false,
         Format::Auto => io::stderr().is_terminal(),
     };
-    let file = match &settings.file {
-        None => None,
-        Some(path) => {
-            let file = SharedFile(Arc::new(open(path)?));
-            let level = if settings.file_level.is_empty() { "warning" } else { &settings.file_level };
-            // Always text, as in Salt; `log_format` is about standard error.
-            Some(layer(true, move || Lines(file.clone())).with_filter(filter("log_level_logfile", level)?))
-        }
-    };
     let console = layer(text, console).with_filter(filter("log_level", &settings.level)?);
-    let subscriber = Registry::default().with(console).with(file);
+    let mut layers = vec![console.boxed()];
+    if let Some(path) = &settings.file {
+        let file = SharedFile(Arc::new(open(path)?));
+        let level = if settings.file_level.is_empty() { "warning" } else { &settings.file_level };
+        // Always text, as in Salt; `log_format` is about standard error.
+        let file = layer(true, move || Lines(file.clone()));
+        layers.push(file.with_filter(filter("log_level_logfile", level)?).boxed());
+    }
+    let subscriber = Registry::default().with(layers);
     tracing::subscriber::set_global_default(subscriber).map_err(|error| error.to_string())
 }
 
@@ -145,8 +144,21 @@ mod tests {
     #[test]
     fn levels_are_salts_and_ours() {
         for level in [
-            "", "quiet", "critical", "error", "warning", "warn", "info", "profile", "debug", "trace", "garbage", "all",
-            "DEBUG", "info,hyper=debug", "rocksalt_connect=trace",
+            "",
+            "quiet",
+            "critical",
+            "error",
+            "warning",
+            "warn",
+            "info",
+            "profile",
+            "debug",
+            "trace",
+            "garbage",
+            "all",
+            "DEBUG",
+            "info,hyper=debug",
+            "rocksalt_connect=trace",
         ] {
             assert!(super::filter("log_level", level).is_ok(), "{level}");
         }
