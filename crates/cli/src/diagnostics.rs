@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::progress_line;
 
 #[derive(Args, Clone, Default)]
-pub struct Options {
+pub struct DiagnosticsOptions {
     /// Say what happens: the job's id and each connection; -vv: each step of a login and of a run; -vvv: all there is
     #[arg(short = 'v', global = true, action = ArgAction::Count, help_heading = "Diagnostics")]
     pub verbose: u8,
@@ -30,7 +30,7 @@ pub struct Options {
     pub log_file_level: Option<String>,
 }
 
-impl Options {
+impl DiagnosticsOptions {
     /// The level that the command line or ROCKSALT_LOG asks for.
     fn level(&self, environment: &Environment) -> Option<String> {
         let verbose = match self.verbose {

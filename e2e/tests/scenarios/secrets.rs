@@ -191,6 +191,10 @@ fn no_secret_is_found_where_it_should_not_be() {
         search(&fleet.scratch.path(directory), &canaries, &mut found);
     }
     let log = fs::read_to_string(fleet.scratch.path("serve.log")).expect("a log");
+    let file = fs::read_to_string(fleet.scratch.path("config/daemon.log")).expect("the log file");
+    assert!(file.contains("target{id=\"h1\" job=") && file.contains("request{id="), "{file}");
+    assert!(file.contains("rocksalt_agent: states: user.present"), "{file}");
+    let log = log + &file;
     assert!(log.contains("state.single") || log.lines().count() > 5, "{log}");
     found.extend(canaries.iter().filter(|canary| log.contains(**canary)).map(|canary| format!("{canary} in the log")));
     assert!(found.is_empty(), "{}", found.join("\n"));

@@ -93,7 +93,7 @@ pub struct Common {
     pub no_colour: bool,
 
     #[command(flatten)]
-    pub diagnostics: diagnostics::Options,
+    pub diagnostics: diagnostics::DiagnosticsOptions,
 
     #[command(flatten)]
     pub roster: roster::Options,

@@ -349,7 +349,10 @@ impl Run {
 
     fn print_id(&self, job: &JobRecord) {
         if self.show_id {
-            eprintln!("job {}: {} on {} targets", job.id, arguments::show(&self.request.call()), job.targets.len());
+            let call = self.request.call();
+            let (args, kwargs) = masking::mask(&call.function, &call.args, &call.kwargs);
+            let shown = arguments::show(&Call { args, kwargs, ..call });
+            eprintln!("job {}: {shown} on {} targets", job.id, job.targets.len());
         }
     }
 }

@@ -131,6 +131,12 @@ fn filter(key: &str, level: &str) -> Result<EnvFilter, String> {
     let directives = match ours {
         Some(level @ ("info" | "debug" | "trace")) => format!("warn,rocksalt={level}"),
         Some(level) => level.to_owned(),
+        // A single word would be taken for the name of a module that never writes anything.
+        None if !level.contains('=') && !level.starts_with("rocksalt") => {
+            return Err(format!(
+                "{key}: '{level}' is not a level: quiet, critical, error, warning, info, debug, trace, or MODULE=LEVEL,…"
+            ));
+        }
         // Spans name the target and the job of a line, whichever module it is from.
         None => format!("{level},rocksalt_span=error"),
     };
@@ -162,7 +168,9 @@ mod tests {
         ] {
             assert!(super::filter("log_level", level).is_ok(), "{level}");
         }
-        assert!(super::filter("log_level", "loud=very").is_err());
+        for level in ["loud=very", "loud", "1"] {
+            assert!(super::filter("log_level", level).is_err(), "{level}");
+        }
     }
 
     #[test]
