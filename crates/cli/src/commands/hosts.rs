@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use rocksalt_connect::log::target_span;
-use rocksalt_controller::select::Target;
 use rocksalt_core::link::{AgentKind, Failure as Unreached, Stage};
 use rocksalt_core::request::RunRequest;
 use rocksalt_core::roster::Entry;

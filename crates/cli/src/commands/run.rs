@@ -10,7 +10,7 @@ use rocksalt_core::job_options::{JobOptions, OptionError};
 use rocksalt_core::record::JobRecord;
 use rocksalt_core::request::RunRequest;
 use rocksalt_core::target::TargetKind;
-use rocksalt_core::{Call, JobId};
+use rocksalt_core::{Call, JobId, masking};
 
 use super::Context;
 use crate::failure::Failure;
