@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rocksalt_backends::files;
-use rocksalt_backends::pillar::{ExternalPillars, PillarCompiler, Settings, kinds};
+use rocksalt_backends::pillar::{DirectoryCompiler, ExternalPillars, Settings, kinds};
 use rocksalt_connect::links::Links;
 use rocksalt_controller::execution::AnswersFor;
 use rocksalt_controller::grains_cache::GrainsCache;
@@ -214,7 +214,7 @@ fn pillar(context: &Context, cache: &Path, nodegroups: &Nodegroups, links: &Arc<
         nodegroups: nodegroups.clone(),
         roots,
         merge_lists: config.flag("pillar_merge_lists")?,
-        compile: Some(Arc::clone(&compiler) as Arc<dyn PillarCompiler>),
+        compile: Some(Arc::clone(&compiler) as Arc<dyn DirectoryCompiler>),
         ..Settings::default()
     };
     if let Some(branch) = config.text("git_pillar_base") {

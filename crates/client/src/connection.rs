@@ -50,18 +50,18 @@ impl DaemonAddress {
     }
 }
 
-type Sender = SendRequest<Full<Bytes>>;
+type RequestSender = SendRequest<Full<Bytes>>;
 
 /// Connections to one daemon.
 pub struct Connections {
     pub address: DaemonAddress,
-    idle: Mutex<Vec<Sender>>,
+    idle: Mutex<Vec<RequestSender>>,
 }
 
 /// A response whose body has not been read yet. Once it is, [`Connections::release`] makes the connection idle again.
 pub struct PendingResponse {
     pub response: Response<Incoming>,
-    sender: Sender,
+    sender: RequestSender,
 }
 
 impl Connections {
@@ -95,7 +95,7 @@ impl Connections {
         Error::Broken { to: self.address.display(), source: error.into() }
     }
 
-    async fn connect(&self) -> Result<Sender, Error> {
+    async fn connect(&self) -> Result<RequestSender, Error> {
         let connected = tokio::time::timeout(CONNECT_TIMEOUT, self.open()).await;
         let timeout = |_| {
             io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {} s", CONNECT_TIMEOUT.as_secs()))
@@ -106,7 +106,7 @@ impl Connections {
             .map_err(|source| Error::Connect { to: self.address.display(), source })
     }
 
-    async fn open(&self) -> io::Result<Sender> {
+    async fn open(&self) -> io::Result<RequestSender> {
         match &self.address {
             DaemonAddress::Unix(path) => handshake(UnixStream::connect(path).await?).await,
             DaemonAddress::Tcp { host, port, tls } => {
@@ -126,14 +126,14 @@ impl Connections {
 }
 
 impl PendingResponse {
-    pub fn split(self) -> (Response<Incoming>, Sender) {
+    pub fn split(self) -> (Response<Incoming>, RequestSender) {
         (self.response, self.sender)
     }
 }
 
 impl Connections {
     /// Keeps a connection for the next request.
-    pub fn release(&self, sender: Sender) {
+    pub fn release(&self, sender: RequestSender) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < MAX_IDLE && !sender.is_closed() {
             idle.push(sender);
@@ -141,7 +141,7 @@ impl Connections {
     }
 }
 
-async fn handshake(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> io::Result<Sender> {
+async fn handshake(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> io::Result<RequestSender> {
     let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
     // Ends with its sender, or when the daemon closes it; a waiting request then gets the error.
     tokio::spawn(async move {

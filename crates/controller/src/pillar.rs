@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rocksalt_backends::files::{self, FileBackend};
-use rocksalt_backends::pillar::{ExternalPillars, PillarCompiler, PillarTarget};
+use rocksalt_backends::pillar::{DirectoryCompiler, ExternalPillars, PillarTarget};
 use rocksalt_connect::link::{Answers, Request, Upload};
 use rocksalt_connect::links::Links;
 use rocksalt_core::call::{COMPILE_PILLAR, Problem, ProblemKind};
@@ -116,7 +116,7 @@ impl Compiler {
 
 /// Trees that external pillars bring (`git`) are compiled in the same way.
 #[async_trait]
-impl PillarCompiler for Compiler {
+impl DirectoryCompiler for Compiler {
     async fn compile(
         &self,
         directories: &[PathBuf],

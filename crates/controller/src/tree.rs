@@ -1,6 +1,6 @@
 //! The controller's files as targets ask for them: a list, many small ones, a large one as a stream.
 
-use rocksalt_backends::files::{Error, FileBackend, TreeEntryKind, TreePath};
+use rocksalt_backends::files::{Error, FileBackend, FileTreeEntryKind, TreePath};
 use rocksalt_core::call::{Problem, ProblemKind};
 use rocksalt_core::hex;
 use rocksalt_core::{Map, Value};
@@ -17,9 +17,9 @@ pub async fn entries(files: &dyn FileBackend) -> Result<Value, Problem> {
     for environment in files.environments() {
         let entries = files.entries(&environment).await.map_err(|error| failed(&error))?;
         let entries = entries.into_iter().map(|entry| match entry.kind {
-            TreeEntryKind::File { size, mode } => vec![entry.path.into(), "f".into(), size.into(), mode.into()],
-            TreeEntryKind::Directory => vec![entry.path.into(), "d".into()],
-            TreeEntryKind::Link { target } => vec![entry.path.into(), "l".into(), target.into()],
+            FileTreeEntryKind::File { size, mode } => vec![entry.path.into(), "f".into(), size.into(), mode.into()],
+            FileTreeEntryKind::Directory => vec![entry.path.into(), "d".into()],
+            FileTreeEntryKind::Link { target } => vec![entry.path.into(), "l".into(), target.into()],
         });
         all.insert(environment, entries.map(Value::List).collect::<Vec<_>>());
     }

@@ -20,7 +20,7 @@ pub trait FileBackend: Send + Sync {
     fn environments(&self) -> Vec<String>;
 
     /// Everything in an environment, sorted by path.
-    async fn entries(&self, environment: &str) -> Result<Vec<TreeEntry>, Error>;
+    async fn entries(&self, environment: &str) -> Result<Vec<FileTreeEntry>, Error>;
 
     /// Opens a file; returns its content and size.
     async fn open(&self, environment: &str, name: &TreePath)
@@ -33,7 +33,7 @@ pub trait FileBackend: Send + Sync {
             entries.iter().filter_map(|entry| entry.path.rsplit_once('/')).map(|(above, _)| above).collect();
         // A link with entries below it points to a directory.
         let is_file =
-            |entry: &&TreeEntry| entry.kind != TreeEntryKind::Directory && !directories.contains(&*entry.path);
+            |entry: &&FileTreeEntry| entry.kind != FileTreeEntryKind::Directory && !directories.contains(&*entry.path);
         Ok(entries.iter().filter(is_file).map(|entry| entry.path.clone()).collect())
     }
 
@@ -54,13 +54,13 @@ pub trait FileBackend: Send + Sync {
 
 /// A file, directory or link in an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TreeEntry {
+pub struct FileTreeEntry {
     pub path: String,
-    pub kind: TreeEntryKind,
+    pub kind: FileTreeEntryKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TreeEntryKind {
+pub enum FileTreeEntryKind {
     /// `mode` are the permission bits.
     File { size: u64, mode: u32 },
     /// Also an empty one.

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use rocksalt_core::{Map, Value, nearest};
 use tokio::io::AsyncRead;
 
-use super::{Error, FileBackend, Options, TreeEntry, TreeEntryKind, TreePath, check_environment_name};
+use super::{Error, FileBackend, FileTreeEntry, FileTreeEntryKind, Options, TreePath, check_environment_name};
 
 /// The roots of all environments without an entry of their own. In paths it stands for the environment's name.
 const ANY_ENVIRONMENT: &str = "__env__";
@@ -66,7 +66,7 @@ impl FileBackend for Roots {
         self.roots.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    async fn entries(&self, environment: &str) -> Result<Vec<TreeEntry>, Error> {
+    async fn entries(&self, environment: &str) -> Result<Vec<FileTreeEntry>, Error> {
         let directories = self.directories(environment)?;
         let options = self.options.clone();
         let listed = tokio::task::spawn_blocking(move || {
@@ -75,7 +75,7 @@ impl FileBackend for Roots {
                 let Ok(root) = root.canonicalize() else { continue };
                 Walk { root: &root, options: &options, found: &mut found, parents: vec![root.clone()] }.walk(&root, "");
             }
-            found.into_iter().map(|(path, kind)| TreeEntry { path, kind }).collect()
+            found.into_iter().map(|(path, kind)| FileTreeEntry { path, kind }).collect()
         });
         Ok(listed.await.unwrap_or_default())
     }
@@ -102,7 +102,7 @@ impl FileBackend for Roots {
 struct Walk<'a> {
     root: &'a Path,
     options: &'a Options,
-    found: &'a mut BTreeMap<String, TreeEntryKind>,
+    found: &'a mut BTreeMap<String, FileTreeEntryKind>,
     /// The real paths of the parent directories. A link back to one of them is not followed.
     parents: Vec<PathBuf>,
 }
@@ -116,12 +116,12 @@ impl Walk<'_> {
             let path = entry.path();
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() {
-                self.add(&name, TreeEntryKind::Directory);
+                self.add(&name, FileTreeEntryKind::Directory);
                 self.descend(&path, &name);
             } else if kind.is_file() {
                 let Ok(stat) = entry.metadata() else { continue };
                 let mode = stat.permissions().mode() & 0o7777;
-                self.add(&name, TreeEntryKind::File { size: stat.len(), mode });
+                self.add(&name, FileTreeEntryKind::File { size: stat.len(), mode });
             } else if kind.is_symlink() {
                 self.link(&path, &name);
             }
@@ -133,12 +133,15 @@ impl Walk<'_> {
         let real = path.canonicalize().ok();
         let inside = real.as_ref().is_none_or(|real| real.starts_with(self.root));
         match (inside, self.options.follow_links) {
-            (true, _) => self.add(name, TreeEntryKind::Link { target: target.to_string_lossy().into_owned() }),
+            (true, _) => self.add(name, FileTreeEntryKind::Link { target: target.to_string_lossy().into_owned() }),
             // Targets see the link's target as if it were here.
             (false, true) => match real.as_ref().and_then(|real| std::fs::metadata(real).ok()) {
-                Some(stat) if stat.is_dir() => self.add(name, TreeEntryKind::Directory),
+                Some(stat) if stat.is_dir() => self.add(name, FileTreeEntryKind::Directory),
                 Some(stat) if stat.is_file() => {
-                    self.add(name, TreeEntryKind::File { size: stat.len(), mode: stat.permissions().mode() & 0o7777 });
+                    self.add(
+                        name,
+                        FileTreeEntryKind::File { size: stat.len(), mode: stat.permissions().mode() & 0o7777 },
+                    );
                 }
                 _ => {}
             },
@@ -160,7 +163,7 @@ impl Walk<'_> {
     }
 
     /// An entry of an earlier root wins.
-    fn add(&mut self, name: &str, kind: TreeEntryKind) {
+    fn add(&mut self, name: &str, kind: FileTreeEntryKind) {
         if !self.options.ignores(name) {
             self.found.entry(name.to_owned()).or_insert(kind);
         }

@@ -6,28 +6,28 @@ use async_trait::async_trait;
 use rocksalt_core::{Map, Value, json, yaml};
 use tokio::process::Command;
 
-use super::{Error, ExternalPillar, PillarTarget, Settings, arguments, command, expect_map, id};
+use super::{Error, PillarSource, PillarTarget, Settings, arguments, command, expect_map, id};
 
-pub fn open_yaml(config: &Value, settings: &Settings) -> Result<Box<dyn ExternalPillar>, Error> {
+pub fn open_yaml(config: &Value, settings: &Settings) -> Result<Box<dyn PillarSource>, Error> {
     open(config, settings, |text| yaml::parse(text).map_err(|error| error.to_string()))
 }
 
-pub fn open_json(config: &Value, settings: &Settings) -> Result<Box<dyn ExternalPillar>, Error> {
+pub fn open_json(config: &Value, settings: &Settings) -> Result<Box<dyn PillarSource>, Error> {
     open(config, settings, |text| match text.trim() {
         "" => Ok(Value::Null),
         text => json::parse(text).map_err(|error| error.to_string()),
     })
 }
 
-fn open(config: &Value, settings: &Settings, read: ParseOutput) -> Result<Box<dyn ExternalPillar>, Error> {
+fn open(config: &Value, settings: &Settings, read: ParseOutput) -> Result<Box<dyn PillarSource>, Error> {
     let arguments = arguments::named(config, &["command"])?;
     let command = arguments::text(&arguments, "command")?;
-    Ok(Box::new(Cmd { command, read, timeout: settings.timeout, limit: settings.limit }))
+    Ok(Box::new(CommandPillar { command, read, timeout: settings.timeout, limit: settings.limit }))
 }
 
 type ParseOutput = fn(&str) -> Result<Value, String>;
 
-struct Cmd {
+struct CommandPillar {
     /// As configured: `%s` stands for the id.
     command: String,
     read: ParseOutput,
@@ -36,7 +36,7 @@ struct Cmd {
 }
 
 #[async_trait]
-impl ExternalPillar for Cmd {
+impl PillarSource for CommandPillar {
     async fn pillar(&self, target: &PillarTarget<'_>) -> Result<Map, Error> {
         // The configured command line is run by a shell, as in Salt; the id is checked to be a single word.
         let line = match self.command.contains("%s") {

@@ -2,7 +2,7 @@
 
 use rocksalt_core::{Map, Value};
 
-use super::{Error, ExternalPillar, PillarTarget, Settings, open};
+use super::{Error, PillarSource, PillarTarget, Settings, open};
 
 /// All external pillars in order. The pillar compiler fetches one after the other and merges the results.
 pub struct ExternalPillars {
@@ -10,7 +10,7 @@ pub struct ExternalPillars {
 }
 
 /// A source that can't be opened fails when it is fetched; the others still work.
-type OpenResult = Result<Box<dyn ExternalPillar>, Error>;
+type OpenResult = Result<Box<dyn PillarSource>, Error>;
 
 /// The kind of a source that isn't a map, or of the whole `ext_pillar` if it isn't a list.
 const MALFORMED: &str = "malformed";

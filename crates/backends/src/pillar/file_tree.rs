@@ -8,7 +8,7 @@ use rocksalt_core::pattern::glob;
 use rocksalt_core::target::{DELIMITER, Subject, TargetExpression, TargetKind};
 use rocksalt_core::{Map, Value};
 
-use super::{Error, ExternalPillar, PillarTarget, Settings, arguments, id};
+use super::{Error, PillarSource, PillarTarget, Settings, arguments, id};
 
 const ARGUMENTS: [&str; 8] = [
     "root_dir",
@@ -24,7 +24,7 @@ const ARGUMENTS: [&str; 8] = [
 /// A deeper directory is a mistake, or a loop of links.
 const MAX_DEPTH: usize = 64;
 
-pub fn open(config: &Value, settings: &Settings) -> Result<Box<dyn ExternalPillar>, Error> {
+pub fn open(config: &Value, settings: &Settings) -> Result<Box<dyn PillarSource>, Error> {
     let given = arguments::named(config, &ARGUMENTS)?;
     if arguments::flag(&given, "template") {
         return Err(Error::Config("'template' is not supported: files are not rendered".into()));
@@ -37,7 +37,7 @@ pub fn open(config: &Value, settings: &Settings) -> Result<Box<dyn ExternalPilla
             return Err(Error::Config("'keep_newline' must be either True/False or a list of file globs".into()));
         }
     };
-    Ok(Box::new(FileTree {
+    Ok(Box::new(FileTreePillar {
         root: PathBuf::from(arguments::text(&given, "root_dir")?),
         follow: arguments::flag(&given, "follow_dir_links"),
         keep,
@@ -53,7 +53,7 @@ enum KeepNewline {
 }
 
 #[derive(Clone)]
-struct FileTree {
+struct FileTreePillar {
     root: PathBuf,
     follow: bool,
     keep: KeepNewline,
@@ -61,7 +61,7 @@ struct FileTree {
 }
 
 #[async_trait]
-impl ExternalPillar for FileTree {
+impl PillarSource for FileTreePillar {
     async fn pillar(&self, target: &PillarTarget<'_>) -> Result<Map, Error> {
         let host = id::for_path(target.id)?.to_owned();
         let groups = self.groups(target);
@@ -85,7 +85,7 @@ impl ExternalPillar for FileTree {
     }
 }
 
-impl FileTree {
+impl FileTreePillar {
     /// The directories to read. A relative `root_dir` is below the environment's `pillar_roots`.
     fn roots(&self, target: &PillarTarget<'_>) -> Result<Vec<PathBuf>, Error> {
         let mut roots: Vec<PathBuf> = Vec::new();

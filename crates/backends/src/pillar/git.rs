@@ -11,21 +11,22 @@ use rocksalt_core::{Map, Value};
 use tokio::process::Command;
 use tokio::sync::Mutex;
 
-use super::{Error, ExternalPillar, PillarCompiler, PillarTarget, Settings, command, id};
+use super::{DirectoryCompiler, Error, PillarSource, PillarTarget, Settings, command, id};
 
 /// The options of a repository that are supported.
 const OPTIONS: [&str; 4] = ["env", "name", "root", "base"];
 
-pub fn open(config: &Value, settings: &Settings) -> Result<Box<dyn ExternalPillar>, Error> {
+pub fn open(config: &Value, settings: &Settings) -> Result<Box<dyn PillarSource>, Error> {
     let single = std::slice::from_ref(config);
     let repositories = config.as_list().unwrap_or(single);
-    let repositories = repositories.iter().map(|given| Repository::new(given, settings)).collect::<Result<_, _>>()?;
+    let repositories =
+        repositories.iter().map(|given| PillarRepository::new(given, settings)).collect::<Result<_, _>>()?;
     let compile = settings.compile.clone().ok_or_else(|| Error::Config("pillars can't be compiled here".into()))?;
-    Ok(Box::new(Git { repositories, compile, settings: settings.clone(), fetched: Mutex::default() }))
+    Ok(Box::new(GitPillar { repositories, compile, settings: settings.clone(), fetched: Mutex::default() }))
 }
 
 /// `branch url`, and options below it.
-struct Repository {
+struct PillarRepository {
     /// `None` for `__env__`: the branch of the requested environment.
     branch: Option<String>,
     url: String,
@@ -35,8 +36,8 @@ struct Repository {
     base: String,
 }
 
-impl Repository {
-    fn new(given: &Value, settings: &Settings) -> Result<Repository, Error> {
+impl PillarRepository {
+    fn new(given: &Value, settings: &Settings) -> Result<PillarRepository, Error> {
         let fault = |why: String| Error::Config(format!("'{given}': {why}"));
         let (line, options) = match given {
             Value::String(line) => (line.clone(), Map::new()),
@@ -66,7 +67,7 @@ impl Repository {
         }
         let branch = if branch == "__env__" { None } else { Some(branch_name(branch)?.to_owned()) };
         let base = text("base").unwrap_or_else(|| settings.base_branch.clone());
-        Ok(Repository { branch, url: url.to_owned(), environment: text("env"), root, base })
+        Ok(PillarRepository { branch, url: url.to_owned(), environment: text("env"), root, base })
     }
 
     /// The branch and environment to use for a target.
@@ -98,16 +99,16 @@ fn branch_name(name: &str) -> Result<&str, Error> {
     }
 }
 
-struct Git {
-    repositories: Vec<Repository>,
-    compile: Arc<dyn PillarCompiler>,
+struct GitPillar {
+    repositories: Vec<PillarRepository>,
+    compile: Arc<dyn DirectoryCompiler>,
     settings: Settings,
     /// When each copy was last fetched. The lock is held during a fetch.
     fetched: Mutex<HashMap<PathBuf, Instant>>,
 }
 
 #[async_trait]
-impl ExternalPillar for Git {
+impl PillarSource for GitPillar {
     async fn pillar(&self, target: &PillarTarget<'_>) -> Result<Map, Error> {
         let mut directories = Vec::new();
         for repository in &self.repositories {
@@ -133,7 +134,7 @@ impl ExternalPillar for Git {
     }
 }
 
-impl Git {
+impl GitPillar {
     /// Returns a directory with the newest content of a branch. If fetching fails, the last copy stays in use
     /// (`docs/faults.md#f22`).
     async fn checkout(&self, url: &str, branch: &str) -> Result<PathBuf, Error> {
@@ -211,7 +212,8 @@ mod tests {
     #[test]
     fn repositories_are_read_as_salt_writes_them() {
         let settings = Settings::default();
-        let parse = |text: &str| Repository::new(&rocksalt_core::yaml::parse(text).expect("it is YAML"), &settings);
+        let parse =
+            |text: &str| PillarRepository::new(&rocksalt_core::yaml::parse(text).expect("it is YAML"), &settings);
         let (grains, pillar) = (Map::new(), Map::new());
         let target = |pillarenv| PillarTarget { id: "web1", grains: &grains, pillar: &pillar, saltenv: "", pillarenv };
         let resolved = |text: &str, pillarenv: &'static str| {

@@ -5,17 +5,17 @@ use rocksalt_core::{Map, Value, json, yaml};
 
 use crate::http_client::{self, HttpClient};
 
-use super::{Error, ExternalPillar, PillarTarget, Settings, arguments, expect_map, id};
+use super::{Error, PillarSource, PillarTarget, Settings, arguments, expect_map, id};
 
-pub fn open_json(config: &Value, settings: &Settings) -> Result<Box<dyn ExternalPillar>, Error> {
+pub fn open_json(config: &Value, settings: &Settings) -> Result<Box<dyn PillarSource>, Error> {
     open(config, settings, |text| json::parse(text).map_err(|error| error.to_string()))
 }
 
-pub fn open_yaml(config: &Value, settings: &Settings) -> Result<Box<dyn ExternalPillar>, Error> {
+pub fn open_yaml(config: &Value, settings: &Settings) -> Result<Box<dyn PillarSource>, Error> {
     open(config, settings, |text| yaml::parse(text).map_err(|error| error.to_string()))
 }
 
-fn open(config: &Value, settings: &Settings, read: ParseBody) -> Result<Box<dyn ExternalPillar>, Error> {
+fn open(config: &Value, settings: &Settings, read: ParseBody) -> Result<Box<dyn PillarSource>, Error> {
     let given = arguments::named(config, &["url", "with_grains", "header_dict", "auth"])?;
     let mut headers = Vec::new();
     for (name, value) in given.get("header_dict").and_then(Value::as_map).into_iter().flat_map(Map::iter) {
@@ -29,7 +29,7 @@ fn open(config: &Value, settings: &Settings, read: ParseBody) -> Result<Box<dyn 
         }
         Some(_) => return Err(Error::Config("'auth' must be a list of a user and a password".into())),
     }
-    Ok(Box::new(Http {
+    Ok(Box::new(HttpPillar {
         url: arguments::text(&given, "url")?,
         with_grains: arguments::flag(&given, "with_grains"),
         headers,
@@ -41,7 +41,7 @@ fn open(config: &Value, settings: &Settings, read: ParseBody) -> Result<Box<dyn 
 
 type ParseBody = fn(&str) -> Result<Value, String>;
 
-struct Http {
+struct HttpPillar {
     /// As configured: `%s` stands for the id, `<name>` for a grain if that is asked for.
     url: String,
     with_grains: bool,
@@ -52,7 +52,7 @@ struct Http {
 }
 
 #[async_trait]
-impl ExternalPillar for Http {
+impl PillarSource for HttpPillar {
     async fn pillar(&self, target: &PillarTarget<'_>) -> Result<Map, Error> {
         id::for_path(target.id)?;
         let url = self.address(target)?;
@@ -66,7 +66,7 @@ impl ExternalPillar for Http {
     }
 }
 
-impl Http {
+impl HttpPillar {
     fn address(&self, target: &PillarTarget<'_>) -> Result<String, Error> {
         let url = self.url.replace("%s", &id::for_address(target.id));
         if !self.with_grains {

@@ -25,7 +25,7 @@ pub use error::Error;
 pub use external::{ExternalPillars, kinds};
 
 #[async_trait]
-pub trait ExternalPillar: Send + Sync {
+pub trait PillarSource: Send + Sync {
     /// This source's pillar for a target; an empty map if it has none.
     async fn pillar(&self, target: &PillarTarget<'_>) -> Result<Map, Error>;
 }
@@ -46,7 +46,7 @@ pub struct PillarTarget<'a> {
 
 /// Compiles a pillar from directories with a top file. The controller implements it, because it has the state language.
 #[async_trait]
-pub trait PillarCompiler: Send + Sync {
+pub trait DirectoryCompiler: Send + Sync {
     /// Uses the top file of the first directory; files of the others can be included. Errors are Salt's lines.
     async fn compile(
         &self,
@@ -76,7 +76,7 @@ pub struct Settings {
     /// Salt's `pillar_roots`, for file trees with a relative directory.
     pub roots: Map,
     pub merge_lists: bool,
-    pub compile: Option<Arc<dyn PillarCompiler>>,
+    pub compile: Option<Arc<dyn DirectoryCompiler>>,
 }
 
 impl Default for Settings {
@@ -96,7 +96,7 @@ impl Default for Settings {
     }
 }
 
-type OpenPillar = fn(&Value, &Settings) -> Result<Box<dyn ExternalPillar>, Error>;
+type OpenPillar = fn(&Value, &Settings) -> Result<Box<dyn PillarSource>, Error>;
 
 /// All kinds, by their names in the configuration.
 pub const KINDS: &[(&str, OpenPillar)] = &[
@@ -109,7 +109,7 @@ pub const KINDS: &[(&str, OpenPillar)] = &[
 ];
 
 /// Opens a source by kind; nothing is read yet.
-pub fn open(name: &str, config: &Value, settings: &Settings) -> Result<Box<dyn ExternalPillar>, Error> {
+pub fn open(name: &str, config: &Value, settings: &Settings) -> Result<Box<dyn PillarSource>, Error> {
     match KINDS.iter().find(|(known, _)| *known == name) {
         Some((_, open)) => open(config, settings),
         None => Err(Error::UnknownKind { hint: hint(name, KINDS.iter().map(|(known, _)| *known)) }),

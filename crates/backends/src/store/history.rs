@@ -1,4 +1,4 @@
-//! [`History`]: the last changes of a store in memory, shared by all watches.
+//! [`ChangeHistory`]: the last changes of a store in memory, shared by all watches.
 //!
 //! Each watch has a cursor and reads at its own pace, so memory is bounded.
 
@@ -23,7 +23,7 @@ impl Default for HistoryBounds {
 }
 
 #[derive(Clone)]
-pub struct History(Arc<HistoryShared>);
+pub struct ChangeHistory(Arc<HistoryShared>);
 
 struct HistoryShared {
     log: Mutex<HistoryLog>,
@@ -46,11 +46,11 @@ struct HistoryCommit {
     bytes: usize,
 }
 
-impl History {
+impl ChangeHistory {
     /// An empty history that begins after a revision.
-    pub fn new(revision: Revision, bounds: HistoryBounds) -> History {
+    pub fn new(revision: Revision, bounds: HistoryBounds) -> ChangeHistory {
         let log = HistoryLog { commits: VecDeque::new(), bytes: 0, compacted: revision, closed: false };
-        History(Arc::new(HistoryShared { log: Mutex::new(log), bounds, changed: watch::Sender::new(()) }))
+        ChangeHistory(Arc::new(HistoryShared { log: Mutex::new(log), bounds, changed: watch::Sender::new(()) }))
     }
 
     pub fn add(&self, commits: impl IntoIterator<Item = (Revision, Vec<KeyChange>)>) {
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn history_is_bounded_by_count_and_by_bytes() {
-        let history = History::new(0, HistoryBounds { commits: 3, bytes: 10_000 });
+        let history = ChangeHistory::new(0, HistoryBounds { commits: 3, bytes: 10_000 });
         let mut slow = history.watch("a/", 0);
         history.add((1..=5).map(|revision| put(revision, 1)));
         assert_eq!(revisions(&mut slow), [(false, 2), (true, 3), (true, 4), (true, 5)]);
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_watch_begins_after_the_given_revision() {
-        let history = History::new(10, HistoryBounds::default());
+        let history = ChangeHistory::new(10, HistoryBounds::default());
         history.add((11..=13).map(|revision| put(revision, 1)));
         assert_eq!(revisions(&mut history.watch("a/", 12)), [(true, 13)]);
         assert_eq!(revisions(&mut history.watch("b/", 12)), []);
@@ -213,7 +213,7 @@ mod tests {
 
     #[tokio::test]
     async fn closing_ends_a_watch_that_waits() {
-        let history = History::new(0, HistoryBounds::default());
+        let history = ChangeHistory::new(0, HistoryBounds::default());
         let mut cursor = history.watch("", 0);
         let waiting = tokio::spawn(async move { cursor.next().await });
         tokio::task::yield_now().await;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::{oneshot, watch};
 
-use super::history::{History, HistoryBounds};
+use super::history::{ChangeHistory, HistoryBounds};
 use super::watch::WatchSource;
 use super::{
     Committed, Error, KeyChange, KeyRange, Lease, LeaseId, Pair, RangeResult, Revision, Store, StoreWatch, Transaction,
@@ -25,7 +25,7 @@ struct MemoryState {
     pairs: BTreeMap<String, (Pair, Option<LeaseId>)>,
     leases: HashMap<LeaseId, watch::Sender<bool>>,
     last_lease: LeaseId,
-    history: History,
+    history: ChangeHistory,
 }
 
 impl Default for Memory {
@@ -35,7 +35,7 @@ impl Default for Memory {
             pairs: BTreeMap::new(),
             leases: HashMap::new(),
             last_lease: 0,
-            history: History::new(0, HistoryBounds::default()),
+            history: ChangeHistory::new(0, HistoryBounds::default()),
         })))
     }
 }

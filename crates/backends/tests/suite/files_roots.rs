@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use rocksalt_backends::files::{Error, FileBackend, Options, TreeEntryKind, TreePath, open_with};
+use rocksalt_backends::files::{Error, FileBackend, FileTreeEntryKind, Options, TreePath, open_with};
 use rocksalt_core::{Map, Value, yaml};
 use tempfile::TempDir;
 
@@ -43,10 +43,10 @@ fn files(place: &Path, options: Options) -> Box<dyn FileBackend> {
 
 async fn shown(files: &dyn FileBackend) -> Vec<String> {
     let entries = files.entries("base").await.expect("it lists");
-    let line = |kind: &TreeEntryKind| match kind {
-        TreeEntryKind::File { size, .. } => format!(" {size}"),
-        TreeEntryKind::Directory => "/".into(),
-        TreeEntryKind::Link { target } => format!(" -> {target}"),
+    let line = |kind: &FileTreeEntryKind| match kind {
+        FileTreeEntryKind::File { size, .. } => format!(" {size}"),
+        FileTreeEntryKind::Directory => "/".into(),
+        FileTreeEntryKind::Link { target } => format!(" -> {target}"),
     };
     entries.iter().map(|entry| format!("{}{}", entry.path, line(&entry.kind))).collect()
 }

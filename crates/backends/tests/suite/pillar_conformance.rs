@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use rocksalt_backends::pillar::{ExternalPillars, KINDS, PillarCompiler, PillarTarget, Settings, kinds, open};
+use rocksalt_backends::pillar::{DirectoryCompiler, ExternalPillars, KINDS, PillarTarget, Settings, kinds, open};
 use rocksalt_core::{Map, Value, json, yaml};
 use tempfile::TempDir;
 
@@ -63,7 +63,7 @@ fn sources(place: &Path) -> Vec<PillarCase> {
 struct OneFile;
 
 #[async_trait]
-impl PillarCompiler for OneFile {
+impl DirectoryCompiler for OneFile {
     async fn compile(&self, directories: &[PathBuf], _: &str, target: &PillarTarget<'_>) -> Result<Map, Vec<String>> {
         let text =
             std::fs::read_to_string(directories[0].join("pillar.yml")).map_err(|error| vec![error.to_string()])?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use rocksalt_core::json;
 use rocksalt_core::request::RunRequest;
-use rocksalt_daemon::access::Access;
+use rocksalt_daemon::access::AccessPolicy;
 
 use super::Context;
 use crate::arguments;
@@ -62,7 +62,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     let (config, as_json) = (context.config.values().clone(), context.common.json);
     let place = context.config.directory.clone().unwrap_or_default().join(FILE);
     let controller = LocalController::open(context).await?.controller;
-    let access = Access::read(&config, &controller.nodegroups);
+    let access = AccessPolicy::read(&config, &controller.nodegroups);
     let access = access.map_err(|why| Failure::usage(format!("{}: {why}", place.display())))?;
     let run = RunRequest {
         function: asked.function,

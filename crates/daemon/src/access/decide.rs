@@ -11,7 +11,7 @@ use rocksalt_core::target::{DELIMITER, TargetKind};
 
 use super::grammar::AuthEntry;
 use super::rule::{self, AccessRule, CallView};
-use super::{ALWAYS_ALLOWED, Access, Grant};
+use super::{ALWAYS_ALLOWED, AccessGrant, AccessPolicy};
 use crate::requests::{Kind as Why, Refusal};
 
 /// The two kinds of functions that the controller itself runs.
@@ -49,7 +49,7 @@ impl<'a> DecisionTrace<'a> {
     }
 }
 
-impl Access {
+impl AccessPolicy {
     /// Whether a function may run, and on which targets; `None` if it may not.
     pub(super) async fn check_function(
         &self,
@@ -57,21 +57,21 @@ impl Access {
         run: &RunRequest,
         controller: &Arc<Controller>,
         trace: &mut DecisionTrace<'_>,
-    ) -> Result<Option<Grant>, Refusal> {
+    ) -> Result<Option<AccessGrant>, Refusal> {
         if !is_name(&run.function) {
             trace.add(|| "that is not a valid function name".into());
             return Ok(None);
         }
         if run.function == ALWAYS_ALLOWED {
             trace.add(|| format!("{ALWAYS_ALLOWED} is allowed to every authenticated user"));
-            return Ok(Some(Grant::default()));
+            return Ok(Some(AccessGrant::default()));
         }
         let mut wanted: Option<BTreeSet<String>> = None;
         let mut covered = BTreeSet::new();
         for (position, rule) in numbered_rules(entries) {
             let within = match rule_scope(&position, rule, run, trace) {
                 RuleScope::None => continue,
-                RuleScope::AllTargets => return Ok(Some(Grant::default())),
+                RuleScope::AllTargets => return Ok(Some(AccessGrant::default())),
                 RuleScope::Targets(within) => within,
             };
             if wanted.is_none() {
@@ -84,7 +84,7 @@ impl Access {
             let outside: Vec<&String> = wanted.difference(&inside).collect();
             if outside.is_empty() {
                 trace.add(|| format!("  and '{}' is inside '{within}' ({} selected)", run.target, wanted.len()));
-                return Ok(Some(Grant { only: Some(wanted.clone()) }));
+                return Ok(Some(AccessGrant { only: Some(wanted.clone()) }));
             }
             trace.add(|| format!("  but '{}' is not inside '{within}': {}", run.target, shortened(&outside)));
             covered.extend(wanted.intersection(&inside).cloned());
@@ -92,7 +92,7 @@ impl Access {
         match wanted {
             Some(wanted) if self.expanded && wanted.is_subset(&covered) => {
                 trace.add(|| "the rules above cover it together (auth.enable_expanded_auth_matching)".into());
-                Ok(Some(Grant { only: Some(wanted) }))
+                Ok(Some(AccessGrant { only: Some(wanted) }))
             }
             _ => Ok(None),
         }

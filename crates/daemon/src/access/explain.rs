@@ -8,7 +8,7 @@ use rocksalt_core::{Map, Value};
 
 use super::decide::{self, DecisionTrace, FunctionKind};
 use super::rule::CallView;
-use super::{Access, Grant};
+use super::{AccessGrant, AccessPolicy};
 use crate::requests::Refusal;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Explanation {
     }
 }
 
-impl Access {
+impl AccessPolicy {
     /// Explains a decision. `runner.x.y` and `wheel.x.y` mean functions of the controller. Without `eauth` all backends are
     /// checked, and one that allows it is enough.
     pub async fn explain(
@@ -44,7 +44,7 @@ impl Access {
         controller: &Arc<Controller>,
     ) -> Result<Explanation, Refusal> {
         let mut lines = Vec::new();
-        let mut allowed: Option<Grant> = None;
+        let mut allowed: Option<AccessGrant> = None;
         let backends: Vec<&str> = match eauth {
             Some(eauth) => vec![eauth],
             None => self.backends.keys().map(String::as_str).collect(),
@@ -77,12 +77,12 @@ impl Access {
         run: &RunRequest,
         controller: &Arc<Controller>,
         trace: &mut DecisionTrace<'_>,
-    ) -> Result<Option<Grant>, Refusal> {
+    ) -> Result<Option<AccessGrant>, Refusal> {
         let prefixes = [(FunctionKind::Runner, "runner."), (FunctionKind::Wheel, "wheel.")];
         for (kind, prefix) in prefixes {
             if let Some(function) = run.function.strip_prefix(prefix) {
                 let call = CallView { function, args: &run.args, kwargs: &run.kwargs };
-                return Ok(decide::check_controller_function(entries, kind, call, trace).then(Grant::default));
+                return Ok(decide::check_controller_function(entries, kind, call, trace).then(AccessGrant::default));
             }
         }
         self.check_function(entries, run, controller, trace).await

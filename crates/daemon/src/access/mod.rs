@@ -1,7 +1,7 @@
-//! [`Access`]: principal may do what, by Salt's `external_auth` and related settings.
+//! [`AccessPolicy`]: who may do what, by Salt's `external_auth` and related settings.
 //!
 //! Rules are looked up for each request, by the caller's user and backend, so that a reload takes effect at once. The
-//! targets of a limited rule are selected by the controller, and their ids are part of the [`Grant`]: a job runs on these
+//! targets of a limited rule are selected by the controller, and their ids are part of the [`AccessGrant`]: a job runs on these
 //! or not at all, even if grains change a moment later.
 
 mod decide;
@@ -39,13 +39,13 @@ pub enum Rights {
 
 /// A request that was allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Grant {
+pub struct AccessGrant {
     /// Only on these targets; `None` for any.
     pub only: Option<BTreeSet<String>>,
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Access {
+pub struct AccessPolicy {
     backends: BTreeMap<String, Vec<AuthEntry>>,
     /// Salt's `permissive_acl`: `*` also applies to users with an entry of their own.
     permissive: bool,
@@ -56,32 +56,32 @@ pub struct Access {
 /// Salt allows this function to every authenticated user.
 const ALWAYS_ALLOWED: &str = "saltutil.find_job";
 
-impl Access {
+impl AccessPolicy {
     /// Reads the whole configuration. Without `external_auth` the user `admin` may do everything.
-    pub fn read(config: &Map, nodegroups: &Nodegroups) -> Result<Access, String> {
+    pub fn read(config: &Map, nodegroups: &Nodegroups) -> Result<AccessPolicy, String> {
         let flag = |key: &str| match config.get(key) {
             None | Some(Value::Null) => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(other) => Err(format!("`{key}` must be true or false, not {}", other.kind())),
         };
-        let mut access = Access::with(&external_auth(config)?, nodegroups)?;
+        let mut access = AccessPolicy::with(&external_auth(config)?, nodegroups)?;
         access.permissive = flag("permissive_acl")?;
         access.expanded = flag("auth.enable_expanded_auth_matching")?;
         Ok(access)
     }
 
     /// Reads `external_auth` alone.
-    pub fn parse(external_auth: &Map) -> Result<Access, String> {
-        Access::with(external_auth, &Nodegroups::new())
+    pub fn parse(external_auth: &Map) -> Result<AccessPolicy, String> {
+        AccessPolicy::with(external_auth, &Nodegroups::new())
     }
 
-    fn with(external_auth: &Map, nodegroups: &Nodegroups) -> Result<Access, String> {
+    fn with(external_auth: &Map, nodegroups: &Nodegroups) -> Result<AccessPolicy, String> {
         let mut backends = BTreeMap::new();
         for (name, entries) in external_auth.iter() {
             let name = name.to_string();
             backends.insert(name.clone(), RuleParser::new(nodegroups).backend(&name, entries)?);
         }
-        Ok(Access { backends, permissive: false, expanded: false })
+        Ok(AccessPolicy { backends, permissive: false, expanded: false })
     }
 
     pub async fn check(
@@ -90,9 +90,9 @@ impl Access {
         needs: &Needs<'_>,
         controller: &Arc<Controller>,
         ledger: &Arc<Ledger>,
-    ) -> Result<Grant, Refusal> {
+    ) -> Result<AccessGrant, Refusal> {
         let groups = match &caller.rights {
-            Rights::All => return Ok(Grant::default()),
+            Rights::All => return Ok(AccessGrant::default()),
             Rights::Listed { groups } => groups,
             Rights::None => return Err(Refusal::new(Kind::Unauthenticated, "log in first")),
         };
@@ -129,7 +129,7 @@ impl Access {
             }
         };
         match allowed {
-            true => Ok(Grant::default()),
+            true => Ok(AccessGrant::default()),
             false => Err(Refusal::new(Kind::Forbidden, format!("{} has no right to {what}", caller.user))),
         }
     }
@@ -140,7 +140,7 @@ impl Access {
         entries: &[&AuthEntry],
         run: &RunRequest,
         controller: &Arc<Controller>,
-    ) -> Result<Grant, Refusal> {
+    ) -> Result<AccessGrant, Refusal> {
         let grant = self.check_function(entries, run, controller, &mut DecisionTrace::off()).await?;
         grant.ok_or_else(|| {
             let (user, function, target) = (&caller.user, &run.function, &run.target);

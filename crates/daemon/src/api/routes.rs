@@ -1,8 +1,8 @@
-//! [`Route`]: the list of all routes, so that a test can try each without rights (`docs/security-rules.md#r2`).
+//! [`ApiRoute`]: the list of all routes, so that a test can try each without rights (`docs/security-rules.md#r2`).
 
 /// One method on one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Route {
+pub struct ApiRoute {
     pub method: &'static str,
     /// As axum writes it: `/jobs/{id}`.
     pub path: &'static str,

@@ -26,7 +26,7 @@ use backends::{Backend, VerifiedUser};
 use password_cache::PasswordCache;
 pub use settings::{Settings, names};
 use throttle::Throttle;
-use tokens::{TokenRecord, Tokens};
+use tokens::{TokenRecord, TokenStore};
 
 /// Duration of a failed login, whatever the reason.
 const FAILED_LOGIN_DURATION: Duration = Duration::from_millis(500);
@@ -43,7 +43,7 @@ pub struct Auth(Option<Arc<AuthState>>, Vec<JoinHandle<()>>);
 
 struct AuthState {
     settings: RwLock<Arc<Settings>>,
-    tokens: Tokens,
+    tokens: TokenStore,
     throttle: Throttle,
     password_cache: PasswordCache,
     audit: Audit,
@@ -107,7 +107,7 @@ impl Auth {
     pub fn with_clock(store: Arc<dyn Store>, settings: Arc<Settings>, audit: Audit, now: fn() -> u64) -> Auth {
         let state = Arc::new(AuthState {
             settings: RwLock::new(settings),
-            tokens: Tokens::new(store, now),
+            tokens: TokenStore::new(store, now),
             throttle: Throttle::default(),
             password_cache: PasswordCache::default(),
             audit,

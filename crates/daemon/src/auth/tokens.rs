@@ -1,4 +1,4 @@
-//! [`Tokens`]: 256 random bits each, stored by their hash only (`docs/security-rules.md#r9`).
+//! [`TokenStore`]: 256 random bits each, stored by their hash only (`docs/security-rules.md#r9`).
 //!
 //! Tokens are cached in memory. A watch of the store updates the cache when any controller changes or revokes a token;
 //! while the watch is broken, the cache is not used.
@@ -49,7 +49,7 @@ pub struct TokenRecord {
     pub from: Option<String>,
 }
 
-pub struct Tokens {
+pub struct TokenStore {
     store: Arc<dyn Store>,
     now: fn() -> u64,
     cache: Mutex<TokenCache>,
@@ -73,9 +73,9 @@ struct CachedToken {
     used: AtomicU64,
 }
 
-impl Tokens {
-    pub fn new(store: Arc<dyn Store>, now: fn() -> u64) -> Tokens {
-        Tokens { store, now, cache: Mutex::default() }
+impl TokenStore {
+    pub fn new(store: Arc<dyn Store>, now: fn() -> u64) -> TokenStore {
+        TokenStore { store, now, cache: Mutex::default() }
     }
 
     fn cache(&self) -> MutexGuard<'_, TokenCache> {

@@ -7,7 +7,7 @@ use rocksalt_core::request::{Request, RunRequest};
 use rocksalt_core::{Event, JobId, Map, Value};
 
 use super::{Answer, Caller, Kind, Loaded, Refusal, RequestService, targets};
-use crate::access::Grant;
+use crate::access::AccessGrant;
 
 /// The longest tag. The path of a hook becomes part of one.
 const LONGEST_HOOK: usize = 512;
@@ -17,7 +17,7 @@ impl RequestService {
         self: &Arc<RequestService>,
         loaded: &Arc<Loaded>,
         caller: &Caller,
-        grant: Grant,
+        grant: AccessGrant,
         request: Request,
     ) -> Result<Answer, Refusal> {
         match request {

@@ -32,7 +32,7 @@ pub use request_user::RequestUser;
 pub use stats::Stats;
 pub use targets::TargetInfo;
 
-use crate::access::Access;
+use crate::access::AccessPolicy;
 use crate::api;
 use crate::audit::Audit;
 use crate::auth::{self, Auth};
@@ -46,7 +46,7 @@ pub type ReloadHook = dyn Fn() -> Result<(), String> + Send + Sync;
 /// The configuration; a reload replaces it as a whole. A request that began with the old one keeps it.
 pub struct Loaded {
     pub controller: Arc<Controller>,
-    pub access: Access,
+    pub access: AccessPolicy,
     /// Ways to log in; `None` leaves them as they are.
     pub auth: Option<Arc<auth::Settings>>,
     pub doors: api::Settings,
@@ -61,7 +61,7 @@ pub struct Loaded {
 
 impl Loaded {
     /// With defaults for all the rest.
-    pub fn new(controller: Arc<Controller>, access: Access) -> Loaded {
+    pub fn new(controller: Arc<Controller>, access: AccessPolicy) -> Loaded {
         Loaded {
             controller,
             access,

@@ -21,13 +21,13 @@ use crate::requests::RequestUser;
 
 /// Identifies a request in the log, to the client and to handlers.
 #[derive(Clone, Debug)]
-pub struct RequestId(pub String);
+pub struct HttpRequestId(pub String);
 
-impl RequestId {
-    fn new() -> RequestId {
+impl HttpRequestId {
+    fn new() -> HttpRequestId {
         static START: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(std::process::id()));
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        RequestId(format!("{:08x}-{:x}", *START as u32, COUNT.fetch_add(1, Ordering::Relaxed)))
+        HttpRequestId(format!("{:08x}-{:x}", *START as u32, COUNT.fetch_add(1, Ordering::Relaxed)))
     }
 }
 
@@ -40,7 +40,7 @@ pub fn apply(router: Router, shared: &Arc<ServerState>) -> Router {
 
 async fn handle_request(State(shared): State<Arc<ServerState>>, mut request: Request, next: Next) -> Response {
     let begun = Instant::now();
-    let id = RequestId::new();
+    let id = HttpRequestId::new();
     request.extensions_mut().insert(id.clone());
     let method = request.method().clone();
     // The pattern, never the path, which may contain a token.

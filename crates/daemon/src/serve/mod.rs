@@ -37,7 +37,7 @@ use tokio::task::JoinSet;
 pub use error::Error;
 pub use first_start::StartNotice;
 pub use listen::ListenAddress;
-pub use middleware::RequestId;
+pub use middleware::HttpRequestId;
 pub use settings::{ConnectionLimits, Settings, TlsMode};
 
 use crate::api::{self, Api};

@@ -18,7 +18,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::history::{History, HistoryBounds};
+use super::history::{ChangeHistory, HistoryBounds};
 use super::watch::WatchSource;
 use super::{
     Committed, Error, KeyRange, Lease, Pair, RangeResult, Revision, Store, StoreWatch, Transaction, TransactionLimits,
@@ -37,7 +37,7 @@ pub struct Disk {
     /// `None` only while dropping: the thread ends when its last sender is gone.
     requests: Option<mpsc::Sender<WriterRequest>>,
     database: Arc<Database>,
-    history: History,
+    history: ChangeHistory,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -53,7 +53,7 @@ impl Disk {
     fn open_blocking(file: StoreFile, bounds: HistoryBounds) -> Result<Disk, Error> {
         let database = Arc::new(Database::open(file)?);
         let revision = database.start()?;
-        let history = History::new(revision, bounds);
+        let history = ChangeHistory::new(revision, bounds);
         let (requests, received) = mpsc::channel(QUEUE_CAPACITY);
         let writer = DiskWriter::new(Arc::clone(&database), history.clone(), revision);
         let thread = std::thread::Builder::new().name("store".into()).spawn(move || writer.run(received));

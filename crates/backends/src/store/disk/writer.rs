@@ -12,7 +12,7 @@ use redb::{ReadableDatabase, ReadableTable, Table};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::database::{Database, DatabaseFault, Handle, LEASED, META, PAIRS, PairRow, REVISION};
-use crate::store::history::History;
+use crate::store::history::ChangeHistory;
 use crate::store::{Committed, Error, KeyChange, LeaseId, Pair, Revision, Transaction, TransactionOp};
 
 /// TransactionLimits of one group.
@@ -44,7 +44,7 @@ pub enum WriterRequest {
 
 pub struct DiskWriter {
     database: Arc<Database>,
-    history: History,
+    history: ChangeHistory,
     revision: Revision,
     leases: HashMap<LeaseId, watch::Sender<bool>>,
     last_lease: LeaseId,
@@ -75,7 +75,7 @@ impl<E: Into<redb::Error>> From<E> for WriteFailure {
 }
 
 impl DiskWriter {
-    pub fn new(database: Arc<Database>, history: History, revision: Revision) -> DiskWriter {
+    pub fn new(database: Arc<Database>, history: ChangeHistory, revision: Revision) -> DiskWriter {
         DiskWriter {
             database,
             history,

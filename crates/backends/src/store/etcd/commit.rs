@@ -31,8 +31,8 @@ use crate::store::{Committed, Error, Precondition, Transaction, TransactionOp};
 /// Age at which markers are deleted, in seconds.
 const MARKER_AGE: u64 = 24 * 3600;
 
-pub struct Markers {
-    free: Mutex<Vec<Marker>>,
+pub struct CommitMarkers {
+    free: Mutex<Vec<CommitMarker>>,
     /// Random name of this process.
     process: String,
     made: AtomicU64,
@@ -40,27 +40,27 @@ pub struct Markers {
 }
 
 /// A key that one transaction at a time uses.
-struct Marker {
+struct CommitMarker {
     key: Vec<u8>,
     /// Its last revision; 0 if it doesn't exist.
     modified: i64,
 }
 
-impl Markers {
-    pub fn new() -> Markers {
+impl CommitMarkers {
+    pub fn new() -> CommitMarkers {
         let process = format!("{:016x}{:016x}", random(), random());
-        Markers { free: Mutex::default(), process, made: AtomicU64::new(0), attempts: AtomicU64::new(0) }
+        CommitMarkers { free: Mutex::default(), process, made: AtomicU64::new(0), attempts: AtomicU64::new(0) }
     }
 
-    fn acquire(&self, names: &KeyNames) -> Marker {
+    fn acquire(&self, names: &KeyNames) -> CommitMarker {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         free.unwrap_or_else(|| {
             let number = self.made.fetch_add(1, Ordering::Relaxed);
-            Marker { key: names.marker(&format!("{}/{number}", self.process)), modified: 0 }
+            CommitMarker { key: names.marker(&format!("{}/{number}", self.process)), modified: 0 }
         })
     }
 
-    fn release(&self, marker: Marker) {
+    fn release(&self, marker: CommitMarker) {
         self.free.lock().unwrap_or_else(PoisonError::into_inner).push(marker);
     }
 
@@ -78,7 +78,7 @@ fn now() -> u64 {
 pub async fn commit(
     members: &EtcdMembers,
     names: &KeyNames,
-    markers: &Markers,
+    markers: &CommitMarkers,
     transaction: Transaction,
 ) -> Result<Committed, Error> {
     let compare = transaction.conditions.iter().map(|condition| to_compare(names, condition)).collect();
@@ -110,9 +110,9 @@ pub async fn commit(
 struct MarkedCommit<'a> {
     members: &'a EtcdMembers,
     names: &'a KeyNames,
-    markers: &'a Markers,
+    markers: &'a CommitMarkers,
     request: TxnRequest,
-    marker: Marker,
+    marker: CommitMarker,
     budget: RetryBudget,
 }
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use self::call::{CallError, CallErrorKind};
-use self::commit::Markers;
+use self::commit::CommitMarkers;
 use self::members::EtcdMembers;
 use self::messages::{
     Acknowledged, COMPACT, CompactRequest, DESCENDING, KeyValue, RANGE, RangeRequest, RangeResponse, ResponseHeader,
@@ -39,7 +39,7 @@ const PAGE: usize = 500;
 pub struct Etcd {
     members: Arc<EtcdMembers>,
     names: Arc<KeyNames>,
-    markers: Markers,
+    markers: CommitMarkers,
 }
 
 impl Etcd {
@@ -50,7 +50,7 @@ impl Etcd {
         }
         let members = Arc::new(EtcdMembers::new(settings)?);
         let names = Arc::new(KeyNames { prefix: settings.prefix.clone() });
-        let etcd = Etcd { members, names, markers: Markers::new() };
+        let etcd = Etcd { members, names, markers: CommitMarkers::new() };
         etcd.range(&KeyRange::prefix("").limit(1).keys_only()).await?;
         let (members, names) = (Arc::clone(&etcd.members), Arc::clone(&etcd.names));
         tokio::spawn(async move { commit::sweep(&members, &names).await });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rocksalt_connect::HostKeys;
 use rocksalt_connect::links::Links;
 use rocksalt_core::roster::Roster;
-use rocksalt_daemon::access::Access;
+use rocksalt_daemon::access::AccessPolicy;
 use rocksalt_daemon::auth;
 use rocksalt_daemon::requests::{ConfigSources, Load, Loaded};
 
@@ -53,7 +53,7 @@ impl Loader {
         let roster = self.roster(&context).await?;
         let controller = LocalController::with(&context, roster, Arc::clone(&self.links))?.controller;
         let (config, environment) = (&context.config, &context.environment);
-        let access = Access::read(config.values(), &controller.nodegroups).map_err(|why| self.wrong(&why))?;
+        let access = AccessPolicy::read(config.values(), &controller.nodegroups).map_err(|why| self.wrong(&why))?;
         let directory = self.directory.clone().unwrap_or_default();
         let auth = auth::Settings::read(config.values(), &directory, &users).map_err(|why| self.wrong(&why))?;
         Ok(Loaded {

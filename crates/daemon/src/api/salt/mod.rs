@@ -32,12 +32,12 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, get, post};
 
-use super::routes::{Route, RouteAuth};
+use super::routes::{ApiRoute, RouteAuth};
 use super::{Api, Settings};
 
 /// A route with its handler.
 struct SaltRoute {
-    route: Route,
+    route: ApiRoute,
     /// Only if the configuration enables Halite's endpoints.
     halite: bool,
     handler: fn() -> MethodRouter<Arc<Api>>,
@@ -49,7 +49,7 @@ const fn salt_route(
     needs: RouteAuth,
     handler: fn() -> MethodRouter<Arc<Api>>,
 ) -> SaltRoute {
-    SaltRoute { route: Route { method, path, needs }, halite: false, handler }
+    SaltRoute { route: ApiRoute { method, path, needs }, halite: false, handler }
 }
 
 const fn halite(
@@ -58,7 +58,7 @@ const fn halite(
     needs: RouteAuth,
     handler: fn() -> MethodRouter<Arc<Api>>,
 ) -> SaltRoute {
-    SaltRoute { route: Route { method, path, needs }, halite: true, handler }
+    SaltRoute { route: ApiRoute { method, path, needs }, halite: true, handler }
 }
 
 /// All routes. The router is built from this list, and tests walk it.
@@ -93,7 +93,7 @@ const ROUTES: &[SaltRoute] = &[
 ];
 
 /// All routes, also those that a setting enables.
-pub fn routes() -> Vec<Route> {
+pub fn routes() -> Vec<ApiRoute> {
     ROUTES.iter().map(|salt_route| salt_route.route).collect()
 }
 

@@ -20,7 +20,7 @@ use super::call::{ApiCall, ApiInput, Empty, from_body, from_texts};
 use super::error::ApiError;
 use super::reply::{ApiResponse, ResponseSchema};
 use super::{identity, query};
-use crate::api::routes::{Route, RouteAuth};
+use crate::api::routes::{ApiRoute, RouteAuth};
 use crate::api::{Api, Peer};
 
 /// Time limit of a response that isn't a stream. Functions of the controller have limits of their own.
@@ -137,13 +137,13 @@ impl Endpoint {
         self.options.needs
     }
 
-    pub fn route(&self) -> Route {
+    pub fn route(&self) -> ApiRoute {
         let method = match self.method {
             Method::POST => "POST",
             Method::DELETE => "DELETE",
             _ => "GET",
         };
-        Route { method, path: self.path, needs: self.options.needs }
+        ApiRoute { method, path: self.path, needs: self.options.needs }
     }
 
     pub fn handler(&self) -> MethodRouter<Arc<Api>> {

@@ -33,7 +33,7 @@ use serde_json::{Value as Json, json};
 use self::endpoint::Endpoint;
 use self::error::ApiError;
 use super::Api;
-use super::routes::Route;
+use super::routes::ApiRoute;
 
 /// Prefix of all paths.
 pub const BASE: &str = "/v1";
@@ -95,7 +95,7 @@ pub fn router() -> Router<Arc<Api>> {
 }
 
 /// All routes, for tests.
-pub fn routes() -> Vec<Route> {
+pub fn routes() -> Vec<ApiRoute> {
     ENDPOINTS.iter().map(Endpoint::route).collect()
 }
 

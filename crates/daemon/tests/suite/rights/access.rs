@@ -5,7 +5,7 @@ use std::path::Path;
 use rocksalt_core::request::{ControllerCall, Needs, RunRequest};
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Value, yaml};
-use rocksalt_daemon::access::{Access, Rights};
+use rocksalt_daemon::access::{AccessPolicy, Rights};
 use rocksalt_daemon::requests::{Caller, Kind};
 
 use super::fixture::{self, map};
@@ -37,7 +37,7 @@ async fn rules_decide_as_the_cases_say() {
             let mut config = case.get("options").and_then(Value::as_map).cloned().unwrap_or_default();
             let rules = case.get("rules").cloned().unwrap_or_default();
             config.insert("external_auth", Map::from_iter([("file".into(), rules)]));
-            let access = Access::read(&config, &Nodegroups::new()).expect("rules");
+            let access = AccessPolicy::read(&config, &Nodegroups::new()).expect("rules");
             for ask in case.get("asks").and_then(Value::as_list).expect("asks") {
                 let ask = ask.as_map().expect("an ask");
                 let name = format!("{}: {}: {}", path.display(), text(case, "what", ""), Value::Map(ask.clone()));
@@ -97,7 +97,7 @@ async fn what_was_checked_is_what_is_granted() {
     let directory = fixture::directory();
     let controller = fixture::controller(directory.path());
     let ledger = fixture::ledger(fixture::store().await).await;
-    let access = Access::parse(&map("{file: {fred: [{'G@role:web': [test.ping]}]}}")).expect("rules");
+    let access = AccessPolicy::parse(&map("{file: {fred: [{'G@role:web': [test.ping]}]}}")).expect("rules");
     let caller =
         Caller { user: "fred".into(), eauth: "file".into(), rights: Rights::Listed { groups: Vec::new() }, from: None };
     let run = |kind: &str, target: &str| RunRequest {
@@ -144,17 +144,17 @@ fn faults_say_where_they_are() {
         ("{file: {fred: [{'N@nowhere': [test.ping]}]}}", "nowhere"),
     ];
     for (rules, text) in cases {
-        let why = Access::parse(&map(rules)).expect_err(rules);
+        let why = AccessPolicy::parse(&map(rules)).expect_err(rules);
         assert!(why.contains(text), "{rules}: {why}");
     }
     let long = format!("{{file: {{fred: ['{}']}}}}", "a".repeat(5000));
-    assert!(Access::parse(&map(&long)).expect_err("it is long").contains("4096"));
+    assert!(AccessPolicy::parse(&map(&long)).expect_err("it is long").contains("4096"));
 }
 
 #[test]
 fn permissions_are_as_salt_gives_them() {
     let rules = "{file: {fred: ['@runner', {'web*': [test.ping]}, '.*'], '*': ['@jobs', '.*'], 'ops%': [pkg.install]}}";
-    let access = Access::parse(&map(rules)).expect("rules");
+    let access = AccessPolicy::parse(&map(rules)).expect("rules");
     let shown = |user: &str, groups: &[&str]| {
         let groups: Vec<String> = groups.iter().map(|group| group.to_string()).collect();
         access.permissions("file", user, &groups).to_string()
@@ -162,7 +162,7 @@ fn permissions_are_as_salt_gives_them() {
     assert_eq!(shown("fred", &["ops"]), "['.*', '@jobs', '@runner', 'pkg.install', {'web*': ['test.ping']}]");
     assert_eq!(shown("ann", &[]), "['.*', '@jobs']");
     assert_eq!(
-        Access::parse(&map("{file: {fred: [x]}}")).expect("rules").permissions("file", "ann", &[]).to_string(),
+        AccessPolicy::parse(&map("{file: {fred: [x]}}")).expect("rules").permissions("file", "ann", &[]).to_string(),
         "{}"
     );
 }

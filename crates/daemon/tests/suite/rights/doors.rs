@@ -13,8 +13,8 @@ use axum::http::{Request as HttpRequest, StatusCode};
 use rocksalt_controller::jobs::JobService;
 use rocksalt_core::Secret;
 use rocksalt_core::request::{Needs, Request};
-use rocksalt_daemon::access::{Access, Rights};
-use rocksalt_daemon::api::routes::{Route, RouteAuth};
+use rocksalt_daemon::access::{AccessPolicy, Rights};
+use rocksalt_daemon::api::routes::{ApiRoute, RouteAuth};
 use rocksalt_daemon::api::{self, Api, Peer};
 use rocksalt_daemon::audit::Audit;
 use rocksalt_daemon::auth::users::Users;
@@ -79,7 +79,7 @@ async fn house() -> House {
     let controller = fixture::controller(directory.path());
     let load = move || {
         let controller = Arc::clone(&controller);
-        let access = Access::read(&map(CONFIG), &controller.nodegroups);
+        let access = AccessPolicy::read(&map(CONFIG), &controller.nodegroups);
         Box::pin(async move { access.map(|access| Loaded::new(controller, access)) }) as _
     };
     let requests = RequestService::new(Box::new(load), jobs, auth, Audit::default()).await.expect("a request service");
@@ -104,7 +104,7 @@ impl House {
     }
 
     /// What a route answers to somebody with this token and these credentials.
-    async fn ask(&self, route: &Route, token: Option<&str>, credentials: &str) -> StatusCode {
+    async fn ask(&self, route: &ApiRoute, token: Option<&str>, credentials: &str) -> StatusCode {
         let path = route
             .path
             .replace("{token}", token.unwrap_or("0"))
@@ -138,7 +138,7 @@ impl House {
 }
 
 /// What our own API documents of a route: a query with all that it must have, and a body that makes sense.
-fn documented(route: &Route) -> (String, Option<String>) {
+fn documented(route: &ApiRoute) -> (String, Option<String>) {
     let Some(path) = route.path.strip_prefix("/v1") else { return (String::new(), None) };
     let paths = &api::v1::document()["paths"];
     let known = [path.to_owned(), route.path.to_owned()];
@@ -154,10 +154,10 @@ fn documented(route: &Route) -> (String, Option<String>) {
     (query, Some(if content.is_null() { String::new() } else { content["example"].to_string() }))
 }
 
-fn routes() -> Vec<Route> {
+fn routes() -> Vec<ApiRoute> {
     let mut all = api::salt::routes();
     for route in api::v1::routes() {
-        all.push(Route { path: format!("/v1{}", route.path).leak(), ..route });
+        all.push(ApiRoute { path: format!("/v1{}", route.path).leak(), ..route });
     }
     assert!(all.len() > 40, "only {} routes", all.len());
     all

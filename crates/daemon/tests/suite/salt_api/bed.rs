@@ -26,7 +26,7 @@ use rocksalt_core::link::{AgentKind, Failure, Info, Stage};
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Call, Map, Secret, Value, json, yaml};
-use rocksalt_daemon::access::Access;
+use rocksalt_daemon::access::AccessPolicy;
 use rocksalt_daemon::api::{self, Api, Peer};
 use rocksalt_daemon::audit::Audit;
 use rocksalt_daemon::auth::{self, Auth, Credentials};
@@ -92,7 +92,7 @@ impl Bed {
         let ledger = Arc::new(Ledger::open(Arc::clone(&store), settings).await.expect("a ledger"));
         let fleet = Arc::new(Fleet::default());
         let controller = Arc::new(controller(directory.path(), &config, &fleet));
-        let access = Access::read(&config, &controller.nodegroups).expect("rules");
+        let access = AccessPolicy::read(&config, &controller.nodegroups).expect("rules");
         let ways = Arc::new(auth::Settings::read(&config, directory.path(), users()).expect("ways to log in"));
         let auth = Auth::open(store, ways, Audit::default());
         let mut doors = api::Settings::default();

@@ -17,7 +17,7 @@ use rocksalt_core::link::{AgentKind, Failure, Info, Key, Stage};
 use rocksalt_core::roster::{Entry, Roster};
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Secret, Value, yaml};
-use rocksalt_daemon::access::Access;
+use rocksalt_daemon::access::AccessPolicy;
 use rocksalt_daemon::auth;
 use rocksalt_daemon::requests::{Load, Loaded};
 use rocksalt_daemon::serve::{self, Daemon, Error, ListenAddress, Settings, StartNotice};
@@ -131,7 +131,7 @@ impl Project {
             Value::Map(map) => map,
             _ => Map::new(),
         };
-        let access = Access::read(&config, &Nodegroups::new())?;
+        let access = AccessPolicy::read(&config, &Nodegroups::new())?;
         let settings = auth::Settings::read(&config, self.directory.path(), &self.state().join("users"))?;
         let mut loaded = Loaded::new(self.controller(), access);
         loaded.auth = Some(Arc::new(settings));

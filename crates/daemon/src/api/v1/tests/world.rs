@@ -29,7 +29,7 @@ use serde_json::Value as Json;
 use tokio::sync::mpsc;
 use tower::ServiceExt;
 
-use crate::access::Access;
+use crate::access::AccessPolicy;
 use crate::api::v1::{ENDPOINTS, document, schema};
 use crate::api::{self, Api, Peer};
 use crate::audit::Audit;
@@ -65,7 +65,7 @@ impl World {
         let known = auth::Settings::read(&config, Path::new("."), Path::new("users")).expect("settings");
         let auth = Auth::open(Arc::clone(&store), Arc::new(known), Audit::default());
         let load = move || -> futures_util::future::BoxFuture<'static, Result<Loaded, String>> {
-            let access = Access::read(&config, &Nodegroups::new());
+            let access = AccessPolicy::read(&config, &Nodegroups::new());
             Box::pin(async move { Ok(Loaded::new(Arc::new(controller()), access?)) })
         };
         let requests =
