@@ -49,7 +49,7 @@ pub struct Loaded {
     pub access: AccessPolicy,
     /// Ways to log in; `None` leaves them as they are.
     pub auth: Option<Arc<auth::Settings>>,
-    pub doors: api::Settings,
+    pub api: api::Settings,
     pub presence: presence::Settings,
     /// The configuration as it was read; it may hold secrets.
     pub config: Map,
@@ -66,7 +66,7 @@ impl Loaded {
             controller,
             access,
             auth: None,
-            doors: api::Settings::default(),
+            api: api::Settings::default(),
             presence: presence::Settings::default(),
             config: Map::new(),
             host_keys: None,

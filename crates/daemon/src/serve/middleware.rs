@@ -48,7 +48,7 @@ async fn handle_request(State(shared): State<Arc<ServerState>>, mut request: Req
     let route = route.as_ref().map_or("-", MatchedPath::as_str);
     let from = request.extensions().get::<Peer>().and_then(|peer| peer.address);
     let asking = RequestUser::default();
-    let mut response = match body_limit::apply(request, shared.requests.loaded().doors.max_request_body_size).await {
+    let mut response = match body_limit::apply(request, shared.requests.loaded().api.max_request_body_size).await {
         Ok(request) => {
             // Lines about what the request starts name it.
             let span = tracing::error_span!(target: "rocksalt_span", "request", id = id.0);

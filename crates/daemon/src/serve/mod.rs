@@ -218,7 +218,7 @@ impl ServerState {
         {
             return router.clone();
         }
-        let api = Api { requests: Arc::clone(&self.requests), settings: loaded.doors.clone() };
+        let api = Api { requests: Arc::clone(&self.requests), settings: loaded.api.clone() };
         let router = api::router(Arc::new(api)).merge(health::router(Arc::clone(self)));
         let router = middleware::apply(router, self);
         *self.router.write().unwrap_or_else(PoisonError::into_inner) = Some((loaded, router.clone()));

@@ -58,7 +58,7 @@ impl Loader {
         let auth = auth::Settings::read(config.values(), &directory, &users).map_err(|why| self.wrong(&why))?;
         Ok(Loaded {
             auth: Some(Arc::new(auth)),
-            doors: api_settings::read(config, environment)?,
+            api: api_settings::read(config, environment)?,
             presence: settings::presence(config)?,
             config: config.values().clone(),
             sources,

@@ -136,7 +136,7 @@ impl Project {
         let mut loaded = Loaded::new(self.controller(), access);
         loaded.auth = Some(Arc::new(settings));
         if let Some(size) = config.get("max_request_body_size").and_then(Value::as_i64) {
-            loaded.doors.max_request_body_size = size as usize;
+            loaded.api.max_request_body_size = size as usize;
         }
         loaded.presence.every = Duration::from_millis(20);
         loaded.presence.events = true;
