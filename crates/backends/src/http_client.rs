@@ -404,7 +404,7 @@ mod tests {
         assert_eq!(error, Err("it has more than 1000 bytes".into()));
         let chunked = serve(|_| {
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_owned()
-                + &"3e8\r\n".to_owned()
+                + "3e8\r\n"
                 + &"x".repeat(1000)
                 + "\r\n0\r\n\r\n"
         });

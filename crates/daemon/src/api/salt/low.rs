@@ -101,7 +101,6 @@ impl LowChunk {
             metadata: self.fields.get("metadata").cloned().unwrap_or_default(),
             job,
             returners: returners.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect(),
-            ..RunRequest::default()
         })
     }
 
