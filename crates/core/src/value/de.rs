@@ -433,8 +433,8 @@ impl<'de> VariantAccess<'de> for BufferedValue {
         self.0.deserialize_any(visitor)
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
-        self.0.deserialize_any(visitor)
+    fn struct_variant<V: Visitor<'de>>(self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
+        self.0.deserialize_struct("", fields, visitor)
     }
 }
 

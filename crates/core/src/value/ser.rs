@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::ser::{self, Impossible, Serialize, Serializer};
+use serde::ser::{self, Serialize, Serializer};
 
 use super::{Map, Value};
 
@@ -64,10 +64,10 @@ impl Serializer for ToValue {
     type SerializeSeq = ListSerializer;
     type SerializeTuple = ListSerializer;
     type SerializeTupleStruct = ListSerializer;
-    type SerializeTupleVariant = Impossible<Value, Error>;
+    type SerializeTupleVariant = VariantListSerializer;
     type SerializeMap = MapSerializer;
     type SerializeStruct = MapSerializer;
-    type SerializeStructVariant = Impossible<Value, Error>;
+    type SerializeStructVariant = VariantMapSerializer;
 
     fn serialize_bool(self, flag: bool) -> Result<Value, Error> {
         Ok(Value::Bool(flag))
@@ -155,10 +155,10 @@ impl Serializer for ToValue {
         self,
         _: &'static str,
         _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleVariant, Error> {
-        Err(ser::Error::custom("a tuple variant has no form as a value"))
+        name: &'static str,
+        length: usize,
+    ) -> Result<VariantListSerializer, Error> {
+        Ok(VariantListSerializer { name, items: self.serialize_seq(Some(length))? })
     }
     fn serialize_map(self, _: Option<usize>) -> Result<MapSerializer, Error> {
         Ok(MapSerializer { map: Map::new(), key: Value::Null })
@@ -170,10 +170,10 @@ impl Serializer for ToValue {
         self,
         _: &'static str,
         _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeStructVariant, Error> {
-        Err(ser::Error::custom("a struct variant has no form as a value"))
+        name: &'static str,
+        length: usize,
+    ) -> Result<VariantMapSerializer, Error> {
+        Ok(VariantMapSerializer { name, fields: self.serialize_map(Some(length))? })
     }
 }
 
@@ -246,5 +246,39 @@ impl ser::SerializeStruct for MapSerializer {
     }
     fn end(self) -> Result<Value, Error> {
         Ok(Value::Map(self.map))
+    }
+}
+
+/// The unnamed fields of an enum's variant, under its name.
+struct VariantListSerializer {
+    name: &'static str,
+    items: ListSerializer,
+}
+
+impl ser::SerializeTupleVariant for VariantListSerializer {
+    type Ok = Value;
+    type Error = Error;
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        ser::SerializeSeq::serialize_element(&mut self.items, value)
+    }
+    fn end(self) -> Result<Value, Error> {
+        Ok(Map::from_iter([(self.name.into(), Value::List(self.items.0))]).into())
+    }
+}
+
+/// The named fields of an enum's variant, under its name.
+struct VariantMapSerializer {
+    name: &'static str,
+    fields: MapSerializer,
+}
+
+impl ser::SerializeStructVariant for VariantMapSerializer {
+    type Ok = Value;
+    type Error = Error;
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
+        ser::SerializeStruct::serialize_field(&mut self.fields, name, value)
+    }
+    fn end(self) -> Result<Value, Error> {
+        Ok(Map::from_iter([(self.name.into(), Value::Map(self.fields.map))]).into())
     }
 }

@@ -2,10 +2,12 @@
 
 use rocksalt_core::value::FromValueError;
 use rocksalt_core::{Map, nearest};
+use serde::Serialize;
 
 use super::arguments::{Arguments, NAMED, StateAttributes, read, usage};
 #[cfg(feature = "docs")]
 use super::description::Description;
+use super::plan::Plan;
 use super::verdict::Verdict;
 use super::{Thing, Touches};
 use crate::machine::{Probe, System};
@@ -19,17 +21,16 @@ pub trait State: Arguments + StateAttributes {
     /// How several steps of it become one, if they can.
     const JOIN: Option<&'static Join> = None;
 
-    /// What is to be done, found by looking.
-    type Plan;
-
     /// Looks, and decides. There is no way to change anything here: a dry run ends with it.
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>>;
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision>;
 
-    /// Does what was planned, and says what was changed.
-    fn apply(&self, plan: Self::Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict>;
+    /// Carries out the plan, and says what was changed. A state needs its own only if actions alone can't do it.
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        plan.carry_out(machine)
+    }
 
     /// The plan when something that it watches has changed (Salt's `mod_watch`).
-    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         self.plan(machine, step)
     }
 
@@ -54,11 +55,18 @@ pub struct Join {
 }
 
 /// What looking has shown.
-pub enum Decision<P> {
+pub enum Decision<P = Plan> {
     /// There is nothing to do, or nothing can be done: this is the result in every mode.
     Settled(Verdict),
     /// The plan, and what a dry run reports of it.
     Change(P, Verdict),
+}
+
+impl Decision {
+    /// A change by a state's own `apply`, which gets this data.
+    pub fn own<T: Serialize>(data: &T, would: Verdict) -> Result<Decision> {
+        Ok(Decision::Change(Plan::own(data)?, would))
+    }
 }
 
 impl<P> Decision<P> {
@@ -67,6 +75,16 @@ impl<P> Decision<P> {
             Decision::Settled(verdict) => Decision::Settled(verdict),
             Decision::Change(plan, verdict) => Decision::Change(with(plan), verdict),
         }
+    }
+}
+
+impl<P: Serialize> Decision<P> {
+    /// With the data in a plan, for a state's own `apply`.
+    pub fn into_plan(self) -> Result<Decision> {
+        Ok(match self {
+            Decision::Settled(verdict) => Decision::Settled(verdict),
+            Decision::Change(data, verdict) => Decision::Change(Plan::own(&data)?, verdict),
+        })
     }
 }
 
@@ -94,14 +112,34 @@ pub struct StateEntry {
     /// As [`StateAttributes::AGGREGATES`].
     pub aggregates: bool,
     pub join: Option<&'static Join>,
-    work: fn(Map, &dyn System, &Step<'_>, bool) -> Result<Verdict>,
-    touches: fn(Map) -> std::result::Result<Touches, FromValueError>,
+    read: fn(Map) -> Result<Box<dyn AnyState>, FromValueError>,
     #[cfg(feature = "docs")]
     pub description: fn() -> Description,
 }
 
+/// A state with its arguments, whichever it is.
+trait AnyState {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>, watched: bool) -> Result<Decision>;
+    fn carry_out(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict>;
+    fn touched(&self) -> Touches;
+}
+
+impl<S: State> AnyState for S {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>, watched: bool) -> Result<Decision> {
+        if watched { self.watched(machine, step) } else { self.plan(machine, step) }
+    }
+
+    fn carry_out(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        self.apply(plan, machine, step)
+    }
+
+    fn touched(&self) -> Touches {
+        self.touches()
+    }
+}
+
 /// The list entry of a state.
-pub const fn state<S: State>() -> StateEntry {
+pub const fn state<S: State + 'static>() -> StateEntry {
     StateEntry {
         name: S::NAME,
         arguments: S::NAMES,
@@ -110,8 +148,7 @@ pub const fn state<S: State>() -> StateEntry {
         strict: S::STRICT,
         aggregates: S::AGGREGATES,
         join: S::JOIN,
-        work: work::<S>,
-        touches: |arguments| read::<S>(arguments).map(|state| state.touches()),
+        read: |arguments| Ok(Box::new(read::<S>(arguments)?)),
         #[cfg(feature = "docs")]
         description: Description::of_state::<S>,
     }
@@ -154,19 +191,39 @@ impl StateEntry {
     ///
     /// `watched`: something that it watches has changed.
     pub fn call(&self, bound: Bound, machine: &dyn System, step: &Step<'_>, watched: bool) -> Result<Verdict> {
-        (self.work)(bound.arguments, machine, step, watched)
+        let state = self.read(bound)?;
+        match state.decide(machine, step, watched)? {
+            Decision::Settled(verdict) => Ok(verdict),
+            Decision::Change(_, verdict) if step.test => Ok(verdict),
+            Decision::Change(plan, _) => state.carry_out(plan, machine, step),
+        }
+    }
+
+    /// Looks, and decides: the plan can be kept, and carried out later by [`StateEntry::apply`].
+    pub fn plan(&self, bound: Bound, machine: &dyn Probe, step: &Step<'_>, watched: bool) -> Result<Decision> {
+        self.read(bound)?.decide(machine, step, watched)
+    }
+
+    /// Carries out a plan that was made with the same arguments.
+    pub fn apply(&self, bound: Bound, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        self.read(bound)?.carry_out(plan, machine, step)
+    }
+
+    fn read(&self, bound: Bound) -> Result<Box<dyn AnyState>> {
+        (self.read)(bound.arguments)
+            .map_err(|error| Error::arguments(format!("{}: {error}", self.name)).hint(usage(self.name)))
     }
 
     pub fn touches(&self, bound: Bound) -> Touches {
         let owners = owners(&bound.arguments);
-        let mut touches = (self.touches)(bound.arguments).unwrap_or_else(|_| Touches::everything());
+        let mut touches = (self.read)(bound.arguments).map_or_else(|_| Touches::everything(), |state| state.touched());
         touches.reads.extend(owners);
         touches
     }
 
     /// Why the state can't take these arguments, if it can't.
     pub fn misfit(&self, bound: Bound) -> Option<String> {
-        (self.touches)(bound.arguments).err().map(|error| error.to_string())
+        (self.read)(bound.arguments).err().map(|error| error.to_string())
     }
 }
 
@@ -175,15 +232,4 @@ fn owners(arguments: &Map) -> Vec<Thing> {
     let named = [("user", Thing::User as fn(String) -> Thing), ("runas", Thing::User), ("group", Thing::Group)];
     let named = named.into_iter().filter_map(|(key, thing)| Some((arguments.get(key)?.as_str()?, thing)));
     named.filter(|(name, _)| !name.is_empty()).map(|(name, thing)| thing(name.to_owned())).collect()
-}
-
-fn work<S: State>(arguments: Map, machine: &dyn System, step: &Step<'_>, watched: bool) -> Result<Verdict> {
-    let state: S =
-        read(arguments).map_err(|error| Error::arguments(format!("{}: {error}", S::NAME)).hint(usage(S::NAME)))?;
-    let decision = if watched { state.watched(machine, step)? } else { state.plan(machine, step)? };
-    match decision {
-        Decision::Settled(verdict) => Ok(verdict),
-        Decision::Change(_, verdict) if step.test => Ok(verdict),
-        Decision::Change(plan, _) => state.apply(plan, machine, step),
-    }
 }

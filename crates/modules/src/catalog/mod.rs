@@ -9,6 +9,7 @@ pub mod description;
 mod from_template;
 mod function;
 mod in_place;
+mod plan;
 mod tool;
 mod verdict;
 
@@ -89,6 +90,7 @@ pub use contract::{Bound, Decision, Join, State, StateEntry, Step, state};
 pub use from_template::from_template;
 pub use function::{Entry, Function, Outcome, entry};
 pub use in_place::{Changed, changed, changes_in_place};
+pub use plan::{Action, Plan};
 pub use rocksalt_core::touches::{Thing, Touches};
 pub use system::restart;
 pub use verdict::{Verdict, change};

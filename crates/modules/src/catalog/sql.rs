@@ -1,13 +1,15 @@
 //! What the states of databases have in common: statements in their order, and the verdict if all succeed.
 
 use rocksalt_core::{Map, Value, call::ProblemKind};
+use serde::{Deserialize, Serialize};
 
 use super::{Decision, Verdict};
 use crate::Result;
 use crate::machine::System;
 
 /// What shall be done on a server.
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct SqlPlan {
     pub statements: Vec<String>,
     /// The verdict if every statement succeeds.
     pub done: Verdict,
@@ -15,7 +17,7 @@ pub struct Plan {
     pub failed: String,
 }
 
-impl Plan {
+impl SqlPlan {
     /// `tell` runs one statement, and gives the server's reason if it refuses.
     pub fn perform(
         self,
@@ -39,7 +41,7 @@ impl Plan {
     }
 
     /// The decision for it; a dry run gives the changes of the real one.
-    pub fn decide(self, would: impl Into<String>) -> Result<Decision<Plan>> {
+    pub fn decide(self, would: impl Into<String>) -> Result<Decision<SqlPlan>> {
         let verdict = Verdict { comment: would.into(), result: None, ..self.done.clone() };
         Ok(Decision::Change(self, verdict))
     }

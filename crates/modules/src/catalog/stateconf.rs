@@ -5,6 +5,7 @@ use rocksalt_macros::state;
 
 use super::{Decision, State, StateEntry, Step, Touches, Verdict, state};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 pub const STATES: &[StateEntry] = &[state::<Context>(), state::<Set>()];
@@ -44,13 +45,11 @@ pub struct Context {
 }
 
 impl State for Set {
-    type Plan = ();
-
-    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(Decision::Settled(Verdict::good("")))
     }
 
-    fn apply(&self, (): (), _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         Ok(Verdict::good(""))
     }
 
@@ -60,13 +59,11 @@ impl State for Set {
 }
 
 impl State for Context {
-    type Plan = ();
-
-    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(Decision::Settled(Verdict::good("")))
     }
 
-    fn apply(&self, (): (), _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         Ok(Verdict::good(""))
     }
 

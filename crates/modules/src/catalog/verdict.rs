@@ -1,19 +1,24 @@
 //! [`Verdict`]: how a state's step ended.
 
 use rocksalt_core::{Map, Value};
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// `None`: a dry run that would change something.
     pub result: Option<bool>,
     /// Salt's words, which people and scripts search for.
     pub comment: String,
     /// What was changed, or (in a dry run) would be; empty if nothing.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub changes: Map,
     /// Values for later steps besides the changes: `stdout`, `path`, `hash` …
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub outputs: Map,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Further keys of the result as Salt gives them (`skip_watch`, `pchanges` …).
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub further: Map,
 }
 

@@ -4,9 +4,11 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Command, Probe};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
     pub name: String,
     pub uid: u32,

@@ -4,29 +4,49 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
+use super::bytes;
+
 /// What to run. Never a shell unless the caller names one as `argv[0]`.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Command {
     pub argv: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
     /// Set (`Some`) or removed (`None`), on top of the agent's environment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<(String, Option<String>)>,
     /// Start from an empty environment instead.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub clean_env: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "bytes::option")]
     pub stdin: Option<Vec<u8>>,
     /// Run as this user, with its groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub umask: Option<u32>,
     /// Standard error goes where standard output goes, in the order in which it was written.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub merge_stderr: bool,
     /// It leaves a daemon running, which may keep its output open for ever: the command's own end is
     /// the end. Standard error is merged.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub leaves_daemon: bool,
     /// The whole process group is killed after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
     /// Sees the output as it comes, besides what is collected.
+    #[serde(skip)]
     pub sink: Option<Sink>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference to the field")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// Takes pieces of output as they come.

@@ -4,6 +4,7 @@
 //! machine, and by [`Fake`], which tests use.
 
 pub mod accounts;
+pub mod bytes;
 
 mod command;
 mod fake;

@@ -1,11 +1,13 @@
 //! Checksums by the names that Salt knows them under.
 
+use serde::{Deserialize, Serialize};
+
 use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
 /// A kind of checksum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     Md5,
     Sha1,

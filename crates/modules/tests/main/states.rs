@@ -23,14 +23,15 @@
 //!   after: {'@TMP@/f': "new\n"}     # all that there is
 //! ```
 //!
-//! What a dry run leaves behind is compared with what was there before it: nothing may have changed.
+//! What a dry run leaves behind is compared with what was there before it: nothing may have changed. Every plan is
+//! stored as JSON and read again before it is carried out.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use rocksalt_core::{Map, Value, yaml};
-use rocksalt_modules::catalog::{self, Step, Verdict};
+use rocksalt_modules::catalog::{self, Decision, Plan, Step, Verdict};
 use rocksalt_modules::machine::{FakeServices, Kind, Probe, Services, System, Template};
 
 use super::fixture::{alone_on_host, bound, content, controller, entries, fake, map, prepare, real, with_place};
@@ -127,7 +128,29 @@ fn call(state: &str, case: &Map, machine: &dyn System, test: bool) -> Result<Ver
     low.extend(map(case, "low"));
     let step = Step { id: &name, name: &name, sls: "sls", saltenv: "base", low: &low, test };
     let watched = case.get("watched").is_some_and(Value::truth);
-    entry.call(entry.bind(arguments), machine, &step, watched).map_err(|error| error.to_string())
+    let bound = || entry.bind(arguments.clone());
+    match entry.plan(bound(), machine, &step, watched).map_err(|error| error.to_string())? {
+        Decision::Settled(verdict) => Ok(verdict),
+        Decision::Change(plan, verdict) => {
+            let plan = stored(&plan).map_err(|text| format!("the plan can't be stored: {text}"))?;
+            if test {
+                Ok(verdict)
+            } else {
+                entry.apply(bound(), plan, machine, &step).map_err(|error| error.to_string())
+            }
+        }
+    }
+}
+
+/// The plan as another process would read it.
+fn stored(plan: &Plan) -> Result<Plan, String> {
+    let text = plan.to_json().map_err(|error| error.to_string())?;
+    let again = Plan::from_json(&text).map_err(|error| error.to_string())?;
+    let (before, after) = (plan.to_value(), again.to_value());
+    match (before, after) {
+        (Ok(before), Ok(after)) if before == after => Ok(again),
+        (before, after) => Err(format!("stored {before:?}\n  read {after:?}")),
+    }
 }
 
 fn compare(expected: &Map, verdict: &Verdict) -> Result<(), String> {

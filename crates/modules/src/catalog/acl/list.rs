@@ -1,6 +1,7 @@
 //! [`Acl`]: what `getfacl` says of a path, and what `setfacl` is told.
 
 use rocksalt_core::{Map, Value};
+use serde::{Deserialize, Serialize};
 
 use crate::catalog::user::tool::{self, words};
 use crate::machine::{Probe, System};
@@ -95,6 +96,7 @@ impl Entry {
 }
 
 /// The kind of entry that somebody names: `user`, `d:g` …
+#[derive(Serialize, Deserialize)]
 pub struct Wanted {
     pub default: bool,
     pub kind: String,

@@ -4,9 +4,11 @@ use std::path::Path;
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::list::{self, Acl, Entry, Wanted};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::catalog::user::tool;
 use crate::catalog::{Decision, State, Step, Thing, Touches, Verdict};
@@ -114,7 +116,8 @@ pub struct ListAbsent {
 }
 
 /// What to do to a path's list.
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct AclPlan {
     wanted: Wanted,
     names: Vec<String>,
     /// What they may do; `None`: their entries go.
@@ -173,7 +176,7 @@ impl Wish<'_> {
         perms: &str,
         force: bool,
         single: bool,
-    ) -> Result<Decision<Plan>> {
+    ) -> Result<Decision<AclPlan>> {
         list::check_word("perms", perms)?;
         let Some(octal) = list::octal(perms) else {
             return Err(crate::Error::arguments(format!("perms: '{perms}' has other letters than r, w and x")));
@@ -222,7 +225,7 @@ impl Wish<'_> {
                 Map::from_iter([("new".into(), fields(perms.into()))]),
             ),
         };
-        let plan = Plan {
+        let plan = AclPlan {
             wanted,
             names: self.names.to_vec(),
             perms: Some(perms.to_owned()),
@@ -233,7 +236,7 @@ impl Wish<'_> {
         Ok(Decision::Change(plan, Verdict::would(would).changes(changes)))
     }
 
-    fn absent(&self, machine: &dyn Probe, test: bool) -> Result<Decision<Plan>> {
+    fn absent(&self, machine: &dyn Probe, test: bool) -> Result<Decision<AclPlan>> {
         let (wanted, lists) = match self.look(machine, test)? {
             Ok(found) => found,
             Err(verdict) => return Ok(Decision::Settled(verdict)),
@@ -252,12 +255,12 @@ impl Wish<'_> {
         let changes = Map::from_iter([("old".into(), Value::Map(old))]);
         let done = Verdict::good("Removing permissions").changes(changes.clone());
         let failure = format!("Error removing permissions for {}: ", names.join(", "));
-        let plan = Plan { wanted, names, perms: None, wipe: false, done, failure };
+        let plan = AclPlan { wanted, names, perms: None, wipe: false, done, failure };
         Ok(Decision::Change(plan, Verdict::would("Removing permissions").changes(changes)))
     }
 }
 
-impl Plan {
+impl AclPlan {
     fn perform(self, machine: &dyn System, path: &str, recurse: bool) -> Verdict {
         let paths = [path.to_owned()];
         let wiped = if self.wipe { list::wipe(machine, &paths, recurse) } else { Ok(()) };
@@ -277,9 +280,7 @@ impl Plan {
 macro_rules! states {
     ($($state:ident: $names:expr, |$this:ident, $wish:ident, $machine:ident, $test:ident| $plan:expr;)+) => {
         $(impl State for $state {
-            type Plan = Plan;
-
-            fn plan(&self, $machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+            fn plan(&self, $machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
                 let ($this, $test) = (self, step.test);
                 let names: fn(&$state) -> &[String] = $names;
                 let $wish = Wish {
@@ -288,10 +289,11 @@ macro_rules! states {
                     names: names(self),
                     recurse: self.recurse.0,
                 };
-                $plan
+                $plan?.into_plan()
             }
 
             fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+                let plan: AclPlan = plan.into_own()?;
                 Ok(plan.perform(machine, &self.name, self.recurse.0))
             }
 

@@ -4,6 +4,7 @@ use rocksalt_macros::state;
 
 use super::text;
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::{Decision, State, Step, Thing, Touches, Verdict};
 use crate::machine::{Probe, System};
 
@@ -36,9 +37,7 @@ pub struct Absent {
 }
 
 impl State for Present {
-    type Plan = String;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<String>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (name, target) = (&self.name, self.target.join(", "));
         text::check(name, &target)?;
         let old = text::read(machine)?;
@@ -46,10 +45,11 @@ impl State for Present {
             return Ok(Decision::Settled(Verdict::good(format!("Alias {name} already present"))));
         }
         let would = Verdict::would(format!("Alias {name} -> {} is set to be added", self.shown()));
-        Ok(Decision::Change(text::changed(&old, name, Some(&target)), would.change("alias", name.as_str())))
+        Decision::own(&text::changed(&old, name, Some(&target)), would.change("alias", name.as_str()))
     }
 
-    fn apply(&self, new: String, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let new: String = plan.into_own()?;
         let (name, target) = (&self.name, self.shown());
         Ok(match text::write(machine, &new) {
             Ok(()) => Verdict::good(format!("Set email alias {name} -> {target}")).change("alias", name.as_str()),
@@ -73,19 +73,18 @@ impl Present {
 }
 
 impl State for Absent {
-    type Plan = String;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<String>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         let old = text::read(machine)?;
         if text::target(&old, name).is_none() {
             return Ok(Decision::Settled(Verdict::good(format!("Alias {name} already absent"))));
         }
         let would = Verdict::would(format!("Alias {name} is set to be removed")).change("alias", name.as_str());
-        Ok(Decision::Change(text::changed(&old, name, None), would))
+        Decision::own(&text::changed(&old, name, None), would)
     }
 
-    fn apply(&self, new: String, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let new: String = plan.into_own()?;
         let name = &self.name;
         Ok(match text::write(machine, &new) {
             Ok(()) => Verdict::good(format!("Removed alias {name}")).change("alias", name.as_str()),

@@ -3,9 +3,9 @@
 use rocksalt_core::Map;
 use rocksalt_macros::state;
 
-use super::super::tool::Work;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::group::{Group, current, program};
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -31,9 +31,7 @@ pub struct Install {
 }
 
 impl State for Install {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Install { name, link, path, priority } = self;
         for path in [link, path] {
             absolute(path)?;
@@ -50,14 +48,14 @@ impl State for Install {
         ]
         .into_iter()
         .collect();
-        let work = Work::new(Verdict::default().changes(changes))
+        let plan = Plan::new(Verdict::default().changes(changes))
             .run(&[program(machine), "--install", link, name, path, &priority.to_string()])
             .or(format!("Alternative for {name} not installed:"));
-        Ok(work.announced(format!("Alternative will be set for {name} to {path} with priority {priority}")))
+        Ok(plan.announced(format!("Alternative will be set for {name} to {path} with priority {priority}")))
     }
 
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let verdict = plan.perform(machine)?;
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let verdict = plan.carry_out(machine)?;
         if verdict.result == Some(false) {
             return Ok(verdict);
         }
@@ -92,9 +90,7 @@ pub struct Remove {
 }
 
 impl State for Remove {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Remove { name, path } = self;
         absolute(path)?;
         let now = current(machine, name)?;
@@ -113,14 +109,10 @@ impl State for Remove {
             None => Verdict::good(format!("Alternative for {name} removed")),
         };
         // With the last path the name goes; Salt reports no change then.
-        let work = Work::new(done.change("path", falls.unwrap_or_default()))
+        let plan = Plan::new(done.change("path", falls.unwrap_or_default()))
             .run(&[program(machine), "--remove", name, path])
             .or(format!("Alternative for {name} not removed:"));
-        Ok(work.announced(format!("Alternative for {name} will be removed")))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(plan.announced(format!("Alternative for {name} will be removed")))
     }
 
     fn touches(&self) -> Touches {
@@ -142,9 +134,7 @@ pub struct Auto {
 }
 
 impl State for Auto {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         let Some(group) = Group::look(machine, name)? else {
             return Ok(Decision::Settled(Verdict::bad(format!("Alternative for {name} doesn't exist"))));
@@ -154,14 +144,10 @@ impl State for Auto {
         }
         // Salt's change is what the program prints, which is nothing if the best was chosen by hand.
         let best = group.best_without(None).unwrap_or_default();
-        let work = Work::new(Verdict::good(format!("{name} put in auto mode")).change("result", best))
+        let plan = Plan::new(Verdict::good(format!("{name} put in auto mode")).change("result", best))
             .run(&[program(machine), "--auto", name])
             .or(format!("{name} was not put in auto mode:"));
-        Ok(work.announced(format!("{name} will be put in auto mode")))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(plan.announced(format!("{name} will be put in auto mode")))
     }
 
     fn touches(&self) -> Touches {
@@ -185,9 +171,7 @@ pub struct Set {
 }
 
 impl State for Set {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Set { name, path } = self;
         absolute(path)?;
         if current(machine, name)?.as_ref() == Some(path) {
@@ -197,14 +181,10 @@ impl State for Set {
             return Ok(Decision::Settled(Verdict::bad(format!("Alternative {path} for {name} doesn't exist"))));
         }
         let done = Verdict::good(format!("Alternative for {name} set to path {path}")).change("path", path.as_str());
-        let work = Work::new(done)
+        let plan = Plan::new(done)
             .run(&[program(machine), "--set", name, path])
             .or(format!("Alternative for {name} not updated:"));
-        Ok(work.announced(format!("Alternative for {name} will be set to path {path}")))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(plan.announced(format!("Alternative for {name} will be set to path {path}")))
     }
 
     fn touches(&self) -> Touches {

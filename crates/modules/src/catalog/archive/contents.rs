@@ -1,9 +1,11 @@
 //! [`Contents`]: what is in an archive, sorted as Salt sorts it, and whether it stays where it belongs.
 
+use serde::{Deserialize, Serialize};
+
 use rocksalt_core::{Map, Value};
 
 /// A thing in an archive.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// As the archive has it, directories without the slash at the end.
     pub path: String,
@@ -12,7 +14,7 @@ pub struct Member {
     pub owner: Option<(String, String)>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     File,
     Directory,
@@ -22,7 +24,7 @@ pub enum Kind {
     HardLink(String),
 }
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Contents {
     pub members: Vec<Member>,
     /// Sorted; directories with a slash at the end.

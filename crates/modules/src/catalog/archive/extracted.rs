@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::cp;
 use super::super::cp::source::Source as Place;
@@ -13,6 +14,7 @@ use super::Format;
 use super::contents::Contents;
 use super::place::Archive;
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Kind, Probe, System};
 use crate::text::digest;
 
@@ -89,7 +91,8 @@ pub struct Extracted {
 }
 
 /// What is known before the archive has been looked at.
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct ExtractPlan {
     pub(super) source: String,
     pub(super) format: Format,
     pub(super) trim: Option<usize>,
@@ -102,6 +105,7 @@ pub struct Plan {
 }
 
 /// What a look at archive and directory has shown.
+#[derive(Serialize, Deserialize)]
 pub struct Found {
     pub(super) contents: Contents,
     pub(super) extract: bool,
@@ -112,30 +116,29 @@ pub struct Found {
     pub(super) foreign: bool,
 }
 
-impl Plan {
+impl ExtractPlan {
     pub(super) fn archive(&self) -> &Archive {
         &self.archive
     }
 }
 
 impl State for Extracted {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let mut plan = match self.check(machine, step)? {
             Ok(plan) => plan,
             Err(verdict) => return Ok(Decision::Settled(verdict)),
         };
+        let mut cached = None;
         if plan.fetch && !step.test {
             // The run fetches into the cache; looking can't.
-            return Ok(Decision::Change(plan, Verdict::default()));
+            return Decision::own(&plan, Verdict::default());
         }
         if plan.fetch {
             let found = match self.fetch_to_look(machine, &plan) {
                 Ok(bytes) => bytes,
                 Err(text) => return Ok(Decision::Settled(Verdict::bad(text))),
             };
-            plan.archive = Archive::Bytes(found);
+            cached = Some(std::mem::replace(&mut plan.archive, Archive::Bytes(found)));
         }
         let found = match self.look(machine, &plan) {
             Ok(found) => found,
@@ -144,14 +147,18 @@ impl State for Extracted {
         let done = self.predicted(machine, &plan, &found);
         let nothing = !found.extract && !found.foreign;
         let remembers = self.remembers() && self.stored(machine, &plan) != self.sum(machine, &plan);
+        if nothing && !remembers {
+            return Ok(Decision::Settled(done));
+        }
         plan.found = Some(found);
-        Ok(match nothing && !remembers {
-            true => Decision::Settled(done),
-            false => Decision::Change(plan, done),
-        })
+        if let Some(cached) = cached {
+            plan.archive = cached;
+        }
+        Decision::own(&plan, done)
     }
 
-    fn apply(&self, mut plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let mut plan: ExtractPlan = plan.into_own()?;
         if plan.fetch {
             if let Err(text) = self.fetch(machine, &mut plan) {
                 return Ok(Verdict::bad(text));
@@ -196,7 +203,7 @@ impl Extracted {
         format!("{}/", self.name.trim_end_matches('/'))
     }
 
-    fn check(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Result<Plan, Verdict>> {
+    fn check(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Result<ExtractPlan, Verdict>> {
         let fail = |text: String| Ok(Err(Verdict::bad(text)));
         if self.skip_files_list_verify.0 && self.skip_verify.0 {
             return fail("Only one of \"skip_files_list_verify\" and \"skip_verify\" can be set to True".into());
@@ -312,7 +319,8 @@ impl Extracted {
                 }
             }
         };
-        let plan = Plan { source, format, trim, wished, saltenv, fetch, archive: Archive::File(copy), found: None };
+        let plan =
+            ExtractPlan { source, format, trim, wished, saltenv, fetch, archive: Archive::File(copy), found: None };
         if self.skip_files_list_verify.0
             && let Some((_, wish)) = &plan.wished
             && self.stored(machine, &plan).as_ref() == Some(wish)
@@ -350,13 +358,17 @@ impl Extracted {
     }
 
     /// For a dry run, which may not write: into memory.
-    fn fetch_to_look(&self, machine: &dyn Probe, plan: &Plan) -> std::result::Result<std::sync::Arc<[u8]>, String> {
+    fn fetch_to_look(
+        &self,
+        machine: &dyn Probe,
+        plan: &ExtractPlan,
+    ) -> std::result::Result<std::sync::Arc<[u8]>, String> {
         let hash = plan.wished.as_ref().map(|(_, sum)| sum.clone()).filter(|_| !self.skip_verify).unwrap_or_default();
         let found = file::fetch(machine, &plan.source, &plan.saltenv, &self.proof(&hash));
         found.map(|content| content.bytes).map_err(|unfit| unfit.text)
     }
 
-    fn fetch(&self, machine: &dyn System, plan: &mut Plan) -> std::result::Result<(), String> {
+    fn fetch(&self, machine: &dyn System, plan: &mut ExtractPlan) -> std::result::Result<(), String> {
         let shown = file::redacted(&plan.source);
         let place = Place::parse(machine, &plan.source, Some(&plan.saltenv)).map_err(|error| error.to_string())?;
         let wished = plan.wished.as_ref().filter(|_| !self.skip_verify);
@@ -371,7 +383,7 @@ impl Extracted {
         }
     }
 
-    fn look(&self, machine: &dyn Probe, plan: &Plan) -> std::result::Result<Found, Verdict> {
+    fn look(&self, machine: &dyn Probe, plan: &ExtractPlan) -> std::result::Result<Found, Verdict> {
         let shown = file::redacted(&plan.source);
         let name = self.directory();
         if plan.format == Format::Zip
@@ -429,18 +441,18 @@ impl Extracted {
         self.source_hash_update.0 && self.source_hash.truth() && !self.skip_verify
     }
 
-    fn sum_file(&self, machine: &dyn Probe, plan: &Plan) -> std::path::PathBuf {
+    fn sum_file(&self, machine: &dyn Probe, plan: &ExtractPlan) -> std::path::PathBuf {
         // An archive may be extracted in several places, each at its own time.
         let key = digest::of(digest::Kind::Sha256, format!("{}\n{}", self.directory(), plan.source).as_bytes());
         cp::directory(machine).join("archive_hash").join(key)
     }
 
-    fn stored(&self, machine: &dyn Probe, plan: &Plan) -> Option<String> {
+    fn stored(&self, machine: &dyn Probe, plan: &ExtractPlan) -> Option<String> {
         let text = machine.read(&self.sum_file(machine, plan)).ok()?;
         String::from_utf8_lossy(&text).trim().strip_prefix("sha256:").map(str::to_owned)
     }
 
-    fn sum(&self, machine: &dyn Probe, plan: &Plan) -> Option<String> {
+    fn sum(&self, machine: &dyn Probe, plan: &ExtractPlan) -> Option<String> {
         match &plan.archive {
             Archive::Bytes(bytes) => Some(digest::of(digest::Kind::Sha256, bytes)),
             Archive::File(path) => file::sum_of(machine, path, digest::Kind::Sha256).ok(),

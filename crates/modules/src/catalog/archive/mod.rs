@@ -17,6 +17,8 @@ mod tar;
 mod work;
 mod zip;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Entry, Function, StateEntry, entry, state};
 
 pub const FUNCTIONS: &[Entry] = &[
@@ -33,7 +35,7 @@ pub const FUNCTIONS: &[Entry] = &[
 
 pub const STATES: &[StateEntry] = &[state::<extracted::Extracted>()];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Format {
     Tar,
     Rar,

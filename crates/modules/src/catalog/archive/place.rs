@@ -3,14 +3,18 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::machine::{Kind, Probe};
 use crate::{Error, Result};
 
 /// An archive that can be read.
+#[derive(Serialize, Deserialize)]
 pub enum Archive {
     /// A file of this machine.
     File(PathBuf),
-    /// What a dry run has fetched: it may not write.
+    /// What a dry run has fetched: it may not write. It is in no plan: the run fetches it again.
+    #[serde(skip)]
     Bytes(Arc<[u8]>),
 }
 

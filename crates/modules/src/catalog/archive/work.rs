@@ -7,7 +7,7 @@ use rocksalt_core::Value;
 use super::super::Verdict;
 use super::super::file;
 use super::contents::Contents;
-use super::extracted::{Extracted, Found, Plan, changes};
+use super::extracted::{ExtractPlan, Extracted, Found, changes};
 use super::{Format, tar, zip};
 use crate::Result;
 use crate::grains::look::is_directory;
@@ -15,7 +15,7 @@ use crate::machine::{Probe, System, accounts};
 
 impl Extracted {
     /// The verdict of a dry run, with the changes of the run.
-    pub(super) fn predicted(&self, machine: &dyn Probe, plan: &Plan, found: &Found) -> Verdict {
+    pub(super) fn predicted(&self, machine: &dyn Probe, plan: &ExtractPlan, found: &Found) -> Verdict {
         let shown = file::redacted(&plan.source);
         let name = self.directory();
         if !found.extract {
@@ -38,7 +38,13 @@ impl Extracted {
         Verdict::would(text + because(found)).changes(changes)
     }
 
-    pub(super) fn perform(&self, machine: &dyn System, plan: &Plan, found: &Found, archive: &Path) -> Result<Verdict> {
+    pub(super) fn perform(
+        &self,
+        machine: &dyn System,
+        plan: &ExtractPlan,
+        found: &Found,
+        archive: &Path,
+    ) -> Result<Verdict> {
         let shown = file::redacted(&plan.source);
         let name = self.directory();
         if !found.extract {
@@ -96,7 +102,7 @@ impl Extracted {
     fn extract(
         &self,
         machine: &dyn System,
-        plan: &Plan,
+        plan: &ExtractPlan,
         found: &Found,
         archive: &Path,
         name: &Path,
@@ -123,7 +129,7 @@ impl Extracted {
     }
 
     /// What will be told as extracted.
-    fn names(&self, machine: &dyn Probe, plan: &Plan, found: &Found) -> Vec<String> {
+    fn names(&self, machine: &dyn Probe, plan: &ExtractPlan, found: &Found) -> Vec<String> {
         let members = found.contents.members.iter();
         match plan.format {
             // What unzip prints is its own.

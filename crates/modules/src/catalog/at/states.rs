@@ -5,6 +5,7 @@ use rocksalt_macros::{arguments, state};
 
 use super::queue::{self, Filter, Job};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::catalog::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
 use crate::machine::accounts;
@@ -88,7 +89,7 @@ impl Wish {
         format!("job {} added and will run{user} on {}", self.command(), self.timespec)
     }
 
-    fn plan(&self, machine: &dyn Probe) -> Result<Decision<()>> {
+    fn plan(&self, machine: &dyn Probe) -> Result<Decision> {
         if self.unique_tag.0 {
             let Some(tag) = self.tag.as_deref().filter(|tag| !tag.is_empty()) else {
                 return Ok(Decision::Settled(Verdict::bad("no tag provided and unique_tag is set to True")));
@@ -101,7 +102,7 @@ impl Wish {
             return Ok(Decision::Settled(Verdict::bad(format!("user {user} does not exists"))));
         }
         Ok(Decision::Change(
-            (),
+            Plan::default(),
             Verdict::would(format!("job {} added and will run on {}", self.command(), self.timespec)),
         ))
     }
@@ -122,13 +123,11 @@ impl Wish {
 }
 
 impl State for Present {
-    type Plan = ();
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         self.0.plan(machine)
     }
 
-    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         self.0.apply(machine)
     }
 
@@ -138,17 +137,15 @@ impl State for Present {
 }
 
 impl State for Watch {
-    type Plan = ();
-
-    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(Decision::Settled(Verdict::good("")))
     }
 
-    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         self.0.apply(machine)
     }
 
-    fn watched(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn watched(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         self.0.plan(machine)
     }
 
@@ -158,9 +155,7 @@ impl State for Watch {
 }
 
 impl State for Absent {
-    type Plan = Vec<String>;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Vec<String>>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         if self.kwargs.contains_key("limit") {
             return Ok(Decision::Settled(Verdict::bad(format!("limit parameter not supported {}", step.name))));
         }
@@ -176,10 +171,11 @@ impl State for Absent {
             return Ok(Decision::Settled(Verdict::good(comment)));
         }
         let would = Verdict::would(format!("removed {} job(s)", ids.len())).changes(removed(&ids));
-        Ok(Decision::Change(ids, would))
+        Decision::own(&ids, would)
     }
 
-    fn apply(&self, ids: Vec<String>, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let ids: Vec<String> = plan.into_own()?;
         queue::remove(machine, &ids)?;
         let comment = match self.jobid.truth() {
             true => format!("job with id {} was removed", self.jobid),

@@ -6,6 +6,7 @@ use rocksalt_macros::state;
 use super::crontab::{read, write};
 use super::states::touches;
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::{Flag, Proof, choose, difference, fetch, render, variables};
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, System, accounts};
@@ -49,9 +50,7 @@ pub struct File {
 }
 
 impl State for File {
-    type Plan = (String, Verdict);
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let user = &self.user;
         if accounts::user(machine, user).is_none_or(|found| found.name != *user) && !step.test {
             let text = format!("Could not identify group for user {user}");
@@ -80,12 +79,13 @@ impl State for File {
         let diff = difference(old.as_bytes(), new.as_bytes());
         let done = Verdict::good(format!("Crontab for user {user} was updated")).change("diff", diff.as_str());
         let would = format!("The following values are set to be changed:\ndiff: {diff}\n");
-        Ok(Decision::Change((new, done), Verdict::would(would).change("diff", diff)))
+        Ok(Decision::Change(Plan::new(done).with_own(&new)?, Verdict::would(would).change("diff", diff)))
     }
 
-    fn apply(&self, (text, done): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, mut plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let text: String = plan.take_own()?;
         Ok(match write(machine, &self.user, &text) {
-            Ok(()) => done,
+            Ok(()) => plan.done,
             Err(text) => Verdict::bad(format!("Unable to update user {} crontab. Error: {text}", self.user)),
         })
     }

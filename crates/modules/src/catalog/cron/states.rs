@@ -2,25 +2,28 @@
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::crontab::{look, write};
 use super::functions::set_variable;
 use super::tab::{Tab, When};
 use super::wish::{Outcome, Wish, identifier, time};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::catalog::{Decision, State, Step, Thing, Touches, Verdict};
 use crate::machine::{Probe, System};
 
 /// What a state is to write, and what it then says.
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct CrontabPlan {
     text: String,
     done: Verdict,
     /// What stands before the reason if it can't be written.
     failure: String,
 }
 
-impl Plan {
+impl CrontabPlan {
     fn perform(self, machine: &dyn System, user: &str) -> Verdict {
         match write(machine, user, &self.text) {
             Ok(()) => self.done,
@@ -73,9 +76,7 @@ pub struct Present {
 }
 
 impl State for Present {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let (name, user) = (self.name.trim(), &self.user);
         let times = [&self.minute, &self.hour, &self.daymonth, &self.month, &self.dayweek].map(time);
         let wish = Wish {
@@ -92,10 +93,11 @@ impl State for Present {
             Err(error) => return Ok(Decision::Settled(Verdict::bad(format!("{failure}{error}")))),
         };
         let outcome = wish.set(machine, &mut tab)?;
-        Ok(decided(outcome, &tab, failure, "Cron", name, user))
+        decided(outcome, &tab, failure, "Cron", name, user).into_plan()
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: CrontabPlan = plan.into_own()?;
         Ok(plan.perform(machine, &self.user))
     }
 
@@ -129,9 +131,7 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let (name, user) = (self.name.trim(), &self.user);
         let failure = format!("Cron {name} for user {user} failed to commit with error ");
         let mut tab = match look(machine, user, step.test) {
@@ -148,10 +148,11 @@ impl State for Absent {
         let found = jobs.find(|(_, job)| of_kind(&job.when) && job.is_meant(name, identifier.as_deref()));
         let found = found.map(|(index, _)| index);
         drop(jobs);
-        Ok(removed(step, found, &mut tab, failure, "Cron", name, user))
+        removed(step, found, &mut tab, failure, "Cron", name, user).into_plan()
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: CrontabPlan = plan.into_own()?;
         Ok(plan.perform(machine, &self.user))
     }
 
@@ -179,9 +180,7 @@ pub struct EnvPresent {
 }
 
 impl State for EnvPresent {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let (name, user) = (&self.name, &self.user);
         let failure = format!("Cron env {name} for user {user} failed to commit with error \n");
         let mut tab = match look(machine, user, step.test) {
@@ -189,10 +188,11 @@ impl State for EnvPresent {
             Err(error) => return Ok(Decision::Settled(Verdict::bad(format!("{failure}{error}")))),
         };
         let outcome = set_variable(&mut tab, name, self.value.as_deref())?;
-        Ok(decided(outcome, &tab, failure, "Cron env", name, user))
+        decided(outcome, &tab, failure, "Cron env", name, user).into_plan()
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: CrontabPlan = plan.into_own()?;
         Ok(plan.perform(machine, &self.user))
     }
 
@@ -218,9 +218,7 @@ pub struct EnvAbsent {
 }
 
 impl State for EnvAbsent {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let (name, user) = (self.name.trim(), &self.user);
         let failure = format!("Cron env {name} for user {user} failed to commit with error ");
         let mut tab = match look(machine, user, step.test) {
@@ -228,10 +226,11 @@ impl State for EnvAbsent {
             Err(error) => return Ok(Decision::Settled(Verdict::bad(format!("{failure}{error}")))),
         };
         let found = tab.variables().find(|(_, known, _)| *known == name).map(|(index, ..)| index);
-        Ok(removed(step, found, &mut tab, failure, "Cron env", name, user))
+        removed(step, found, &mut tab, failure, "Cron env", name, user).into_plan()
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: CrontabPlan = plan.into_own()?;
         Ok(plan.perform(machine, &self.user))
     }
 
@@ -240,7 +239,7 @@ impl State for EnvAbsent {
     }
 }
 
-fn decided(outcome: Outcome, tab: &Tab, failure: String, what: &str, name: &str, user: &str) -> Decision<Plan> {
+fn decided(outcome: Outcome, tab: &Tab, failure: String, what: &str, name: &str, user: &str) -> Decision<CrontabPlan> {
     let (would, done) = match outcome {
         Outcome::Present => return Decision::Settled(Verdict::good(format!("{what} {name} already present"))),
         Outcome::New => {
@@ -248,7 +247,7 @@ fn decided(outcome: Outcome, tab: &Tab, failure: String, what: &str, name: &str,
         }
         Outcome::Updated => (format!("{what} {name} is set to be updated"), format!("{what} {name} updated")),
     };
-    let plan = Plan { text: tab.text(), done: Verdict::good(done).change(user, name), failure };
+    let plan = CrontabPlan { text: tab.text(), done: Verdict::good(done).change(user, name), failure };
     Decision::Change(plan, Verdict::would(would).change(user, name))
 }
 
@@ -260,7 +259,7 @@ fn removed(
     what: &str,
     name: &str,
     user: &str,
-) -> Decision<Plan> {
+) -> Decision<CrontabPlan> {
     let Some(index) = found else {
         let text = if step.test { "is absent" } else { "already absent" };
         return Decision::Settled(Verdict::good(format!("{what} {name} {text}")));
@@ -268,7 +267,7 @@ fn removed(
     tab.remove(index);
     let done = Verdict::good(format!("{what} {name} removed from {user}'s crontab")).change(user, name);
     let would = Verdict::would(format!("{what} {name} is set to be removed")).change(user, name);
-    Decision::Change(Plan { text: tab.text(), done, failure }, would)
+    Decision::Change(CrontabPlan { text: tab.text(), done, failure }, would)
 }
 
 pub fn touches(user: &str) -> Touches {

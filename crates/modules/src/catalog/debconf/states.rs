@@ -6,6 +6,7 @@ use rocksalt_macros::state;
 use super::super::cp::{self, source::Source};
 use super::answers::{self, Answer};
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
+use crate::catalog::Plan;
 use crate::machine::{Probe, System, Template};
 use crate::{Error, Result};
 
@@ -51,15 +52,8 @@ pub struct SetFile {
     defaults: Value,
 }
 
-pub struct Plan {
-    lines: String,
-    done: Verdict,
-}
-
 impl State for Set {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let data = self.data.as_map().ok_or_else(|| {
             Error::arguments("debconf.set: data must be a map of questions, each with type and value")
         })?;
@@ -84,11 +78,11 @@ impl State for Set {
             false => format!("Unchanged answers: {unchanged}"),
         };
         let done = Verdict::good(comment.as_str()).changes(changes.clone());
-        Ok(Decision::Change(Plan { lines, done }, Verdict::would(comment).changes(changes)))
+        Ok(Decision::Change(Plan::new(done).with_own(&lines)?, Verdict::would(comment).changes(changes)))
     }
 
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        answers::set(machine, &plan.lines)?;
+    fn apply(&self, mut plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        answers::set(machine, &plan.take_own::<String>()?)?;
         Ok(plan.done)
     }
 
@@ -98,9 +92,7 @@ impl State for Set {
 }
 
 impl State for SetFile {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         for (value, what) in [(&self.context, "Context"), (&self.defaults, "Defaults")] {
             if !value.is_null() && value.as_map().is_none() {
                 return Ok(Decision::Settled(Verdict::bad(format!("{what} must be formed as a dict"))));
@@ -117,12 +109,12 @@ impl State for SetFile {
             return Ok(Decision::Settled(Verdict::good(done)));
         }
         let changes: Map = new.iter().map(|answer| (answer.question.as_str().into(), answer.shown().into())).collect();
-        let plan = Plan { lines: text, done: Verdict::good(done).changes(changes.clone()) };
+        let plan = Plan::new(Verdict::good(done).changes(changes.clone())).with_own(&text)?;
         Ok(Decision::Change(plan, Verdict::would("Debconf selections would have been set.").changes(changes)))
     }
 
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        answers::set(machine, &plan.lines)?;
+    fn apply(&self, mut plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        answers::set(machine, &plan.take_own::<String>()?)?;
         Ok(plan.done)
     }
 

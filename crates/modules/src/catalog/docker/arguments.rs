@@ -1,6 +1,7 @@
 //! The arguments of a container as users write them, and the words of the command that makes it so.
 
 use rocksalt_core::{Map, Value, json, nearest};
+use serde::{Deserialize, Serialize};
 
 use crate::text::digest::{Kind as Sum, raw};
 use crate::text::words;
@@ -90,7 +91,7 @@ const OPTIONS: &[(&str, &[&str], &str, Form)] = &[
 ];
 
 /// How a container shall be.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Wish {
     /// The options of the command.
     pub options: Vec<String>,

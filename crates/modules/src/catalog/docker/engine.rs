@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use rocksalt_core::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::cmd;
 use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Engine {
     program: String,
 }

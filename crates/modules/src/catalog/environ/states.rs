@@ -6,6 +6,7 @@ use rocksalt_macros::state;
 use super::super::{Decision, Join, State, StateEntry, Step, Thing, Touches, Verdict, state};
 use super::{new_value, valid};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 pub const STATES: &[StateEntry] = &[state::<SetEnv>()];
@@ -42,9 +43,7 @@ pub struct SetEnv {
 
 impl State for SetEnv {
     const JOIN: Option<&'static Join> = Some(&Join { key, join, part });
-    type Plan = Map;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Map>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let Some(wished) = self.wished() else {
             return Ok(Decision::Settled(Verdict::bad("Environ value must be string, dict or False")));
         };
@@ -59,10 +58,11 @@ impl State for SetEnv {
         }
         // Salt answers true here, not null.
         let would = Verdict::good("Environ values will be changed").changes(changes.clone());
-        Ok(Decision::Change(changes, would))
+        Decision::own(&changes, would)
     }
 
-    fn apply(&self, changes: Map, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let changes: Map = plan.into_own()?;
         let wished = self.wished().unwrap_or_default();
         let text_or_false = |value: &Value| matches!(value, Value::String(_) | Value::Bool(false));
         if !wished.values().all(text_or_false) {

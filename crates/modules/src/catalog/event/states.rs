@@ -6,6 +6,7 @@ use rocksalt_macros::state;
 use super::super::{Decision, Function, State, StateEntry, Step, Touches, Verdict, state};
 use super::Send;
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 pub const STATES: &[StateEntry] = &[state::<FireMaster>(), state::<Sent>(), state::<Wait>()];
@@ -36,13 +37,12 @@ macro_rules! telling {
         }
 
         impl State for $state {
-            type Plan = Map;
-
-            fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Map>> {
-                Ok(would(&self.name, &self.data, &self.show_changed))
+            fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+                would(&self.name, &self.data, &self.show_changed).into_plan()
             }
 
-            fn apply(&self, changes: Map, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+            fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+                let changes: Map = plan.into_own()?;
                 let event = Send {
                     tag: self.name.clone(),
                     data: self.data.as_map().cloned(),
@@ -106,19 +106,18 @@ pub struct Wait {
 }
 
 impl State for Wait {
-    type Plan = Map;
-
-    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Map>> {
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(Decision::Settled(Verdict::good("")))
     }
 
-    fn apply(&self, changes: Map, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let changes: Map = plan.into_own()?;
         let data = self.data.as_map().cloned();
         sent(Send { tag: self.name.clone(), data, ..Send::default() }, changes, machine)
     }
 
-    fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Map>> {
-        Ok(would(&self.name, &self.data, &yes()))
+    fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        would(&self.name, &self.data, &yes()).into_plan()
     }
 
     fn touches(&self) -> Touches {

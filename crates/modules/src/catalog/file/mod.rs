@@ -20,11 +20,11 @@ mod tree;
 mod write;
 
 pub use content::{sum_of, text_or_bytes};
+pub use copy::copy_all;
 pub use owner::{gid, uid};
 pub use path::{absolute, canonical, expand, followed, full_mode, make_all, octal, walk};
 pub use states::{
-    Action, Flag, Plan, Proof, STATES, choose, difference, fetch, missing_directories, read_hash, redacted, render,
-    variables,
+    Flag, Proof, STATES, choose, difference, fetch, missing_directories, read_hash, redacted, render, variables,
 };
 
 use super::{Entry, Function, entry};

@@ -4,10 +4,10 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
 use super::super::file::Flag;
-use super::super::tool::Work;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, change, iptables};
 use super::ask::{Forward, ask, lines, plain, program, rich, words};
-use crate::machine::{Probe, System};
+use crate::catalog::Plan;
+use crate::machine::Probe;
 use crate::{Error, Result};
 
 /// Makes sure that there is a zone, with ports, services, addresses and rules. Settings are permanent, and loaded at
@@ -71,19 +71,13 @@ struct Kind<'a> {
 }
 
 impl State for Present {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         plain(&self.name)?;
         let kinds = self.kinds()?;
         match self.look(machine, &kinds) {
             Ok(decision) => Ok(decision),
             Err(error) => Ok(Decision::Settled(Verdict::bad(format!("Error: {error}")))),
         }
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -118,25 +112,25 @@ impl Present {
         ])
     }
 
-    fn look(&self, machine: &dyn Probe, kinds: &[Kind<'_>]) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe, kinds: &[Kind<'_>]) -> Result<Decision> {
         let name = &self.name;
         let program = program(machine)?;
         let zone = format!("--zone={name}");
         let zones = words(&ask(machine, &["--permanent", "--get-zones"])?);
         let is_new = !zones.contains(name);
         let mut changes = Map::new();
-        let mut work = Work::new(Verdict::good(format!("'{name}' was configured.")));
+        let mut plan = Plan::new(Verdict::good(format!("'{name}' was configured.")));
         if is_new {
             changes.insert(
                 name.as_str(),
                 change(Value::List(zones.into_iter().map(Value::from).collect()), name.as_str()),
             );
-            work = work.run(&[&*program, "--permanent", &format!("--new-zone={name}")]);
+            plan = plan.run(&[&*program, "--permanent", &format!("--new-zone={name}")]);
         }
         for (index, kind) in kinds.iter().enumerate() {
             // The order of the changes is Salt's: blocks, default zone, masquerading, and all else.
             if index == 1 {
-                work = self.single(machine, work, &mut changes, is_new, &program)?;
+                plan = self.single(machine, plan, &mut changes, is_new, &program)?;
             }
             if kind.wished.is_empty() && !kind.prune {
                 continue;
@@ -158,7 +152,7 @@ impl Present {
             let remove: Vec<&String> = now.iter().filter(|one| kind.prune && !kind.wished.contains(one)).collect();
             for (verb, list) in [("add", &add), ("remove", &remove)] {
                 for one in list {
-                    work = work.run(&[&*program, "--permanent", &zone, &format!("--{verb}-{}={one}", kind.option)]);
+                    plan = plan.run(&[&*program, "--permanent", &zone, &format!("--{verb}-{}={one}", kind.option)]);
                 }
             }
             if !add.is_empty() || !remove.is_empty() {
@@ -172,20 +166,20 @@ impl Present {
         if changes.is_empty() {
             return Ok(Decision::Settled(Verdict::good(format!("'{name}' is already in the desired state."))));
         }
-        work.done.changes = changes;
-        let work = work.run(&[&*program, "--reload"]).or(format!("'{name}' could not be configured:"));
-        Ok(work.announced(format!("Configuration for '{name}' will change:")))
+        plan.done.changes = changes;
+        let plan = plan.run(&[&*program, "--reload"]).or(format!("'{name}' could not be configured:"));
+        Ok(plan.announced(format!("Configuration for '{name}' will change:")))
     }
 
     /// The default zone, and masquerading.
     fn single(
         &self,
         machine: &dyn Probe,
-        mut work: Work,
+        mut plan: Plan,
         changes: &mut Map,
         is_new: bool,
         program: &str,
-    ) -> Result<Work> {
+    ) -> Result<Plan> {
         let name = &self.name;
         let zone = format!("--zone={name}");
         if self.default.0 {
@@ -194,9 +188,9 @@ impl Present {
                 changes.insert("default", change(now, name.as_str()));
                 if is_new {
                     // The daemon does not know it yet.
-                    work = work.run(&[program, "--reload"]);
+                    plan = plan.run(&[program, "--reload"]);
                 }
-                work = work.run(&[program, &format!("--set-default-zone={name}")]);
+                plan = plan.run(&[program, &format!("--set-default-zone={name}")]);
             }
         }
         if !self.masquerade.is_null() {
@@ -209,10 +203,10 @@ impl Present {
                     false => ("--remove-masquerade", "Masquerading successfully disabled."),
                 };
                 changes.insert("masquerade", change(now, text));
-                work = work.run(&[program, "--permanent", &zone, verb]);
+                plan = plan.run(&[program, "--permanent", &zone, verb]);
             }
         }
-        Ok(work)
+        Ok(plan)
     }
 }
 

@@ -3,11 +3,11 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use super::super::tool::Work;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, iptables};
 use super::ask::{ask, plain, program, words};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::catalog::Plan;
+use crate::machine::Probe;
 
 /// Makes sure that there is a service, with exactly these ports and protocols.
 ///
@@ -27,18 +27,12 @@ pub struct Service {
 }
 
 impl State for Service {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         plain(&self.name)?;
         match self.look(machine) {
             Ok(decision) => Ok(decision),
             Err(error) => Ok(Decision::Settled(Verdict::bad(format!("Error: {error}")))),
         }
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -47,15 +41,15 @@ impl State for Service {
 }
 
 impl Service {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision> {
         let name = &self.name;
         let program = program(machine)?;
         let service = format!("--service={name}");
         let is_new = !words(&ask(machine, &["--permanent", "--get-services"])?).contains(name);
-        let mut work = Work::new(Verdict::good(format!("'{name}' was configured.")));
+        let mut plan = Plan::new(Verdict::good(format!("'{name}' was configured.")));
         if is_new {
-            work.done.changes.insert("service", name.as_str());
-            work = work.run(&[&*program, "--permanent", &format!("--new-service={name}")]);
+            plan.done.changes.insert("service", name.as_str());
+            plan = plan.run(&[&*program, "--permanent", &format!("--new-service={name}")]);
         }
         for (key, option, wished) in [("ports", "port", &self.ports), ("protocols", "protocol", &self.protocols)] {
             let now = match is_new {
@@ -69,16 +63,16 @@ impl Service {
                 continue;
             }
             for (verb, one) in &all {
-                work = work.run(&[&*program, "--permanent", &service, &format!("--{verb}-{option}={one}")]);
+                plan = plan.run(&[&*program, "--permanent", &service, &format!("--{verb}-{option}={one}")]);
             }
             let list = |all: &[String]| Value::List(all.iter().map(|one| one.as_str().into()).collect());
             let change: Map = [("old".into(), list(&now)), ("new".into(), list(wished))].into_iter().collect();
-            work.done.changes.insert(key, change);
+            plan.done.changes.insert(key, change);
         }
-        if work.done.changes.is_empty() {
+        if plan.done.changes.is_empty() {
             return Ok(Decision::Settled(Verdict::good(format!("'{name}' is already in the desired state."))));
         }
-        let work = work.run(&[&*program, "--reload"]).or(format!("'{name}' could not be configured:"));
-        Ok(work.announced(format!("Configuration for '{name}' will change.")))
+        let plan = plan.run(&[&*program, "--reload"]).or(format!("'{name}' could not be configured:"));
+        Ok(plan.announced(format!("Configuration for '{name}' will change.")))
     }
 }

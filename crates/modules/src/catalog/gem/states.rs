@@ -7,14 +7,8 @@ use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::{Wish, listed, sound, sources, tool};
 use crate::Result;
-use crate::machine::{Probe, System};
-
-/// What is run, and how it ends.
-pub struct Plan {
-    words: Vec<String>,
-    done: Verdict,
-    failure: &'static str,
-}
+use crate::catalog::Plan;
+use crate::machine::Probe;
 
 /// Makes sure that a gem is installed.
 ///
@@ -49,9 +43,7 @@ pub struct Installed {
 }
 
 impl State for Installed {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = sound(&self.name)?;
         if self.ruby.is_some() {
             let text = "ruby: there is no support for rvm and rbenv; name the gem program with gem_bin";
@@ -79,11 +71,8 @@ impl State for Installed {
         };
         let done = Verdict::good("Gem was successfully installed").change(name, "Installed");
         let dry = Verdict::would(format!("The gem {name} would have been installed")).change(name, "Installed");
-        Ok(Decision::Change(Plan { words: wish.words(), done, failure: "Could not install gem." }, dry))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        perform(machine, self.gem_bin.as_deref(), self.user.as_deref(), plan)
+        let command = tool(self.gem_bin.as_deref(), self.user.as_deref()).command(machine, &wish.words())?;
+        Ok(Decision::Change(Plan::command(command, done, "Could not install gem. "), dry))
     }
 
     fn touches(&self) -> Touches {
@@ -108,9 +97,7 @@ pub struct Removed {
 }
 
 impl State for Removed {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = sound(&self.name)?;
         let known = listed(machine, &tool(self.gem_bin.as_deref(), self.user.as_deref()))?;
         if !known.contains_key(name) {
@@ -119,11 +106,8 @@ impl State for Removed {
         let words = ["uninstall", "--all", "--executables", "--ignore-dependencies", name].map(str::to_owned).to_vec();
         let done = Verdict::good("Gem was successfully removed.").change(name, "Removed");
         let dry = Verdict::would(format!("The gem {name} would have been removed")).change(name, "Removed");
-        Ok(Decision::Change(Plan { words, done, failure: "Could not remove gem." }, dry))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        perform(machine, self.gem_bin.as_deref(), self.user.as_deref(), plan)
+        let command = tool(self.gem_bin.as_deref(), self.user.as_deref()).command(machine, &words)?;
+        Ok(Decision::Change(Plan::command(command, done, "Could not remove gem. "), dry))
     }
 
     fn touches(&self) -> Touches {
@@ -148,9 +132,7 @@ pub struct SourcesAdd {
 }
 
 impl State for SourcesAdd {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = sound(&self.name)?;
         if sources(machine, &tool(self.gem_bin.as_deref(), self.user.as_deref()))?.iter().any(|known| known == name) {
             return Ok(Decision::Settled(Verdict::good("Gem source is already added.")));
@@ -158,11 +140,8 @@ impl State for SourcesAdd {
         let words = ["sources", "--add", name].map(str::to_owned).to_vec();
         let done = Verdict::good("Gem source was successfully added.").change(name, "Installed");
         let dry = Verdict::would(format!("The gem source {name} would have been added.")).change(name, "Installed");
-        Ok(Decision::Change(Plan { words, done, failure: "Could not add gem source." }, dry))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        perform(machine, self.gem_bin.as_deref(), self.user.as_deref(), plan)
+        let command = tool(self.gem_bin.as_deref(), self.user.as_deref()).command(machine, &words)?;
+        Ok(Decision::Change(Plan::command(command, done, "Could not add gem source. "), dry))
     }
 
     fn touches(&self) -> Touches {
@@ -187,9 +166,7 @@ pub struct SourcesRemove {
 }
 
 impl State for SourcesRemove {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = sound(&self.name)?;
         if !sources(machine, &tool(self.gem_bin.as_deref(), self.user.as_deref()))?.iter().any(|known| known == name) {
             return Ok(Decision::Settled(Verdict::good("Gem source is already removed.")));
@@ -197,11 +174,8 @@ impl State for SourcesRemove {
         let words = ["sources", "--remove", name].map(str::to_owned).to_vec();
         let done = Verdict::good("Gem source was successfully removed.").change(name, "Removed");
         let dry = Verdict::would("The gem source would have been removed.").change(name, "Removed");
-        Ok(Decision::Change(Plan { words, done, failure: "Could not remove gem source." }, dry))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        perform(machine, self.gem_bin.as_deref(), self.user.as_deref(), plan)
+        let command = tool(self.gem_bin.as_deref(), self.user.as_deref()).command(machine, &words)?;
+        Ok(Decision::Change(Plan::command(command, done, "Could not remove gem source. "), dry))
     }
 
     fn touches(&self) -> Touches {
@@ -212,15 +186,6 @@ impl State for SourcesRemove {
 fn settings(user: Option<&str>) -> Touches {
     let home = user.filter(|user| *user != "root").map_or("/root".into(), |user| format!("/home/{user}"));
     Touches::nothing().writes(Thing::Path(format!("{home}/.gemrc")))
-}
-
-fn perform(machine: &dyn System, gem_bin: Option<&str>, user: Option<&str>, plan: Plan) -> Result<Verdict> {
-    let tool = tool(gem_bin, user);
-    let output = tool.act(machine, &plan.words)?;
-    Ok(match output.success() {
-        true => plan.done,
-        false => Verdict::bad(format!("{} {}", plan.failure, tool.failed(&plan.words, &output))),
-    })
 }
 
 /// Whether a version is what `>= 1.0` asks for.

@@ -3,30 +3,31 @@
 use std::sync::Arc;
 
 use rocksalt_core::Value;
+use serde::{Deserialize, Serialize};
 
 use super::super::cp::source::Source;
 use super::super::file::expand;
-use crate::machine::{Command, Probe};
+use crate::machine::{Command, Probe, bytes};
 use crate::text::words;
 
 /// What a remote repository wants to see. Empty: whatever the user's own settings give.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Access {
     /// Tried one after the other, as Salt does: some servers take a key that then may not read the repository.
     pub identities: Vec<Identity>,
     pub login: Option<Login>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub enum Identity {
     /// A file of this machine.
     File(String),
     /// A key of the controller's tree. It is on the machine only while git runs.
-    Key(Arc<[u8]>),
+    Key(#[serde(with = "bytes")] Arc<[u8]>),
 }
 
 /// A name and a password for one server, so that no other one that it leads to gets them.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Login {
     server: String,
     user: String,

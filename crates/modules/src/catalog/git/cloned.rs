@@ -2,12 +2,14 @@
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::{Decision, State, Step, Touches, Verdict, change};
 use super::access::Access;
 use super::run::Git;
 use super::{latest, look, sound};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that a repository has been cloned. What is there is not fetched again.
@@ -44,15 +46,14 @@ pub struct Cloned {
     output_encoding: Option<String>,
 }
 
-pub enum Plan {
+#[derive(Serialize, Deserialize)]
+pub enum ClonePlan {
     Clone { words: Vec<String>, access: Box<Access>, done: Box<Verdict> },
     Checkout { old: String, branch: String },
 }
 
 impl State for Cloned {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let fail = |text: String| Ok(Decision::Settled(Verdict::bad(text)));
         let Some(target) = &self.target else { return fail("'target' argument is required".into()) };
         if !target.starts_with('/') {
@@ -77,10 +78,10 @@ impl State for Cloned {
                 Verdict::good(format!("{url} {verb} to {target}{with}")).change("new", format!("{url} => {target}"))
             };
             let dry = Verdict { result: None, ..verdict("would be cloned") };
-            return Ok(Decision::Change(
-                Plan::Clone { words, access: Box::new(access), done: Box::new(verdict("cloned")) },
+            return Decision::own(
+                &ClonePlan::Clone { words, access: Box::new(access), done: Box::new(verdict("cloned")) },
                 dry,
-            ));
+            );
         }
         if !look::is_directory(machine, target) {
             return fail(format!("{target} is there and no directory"));
@@ -101,17 +102,20 @@ impl State for Cloned {
         }
         let dry = Verdict::would(format!("Branch would be changed to '{branch}'"));
         let dry = dry.change("branch", change(old.as_str(), branch.as_str()));
-        Ok(Decision::Change(Plan::Checkout { old, branch }, dry))
+        Decision::own(&ClonePlan::Checkout { old, branch }, dry)
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: ClonePlan = plan.into_own()?;
         let user = self.user.as_deref();
         match plan {
-            Plan::Clone { words, access, done } => match Git::acting(machine, "/", user).with(&access).output(&words) {
-                Ok(_) => Ok(*done),
-                Err(fault) => Ok(Verdict::bad(format!("Clone failed: {}", fault.reason()))),
-            },
-            Plan::Checkout { old, branch } => {
+            ClonePlan::Clone { words, access, done } => {
+                match Git::acting(machine, "/", user).with(&access).output(&words) {
+                    Ok(_) => Ok(*done),
+                    Err(fault) => Ok(Verdict::bad(format!("Clone failed: {}", fault.reason()))),
+                }
+            }
+            ClonePlan::Checkout { old, branch } => {
                 let git = Git::acting(machine, self.target.as_deref().unwrap_or("/"), user);
                 let known = git.output(&["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")]).is_ok();
                 let done = match known {

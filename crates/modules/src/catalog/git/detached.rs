@@ -2,6 +2,7 @@
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Touches, Verdict, change};
@@ -9,6 +10,7 @@ use super::access::Access;
 use super::run::Git;
 use super::{comments, latest, look, read, sound};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that a repository is cloned and has the commit of `rev` checked out, on no branch.
@@ -59,7 +61,8 @@ pub struct Detached {
     output_encoding: Option<String>,
 }
 
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct DetachPlan {
     rev: String,
     target: String,
     url: String,
@@ -75,18 +78,17 @@ pub struct Plan {
 }
 
 impl State for Detached {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let plan = match self.found(machine, step)? {
             Ok(plan) => plan,
             Err(text) => return Ok(Decision::Settled(Verdict::bad(text))),
         };
         let dry = self.dry(&plan);
-        Ok(Decision::Change(plan, dry))
+        Decision::own(&plan, dry)
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: DetachPlan = plan.into_own()?;
         let mut said = Vec::new();
         let mut changes = Map::new();
         Ok(match self.perform(machine, &plan, &mut said, &mut changes) {
@@ -102,7 +104,7 @@ impl State for Detached {
 }
 
 impl Detached {
-    fn found(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Result<Plan, String>> {
+    fn found(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Result<DetachPlan, String>> {
         let Some(rev) = self.rev.clone().filter(|rev| !rev.is_empty()) else {
             return Ok(Err("'' is not a valid value for the 'rev' argument".into()));
         };
@@ -126,8 +128,18 @@ impl Detached {
         let is_hash = rev.len() <= 40 && rev.bytes().all(|byte| byte.is_ascii_hexdigit());
         let rev = if is_hash { rev.to_ascii_lowercase() } else { rev };
         let user = self.user.as_deref();
-        let mut plan =
-            Plan { rev, target, url, access, is_hash, known_url: None, clone: None, fetch: true, old: None, new: None };
+        let mut plan = DetachPlan {
+            rev,
+            target,
+            url,
+            access,
+            is_hash,
+            known_url: None,
+            clone: None,
+            fetch: true,
+            old: None,
+            new: None,
+        };
         let target = &plan.target;
         if look::is_directory(machine, &format!("{target}/.git")) || look::is_worktree(machine, target, user) {
             let git = Git::looking(machine, target, user);
@@ -168,7 +180,7 @@ impl Detached {
     }
 
     /// Where the name is in the remote repository, to tell what would be checked out.
-    fn remote_commit(&self, machine: &dyn Probe, plan: &Plan) -> Option<String> {
+    fn remote_commit(&self, machine: &dyn Probe, plan: &DetachPlan) -> Option<String> {
         if plan.is_hash {
             return Some(plan.rev.clone());
         }
@@ -179,7 +191,7 @@ impl Detached {
         names.iter().find_map(|name| refs.iter().find(|(known, _)| known == name)).map(|(_, commit)| commit.clone())
     }
 
-    fn dry(&self, plan: &Plan) -> Verdict {
+    fn dry(&self, plan: &DetachPlan) -> Verdict {
         let (target, url, remote) = (&plan.target, &plan.url, &self.remote);
         let stays = plan.old.is_some() && plan.old == plan.new;
         let mut steps = Vec::new();
@@ -217,14 +229,14 @@ impl Detached {
         }
     }
 
-    fn other_url(&self, plan: &Plan) -> bool {
+    fn other_url(&self, plan: &DetachPlan) -> bool {
         !plan.is_hash && plan.known_url.as_deref() != Some(plan.url.as_str())
     }
 
     fn perform(
         &self,
         machine: &dyn System,
-        plan: &Plan,
+        plan: &DetachPlan,
         said: &mut Vec<String>,
         changes: &mut Map,
     ) -> Result<(), String> {

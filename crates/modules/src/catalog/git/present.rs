@@ -11,6 +11,7 @@ use super::change::init_words;
 use super::look;
 use super::run::Git;
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that there is a repository in a directory; an empty one is made where there is none.
@@ -47,10 +48,7 @@ pub struct Present {
 }
 
 impl State for Present {
-    /// Whether what is there must go first.
-    type Plan = bool;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<bool>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (name, bare) = (&self.name, if self.bare.0 { "bare " } else { "" });
         if !name.starts_with('/') {
             return Ok(Decision::Settled(Verdict::bad(format!("'{name}' is not an absolute path"))));
@@ -84,10 +82,11 @@ impl State for Present {
             .change("forced init", true),
             false => Verdict::would(format!("New {bare}repository would be created")),
         };
-        Ok(Decision::Change(forced, dry.change("new", name.as_str())))
+        Decision::own(&forced, dry.change("new", name.as_str()))
     }
 
-    fn apply(&self, forced: bool, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let forced: bool = plan.into_own()?;
         let name = &self.name;
         let mut done = Verdict::good("");
         if forced {

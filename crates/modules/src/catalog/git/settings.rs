@@ -7,6 +7,7 @@ use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, change};
 use super::config::{self, Place};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that a setting has a value, or several.
@@ -41,9 +42,7 @@ pub struct ConfigSet {
 }
 
 impl State for ConfigSet {
-    type Plan = (Value, Vec<String>);
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<(Value, Vec<String>)>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let fail = |text: &str| Ok(Decision::Settled(Verdict::bad(text)));
         if self.value.is_some() && !self.multivar.is_null() {
             return fail("Only one of 'value' and 'multivar' is permitted");
@@ -65,10 +64,11 @@ impl State for ConfigSet {
         let verb = if old.is_null() { "added as" } else { "set to" };
         let dry = Verdict::would(format!("{key}'{name}' would be {verb} {shown}"));
         let dry = dry.change(name.as_str(), change(old.clone(), Value::from(wished.clone())));
-        Ok(Decision::Change((old, wished), dry))
+        Decision::own(&(old, wished), dry)
     }
 
-    fn apply(&self, (old, wished): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let (old, wished): (Value, Vec<String>) = plan.into_own()?;
         let place = self.place();
         let (name, shown) = (&self.name, self.shown(&wished));
         let key = if self.global.0 { "global key " } else { "" };
@@ -140,9 +140,7 @@ pub struct ConfigUnset {
 }
 
 impl State for ConfigUnset {
-    type Plan = Map;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Map>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         if !self.global && self.repo.is_none() {
             let text = "Non-global config options require the 'repo' argument to be set";
             return Ok(Decision::Settled(Verdict::bad(text)));
@@ -162,10 +160,11 @@ impl State for ConfigUnset {
             return Ok(Decision::Settled(Verdict::bad(text)));
         }
         let dry = Verdict::would(format!("{} key(s) would have value(s) unset", found.len())).changes(found.clone());
-        Ok(Decision::Change(found, dry))
+        Decision::own(&found, dry)
     }
 
-    fn apply(&self, found: Map, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let found: Map = plan.into_own()?;
         let place = self.place();
         let mut failed = Vec::new();
         for key in found.keys().map(ToString::to_string) {

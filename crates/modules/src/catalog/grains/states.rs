@@ -6,6 +6,7 @@ use rocksalt_macros::state;
 use super::write::{self, Set};
 use super::{colon, lookup};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::catalog::{Decision, Function, State, Step, Thing, Touches, Verdict};
 use crate::machine::{Probe, System};
@@ -26,16 +27,14 @@ pub struct Exists {
 }
 
 impl State for Exists {
-    type Plan = ();
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(Decision::Settled(match lookup(machine, &self.name, &self.delimiter) {
             Some(_) => Verdict::good("Grain exists"),
             None => Verdict::bad("Grain does not exist"),
         }))
     }
 
-    fn apply(&self, (): (), _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         Ok(Verdict::good("Grain exists"))
     }
 
@@ -66,9 +65,7 @@ pub struct Present {
 }
 
 impl State for Present {
-    type Plan = Verdict;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Verdict>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = plain(&self.name, &self.delimiter);
         let existing = lookup(machine, &name, ":");
         if existing.as_ref() == Some(&self.value) {
@@ -81,13 +78,16 @@ impl State for Present {
         };
         let what = if existing.is_none() { "added" } else { "changed" };
         let done = Verdict::good(format!("Set grain {name} to {}", self.value)).changes(changes.clone());
-        Ok(Decision::Change(done, Verdict::would(format!("Grain {name} is set to be {what}")).changes(changes)))
+        Ok(Decision::Change(
+            Plan::new(done),
+            Verdict::would(format!("Grain {name} is set to be {what}")).changes(changes),
+        ))
     }
 
-    fn apply(&self, done: Verdict, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let name = plain(&self.name, &self.delimiter);
         Set::wish(name, self.value.clone(), self.force.0, false).call(machine)?;
-        Ok(done)
+        Ok(plan.done)
     }
 
     fn touches(&self) -> Touches {
@@ -116,9 +116,7 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Verdict;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Verdict>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = plain(&self.name, &self.delimiter);
         let destructive = self.destructive.0;
         let Some(grain) = lookup(machine, &name, ":") else {
@@ -144,13 +142,13 @@ impl State for Absent {
             ),
         };
         let done = Verdict::good(done).changes(changes.clone());
-        Ok(Decision::Change(done, Verdict::would(would).changes(changes)))
+        Ok(Decision::Change(Plan::new(done), Verdict::would(would).changes(changes)))
     }
 
-    fn apply(&self, done: Verdict, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let name = plain(&self.name, &self.delimiter);
         Set::wish(name, Value::Null, self.force.0, self.destructive.0).call(machine)?;
-        Ok(done)
+        Ok(plan.done)
     }
 
     fn touches(&self) -> Touches {
@@ -180,9 +178,7 @@ pub struct Append {
 }
 
 impl State for Append {
-    type Plan = (Vec<Value>, Verdict);
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (name, value) = (plain(&self.name, &self.delimiter), &self.value);
         let bad = |text: String| Ok(Decision::Settled(Verdict::bad(text)));
         let (mut list, would) = match lookup(machine, &name, ":") {
@@ -203,12 +199,13 @@ impl State for Append {
             item => list.push(item.clone()),
         }
         let done = Verdict::good(format!("Value {value} was added to grain {name}")).change("added", value.clone());
-        Ok(Decision::Change((list, done), Verdict::would(would).change("added", value.clone())))
+        Ok(Decision::Change(Plan::new(done).with_own(&list)?, Verdict::would(would).change("added", value.clone())))
     }
 
-    fn apply(&self, (list, done): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, mut plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let list: Vec<Value> = plan.take_own()?;
         write::put_back(machine, &plain(&self.name, &self.delimiter), Value::List(list), ":")?;
-        Ok(done)
+        Ok(plan.done)
     }
 
     fn touches(&self) -> Touches {
@@ -238,9 +235,7 @@ pub struct ListPresent {
 }
 
 impl State for ListPresent {
-    type Plan = (Vec<Value>, Verdict);
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = plain(&self.name, &self.delimiter);
         let grain = lookup(machine, &name, ":").filter(Value::truth);
         let mut list = match grain.clone() {
@@ -269,12 +264,13 @@ impl State for ListPresent {
             None => format!("Grain {name} is set to be added"),
         };
         let done = Verdict::good(format!("{comment}Append value {shown} to grain {name}")).changes(changes.clone());
-        Ok(Decision::Change((list, done), Verdict::would(would).changes(changes)))
+        Ok(Decision::Change(Plan::new(done).with_own(&list)?, Verdict::would(would).changes(changes)))
     }
 
-    fn apply(&self, (list, done): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, mut plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let list: Vec<Value> = plan.take_own()?;
         write::put_back(machine, &plain(&self.name, &self.delimiter), Value::List(list), ":")?;
-        Ok(done)
+        Ok(plan.done)
     }
 
     fn touches(&self) -> Touches {
@@ -302,9 +298,7 @@ pub struct ListAbsent {
 }
 
 impl State for ListAbsent {
-    type Plan = (Vec<Value>, Verdict);
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = plain(&self.name, &self.delimiter);
         let mut list = match lookup(machine, &name, ":").filter(Value::truth) {
             None => return Ok(Decision::Settled(Verdict::good(format!("Grain {name} does not exist")))),
@@ -329,12 +323,13 @@ impl State for ListAbsent {
             return Ok(Decision::Settled(done));
         }
         let would = Verdict::would(would.join("\n")).change("deleted", gone.clone());
-        Ok(Decision::Change((list, done.change("deleted", gone)), would))
+        Ok(Decision::Change(Plan::new(done.change("deleted", gone)).with_own(&list)?, would))
     }
 
-    fn apply(&self, (list, done): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, mut plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let list: Vec<Value> = plan.take_own()?;
         write::put_back(machine, &plain(&self.name, &self.delimiter), Value::List(list), ":")?;
-        Ok(done)
+        Ok(plan.done)
     }
 
     fn touches(&self) -> Touches {

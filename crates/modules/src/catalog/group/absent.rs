@@ -5,6 +5,7 @@ use rocksalt_macros::state;
 
 use super::work;
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::user::account_files;
 use crate::catalog::user::tool::{self, check_name};
 use crate::catalog::{Decision, State, Step, Thing, Touches, Verdict};
@@ -25,19 +26,17 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = ();
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         check_name("group", &self.name)?;
         tool::refuse(&[("local", &self.local)])?;
         if work::find(machine, &self.name).is_none() {
             return Ok(Decision::Settled(Verdict::good("Group not present")));
         }
         let would = Verdict::would(format!("Group {} is set for removal", self.name));
-        Ok(Decision::Change((), would.change(self.name.as_str(), "")))
+        Ok(Decision::Change(Plan::default(), would.change(self.name.as_str(), "")))
     }
 
-    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         Ok(match work::delete(machine, &self.name) {
             Ok(()) => Verdict::good(format!("Removed group {}", self.name)).change(self.name.as_str(), ""),
             Err(text) => Verdict::bad(format!("Failed to remove group {}\n{text}", self.name)),

@@ -2,9 +2,11 @@
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::work;
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::catalog::user::defaults::Defaults;
 use crate::catalog::user::tool::{self, check_name, texts};
@@ -42,13 +44,14 @@ pub struct Present {
     local: Value,
 }
 
-pub enum Plan {
+#[derive(Serialize, Deserialize)]
+pub enum GroupPlan {
     Make,
     Change(Difference),
 }
 
 /// What is to be changed.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Difference {
     gid: Option<u32>,
     members: Option<Vec<String>>,
@@ -59,9 +62,7 @@ pub struct Difference {
 }
 
 impl State for Present {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         check_name("group", &self.name)?;
         tool::refuse(&[("local", &self.local)])?;
         self.users().try_for_each(|name| check_name("user", name))?;
@@ -79,17 +80,18 @@ impl State for Present {
         }
         let Some(gid) = self.number() else { return Ok(Decision::Settled(Verdict::bad("Invalid gid"))) };
         let name = &self.name;
-        let Some(group) = work::find(machine, name) else { return Ok(self.make(machine, step, gid)) };
+        let Some(group) = work::find(machine, name) else { return self.make(machine, step, gid).into_plan() };
         let difference = self.differences(&group, gid);
         let shown = difference.shown();
         if shown.is_empty() {
             return Ok(Decision::Settled(Verdict::good(format!("Group {name} is present and up to date"))));
         }
         let would = Verdict::would(set_to_be_changed(&shown)).changes(applied());
-        Ok(Decision::Change(Plan::Change(difference), would))
+        Decision::own(&GroupPlan::Change(difference), would)
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: GroupPlan = plan.into_own()?;
         let name = &self.name;
         let gid = self.number().unwrap_or_default();
         let left = |machine: &dyn Probe| {
@@ -100,7 +102,7 @@ impl State for Present {
             Ok(Verdict::bad(comment).change("Failed", left))
         };
         match plan {
-            Plan::Make => {
+            GroupPlan::Make => {
                 if let Err(text) = work::add(machine, name, gid, self.system.0, self.non_unique.0) {
                     return Ok(Verdict::bad(format!("Failed to create new group {name}\n{text}")));
                 }
@@ -114,7 +116,7 @@ impl State for Present {
                 let info = work::find(machine, name).map(|group| work::info(&group)).unwrap_or_default();
                 Ok(Verdict::good(format!("New group {name} created")).changes(info))
             }
-            Plan::Change(difference) => {
+            GroupPlan::Change(difference) => {
                 let comment = set_to_be_changed(&difference.shown());
                 let faults = difference.perform(machine, name, self.non_unique.0);
                 let left = left(machine);
@@ -150,7 +152,7 @@ impl Present {
         self.gid.to_string().parse().ok().map(Some)
     }
 
-    fn make(&self, machine: &dyn Probe, step: &Step<'_>, gid: Option<u32>) -> Decision<Plan> {
+    fn make(&self, machine: &dyn Probe, step: &Step<'_>, gid: Option<u32>) -> Decision<GroupPlan> {
         let name = &self.name;
         let taken = accounts::groups(machine).into_iter().find(|group| Some(group.gid) == gid);
         if let (Some(gid), Some(group)) = (gid, taken.filter(|_| !self.non_unique)) {
@@ -167,7 +169,7 @@ impl Present {
                 promised::promise_group(machine, name, gid);
             }
         }
-        Decision::Change(Plan::Make, would)
+        Decision::Change(GroupPlan::Make, would)
     }
 
     fn differences(&self, group: &Group, gid: Option<u32>) -> Difference {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::Verdict;
-use super::super::file::{Action, Plan};
+use crate::catalog::{Action, Plan};
 use crate::machine::Probe;
 use crate::{Error, Result};
 
@@ -130,7 +130,7 @@ impl Hosts {
     }
 
     pub fn plan(self, path: String, done: Verdict) -> Plan {
-        Plan::new(done).then(Action::Write { path, content: self.text.into_bytes(), mode: None })
+        Plan::brief(done).then(Action::Write { path, content: self.text.into_bytes(), mode: None, parents: false })
     }
 }
 

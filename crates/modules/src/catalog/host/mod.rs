@@ -6,10 +6,10 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
 use self::lines::Hosts;
-use super::file::{Flag, Plan};
+use super::file::Flag;
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 pub const STATES: &[StateEntry] = &[state::<Absent>(), state::<Only>(), state::<Present>()];
 
@@ -33,9 +33,7 @@ pub struct Present {
 }
 
 impl State for Present {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (path, mut hosts) = Hosts::read(machine)?;
         let name = &self.name;
         let wished = self.comment.as_deref().filter(|comment| !comment.is_empty());
@@ -110,10 +108,6 @@ impl State for Present {
         Ok(Decision::Change(hosts.plan(path, end(&done, false)), end(&would, pending)))
     }
 
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
-    }
-
     fn touches(&self) -> Touches {
         hosts_file()
     }
@@ -135,9 +129,7 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (path, mut hosts) = Hosts::read(machine)?;
         let name = &self.name;
         let (mut would, mut done) = (Vec::new(), Vec::new());
@@ -163,10 +155,6 @@ impl State for Absent {
         Ok(Decision::Change(hosts.plan(path, done), would))
     }
 
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
-    }
-
     fn touches(&self) -> Touches {
         hosts_file()
     }
@@ -190,9 +178,7 @@ pub struct Only {
 }
 
 impl State for Only {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (path, mut hosts) = Hosts::read(machine)?;
         let ip = &self.name;
         let old = hosts.get(ip).map(|host| host.names.join(" ")).unwrap_or_default();
@@ -205,10 +191,6 @@ impl State for Only {
         let done = Verdict::good(format!("successfully changed {ip} from \"{old}\" to \"{new}\""));
         let would = Verdict::would(format!("Would change {ip} from \"{old}\" to \"{new}\""));
         Ok(Decision::Change(hosts.plan(path, done.change(ip.as_str(), change)), would))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {

@@ -9,6 +9,7 @@ use super::answer::{Answer, Show};
 use super::functions::wait;
 use super::request::{Request, RequestArguments};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Asks a web server, and succeeds if its answer is right.
@@ -45,9 +46,7 @@ pub struct Query {
 }
 
 impl State for Query {
-    type Plan = ();
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let wish = Wish::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
         if let Some(text) = wish.fault() {
             return Ok(Decision::Settled(Verdict::bad(text)));
@@ -62,10 +61,10 @@ impl State for Query {
         if let Some(url) = &self.test_url {
             comment += &format!(", TEST URL WAS: {url}");
         }
-        Ok(Decision::Change((), Verdict::would(comment + ")")))
+        Ok(Decision::Change(Plan::default(), Verdict::would(comment + ")")))
     }
 
-    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let wish = Wish::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
         let request = self.request.request(machine, &self.name)?;
         let answer = match self.wait_for {
@@ -116,19 +115,17 @@ pub struct WaitForSuccessfulQuery {
 }
 
 impl State for WaitForSuccessfulQuery {
-    type Plan = ();
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let wish = Wish::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
         if let Some(text) = wish.fault() {
             return Ok(Decision::Settled(Verdict::bad(text)));
         }
         self.request.request(machine, &self.name)?;
         let (_, comment) = wish.judge(&Answer { error: Some(String::new()), ..Answer::default() })?;
-        Ok(Decision::Change((), Verdict::would(comment + " (TEST MODE)")))
+        Ok(Decision::Change(Plan::default(), Verdict::would(comment + " (TEST MODE)")))
     }
 
-    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let wish = Wish::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
         let request = self.request.request(machine, &self.name)?;
         let good = |answer: &Answer| wish.judge(answer).is_ok_and(|(good, _)| good);

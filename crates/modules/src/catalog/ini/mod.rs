@@ -8,9 +8,10 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
 use self::text::{Ini, Section};
-use super::file::{Action, Flag, Plan};
+use super::file::Flag;
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
-use crate::machine::{Probe, System};
+use crate::catalog::{Action, Plan};
+use crate::machine::Probe;
 use crate::{Error, Result};
 
 pub const STATES: &[StateEntry] =
@@ -46,9 +47,7 @@ pub struct OptionsPresent {
 }
 
 impl State for OptionsPresent {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (old, mut ini) = read(machine, &self.name, &self.separator)?;
         let (mut comment, mut changes) = (String::new(), Map::new());
         let top: Vec<(String, String)> = texts(self.sections.iter().filter(|(_, value)| value.as_map().is_none()));
@@ -100,10 +99,6 @@ impl State for OptionsPresent {
         Ok(finish(&self.name, old, ini.write(&self.separator, self.no_spaces.0), changes, would))
     }
 
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
-    }
-
     fn touches(&self) -> Touches {
         writes(&self.name)
     }
@@ -153,9 +148,7 @@ pub struct OptionsAbsent {
 }
 
 impl State for OptionsAbsent {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (old, mut ini) = read(machine, &self.name, &self.separator)?;
         let (mut comment, mut changes) = (String::new(), Map::new());
         for (name, keys) in self.sections.iter().map(|(name, keys)| (name.to_string(), keys)) {
@@ -187,10 +180,6 @@ impl State for OptionsAbsent {
         Ok(finish(&self.name, old, ini.write(&self.separator, false), changes.clone(), dry(comment, &changes)))
     }
 
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
-    }
-
     fn touches(&self) -> Touches {
         writes(&self.name)
     }
@@ -220,9 +209,7 @@ pub struct SectionsPresent {
 }
 
 impl State for SectionsPresent {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (old, mut ini) = read(machine, &self.name, &self.separator)?;
         let (mut comment, mut changes) = (String::new(), Map::new());
         for name in &self.sections {
@@ -236,10 +223,6 @@ impl State for SectionsPresent {
             ini.sections.push((name.clone(), Section::default()));
         }
         Ok(finish(&self.name, old, ini.write(&self.separator, false), changes.clone(), dry(comment, &changes)))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -270,9 +253,7 @@ pub struct SectionsAbsent {
 }
 
 impl State for SectionsAbsent {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (old, mut ini) = read(machine, &self.name, &self.separator)?;
         let (mut comment, mut changes) = (String::new(), Map::new());
         for name in &self.sections {
@@ -288,10 +269,6 @@ impl State for SectionsAbsent {
         // Salt does not call it a change that an empty section goes.
         let changes = changes.into_iter().filter(|(_, section)| section.truth()).collect();
         Ok(finish(&self.name, old, ini.write(&self.separator, false), changes, would))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -342,14 +319,15 @@ fn dry(comment: String, changes: &Map) -> Verdict {
 }
 
 /// The file is written as Salt writes it, even where only the space around separators differs.
-fn finish(name: &str, old: String, new: String, changes: Map, would: Verdict) -> Decision<Plan> {
+fn finish(name: &str, old: String, new: String, changes: Map, would: Verdict) -> Decision {
     let done = match changes.is_empty() {
         true => Verdict::good("No anomaly detected"),
         false => Verdict::good("Changes take effect").changes(changes),
     };
-    let mut plan = Plan::new(done.output("path", name));
+    let mut plan = Plan::brief(done.output("path", name));
     if new != old {
-        plan = plan.then(Action::Write { path: name.to_owned(), content: new.into_bytes(), mode: None });
+        plan =
+            plan.then(Action::Write { path: name.to_owned(), content: new.into_bytes(), mode: None, parents: false });
     }
     Decision::Change(plan, would)
 }

@@ -3,11 +3,11 @@
 use rocksalt_core::Value;
 use rocksalt_macros::state;
 
-use super::super::tool::Work;
 use super::super::{Decision, State, Step, Touches, Verdict};
 use super::rules::{Saving, known_family, plain_words, save_path, saving};
 use super::{program, tables};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that there is a chain.
@@ -30,9 +30,7 @@ pub struct ChainPresent {
 }
 
 impl State for ChainPresent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let ChainPresent { name, table, family } = self;
         plain_words(&[name, table])?;
         known_family(family)?;
@@ -42,14 +40,10 @@ impl State for ChainPresent {
             return Ok(Decision::Settled(Verdict::good(comment)));
         }
         let done = format!("iptables {name} chain in {table} table create success for {family}");
-        let work = Work::new(Verdict::good(done).change("locale", name.as_str()))
+        let plan = Plan::new(Verdict::good(done).change("locale", name.as_str()))
             .run(&[&program, "--wait", "-t", table, "-N", name])
             .or(format!("Failed to create {name} chain in {table} table for {family}:"));
-        Ok(work.announced(format!("iptables {name} chain in {table} table needs to be set for {family}")))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(plan.announced(format!("iptables {name} chain in {table} table needs to be set for {family}")))
     }
 
     fn touches(&self) -> Touches {
@@ -76,9 +70,7 @@ pub struct ChainAbsent {
 }
 
 impl State for ChainAbsent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let ChainAbsent { name, table, family } = self;
         plain_words(&[name, table])?;
         known_family(family)?;
@@ -88,15 +80,11 @@ impl State for ChainAbsent {
             return Ok(Decision::Settled(Verdict::good(comment)));
         }
         let done = format!("iptables {name} chain in {table} table delete success for {family}");
-        let work = Work::new(Verdict::good(done).change("locale", name.as_str()))
+        let plan = Plan::new(Verdict::good(done).change("locale", name.as_str()))
             .run(&[&program, "--wait", "-t", table, "-F", name])
             .run(&[&program, "--wait", "-t", table, "-X", name])
             .or(format!("Failed to delete {name} chain in {table} table for {family}:"));
-        Ok(work.announced(format!("iptables {name} chain in {table} table needs to be removed {family}")))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(plan.announced(format!("iptables {name} chain in {table} table needs to be removed {family}")))
     }
 
     fn touches(&self) -> Touches {
@@ -131,9 +119,7 @@ pub struct SetPolicy {
 }
 
 impl State for SetPolicy {
-    type Plan = (Work, Option<Saving>);
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<(Work, Option<Saving>)>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let SetPolicy { name, table, family, chain, policy, save } = self;
         plain_words(&[table, chain, policy])?;
         known_family(family)?;
@@ -146,7 +132,7 @@ impl State for SetPolicy {
             return Ok(Decision::Settled(Verdict::good(comment)));
         }
         let done = format!("Set default policy for {chain} to {policy} family {family}");
-        let work = Work::new(Verdict::good(done).change("locale", name.as_str()))
+        let plan = Plan::new(Verdict::good(done).change("locale", name.as_str()))
             .run(&[&program, "--wait", "-t", table, "-P", chain, policy])
             .or("Failed to set iptables default policy");
         let saving = save_path(machine, Some(save), family)?.map(|path| Saving {
@@ -156,14 +142,15 @@ impl State for SetPolicy {
         let would = format!(
             "iptables default policy for chain {chain} on table {table} for {family} needs to be set to {policy}"
         );
-        Ok(work.announced(would).map(|work| (work, saving)))
+        Ok(plan.with_own(&saving)?.announced(would))
     }
 
-    fn apply(&self, (work, saving): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let verdict = work.perform(machine)?;
+    fn apply(&self, mut plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let saving: Option<Saving> = plan.take_own()?;
+        let verdict = plan.carry_out(machine)?;
         let Some(saving) = saving.filter(|_| verdict.result == Some(true)) else { return Ok(verdict) };
         let comment = saving.comment.clone();
-        let verdict = saving.perform(machine, &self.family, verdict)?;
+        let verdict = saving.save(machine, &self.family, verdict)?;
         // Salt doesn't say here where it wrote to.
         Ok(if verdict.result == Some(true) { Verdict { comment, ..verdict } } else { verdict })
     }
@@ -196,9 +183,7 @@ pub struct Flush {
 }
 
 impl State for Flush {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Flush { name, table, family, chain } = self;
         plain_words(&[table])?;
         known_family(family)?;
@@ -212,14 +197,10 @@ impl State for Flush {
             return Ok(Decision::Settled(Verdict::good(comment)));
         }
         let done = format!("Flush iptables rules in {table} table {chain} chain {family} family");
-        let work = Work::new(Verdict::good(done).change("locale", name.as_str()))
+        let plan = Plan::new(Verdict::good(done).change("locale", name.as_str()))
             .run(&argv)
             .or("Failed to flush iptables rules");
-        Ok(work.announced(format!("iptables rules in {name} table {table} chain {family} family needs to be flushed")))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(plan.announced(format!("iptables rules in {name} table {table} chain {family} family needs to be flushed")))
     }
 
     fn touches(&self) -> Touches {

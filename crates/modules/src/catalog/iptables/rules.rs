@@ -2,11 +2,13 @@
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
-use super::super::tool::{self, Work};
+use super::super::tool;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::rule::Rule;
 use super::{program, saved, tables};
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -104,12 +106,8 @@ struct Wish<'a> {
     save: Option<String>,
 }
 
-/// The command, and where the rules are saved afterwards, with the comment that then stands before Salt's.
-pub struct Plan {
-    work: Work,
-    save: Option<Saving>,
-}
-
+/// Where the rules are saved after the commands, and the comment that then comes before Salt's.
+#[derive(Serialize, Deserialize)]
 pub struct Saving {
     pub path: String,
     pub comment: String,
@@ -155,7 +153,7 @@ impl<'a> Wish<'a> {
     }
 
     /// The rule is in force; what remains is the file.
-    fn already(&self, machine: &dyn Probe, comment: String) -> Result<Decision<Plan>> {
+    fn already(&self, machine: &dyn Probe, comment: String) -> Result<Decision> {
         let Some(path) = &self.save else { return Ok(Decision::Settled(Verdict::good(comment))) };
         if !saved::is_stale(machine, path, self.family)? {
             return Ok(Decision::Settled(Verdict::good(comment)));
@@ -167,32 +165,31 @@ impl<'a> Wish<'a> {
             path: path.clone(),
             comment: format!("{comment}\nSaved iptables rule {name} for {family}\n{shown}"),
         };
-        let work = Work::new(Verdict::good(comment).change("saved", path.as_str()));
-        Ok(work.announced(would).map(|work| Plan { work, save: Some(save) }))
+        let plan = Plan::new(Verdict::good(comment).change("saved", path.as_str()));
+        Ok(plan.with_own(&Some(save))?.announced(would))
     }
 
-    fn change(&self, argv: Vec<String>, told: String, saved: &str, failure: String, would: String) -> Decision<Plan> {
-        let work = Work::new(Verdict::good(told).change("locale", self.name)).run(&argv).or(failure);
+    fn change(&self, argv: Vec<String>, told: String, saved: &str, failure: String, would: String) -> Result<Decision> {
+        let plan = Plan::new(Verdict::good(told).change("locale", self.name)).run(&argv).or(failure);
         let save = self.save.clone().map(|path| Saving {
             path,
             comment: format!("{saved} and saved iptables rule {} for {}\n{}", self.name, self.family, self.shown),
         });
-        work.announced(would).map(|work| Plan { work, save })
+        Ok(plan.with_own(&save)?.announced(would))
     }
 }
 
-impl Plan {
-    fn perform(self, machine: &dyn System, family: &str) -> Result<Verdict> {
-        let verdict = self.work.perform(machine)?;
-        match self.save {
-            Some(save) if verdict.result == Some(true) => save.perform(machine, family, verdict),
-            _ => Ok(verdict),
-        }
+fn apply(mut plan: Plan, machine: &dyn System, family: &str) -> Result<Verdict> {
+    let saving: Option<Saving> = plan.take_own()?;
+    let verdict = plan.carry_out(machine)?;
+    match saving {
+        Some(saving) if verdict.result == Some(true) => saving.save(machine, family, verdict),
+        _ => Ok(verdict),
     }
 }
 
 impl Saving {
-    pub fn perform(self, machine: &dyn System, family: &str, verdict: Verdict) -> Result<Verdict> {
+    pub fn save(self, machine: &dyn System, family: &str, verdict: Verdict) -> Result<Verdict> {
         Ok(match saved::save(machine, &self.path, family) {
             Ok(said) => Verdict { comment: format!("{}\n{said}", self.comment), ..verdict },
             Err(error) => Verdict {
@@ -205,26 +202,24 @@ impl Saving {
 }
 
 impl State for Append {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Append { name, table, family, kwargs } = self;
         let wish = Wish::new(machine, (name, table, family), "A", kwargs)?;
         let shown = &wish.shown;
         if wish.is_there(machine)? {
             return wish.already(machine, format!("iptables rule for {name} already set ({shown}) for {family}"));
         }
-        Ok(wish.change(
+        wish.change(
             wish.argv("-A", None, true),
             format!("Set iptables rule for {name} to: {shown} for {family}"),
             "Set",
             format!("Failed to set iptables rule for {name}.\nAttempted rule was {shown} for {family}"),
             format!("iptables rule for {name} needs to be set ({shown}) for {family}"),
-        ))
+        )
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine, &self.family)
+        apply(plan, machine, &self.family)
     }
 
     fn touches(&self) -> Touches {
@@ -233,9 +228,7 @@ impl State for Append {
 }
 
 impl State for Insert {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Insert { name, table, family, kwargs } = self;
         let wish = Wish::new(machine, (name, table, family), "I", kwargs)?;
         let shown = &wish.shown;
@@ -249,17 +242,17 @@ impl State for Insert {
             Some(position) if position < 0 => from_end(machine, family, table, &wish.chain, position)?,
             Some(position) => position,
         };
-        Ok(wish.change(
+        wish.change(
             wish.argv("-I", Some(position), true),
             format!("Set iptables rule for {name} to: {shown} for {family}"),
             "Set",
             format!("Failed to set iptables rule for {name}.\nAttempted rule was {shown}"),
             format!("iptables rule for {name} needs to be set for {family} ({shown})"),
-        ))
+        )
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine, &self.family)
+        apply(plan, machine, &self.family)
     }
 
     fn touches(&self) -> Touches {
@@ -268,9 +261,7 @@ impl State for Insert {
 }
 
 impl State for Delete {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Delete { name, table, family, kwargs } = self;
         let wish = Wish::new(machine, (name, table, family), "D", kwargs)?;
         let shown = &wish.shown;
@@ -278,17 +269,17 @@ impl State for Delete {
             let comment = format!("iptables rule for {name} already absent for {family} ({shown})");
             return Ok(Decision::Settled(Verdict::good(comment)));
         }
-        Ok(wish.change(
+        wish.change(
             wish.argv("-D", wish.position, wish.position.is_none()),
             format!("Delete iptables rule for {name} {shown}"),
             "Deleted",
             format!("Failed to delete iptables rule for {name}.\nAttempted rule was {shown}"),
             format!("iptables rule for {name} needs to be deleted for {family} ({shown})"),
-        ))
+        )
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine, &self.family)
+        apply(plan, machine, &self.family)
     }
 
     fn touches(&self) -> Touches {

@@ -2,9 +2,11 @@
 
 use rocksalt_core::Map;
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::{kernel, lasting};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::catalog::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
 use crate::machine::{Probe, System};
@@ -106,6 +108,7 @@ impl Done {
 }
 
 /// What is there, and what is not.
+#[derive(Serialize, Deserialize)]
 pub struct Loading {
     already: Vec<String>,
     unavailable: Vec<String>,
@@ -113,9 +116,7 @@ pub struct Loading {
 }
 
 impl State for Present {
-    type Plan = Loading;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Loading>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let mods = wanted(&self.name, &self.mods);
         let (mut there, available) = (kernel::loaded(machine), kernel::available(machine));
         let loaded = there.clone();
@@ -152,10 +153,11 @@ impl State for Present {
             load.push(module);
         }
         let verdict = Verdict::would(lines([right, would])).changes(changes);
-        Ok(Decision::Change(Loading { already, unavailable, load }, verdict))
+        Decision::own(&Loading { already, unavailable, load }, verdict)
     }
 
-    fn apply(&self, plan: Loading, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: Loading = plan.into_own()?;
         let mut done = Done::default();
         for module in &plan.load {
             // One that it came with is loaded by now.
@@ -178,9 +180,7 @@ impl State for Present {
 }
 
 impl State for Absent {
-    type Plan = Vec<String>;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Vec<String>>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let mods = wanted(&self.name, &self.mods);
         let mut there = kernel::loaded(machine);
         if self.persist.0 {
@@ -200,10 +200,11 @@ impl State for Absent {
             return Ok(Decision::Settled(Verdict::good(lines([text]))));
         }
         let would = said(&unload, "Kernel module @ is set to be removed", "Kernel modules @ are set to be removed");
-        Ok(Decision::Change(unload, Verdict::would(lines([would])).changes(changes)))
+        Decision::own(&unload, Verdict::would(lines([would])).changes(changes))
     }
 
-    fn apply(&self, plan: Vec<String>, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: Vec<String> = plan.into_own()?;
         let mut done = Done::default();
         for module in &plan {
             let result = super::remove(machine, module, self.persist.0, self.comment.0);

@@ -5,8 +5,10 @@ use rocksalt_macros::function;
 
 use super::super::Function;
 use super::super::file::Flag;
-use super::super::tool::{self, Deed};
+use super::super::tool;
 use super::system::sound;
+use crate::catalog::Action;
+use crate::catalog::plan::apply_action;
 use crate::grains::look;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -66,7 +68,7 @@ pub fn is_there(machine: &dyn Probe, locale: &str) -> Result<bool> {
 }
 
 /// What makes a locale; an inner error says why this system can't.
-pub fn generation(machine: &dyn Probe, locale: &str) -> Result<Result<Vec<Deed>, String>> {
+pub fn generation(machine: &dyn Probe, locale: &str) -> Result<Result<Vec<Action>, String>> {
     sound(locale)?;
     let grains = machine.grains();
     let grain = |name: &str| grains.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -92,14 +94,19 @@ pub fn generation(machine: &dyn Probe, locale: &str) -> Result<Result<Vec<Deed>,
             return Ok(Err(format!("there is no '{base}' in {folder}")));
         }
     }
-    let mut deeds = Vec::new();
+    let mut actions = Vec::new();
     let list = "/etc/locale.gen";
     if let Some(text) = look::text(machine, list) {
-        deeds.push(Deed::Write { path: list.into(), content: listed(&text, &line).into_bytes(), mode: None });
+        actions.push(Action::Write {
+            path: list.into(),
+            content: listed(&text, &line).into_bytes(),
+            mode: None,
+            parents: true,
+        });
     } else if ubuntu {
         let path = format!("/var/lib/locales/supported.d/{}", name.language);
         let text = look::text(machine, &path).unwrap_or_default();
-        deeds.push(Deed::Write { path, content: listed(&text, &line).into_bytes(), mode: None });
+        actions.push(Action::Write { path, content: listed(&text, &line).into_bytes(), mode: None, parents: true });
     }
     let argv = match (generator, look::program(machine, "localedef")) {
         (Some(generator), _) if ubuntu => vec![generator, name.normal()],
@@ -113,8 +120,8 @@ pub fn generation(machine: &dyn Probe, locale: &str) -> Result<Result<Vec<Deed>,
             return Ok(Err("Command \"locale-gen\" or \"localedef\" was not found on this system.".into()));
         }
     };
-    deeds.push(Deed::Run(tool::command(&argv)));
-    Ok(Ok(deeds))
+    actions.push(Action::Run(tool::command(&argv)));
+    Ok(Ok(actions))
 }
 
 /// The list with a line in it that is no remark any more.
@@ -196,8 +203,8 @@ impl Function for GenLocale {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let deeds = generation(machine, &self.locale)?.map_err(Error::failed)?;
-        deeds.into_iter().try_for_each(|deed| deed.perform(machine))?;
+        let actions = generation(machine, &self.locale)?.map_err(Error::failed)?;
+        actions.into_iter().try_for_each(|action| apply_action(action, machine))?;
         Ok(true)
     }
 }

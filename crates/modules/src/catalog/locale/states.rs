@@ -2,10 +2,10 @@
 
 use rocksalt_macros::state;
 
-use super::super::tool::Work;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::{available, system};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{self, Probe};
 
 /// Makes sure that there is a locale.
@@ -21,26 +21,24 @@ pub struct Present {
 }
 
 impl State for Present {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         if available::is_there(machine, name)? {
             return Ok(Decision::Settled(Verdict::good(format!("Locale {name} is already present"))));
         }
         let failure = format!("Failed to generate locale {name}");
-        let work = Work::new(Verdict::good(format!("Generated locale {name}")).change("locale", name.as_str()));
-        let work = match available::generation(machine, name)? {
-            Ok(deeds) => deeds.into_iter().fold(work, Work::then),
+        let plan = Plan::new(Verdict::good(format!("Generated locale {name}")).change("locale", name.as_str()));
+        let plan = match available::generation(machine, name)? {
+            Ok(actions) => actions.into_iter().fold(plan, Plan::then),
             // An earlier step may install what is missing.
-            Err(_) if step.test => work,
+            Err(_) if step.test => plan,
             Err(text) => return Ok(Decision::Settled(Verdict::bad(format!("{failure}: {text}")))),
         };
-        Ok(work.or(failure).announced(format!("Locale {name} needs to be generated")))
+        Ok(plan.or(failure).announced(format!("Locale {name} needs to be generated")))
     }
 
-    fn apply(&self, plan: Work, machine: &dyn machine::System, _: &Step<'_>) -> Result<Verdict> {
-        let verdict = plan.perform(machine)?;
+    fn apply(&self, plan: Plan, machine: &dyn machine::System, _: &Step<'_>) -> Result<Verdict> {
+        let verdict = plan.carry_out(machine)?;
         // The program succeeds even if it made nothing.
         if verdict.result == Some(true) && !available::is_there(machine, &self.name)? {
             let text = format!("Failed to generate locale {0}: the program succeeded, but there is no {0}", self.name);
@@ -71,19 +69,17 @@ pub struct System {
 }
 
 impl State for System {
-    type Plan = ();
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         system::sound(name)?;
         if system::current(machine) == *name {
             return Ok(Decision::Settled(Verdict::good(format!("System locale {name} already set"))));
         }
         let would = Verdict::would(format!("System locale {name} needs to be set")).change("locale", name.as_str());
-        Ok(Decision::Change((), would))
+        Ok(Decision::Change(Plan::default(), would))
     }
 
-    fn apply(&self, (): (), machine: &dyn machine::System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, machine: &dyn machine::System, _: &Step<'_>) -> Result<Verdict> {
         let name = &self.name;
         Ok(match system::set(machine, name) {
             Ok(()) => Verdict::good(format!("Set system locale {name}")).change("locale", name.as_str()),

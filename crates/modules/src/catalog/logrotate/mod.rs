@@ -8,8 +8,9 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::{function, state};
 
 use self::conf::{Conf, number};
-use super::file::{Action, Plan, followed};
+use super::file::followed;
 use super::{Decision, Entry, Function, State, StateEntry, Step, Thing, Touches, Verdict, entry, state};
+use crate::catalog::{Action, Plan};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -124,9 +125,7 @@ pub struct Set {
 }
 
 impl State for Set {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let wish = Wish { key: &self.key, value: &self.value, setting: &self.setting };
         let conf = match Conf::read(machine, &self.conf_file) {
             Ok(conf) => conf,
@@ -149,12 +148,9 @@ impl State for Set {
         let (path, text) = wish.text(&conf)?;
         let path = followed(machine, Path::new(&path)).to_string_lossy().into_owned();
         let done = Verdict::good(format!("Set {what} value: {new}")).changes(changes.clone());
-        let plan = Plan::new(done).then(Action::Write { path, content: text.into_bytes(), mode: None });
+        let plan =
+            Plan::brief(done).then(Action::Write { path, content: text.into_bytes(), mode: None, parents: false });
         Ok(Decision::Change(plan, Verdict::would(format!("{which} will be set to value: {new}")).changes(changes)))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {

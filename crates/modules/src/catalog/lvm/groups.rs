@@ -6,10 +6,10 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
 use super::super::file::canonical;
-use super::super::tool::Work;
 use super::super::{Decision, State, Step, Touches, Verdict};
 use super::{commands, show};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that there is a volume group, and that these devices are in it.
@@ -30,19 +30,17 @@ pub struct VgPresent {
 }
 
 impl State for VgPresent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         let devices = crate::text::words::listed(&self.devices);
         if show::groups(machine, name)?.is_empty() {
             let said = format!("Volume group \"{name}\" successfully created");
             let created: Map = [("Output from vgcreate".into(), said.into())].into_iter().collect();
             let done = Verdict::good(format!("Created Volume Group {name}")).change("created", created);
-            let work = Work::new(done)
+            let plan = Plan::new(done)
                 .run(&commands::vgcreate(machine, name, &devices, false, &self.kwargs)?)
                 .or(format!("Failed to create Volume Group {name}"));
-            return Ok(work.announced(format!("Volume Group {name} is set to be created")));
+            return Ok(plan.announced(format!("Volume Group {name} is set to be created")));
         }
         let mut lines = vec![format!("Volume Group {name} already present")];
         let (mut add, mut bad) = (Vec::new(), false);
@@ -67,17 +65,17 @@ impl State for VgPresent {
         if bad || add.is_empty() {
             return Ok(Decision::Settled(if bad { Verdict::bad(comment) } else { Verdict::good(comment) }));
         }
-        let mut work = Work::new(Verdict::good(&comment));
+        let mut plan = Plan::new(Verdict::good(&comment));
         for device in &add {
-            work.done.changes.insert(device.as_str(), format!("added to {name}"));
+            plan.done.changes.insert(device.as_str(), format!("added to {name}"));
         }
-        let work = work.run(&commands::vgextend(machine, name, &add, false)?);
+        let plan = plan.run(&commands::vgextend(machine, name, &add, false)?);
         let failure = format!("{comment}\n{} could not be added", add.join(", "));
-        Ok(work.or(failure).announced(format!("{comment}\n{} is set to be added", add.join(", "))))
+        Ok(plan.or(failure).announced(format!("{comment}\n{} is set to be added", add.join(", "))))
     }
 
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let mut verdict = plan.perform(machine)?;
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let mut verdict = plan.carry_out(machine)?;
         // With what there is now, as Salt has it.
         if let Some(Value::Map(created)) = verdict.changes.get_mut("created") {
             let mut whole = show::groups(machine, &self.name)?;
@@ -105,22 +103,16 @@ pub struct VgAbsent {
 }
 
 impl State for VgAbsent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         if show::groups(machine, name)?.is_empty() {
             return Ok(Decision::Settled(Verdict::good(format!("Volume Group {name} already absent"))));
         }
         let said = format!("Volume group \"{name}\" successfully removed");
-        let work = Work::new(Verdict::good(format!("Removed Volume Group {name}")).change("removed", said))
+        let plan = Plan::new(Verdict::good(format!("Removed Volume Group {name}")).change("removed", said))
             .run(&commands::vgremove(machine, name, true)?)
             .or(format!("Failed to remove Volume Group {name}"));
-        Ok(work.announced(format!("Volume Group {name} is set to be removed")))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(plan.announced(format!("Volume Group {name} is set to be removed")))
     }
 
     fn touches(&self) -> Touches {

@@ -3,12 +3,12 @@
 use rocksalt_core::Map;
 use rocksalt_macros::state;
 
-use super::super::tool::Work;
 use super::super::{Decision, State, Step, Touches, Verdict};
 use super::{commands, show};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::grains::look;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Makes a device a physical volume. Whatever is on it is lost.
 ///
@@ -25,9 +25,7 @@ pub struct PvPresent {
 }
 
 impl State for PvPresent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         if !show::physical(machine, name, false)?.is_empty() {
             return Ok(Decision::Settled(Verdict::good(format!("Physical Volume {name} already present"))));
@@ -38,11 +36,7 @@ impl State for PvPresent {
         }
         let done = Verdict::good(format!("Created Physical Volume {name}")).change("created", true);
         let argv = commands::pvcreate(machine, std::slice::from_ref(name), true, &self.kwargs)?;
-        Ok(Work::new(done).run(&argv).or(failure).announced(format!("Physical Volume {name} is set to be created")))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(Plan::new(done).run(&argv).or(failure).announced(format!("Physical Volume {name} is set to be created")))
     }
 
     fn touches(&self) -> Touches {
@@ -63,22 +57,16 @@ pub struct PvAbsent {
 }
 
 impl State for PvAbsent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         if show::physical(machine, name, false)?.is_empty() {
             return Ok(Decision::Settled(Verdict::good(format!("Physical Volume {name} does not exist"))));
         }
         let done = Verdict::good(format!("Removed Physical Volume {name}")).change("removed", true);
-        let work = Work::new(done)
+        let plan = Plan::new(done)
             .run(&commands::pvremove(machine, std::slice::from_ref(name), true)?)
             .or(format!("Failed to remove Physical Volume {name}"));
-        Ok(work.announced(format!("Physical Volume {name} is set to be removed")))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(plan.announced(format!("Physical Volume {name} is set to be removed")))
     }
 
     fn touches(&self) -> Touches {

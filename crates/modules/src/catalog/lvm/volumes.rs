@@ -4,10 +4,10 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
 use super::super::file::Flag;
-use super::super::tool::Work;
 use super::super::{Decision, State, Step, Touches, Verdict};
 use super::commands::{self, Volume};
 use super::show;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -48,9 +48,7 @@ pub struct LvPresent {
 }
 
 impl State for LvPresent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let text = |value: &Value| value.truth().then(|| value.to_string());
         let (size, extents) = (text(&self.size), text(&self.extents));
         if size.is_some() && extents.is_some() {
@@ -74,10 +72,10 @@ impl State for LvPresent {
             let said = format!("Logical volume \"{name}\" created.");
             let created: Map = [("Output from lvcreate".into(), said.into())].into_iter().collect();
             let done = Verdict::good(format!("Created Logical Volume {name}")).change("created", created);
-            let work = Work::new(done)
+            let plan = Plan::new(done)
                 .run(&commands::lvcreate(machine, &volume, &self.kwargs)?)
                 .or(format!("Failed to create Logical Volume {name}. Error:"));
-            return Ok(work.announced(format!("Logical Volume {name} is set to be created")));
+            return Ok(plan.announced(format!("Logical Volume {name} is set to be created")));
         };
         let number = |key: &str| known.get(key).and_then(|value| value.to_string().parse::<u64>().ok()).unwrap_or(0);
         let (old_sectors, old_extents) = (number("Logical Volume Size"), number("Current Logical Extents Associated"));
@@ -108,14 +106,14 @@ impl State for LvPresent {
         let resized: Map = [("Output from lvresize".into(), said.into())].into_iter().collect();
         let (size, extents) = (size.as_deref(), extents.as_deref());
         let argv = commands::resize(machine, "lvresize", &path, size, extents, self.force.0, self.resizefs.0)?;
-        let work = Work::new(Verdict::good(format!("Resized Logical Volume {name}")).change("resized", resized))
+        let plan = Plan::new(Verdict::good(format!("Resized Logical Volume {name}")).change("resized", resized))
             .run(&argv)
             .or(format!("Failed to resize Logical Volume {name}.\nError:"));
-        Ok(work.announced(format!("Logical Volume {name} is set to be resized")))
+        Ok(plan.announced(format!("Logical Volume {name} is set to be resized")))
     }
 
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let mut verdict = plan.perform(machine)?;
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let mut verdict = plan.carry_out(machine)?;
         // With what there is now, as Salt has it.
         if let Some(Value::Map(created)) = verdict.changes.get_mut("created") {
             let mut whole = show::logical(machine, &self.path())?;
@@ -179,22 +177,16 @@ pub struct LvAbsent {
 }
 
 impl State for LvAbsent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let LvAbsent { name, vgname } = self;
         if show::logical(machine, &format!("/dev/{vgname}/{name}"))?.is_empty() {
             return Ok(Decision::Settled(Verdict::good(format!("Logical Volume {name} already absent"))));
         }
         let said = format!("Logical volume \"{name}\" successfully removed");
-        let work = Work::new(Verdict::good(format!("Removed Logical Volume {name}")).change("removed", said))
+        let plan = Plan::new(Verdict::good(format!("Removed Logical Volume {name}")).change("removed", said))
             .run(&commands::lvremove(machine, name, vgname, true)?)
             .or(format!("Failed to remove Logical Volume {name}"));
-        Ok(work.announced(format!("Logical Volume {name} is set to be removed")))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(plan.announced(format!("Logical Volume {name} is set to be removed")))
     }
 
     fn touches(&self) -> Touches {

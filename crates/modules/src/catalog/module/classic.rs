@@ -2,13 +2,15 @@
 
 use rocksalt_core::{Call, Map, Value, nearest};
 
-use super::{Decision, Verdict, succeeded};
+use super::{Decision, Plan, Verdict, succeeded};
 use crate::catalog::{self, NAMED};
 use crate::machine::System;
 
-pub fn plan(function: &str) -> Decision<()> {
+pub fn plan(function: &str) -> Decision {
     match catalog::find(function) {
-        Some(_) => Decision::Change((), Verdict::would(format!("Module function {function} is set to execute"))),
+        Some(_) => {
+            Decision::Change(Plan::default(), Verdict::would(format!("Module function {function} is set to execute")))
+        }
         None => {
             let mut verdict = Verdict::bad(format!("Module function {function} is not available"));
             let hint = nearest::hint(function, catalog::all().map(|entry| entry.name));

@@ -8,6 +8,7 @@ use rocksalt_macros::state;
 
 use super::{Decision, State, StateEntry, Step, Verdict, state};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 pub const STATES: &[StateEntry] = &[state::<Run>(), state::<Wait>(), state::<Watch>()];
@@ -72,50 +73,44 @@ pub struct Watch {
 }
 
 impl State for Run {
-    type Plan = ();
-
-    fn plan(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         Ok(plan(&self.kwargs, step))
     }
 
-    fn apply(&self, (): (), machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
         apply(&self.kwargs, machine, step)
     }
 }
 
 impl State for Wait {
-    type Plan = ();
-
-    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(Decision::Settled(Verdict::good("")))
     }
 
-    fn apply(&self, (): (), machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
         apply(&self.kwargs, machine, step)
     }
 
-    fn watched(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Decision<()>> {
+    fn watched(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         Ok(plan(&self.kwargs, step))
     }
 }
 
 impl State for Watch {
-    type Plan = ();
-
-    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(Decision::Settled(Verdict::good("")))
     }
 
-    fn apply(&self, (): (), machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
         apply(&self.kwargs, machine, step)
     }
 
-    fn watched(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Decision<()>> {
+    fn watched(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         Ok(plan(&self.kwargs, step))
     }
 }
 
-fn plan(given: &Map, step: &Step<'_>) -> Decision<()> {
+fn plan(given: &Map, step: &Step<'_>) -> Decision {
     match is_classic(given) {
         true => classic::plan(step.name),
         false => modern::plan(&own(given), step.test),

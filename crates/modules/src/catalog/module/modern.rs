@@ -3,12 +3,12 @@
 use rocksalt_core::call::ProblemKind;
 use rocksalt_core::{Call, Map, Value};
 
-use super::{Decision, Verdict, succeeded};
+use super::{Decision, Plan, Verdict, succeeded};
 use crate::Result;
 use crate::catalog;
 use crate::machine::System;
 
-pub fn plan(given: &Map, test: bool) -> Decision<()> {
+pub fn plan(given: &Map, test: bool) -> Decision {
     let functions: Vec<String> = given.keys().map(|key| bare(&key.to_string()).to_owned()).collect();
     let (known, missing): (Vec<_>, Vec<_>) = functions.iter().partition(|name| catalog::find(name).is_some());
     let name = Value::List(given.keys().cloned().collect());
@@ -24,7 +24,7 @@ pub fn plan(given: &Map, test: bool) -> Decision<()> {
     };
     verdict.further.insert("name", name);
     match missing.is_empty() {
-        true => Decision::Change((), verdict),
+        true => Decision::Change(Plan::default(), verdict),
         false => Decision::Settled(verdict),
     }
 }

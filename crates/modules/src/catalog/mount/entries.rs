@@ -4,11 +4,12 @@ use rocksalt_core::Value;
 use rocksalt_macros::state;
 
 use super::super::file::Flag;
-use super::super::tool::{self, Deed, Work};
+use super::super::tool;
 use super::super::{Decision, State, Step, Touches, Verdict};
 use super::fstab::{Change, Line, MatchOn, Table};
 use super::work::Wish;
 use super::{fstab_path, listed, touches, trimmed};
+use crate::catalog::{Action, Plan};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -55,9 +56,7 @@ pub struct FstabPresent {
 }
 
 impl State for FstabPresent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let (name, config, place) = (&self.name, &self.config, trimmed(&self.fs_file));
         let on = MatchOn::new(&self.match_on, &self.fs_vfstype)?;
         let Some(device) = named_by(machine, name, self.mount_by.as_deref())? else {
@@ -90,20 +89,20 @@ impl State for FstabPresent {
                 (format!("{place} entry updated in {config}."), format!("{place} entry will be updated in {config}."))
             }
         };
-        let work = Work::new(Verdict::good(&done).change("persist", change.word())).write(config, text);
+        let plan = Plan::new(Verdict::good(&done).change("persist", change.word())).write(config, text);
         if change != Change::New || !self.mount.0 {
-            return Ok(work.announced(would));
+            return Ok(plan.announced(would));
         }
-        let mut work = work
-            .then(Deed::Run(Wish { name: place, ..Wish::default() }.mount()))
+        let mut plan = plan
+            .then(Action::Run(Wish { name: place, ..Wish::default() }.mount()))
             .or(format!("{done}\nError while mounting:"));
-        work.done.comment = format!("{done}\nMounted {name} on {place}");
-        Ok(work.announced(format!("{would}\nWill mount {name} on {place}")))
+        plan.done.comment = format!("{done}\nMounted {name} on {place}");
+        Ok(plan.announced(format!("{would}\nWill mount {name} on {place}")))
     }
 
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let changes = plan.done.changes.clone();
-        let verdict = plan.perform(machine)?;
+        let verdict = plan.carry_out(machine)?;
         // If only the mounting failed, the entry is there.
         let written = verdict.result == Some(false) && verdict.comment.contains("steps were done before it");
         Ok(if written { Verdict { changes, ..verdict } } else { verdict })
@@ -135,9 +134,7 @@ pub struct FstabAbsent {
 }
 
 impl State for FstabAbsent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (config, place) = (&self.config, trimmed(&self.fs_file));
         let device = named_by(machine, &self.name, self.mount_by.as_deref())?;
         let table = Table::read(machine, config).ok();
@@ -145,16 +142,12 @@ impl State for FstabAbsent {
             None => Ok(Decision::Settled(Verdict::good(format!("{place} entry is already missing in {config}.")))),
             Some(text) => {
                 let done = Verdict::good(format!("{place} entry removed from {config}.")).change("persist", "removed");
-                let work = Work::new(done)
+                let plan = Plan::new(done)
                     .write(config, text)
                     .or(format!("{place} entry failed when removing from {config}."));
-                Ok(work.announced(format!("{place} entry will be removed from {config}.")))
+                Ok(plan.announced(format!("{place} entry will be removed from {config}.")))
             }
         }
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {

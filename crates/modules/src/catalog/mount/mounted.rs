@@ -5,6 +5,7 @@ use std::path::Path;
 use rocksalt_core::pattern::{Flags, Pattern};
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::file::{Flag, canonical};
 use super::super::{Decision, State, Step, Touches, Verdict, tool};
@@ -14,6 +15,7 @@ use super::options::{self, Extra};
 use super::work::{self, Wish};
 use super::{fstab_path, listed, touches, trimmed};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::grains::look;
 use crate::machine::{Probe, System};
 
@@ -79,7 +81,7 @@ pub struct Mounted {
 }
 
 /// What is to be done to the mount itself.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 enum Act {
     Nothing,
     Mount,
@@ -90,7 +92,8 @@ enum Act {
     Replace,
 }
 
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct MountPlan {
     act: Act,
     /// The new text of the file.
     entry: Option<String>,
@@ -109,9 +112,7 @@ struct Finding {
 }
 
 impl State for Mounted {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         for (value, what) in [(&self.name, "name"), (&self.device, "device"), (&self.fstype, "fstype")] {
             if value.is_empty() {
                 return Ok(Decision::Settled(Verdict::bad(format!("Must provide {what} to mount.mounted"))));
@@ -159,10 +160,11 @@ impl State for Mounted {
             return Ok(Decision::Settled(Verdict { comment, ..done }));
         }
         let would = Verdict { result: None, comment: finding.would, ..done.clone() };
-        Ok(Decision::Change(Plan { act: finding.act, entry, done }, would))
+        Decision::own(&MountPlan { act: finding.act, entry, done }, would)
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: MountPlan = plan.into_own()?;
         let name = trimmed(&self.name);
         let mut done = plan.done;
         if let Err(error) = self.act(machine, name, plan.act, &mut done.changes) {
@@ -178,13 +180,13 @@ impl State for Mounted {
         Ok(done)
     }
 
-    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         match self.plan(machine, step)? {
             Decision::Settled(verdict) if verdict.result == Some(true) && self.mount.0 => {
                 let name = trimmed(&self.name);
                 let done = Verdict::good(format!("{name} remounted"));
                 let would = Verdict::would(format!("{name} would be remounted"));
-                Ok(Decision::Change(Plan { act: Act::Remount, entry: None, done }, would))
+                Decision::own(&MountPlan { act: Act::Remount, entry: None, done }, would)
             }
             other => Ok(other),
         }

@@ -4,11 +4,13 @@ use std::path::Path;
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::{function, state};
+use serde::{Deserialize, Serialize};
 
 use super::super::file::{Flag, canonical};
 use super::super::{Decision, Function, State, Step, Thing, Touches, Verdict, tool};
 use super::fstab::{Change, Line, MatchOn, Table};
 use super::fstab_path;
+use crate::catalog::Plan;
 use crate::grains::look;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -31,7 +33,8 @@ pub struct Swap {
     config: String,
 }
 
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct SwapPlan {
     real: String,
     activate: bool,
     entry: Option<String>,
@@ -39,9 +42,7 @@ pub struct Plan {
 }
 
 impl State for Swap {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         let real = canonical(machine, Path::new(name)).to_string_lossy().into_owned();
         let is_on = swaps(machine).contains_key(&real);
@@ -83,10 +84,11 @@ impl State for Swap {
             return Ok(Decision::Settled(done));
         }
         let would = Verdict { result: None, comment: would, ..done.clone() };
-        Ok(Decision::Change(Plan { real, activate: !is_on, entry, done }, would))
+        Decision::own(&SwapPlan { real, activate: !is_on, entry, done }, would)
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: SwapPlan = plan.into_own()?;
         let mut done = plan.done;
         if plan.activate {
             let ran = tool::done(machine, &["swapon", "--", &plan.real]);

@@ -3,13 +3,14 @@
 use rocksalt_macros::state;
 
 use super::super::file::Flag;
-use super::super::tool::{Deed, Work};
+
 use super::super::{Decision, State, Step, Touches, Verdict};
 use super::active::{self, Device};
 use super::fstab::Table;
 use super::{fstab_path, touches, trimmed, work};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::catalog::{Action, Plan};
+use crate::machine::Probe;
 
 /// Unmounts whatever is mounted at a place.
 ///
@@ -34,9 +35,7 @@ pub struct Unmounted {
 }
 
 impl State for Unmounted {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         if self.name.is_empty() {
             return Ok(Decision::Settled(Verdict::bad("Must provide name to mount.unmounted")));
         }
@@ -51,14 +50,14 @@ impl State for Unmounted {
         }
         let mut would = None;
         let mut comment = "Target was already unmounted".to_owned();
-        let mut work = Work::new(Verdict::good(""));
+        let mut plan = Plan::new(Verdict::good(""));
         if !there.is_empty() {
             would = Some(format!("Mount point {name} is mounted but should not be"));
             comment = "Target was successfully unmounted".to_owned();
-            work.done.changes.insert("umount", true);
+            plan.done.changes.insert("umount", true);
             // One may lie over another.
             for _ in &there {
-                work = work.then(Deed::Run(work::umount(name, false, self.user.as_deref())));
+                plan = plan.then(Action::Run(work::umount(name, false, self.user.as_deref())));
             }
         }
         if self.persist.0 {
@@ -74,8 +73,8 @@ impl State for Unmounted {
                 }
                 (true, Some(text)) => {
                     comment += ". Removed target from fstab";
-                    work.done.changes.insert("persist", "purged");
-                    work = work.write(&self.config, text);
+                    plan.done.changes.insert("persist", "purged");
+                    plan = plan.write(&self.config, text);
                     would.get_or_insert_with(|| {
                         let config = &self.config;
                         format!(
@@ -85,15 +84,11 @@ impl State for Unmounted {
                 }
             }
         }
-        work.done.comment = comment;
+        plan.done.comment = comment;
         match would {
-            Some(would) => Ok(work.announced(would)),
-            None => Ok(Decision::Settled(work.done)),
+            Some(would) => Ok(plan.announced(would)),
+            None => Ok(Decision::Settled(plan.done)),
         }
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {

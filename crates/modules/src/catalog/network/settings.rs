@@ -4,8 +4,10 @@ use std::path::Path;
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::identity::{set_hostname, sound_hostname};
+use crate::catalog::Plan;
 use crate::catalog::{Decision, State, Step, Touches, Verdict, tool};
 use crate::grains::look;
 use crate::machine::{self, Probe};
@@ -57,7 +59,7 @@ pub struct System {
 }
 
 /// What is written down.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Settings {
     networking: String,
     hostname: String,
@@ -65,7 +67,8 @@ struct Settings {
     search: String,
 }
 
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct SettingsPlan {
     old: Settings,
     new: Settings,
     /// The running machine's name is another one.
@@ -106,9 +109,7 @@ impl Settings {
 }
 
 impl State for System {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let grains = machine.grains();
         let family = grains.get("os_family").and_then(Value::as_str).unwrap_or_default();
         if family != "Debian" {
@@ -161,10 +162,11 @@ impl State for System {
         };
         let done = Verdict::good("Global network settings are up to date.").change("network_settings", text);
         let would = Verdict { result: None, comment: would, ..done.clone() };
-        Ok(Decision::Change(Plan { old, new, rename, done }, would))
+        Decision::own(&SettingsPlan { old, new, rename, done }, would)
     }
 
     fn apply(&self, plan: Plan, machine: &dyn machine::System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: SettingsPlan = plan.into_own()?;
         Ok(match self.perform(&plan, machine) {
             Ok(()) => plan.done,
             Err(error) => Verdict::bad(error.to_string()),
@@ -178,8 +180,8 @@ impl State for System {
 }
 
 impl System {
-    fn perform(&self, plan: &Plan, machine: &dyn machine::System) -> Result<()> {
-        let Plan { old, new, rename, .. } = plan;
+    fn perform(&self, plan: &SettingsPlan, machine: &dyn machine::System) -> Result<()> {
+        let SettingsPlan { old, new, rename, .. } = plan;
         if old.networking != new.networking {
             let text = look::text(machine, NETWORKING).unwrap_or_else(|| FRESH.to_owned());
             let line = format!("CONFIGURE_INTERFACES={}", new.networking);

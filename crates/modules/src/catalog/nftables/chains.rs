@@ -4,10 +4,10 @@ use rocksalt_core::Value;
 use rocksalt_macros::state;
 
 use super::super::file::Flag;
-use super::super::tool::Work;
 use super::super::{Decision, State, Step, Touches, Verdict, iptables};
-use super::rules::{Plan, touches};
+use super::rules::{self, touches};
 use super::{family, plain, ruleset};
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -28,9 +28,7 @@ pub struct TablePresent {
 }
 
 impl State for TablePresent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let TablePresent { name, family: of } = self;
         plain(&[name])?;
         if ruleset::tables(machine, of)?.contains(name) {
@@ -38,14 +36,10 @@ impl State for TablePresent {
             return Ok(Decision::Settled(Verdict::good(comment)));
         }
         let done = format!("nftables table {name} successfully created in family {of}");
-        let work = Work::new(Verdict::good(done).change("locale", name.as_str()))
+        let plan = Plan::new(Verdict::good(done).change("locale", name.as_str()))
             .run(&[&ruleset::nft(machine)?, "add", "table", family(of)?, name])
             .or(format!("Failed to create table {name} for family {of}"));
-        Ok(work.announced(format!("nftables table {name} would be created in family {of}")))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(plan.announced(format!("nftables table {name} would be created in family {of}")))
     }
 
     fn touches(&self) -> Touches {
@@ -70,9 +64,7 @@ pub struct TableAbsent {
 }
 
 impl State for TableAbsent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let TableAbsent { name, family: of } = self;
         plain(&[name])?;
         if !ruleset::tables(machine, of)?.contains(name) {
@@ -80,14 +72,10 @@ impl State for TableAbsent {
             return Ok(Decision::Settled(Verdict::good(comment)));
         }
         let done = format!("nftables table {name} successfully deleted from family {of}");
-        let work = Work::new(Verdict::good(done).change("locale", name.as_str()))
+        let plan = Plan::new(Verdict::good(done).change("locale", name.as_str()))
             .run(&[&ruleset::nft(machine)?, "delete", "table", family(of)?, name])
             .or(format!("Failed to delete table {name} from family {of}"));
-        Ok(work.announced(format!("nftables table {name} would be deleted from family {of}")))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(plan.announced(format!("nftables table {name} would be deleted from family {of}")))
     }
 
     fn touches(&self) -> Touches {
@@ -139,9 +127,7 @@ pub fn base(kind: Option<&str>, hook: Option<&str>, priority: &Value) -> Result<
 }
 
 impl State for ChainPresent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let ChainPresent { name, table, family: of, .. } = self;
         let base = base(self.table_type.as_deref(), self.hook.as_deref(), &self.priority)?;
         if ruleset::chain(machine, of, table, name)?.is_some() {
@@ -158,14 +144,10 @@ impl State for ChainPresent {
         let mut argv = vec![&*nft, "--", "add", "chain", family(of)?, table, name];
         argv.extend(base.as_deref());
         let done = format!("nftables {name} chain in {table} table create success for {of}");
-        let work = Work::new(Verdict::good(done).change("locale", name.as_str()))
+        let plan = Plan::new(Verdict::good(done).change("locale", name.as_str()))
             .run(&argv)
             .or(format!("Failed to create {name} chain in {table} table for {of}:"));
-        Ok(work.announced(format!("nftables chain {name} would be created in table {table} for family {of}")))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(plan.announced(format!("nftables chain {name} would be created in table {table} for family {of}")))
     }
 
     fn touches(&self) -> Touches {
@@ -193,9 +175,7 @@ pub struct ChainAbsent {
 }
 
 impl State for ChainAbsent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let ChainAbsent { name, table, family: of } = self;
         if ruleset::chain(machine, of, table, name)?.is_none() {
             let comment = format!("nftables {name} chain is already absent in {table} table for {of}");
@@ -203,15 +183,11 @@ impl State for ChainAbsent {
         }
         let nft = ruleset::nft(machine)?;
         let done = format!("nftables {name} chain in {table} table delete success for {of}");
-        let work = Work::new(Verdict::good(done).change("locale", name.as_str()))
+        let plan = Plan::new(Verdict::good(done).change("locale", name.as_str()))
             .run(&[&nft, "flush", "chain", family(of)?, table, name])
             .run(&[&nft, "delete", "chain", family(of)?, table, name])
             .or(format!("Failed to delete {name} chain in {table} table for {of}:"));
-        Ok(work.announced(format!("nftables chain {name} would be deleted from table {table} for family {of}")))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(plan.announced(format!("nftables chain {name} would be deleted from table {table} for family {of}")))
     }
 
     fn touches(&self) -> Touches {
@@ -245,9 +221,7 @@ pub struct Flush {
 }
 
 impl State for Flush {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Flush { name, family: of, ignore_absence, table, chain } = self;
         plain(&[table])?;
         let absent = |text: String| match ignore_absence.0 {
@@ -278,14 +252,10 @@ impl State for Flush {
             return Ok(Decision::Settled(Verdict::good(comment)));
         }
         let done = format!("Flush nftables rules in {table} table {chain} chain {of} family");
-        let work = Work::new(Verdict::good(done).change("locale", name.as_str()))
+        let plan = Plan::new(Verdict::good(done).change("locale", name.as_str()))
             .run(&argv)
             .or("Failed to flush nftables rules");
-        Ok(work.announced("nftables flush not performed in test mode."))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(plan.announced("nftables flush not performed in test mode."))
     }
 
     fn touches(&self) -> Touches {
@@ -323,9 +293,7 @@ pub struct SetPolicy {
 }
 
 impl State for SetPolicy {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let SetPolicy { name, table, family: of, chain, policy, .. } = self;
         let lower = policy.to_ascii_lowercase();
         if !["accept", "drop"].contains(&lower.as_str()) {
@@ -347,19 +315,19 @@ impl State for SetPolicy {
         let kind = known.map_or("", |(kind, _)| kind);
         let done = format!("Set default policy for {chain} to {policy} family {of}");
         let base = format!("{{ {kind}; policy {lower}; }}");
-        let work = Work::new(Verdict::good(done).change("locale", name.as_str()))
+        let plan = Plan::new(Verdict::good(done).change("locale", name.as_str()))
             .run(&[&ruleset::nft(machine)?, "--", "add", "chain", family(of)?, table, chain, &base])
             .or("Failed to set nftables default policy");
-        let would = work.announced(format!(
-            "nftables default policy for chain {chain} on table {table} for {of} needs to be set to {policy}"
-        ));
+        let would =
+            format!("nftables default policy for chain {chain} on table {table} for {of} needs to be set to {policy}");
         let saved = format!("Set and saved default policy for {chain} to {policy} family {of}");
         let given = self.save_filename.as_deref().map(Value::from);
-        Ok(Plan::new(would, self.save.truth().then(|| (ruleset::save_path(machine, given.as_ref()), saved))))
+        let save = self.save.truth().then(|| (ruleset::save_path(machine, given.as_ref()), saved));
+        rules::announced(plan, would, save)
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        rules::apply(plan, machine)
     }
 
     fn touches(&self) -> Touches {

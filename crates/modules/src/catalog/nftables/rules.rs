@@ -3,9 +3,10 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use super::super::tool::{self, Work};
+use super::super::tool;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, iptables};
 use super::{family, plain, rule, ruleset};
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -102,35 +103,28 @@ pub struct Delete {
     kwargs: Map,
 }
 
-/// The command, and the comment if the rules are saved afterwards.
-pub struct Plan {
-    work: Work,
-    save: Option<(String, String)>,
+/// The decision for a plan after which the rules are saved, if they are: the path, and the comment then.
+pub fn announced(plan: Plan, would: String, save: Option<(String, String)>) -> Result<Decision> {
+    Ok(plan.with_own(&save)?.announced(would))
 }
 
-impl Plan {
-    pub fn new(decision: Decision<Work>, save: Option<(String, String)>) -> Decision<Plan> {
-        decision.map(|work| Plan { work, save })
-    }
-
-    pub fn perform(self, machine: &dyn System) -> Result<Verdict> {
-        let verdict = self.work.perform(machine)?;
-        let Some((path, comment)) = self.save.filter(|_| verdict.result == Some(true)) else { return Ok(verdict) };
-        Ok(match ruleset::save(machine, &path) {
-            Ok(_) => Verdict { comment, ..verdict },
-            Err(error) => Verdict {
-                result: Some(false),
-                comment: format!("{}\nbut the rules could not be saved: {error}", verdict.comment),
-                ..verdict
-            },
-        })
-    }
+/// Carries out the commands, and saves the rules.
+pub fn apply(mut plan: Plan, machine: &dyn System) -> Result<Verdict> {
+    let save: Option<(String, String)> = plan.take_own()?;
+    let verdict = plan.carry_out(machine)?;
+    let Some((path, comment)) = save.filter(|_| verdict.result == Some(true)) else { return Ok(verdict) };
+    Ok(match ruleset::save(machine, &path) {
+        Ok(_) => Verdict { comment, ..verdict },
+        Err(error) => Verdict {
+            result: Some(false),
+            comment: format!("{}\nbut the rules could not be saved: {error}", verdict.comment),
+            ..verdict
+        },
+    })
 }
 
 impl State for Append {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Append { name, family: of, table, chain, save, kwargs } = self;
         let rule = rule::build(kwargs, of)?;
         let known = ruleset::chain(machine, of, table, chain)?.unwrap_or_default();
@@ -138,16 +132,16 @@ impl State for Append {
             let comment = format!("nftables rule for {name} already set ({rule}) for {of}");
             return Ok(Decision::Settled(Verdict::good(comment)));
         }
-        let work = Work::new(set(name, &rule, of))
+        let plan = Plan::new(set(name, &rule, of))
             .run(&[&ruleset::nft(machine)?, "add", "rule", family(of)?, table, chain, &rule])
             .or(format!("Failed to set nftables rule for {name}.\nAttempted rule was {rule} for {of}."));
-        let would = work.announced(format!("nftables rule for {name} needs to be set ({rule}) for {of}"));
+        let would = format!("nftables rule for {name} needs to be set ({rule}) for {of}");
         let saved = format!("Set and Saved nftables rule for {name} to: {rule} for {of}");
-        Ok(Plan::new(would, save.truth().then(|| (ruleset::save_path(machine, None), saved))))
+        announced(plan, would, save.truth().then(|| (ruleset::save_path(machine, None), saved)))
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        apply(plan, machine)
     }
 
     fn touches(&self) -> Touches {
@@ -156,9 +150,7 @@ impl State for Append {
 }
 
 impl State for Insert {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Insert { name, family: of, table, chain, position, save, kwargs } = self;
         let rule = rule::build(kwargs, of)?;
         let known = ruleset::chain(machine, of, table, chain)?.unwrap_or_default();
@@ -172,16 +164,16 @@ impl State for Insert {
             argv.extend(["position".to_owned(), position.to_string()]);
         }
         argv.push(rule.clone());
-        let work = Work::new(set(name, &rule, of))
+        let plan = Plan::new(set(name, &rule, of))
             .run(&argv)
             .or(format!("Failed to set nftables rule for {name}.\nAttempted rule was {rule}"));
-        let would = work.announced(format!("nftables rule for {name} needs to be set for {of} ({rule})"));
+        let would = format!("nftables rule for {name} needs to be set for {of} ({rule})");
         let saved = format!("Set and Saved nftables rule for {name} to: {rule} for {of}");
-        Ok(Plan::new(would, save.truth().then(|| (ruleset::save_path(machine, None), saved))))
+        announced(plan, would, save.truth().then(|| (ruleset::save_path(machine, None), saved)))
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        apply(plan, machine)
     }
 
     fn touches(&self) -> Touches {
@@ -190,9 +182,7 @@ impl State for Insert {
 }
 
 impl State for Delete {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Delete { name, family: of, table, chain, position, save, kwargs } = self;
         let rule = rule::build(kwargs, of)?;
         plain(&[table, chain])?;
@@ -212,16 +202,16 @@ impl State for Delete {
             return Ok(Decision::Settled(Verdict::good(comment)));
         };
         let done = Verdict::good(format!("Delete nftables rule for {name} {rule}")).change("locale", name.as_str());
-        let work = Work::new(done)
+        let plan = Plan::new(done)
             .run(&[&ruleset::nft(machine)?, "delete", "rule", family(of)?, table, chain, "handle", &handle])
             .or(format!("Failed to delete nftables rule for {name}.\nAttempted rule was {rule}"));
-        let would = work.announced(format!("nftables rule for {name} needs to be deleted for {of} ({rule})"));
+        let would = format!("nftables rule for {name} needs to be deleted for {of} ({rule})");
         let saved = format!("Deleted and Saved nftables rule for {name} for {rule}{of}");
-        Ok(Plan::new(would, save.truth().then(|| (ruleset::save_path(machine, None), saved))))
+        announced(plan, would, save.truth().then(|| (ruleset::save_path(machine, None), saved)))
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        apply(plan, machine)
     }
 
     fn touches(&self) -> Touches {

@@ -4,19 +4,11 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
 use super::super::file::Flag;
-use super::super::tool::Tool;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::{listed, parts, sound, tool, words};
 use crate::Result;
-use crate::machine::{Probe, System};
-
-/// What is run, and how it ends.
-pub struct Plan {
-    tool: Tool,
-    words: Vec<String>,
-    done: Verdict,
-    failure: String,
-}
+use crate::catalog::Plan;
+use crate::machine::Probe;
 
 /// Makes sure that packages are installed.
 ///
@@ -44,9 +36,7 @@ pub struct Installed {
 }
 
 impl State for Installed {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let dir = self.dir.as_deref();
         let wished = if self.pkgs.truth() { crate::text::words::listed(&self.pkgs) } else { vec![self.name.clone()] };
         wished.iter().try_for_each(|name| sound(name).map(drop))?;
@@ -83,17 +73,10 @@ impl State for Installed {
         comments.push(format!("Package(s) '{shown}' successfully installed"));
         let mut line = words(dir, &["install"]);
         line.extend(missing);
-        let plan = Plan {
-            tool,
-            words: line,
-            done: Verdict::good(comments.join(". ")).changes(changes.clone()),
-            failure: format!("Error installing '{shown}'"),
-        };
+        let command = tool.command(machine, &line)?;
+        let done = Verdict::good(comments.join(". ")).changes(changes.clone());
+        let plan = Plan::command(command, done, format!("Error installing '{shown}': "));
         Ok(Decision::Change(plan, Verdict::would(dry.join(". ")).changes(changes)))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        perform(machine, plan)
     }
 
     fn touches(&self) -> Touches {
@@ -125,9 +108,7 @@ pub struct Removed {
 }
 
 impl State for Removed {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (name, dir) = (sound(&self.name)?, self.dir.as_deref());
         let tool = tool(dir, self.user.as_deref(), None, &Value::Null)?;
         let known = match listed(machine, &tool, dir) {
@@ -137,18 +118,11 @@ impl State for Removed {
         if !known.contains_key(name) {
             return Ok(Decision::Settled(Verdict::good(format!("Package '{name}' is not installed"))));
         }
-        let plan = Plan {
-            tool,
-            words: words(dir, &["uninstall", name]),
-            done: Verdict::good(format!("Package '{name}' was successfully removed")).change(name, "Removed"),
-            failure: format!("Error uninstalling '{name}'"),
-        };
+        let command = tool.command(machine, &words(dir, &["uninstall", name]))?;
+        let done = Verdict::good(format!("Package '{name}' was successfully removed")).change(name, "Removed");
+        let plan = Plan::command(command, done, format!("Error uninstalling '{name}': "));
         let dry = Verdict::would(format!("Package '{name}' is set to be removed")).change(name, "Removed");
         Ok(Decision::Change(plan, dry))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        perform(machine, plan)
     }
 
     fn touches(&self) -> Touches {
@@ -175,27 +149,18 @@ pub struct Bootstrap {
 }
 
 impl State for Bootstrap {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         let tool = tool(Some(name), self.user.as_deref(), None, &Value::Null)?;
         // npm itself tells whether something is missing: its list ends badly then.
         if tool.look(machine, &["list", "--depth=0"])?.success() {
             return Ok(Decision::Settled(Verdict::good("Directory is already bootstrapped")));
         }
-        let plan = Plan {
-            tool,
-            words: vec!["install".into()],
-            done: Verdict::good("Directory was successfully bootstrapped").change(name.as_str(), "Bootstrapped"),
-            failure: format!("Error Bootstrapping '{name}'"),
-        };
+        let command = tool.command(machine, &["install"])?;
+        let done = Verdict::good("Directory was successfully bootstrapped").change(name.as_str(), "Bootstrapped");
+        let plan = Plan::command(command, done, format!("Error Bootstrapping '{name}': "));
         let dry = Verdict::would(format!("'{name}' is set to be bootstrapped")).change(name.as_str(), "Bootstrapped");
         Ok(Decision::Change(plan, dry))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        perform(machine, plan)
     }
 
     fn touches(&self) -> Touches {
@@ -222,24 +187,15 @@ pub struct CacheCleaned {
 }
 
 impl State for CacheCleaned {
-    type Plan = Plan;
-
-    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let mut words = vec!["cache".to_owned(), "clean".into()];
         if self.force.0 {
             words.push("--force".into());
         }
-        let plan = Plan {
-            tool: tool(None, self.user.as_deref(), None, &Value::Null)?,
-            words,
-            done: Verdict::good("Cached packages removed").change("cache", "Removed"),
-            failure: "Error cleaning cached packages".into(),
-        };
+        let command = tool(None, self.user.as_deref(), None, &Value::Null)?.command(machine, &words)?;
+        let done = Verdict::good("Cached packages removed").change("cache", "Removed");
+        let plan = Plan::command(command, done, "Error cleaning cached packages: ");
         Ok(Decision::Change(plan, Verdict::would("Cached packages set to be removed").change("cache", "Removed")))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        perform(machine, plan)
     }
 
     fn touches(&self) -> Touches {
@@ -253,12 +209,4 @@ fn touches(dir: Option<&str>, user: Option<&str>) -> Touches {
     let home = user.map_or("/root".into(), |user| format!("/home/{user}"));
     let touches = Touches::nothing().writes(Thing::Path(dir.to_owned())).writes(Thing::Path(format!("{home}/.npm")));
     touches.reads(Thing::Network)
-}
-
-fn perform(machine: &dyn System, plan: Plan) -> Result<Verdict> {
-    let output = plan.tool.act(machine, &plan.words)?;
-    Ok(match output.success() {
-        true => plan.done,
-        false => Verdict::bad(format!("{}: {}", plan.failure, plan.tool.failed(&plan.words, &output))),
-    })
 }

@@ -2,6 +2,7 @@
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::tool::Tool;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, cp};
@@ -9,6 +10,7 @@ use super::find;
 use super::options::{Options, PipArguments, said};
 use super::requirement::{self, Requirement};
 use super::version::fulfills;
+use crate::catalog::Plan;
 use crate::machine::{Output, Probe, System, accounts};
 use crate::{Error, Result};
 
@@ -32,7 +34,8 @@ pub struct Installed {
 }
 
 /// What is to be installed.
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct PipPlan {
     options: Options,
     tool: Tool,
     /// Normal names, and what was written.
@@ -42,16 +45,15 @@ pub struct Plan {
 }
 
 impl State for Installed {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         match self.decide(machine, step)? {
-            Ok(decision) => Ok(decision),
+            Ok(decision) => decision.into_plan(),
             Err(text) => Ok(Decision::Settled(Verdict::bad(text))),
         }
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: PipPlan = plan.into_own()?;
         let requirements = match requirements(machine, &plan.options, &plan.saltenv)? {
             Ok(paths) => paths,
             Err(text) => return Ok(Verdict::bad(text)),
@@ -112,7 +114,7 @@ impl Installed {
         self.pip.force_reinstall.0 || self.pip.ignore_installed.0
     }
 
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Result<Decision<Plan>, String>> {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Result<Decision<PipPlan>, String>> {
         let mut options = self.pip.options()?;
         options.bin_env = options.bin_env.or_else(|| self.pip_bin.clone());
         let packages = match &self.pkgs {
@@ -140,7 +142,7 @@ impl Installed {
             Err(error) => return Ok(Err(format!("Error installing '{}': {error}", self.name))),
         };
         let saltenv = step.saltenv.to_owned();
-        let mut plan = Plan { options, tool, targets: Vec::new(), already: Vec::new(), saltenv };
+        let mut plan = PipPlan { options, tool, targets: Vec::new(), already: Vec::new(), saltenv };
         if by_file {
             return Ok(Ok(self.by_file(machine, plan, step.test)));
         }
@@ -173,7 +175,7 @@ impl Installed {
         Ok(Ok(Decision::Change(plan, Verdict::would(text).changes(changes))))
     }
 
-    fn is_right(&self, machine: &dyn Probe, plan: &Plan, wish: &Requirement, text: &str, version: &str) -> bool {
+    fn is_right(&self, machine: &dyn Probe, plan: &PipPlan, wish: &Requirement, text: &str, version: &str) -> bool {
         if !wish.wishes.is_empty() && !fulfills(version, &wish.wishes) {
             return false;
         }
@@ -186,7 +188,7 @@ impl Installed {
     }
 
     /// The changes that the run will report, as far as pip tells them beforehand.
-    fn foreseen(&self, machine: &dyn Probe, plan: &Plan, details: &[(Requirement, String)]) -> Map {
+    fn foreseen(&self, machine: &dyn Probe, plan: &PipPlan, details: &[(Requirement, String)]) -> Map {
         let names: Vec<String> = plan.targets.iter().map(|(_, text)| text.clone()).collect();
         let seen = find::foreseen(machine, &plan.tool, &plan.options.install(&names, &[]));
         let mut changes = Map::new();
@@ -212,7 +214,7 @@ impl Installed {
         changes
     }
 
-    fn by_file(&self, machine: &dyn Probe, plan: Plan, test: bool) -> Decision<Plan> {
+    fn by_file(&self, machine: &dyn Probe, plan: PipPlan, test: bool) -> Decision<PipPlan> {
         let mut comments = Vec::new();
         let (requirements, editable) = (&plan.options.requirements, &plan.options.editable);
         if !requirements.is_empty() {
@@ -243,7 +245,7 @@ impl Installed {
         Decision::Change(plan, dry)
     }
 
-    fn processed(&self, plan: &Plan, changed: bool) -> Verdict {
+    fn processed(&self, plan: &PipPlan, changed: bool) -> Verdict {
         let (requirements, editable) = (&plan.options.requirements, &plan.options.editable);
         let mut comments = Vec::new();
         let mut changes = Map::new();
@@ -263,7 +265,7 @@ impl Installed {
         Verdict::good(comments.join(" ")).changes(changes)
     }
 
-    fn failed(&self, plan: &Plan, output: &Output) -> Verdict {
+    fn failed(&self, plan: &PipPlan, output: &Output) -> Verdict {
         let (stdout, stderr) = said(output);
         let error = format!("Error: {stdout} {stderr}");
         let (requirements, editable) = (&plan.options.requirements, &plan.options.editable);

@@ -2,6 +2,7 @@
 
 use rocksalt_core::Value;
 use rocksalt_macros::arguments;
+use serde::{Deserialize, Serialize};
 
 use super::super::file::Flag;
 use super::super::tool::{self, Tool};
@@ -150,7 +151,7 @@ impl PipArguments {
 }
 
 /// What pip is told besides the packages.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Options {
     pub words: Vec<String>,
     /// Where a password may be: a variable of pip's, so that nobody sees it in the list of processes.

@@ -9,6 +9,7 @@ use super::find;
 use super::options::{Options, said};
 use super::requirement::normal;
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that a Python package is not installed.
@@ -44,9 +45,7 @@ pub struct Removed {
 }
 
 impl State for Removed {
-    type Plan = Options;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Options>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         let mut options = options(&self.bin_env, &self.user, &self.cwd);
         options.value("--log", self.log.as_deref());
@@ -63,10 +62,11 @@ impl State for Removed {
             return Ok(Decision::Settled(Verdict::good("Package is not installed.")));
         }
         let dry = Verdict::would(format!("Package {name} is set to be removed")).change(name.as_str(), "Removed");
-        Ok(Decision::Change(options, dry))
+        Decision::own(&options, dry)
     }
 
-    fn apply(&self, options: Options, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let options: Options = plan.into_own()?;
         let words =
             [vec!["uninstall".to_owned(), "-y".into()], options.words.clone(), vec!["--".into(), self.name.clone()]];
         let output = options.tool(machine)?.act(machine, &words.concat())?;
@@ -105,9 +105,7 @@ pub struct Uptodate {
 }
 
 impl State for Uptodate {
-    type Plan = (Options, Vec<String>);
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let options = options(&self.bin_env, &self.user, &self.cwd);
         let old = match options.tool(machine).and_then(|tool| find::outdated(machine, &tool)) {
             Ok(old) => old,
@@ -120,11 +118,12 @@ impl State for Uptodate {
             .iter()
             .map(|[name, version, latest, _]| (normal(name).into(), change(version.as_str(), latest.as_str()).into()))
             .collect();
-        let names = old.into_iter().map(|[name, ..]| name).collect();
-        Ok(Decision::Change((options, names), Verdict::would("System update will be performed").changes(changes)))
+        let names: Vec<String> = old.into_iter().map(|[name, ..]| name).collect();
+        Decision::own(&(options, names), Verdict::would("System update will be performed").changes(changes))
     }
 
-    fn apply(&self, (options, names): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let (options, names): (Options, Vec<String>) = plan.into_own()?;
         let (changes, errors) = upgrade(machine, &options, &names)?;
         Ok(match errors.is_empty() {
             true => Verdict::good("Upgrade successful.").changes(changes),

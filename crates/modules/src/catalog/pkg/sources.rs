@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::super::cp::{self, source::Source};
 use super::super::file::make_all;
 use super::provider::{Archive, Package, Provider, Target};
@@ -10,6 +12,7 @@ use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
 /// A package file that was looked at.
+#[derive(Serialize, Deserialize)]
 pub struct Found {
     pub name: String,
     pub package: Package,

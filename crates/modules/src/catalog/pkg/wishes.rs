@@ -1,13 +1,14 @@
 //! Packages as users list them: names, `{name: version}`, `{name: source}`.
 
 use rocksalt_core::{Map, Value, yaml};
+use serde::{Deserialize, Serialize};
 
 use super::provider::{Provider, sound};
 use crate::machine::Probe;
 use crate::{Error, Result};
 
 /// A package that somebody wishes for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wish {
     pub name: String,
     /// A version, or conditions on it; of `sources`: where it is from.

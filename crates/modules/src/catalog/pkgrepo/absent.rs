@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::apt::Sources;
 use super::work::Work;
 use super::{Decision, Form, State, Step, Touches, Verdict, form, ini, key, sources};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that packages are not had from a repository.
@@ -28,22 +30,22 @@ pub struct Absent {
     kwargs: Map,
 }
 
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct RepositoryPlan {
     work: Work,
     done: Verdict,
 }
 
 impl State for Absent {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         match form(machine)? {
-            Form::Apt => self.plan_apt(machine),
-            Form::Ini(family) => self.plan_ini(machine, &family),
+            Form::Apt => self.plan_apt(machine)?.into_plan(),
+            Form::Ini(family) => self.plan_ini(machine, &family)?.into_plan(),
         }
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let plan: RepositoryPlan = plan.into_own()?;
         plan.work.perform(machine, step.saltenv)?;
         Ok(plan.done)
     }
@@ -54,7 +56,7 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn plan_apt(&self, machine: &dyn Probe) -> Result<Decision<Plan>> {
+    fn plan_apt(&self, machine: &dyn Probe) -> Result<Decision<RepositoryPlan>> {
         let before = Sources::read(machine)?;
         let mut after = before.clone();
         match before.find(&self.name) {
@@ -86,7 +88,7 @@ impl Absent {
         Ok(self.decided(Work { files, key: None, refresh: true }, text, changes))
     }
 
-    fn plan_ini(&self, machine: &dyn Probe, family: &str) -> Result<Decision<Plan>> {
+    fn plan_ini(&self, machine: &dyn Probe, family: &str) -> Result<Decision<RepositoryPlan>> {
         let is_meant = |one: &ini::Repository| one.id == self.name;
         let files = ini::read_all(machine, family)?;
         let Some(mut file) = files.into_iter().find(|file| file.repositories.iter().any(is_meant)) else {
@@ -103,14 +105,14 @@ impl Absent {
         Verdict::good(format!("Package repo {} is absent", self.name))
     }
 
-    fn decided(&self, work: Work, text: String, changes: Map) -> Decision<Plan> {
+    fn decided(&self, work: Work, text: String, changes: Map) -> Decision<RepositoryPlan> {
         let would = format!(
             "Package repo '{}' will be removed. This may cause pkg states to behave differently than stated if this \
              action is repeated without test=True, due to the differences in the configured repositories.",
             self.name
         );
         let done = Verdict::good(text).changes(changes.clone());
-        Decision::Change(Plan { work, done }, Verdict::would(would).changes(changes))
+        Decision::Change(RepositoryPlan { work, done }, Verdict::would(would).changes(changes))
     }
 }
 

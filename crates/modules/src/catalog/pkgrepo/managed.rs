@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::apt::{Sources, Wish};
 use super::work::{From, Key, Work};
 use super::{Decision, Flag, Form, State, Step, Touches, Verdict, form, ini, sources};
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -82,15 +84,14 @@ pub struct Managed {
     kwargs: Map,
 }
 
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct RepositoryPlan {
     work: Work,
     done: Verdict,
 }
 
 impl State for Managed {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         if let Some(text) = self.refused() {
             return Ok(Decision::Settled(Verdict::bad(text)));
         }
@@ -98,10 +99,11 @@ impl State for Managed {
             Form::Apt => self.plan_apt(machine),
             Form::Ini(family) => self.plan_ini(machine, &family),
         };
-        Ok(decided.unwrap_or_else(|error| Decision::Settled(self.failed(&error))))
+        decided.unwrap_or_else(|error| Decision::Settled(self.failed(&error))).into_plan()
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let plan: RepositoryPlan = plan.into_own()?;
         Ok(match plan.work.perform(machine, step.saltenv) {
             Ok(()) => plan.done,
             Err(error) => self.failed(&error),
@@ -226,7 +228,7 @@ impl Managed {
         Ok(wish)
     }
 
-    fn plan_apt(&self, machine: &dyn Probe) -> Result<Decision<Plan>> {
+    fn plan_apt(&self, machine: &dyn Probe) -> Result<Decision<RepositoryPlan>> {
         let line = self.line(machine)?;
         let wish = self.wish(&line)?;
         let before = Sources::read(machine)?;
@@ -265,7 +267,7 @@ impl Managed {
         Ok(self.decided(work, changes))
     }
 
-    fn plan_ini(&self, machine: &dyn Probe, family: &str) -> Result<Decision<Plan>> {
+    fn plan_ini(&self, machine: &dyn Probe, family: &str) -> Result<Decision<RepositoryPlan>> {
         let files = ini::read_all(machine, family)?;
         let id = &self.name;
         let found = files.iter().find(|file| file.repositories.iter().any(|one| one.id == *id));
@@ -336,14 +338,14 @@ impl Managed {
         Verdict::good(format!("Package repo '{}' already configured", self.name))
     }
 
-    fn decided(&self, work: Work, changes: Map) -> Decision<Plan> {
+    fn decided(&self, work: Work, changes: Map) -> Decision<RepositoryPlan> {
         let would = format!(
             "Package repo '{}' would be configured. This may cause pkg states to behave differently than stated if this \
              action is repeated without test=True, due to the differences in the configured repositories.",
             self.name
         );
         let done = Verdict::good(format!("Configured package repo '{}'", self.name)).changes(changes.clone());
-        Decision::Change(Plan { work, done }, Verdict::would(would).changes(changes))
+        Decision::Change(RepositoryPlan { work, done }, Verdict::would(would).changes(changes))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::super::cp;
 use super::super::file::make_all;
 use super::super::pkg::refresh;
@@ -10,7 +12,7 @@ use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
 /// Files to write (or remove), a key to bring, and what comes then.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Work {
     pub files: Vec<(PathBuf, Option<String>)>,
     pub key: Option<Key>,
@@ -19,11 +21,13 @@ pub struct Work {
 }
 
 /// A key and the file that it goes to.
+#[derive(Serialize, Deserialize)]
 pub struct Key {
     pub from: From,
     pub path: PathBuf,
 }
 
+#[derive(Serialize, Deserialize)]
 pub enum From {
     Url(String),
     Text(String),

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use rocksalt_core::{Map, Value, nearest};
+use serde::{Deserialize, Serialize};
 
 use super::super::{cmd, config, sql};
 use super::csv;
@@ -13,7 +14,7 @@ use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
 
 /// How to reach a server.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Server {
     argv: Vec<String>,
     database: String,

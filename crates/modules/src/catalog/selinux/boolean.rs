@@ -4,8 +4,8 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::{function, state};
 
 use super::super::file::Flag;
-use super::super::tool::Work;
 use super::super::{Decision, Function, State, Step, Thing, Touches, Verdict, tool};
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -95,9 +95,7 @@ impl Boolean {
 }
 
 impl State for Boolean {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let known = all(machine)?;
         let bad = |text: String| Ok(Decision::Settled(Verdict::bad(text)));
         let (mut correct, mut pairs, mut changes) = (Vec::new(), Vec::new(), Map::new());
@@ -137,14 +135,10 @@ impl State for Boolean {
         let names = names.join(", ");
         let with = |text: String| if comment.is_empty() { text } else { format!("{comment}\n{text}") };
         let done = Verdict::good(with(format!("The following booleans have been changed: {names}"))).changes(changes);
-        let work = Work::new(done)
+        let plan = Plan::new(done)
             .run(&command(machine, &pairs, self.persist.0)?)
             .or(format!("Failed to set the following booleans: {names}"));
-        Ok(work.announced(with(format!("The following booleans would be changed: {names}"))))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(plan.announced(with(format!("The following booleans would be changed: {names}"))))
     }
 
     fn touches(&self) -> Touches {

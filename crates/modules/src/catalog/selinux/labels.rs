@@ -4,11 +4,11 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
 use super::super::file::Flag;
-use super::super::tool::Work;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::fcontext::{Wish, changes, differing, file_type, restorecon};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::catalog::Plan;
+use crate::machine::Probe;
 
 /// Makes sure that there is a rule for the labels of some files.
 ///
@@ -33,9 +33,7 @@ pub struct Present {
 }
 
 impl State for Present {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Present { name, sel_type, filetype, .. } = self;
         let wish = Wish {
             name,
@@ -58,12 +56,8 @@ impl State for Present {
         };
         let done = Verdict::good("").change("old", old).change("new", one(name, &new));
         let action = if other.is_some() { "modify" } else { "add" };
-        let work = Work::new(done).run(&wish.command(machine, action)?).or("Error adding new rule:");
-        Ok(work.announced(""))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        let plan = Plan::new(done).run(&wish.command(machine, action)?).or("Error adding new rule:");
+        Ok(plan.announced(""))
     }
 
     fn touches(&self) -> Touches {
@@ -93,9 +87,7 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Absent { name, filetype, sel_type, .. } = self;
         let wish = Wish {
             name,
@@ -114,12 +106,8 @@ impl State for Absent {
         let wish = Wish { sel_type: Some(sel_type.as_deref().unwrap_or(&found)), ..wish };
         let old: Map = [(name.as_str().into(), known.clone().into())].into_iter().collect();
         let done = Verdict::good("").change("old", old).change("new", Map::new());
-        let work = Work::new(done).run(&wish.command(machine, "delete")?).or("Error removing policy:");
-        Ok(work.announced(""))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        let plan = Plan::new(done).run(&wish.command(machine, "delete")?).or("Error removing policy:");
+        Ok(plan.announced(""))
     }
 
     fn touches(&self) -> Touches {
@@ -143,9 +131,7 @@ pub struct Applied {
 }
 
 impl State for Applied {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         let found = differing(machine, name, self.recursive.0)?;
         if found.is_empty() {
@@ -153,11 +139,7 @@ impl State for Applied {
             return Ok(Decision::Settled(Verdict::good(comment)));
         }
         let done = Verdict::good("").changes(changes(&found));
-        Ok(Work::new(done).run(&restorecon(machine, name, self.recursive.0, false)?).announced(""))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(Plan::new(done).run(&restorecon(machine, name, self.recursive.0, false)?).announced(""))
     }
 
     fn touches(&self) -> Touches {

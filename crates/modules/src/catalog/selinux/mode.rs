@@ -3,6 +3,7 @@
 use rocksalt_macros::{function, state};
 
 use super::super::{Decision, Function, State, Step, Thing, Touches, Verdict, tool};
+use crate::catalog::Plan;
 use crate::grains::look;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -72,9 +73,7 @@ pub struct Mode {
 }
 
 impl State for Mode {
-    type Plan = &'static str;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<&'static str>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Some(wished) = refined(&self.name) else {
             return Ok(Decision::Settled(Verdict::bad(format!("{} is not an accepted mode", self.name))));
         };
@@ -90,16 +89,15 @@ impl State for Mode {
             return Ok(Decision::Settled(Verdict::good(format!("SELinux is already in {wished} mode"))));
         }
         let would = Verdict::would(format!("SELinux mode is set to be changed to {wished}"));
-        Ok(Decision::Change(wished, would.change("old", now).change("new", wished)))
+        let would = would.change("old", now).change("new", wished);
+        let done = Verdict::good(format!("SELinux has been set to {wished} mode")).changes(would.changes.clone());
+        Ok(Decision::Change(Plan::new(done), would))
     }
 
-    fn apply(&self, wished: &'static str, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
-        let changes = match self.plan(machine, step)? {
-            Decision::Change(_, would) => would.changes,
-            Decision::Settled(verdict) => return Ok(verdict),
-        };
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let wished = refined(&self.name).unwrap_or_default();
         Ok(match set(machine, wished) {
-            Ok(()) => Verdict::good(format!("SELinux has been set to {wished} mode")).changes(changes),
+            Ok(()) => plan.done,
             Err(error) => Verdict::bad(format!("Failed to set SELinux to {wished} mode: {error}")),
         })
     }

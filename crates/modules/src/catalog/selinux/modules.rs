@@ -6,8 +6,8 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::{function, state};
 
 use super::super::file::Flag;
-use super::super::tool::Work;
 use super::super::{Decision, Function, State, Step, Thing, Touches, Verdict, tool};
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -83,17 +83,8 @@ pub struct Module {
     remove: Flag,
 }
 
-/// What is to be done to a module.
-pub struct Plan {
-    /// From where.
-    install: Option<String>,
-    work: Work,
-}
-
 impl State for Module {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         if self.install.0 && self.remove.0 {
             return Ok(Decision::Settled(Verdict::bad("Cannot install and remove at the same time")));
@@ -102,7 +93,7 @@ impl State for Module {
         let known = if self.install.0 && name.contains('/') { name_of(source) } else { name.clone() };
         sound(&known)?;
         if self.remove.0 {
-            return Ok(removal(machine, &known)?.map(|work| Plan { install: None, work }));
+            return removal(machine, &known);
         }
         let wished = match self.module_state.to_string().to_lowercase().as_str() {
             "1" | "on" | "yes" | "true" | "enabled" | "none" | "" => true,
@@ -124,24 +115,25 @@ impl State for Module {
         }
         let old: Value = now.map_or(Value::Null, |enabled| if enabled { "Enabled" } else { "Disabled" }.into());
         let change = crate::catalog::change(old, state);
-        let mut work =
-            Work::new(Verdict::good(format!("Module {name} has been set to {state}")).change(known.as_str(), change))
+        let mut plan =
+            Plan::new(Verdict::good(format!("Module {name} has been set to {state}")).change(known.as_str(), change))
                 .or(format!("Failed to set the Module {name} to {state}"));
         // What was just installed is in force.
         if now.is_some() || !wished {
             let option = if wished { "--enable" } else { "--disable" };
-            work = work.run(&[&tool::find(machine, "semodule")?, option, &known]);
+            plan = plan.run(&[&tool::find(machine, "semodule")?, option, &known]);
         }
-        Ok(work.announced(format!("Module {name} is set to be toggled to {state}")).map(|work| Plan { install, work }))
+        Ok(plan.with_own(&install)?.announced(format!("Module {name} is set to be toggled to {state}")))
     }
 
-    fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
-        if let Some(source) = &plan.install
+    fn apply(&self, mut plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let source: Option<String> = plan.take_own()?;
+        if let Some(source) = &source
             && let Err(error) = install(machine, source, step.saltenv)
         {
             return Ok(Verdict::bad(format!("Failed to install module {source}\n{error}")));
         }
-        plan.work.perform(machine)
+        plan.carry_out(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -162,17 +154,16 @@ pub struct ModuleInstall {
 }
 
 impl State for ModuleInstall {
-    type Plan = bool;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<bool>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let module = name_of(&self.name);
         sound(&module)?;
         let is_new = !all(machine)?.iter().any(|(known, _)| *known == module);
         let would = Verdict::would(format!("Module {} would be installed", self.name));
-        Ok(Decision::Change(is_new, if is_new { would.change(module, "installed") } else { would }))
+        Decision::own(&is_new, if is_new { would.change(module, "installed") } else { would })
     }
 
-    fn apply(&self, is_new: bool, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let is_new: bool = plan.into_own()?;
         Ok(match install(machine, &self.name, step.saltenv) {
             Ok(()) => {
                 let done = Verdict::good(format!("Module {} has been installed", self.name));
@@ -200,14 +191,8 @@ pub struct ModuleRemove {
 }
 
 impl State for ModuleRemove {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         removal(machine, &self.name)
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -215,16 +200,16 @@ impl State for ModuleRemove {
     }
 }
 
-fn removal(machine: &dyn Probe, name: &str) -> Result<Decision<Work>> {
+fn removal(machine: &dyn Probe, name: &str) -> Result<Decision> {
     sound(name)?;
     if !all(machine)?.iter().any(|(known, _)| known == name) {
         // Salt fails here, so that a second run would fail.
         return Ok(Decision::Settled(Verdict::good(format!("Module {name} is not available"))));
     }
-    let work = Work::new(Verdict::good(format!("Module {name} has been removed")).change(name, "removed"))
+    let plan = Plan::new(Verdict::good(format!("Module {name} has been removed")).change(name, "removed"))
         .run(&[&*tool::find(machine, "semodule")?, "--remove", name])
         .or(format!("Failed to remove module {name}"));
-    Ok(work.announced(format!("Module {name} would be removed")))
+    Ok(plan.announced(format!("Module {name} would be removed")))
 }
 
 fn touches() -> Touches {

@@ -3,9 +3,9 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use super::super::tool::Work;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, tool};
-use crate::machine::{Probe, System};
+use crate::catalog::Plan;
+use crate::machine::Probe;
 use crate::{Error, Result};
 
 /// Gives a port a type.
@@ -81,9 +81,7 @@ fn find(machine: &dyn Probe, sel_type: Option<&str>, protocol: &str, port: &str)
 }
 
 impl State for Present {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Present { name, sel_type, .. } = self;
         let (protocol, port) = place(name, self.protocol.as_deref(), self.port.as_deref())?;
         if find(machine, Some(sel_type), &protocol, &port)?.is_some() {
@@ -108,11 +106,7 @@ impl State for Present {
             .map(|(key, value)| (key.into(), value.into()))
             .collect();
         let done = Verdict::good("").change("old", old.map_or(Value::Null, Value::from)).change("new", new);
-        Ok(Work::new(done).run(&argv).or("Error adding new policy:").announced(""))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(Plan::new(done).run(&argv).or("Error adding new policy:").announced(""))
     }
 
     fn touches(&self) -> Touches {
@@ -121,9 +115,7 @@ impl State for Present {
 }
 
 impl State for Absent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (protocol, port) = place(&self.name, self.protocol.as_deref(), self.port.as_deref())?;
         let Some(old) = find(machine, self.sel_type.as_deref(), &protocol, &port)? else {
             let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "None".into());
@@ -137,11 +129,7 @@ impl State for Absent {
         };
         let done = Verdict::good("").change("old", old).change("new", Value::Null);
         let argv = [&*tool::find(machine, "semanage")?, "port", "--delete", "--proto", &protocol, &port];
-        Ok(Work::new(done).run(&argv).or("Error deleting policy:").announced(""))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(Plan::new(done).run(&argv).or("Error deleting policy:").announced(""))
     }
 
     fn touches(&self) -> Touches {

@@ -14,6 +14,8 @@ use std::time::Duration;
 pub use functions::FUNCTIONS;
 pub use states::STATES;
 
+use serde::{Deserialize, Serialize};
+
 use super::ps::process;
 use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
@@ -98,7 +100,7 @@ fn provider(machine: &dyn Probe, name: Option<&str>) -> Result<&'static dyn Prov
 const STRANGE: [char; 5] = ['/', '\0', '\n', ' ', '\t'];
 
 /// What can be done to a service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Act {
     Start,
     Stop,
@@ -131,7 +133,7 @@ enum Boot {
 }
 
 /// How something is done to a service.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct How {
     /// Don't wait until it is done.
     no_block: bool,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
+use serde::{Deserialize, Serialize};
 
 use super::key::{self, Key};
 use super::place::Place;
@@ -28,6 +29,7 @@ impl Status {
     }
 }
 
+#[derive(Serialize, Deserialize)]
 pub struct Authorized {
     place: Place,
     text: String,

@@ -3,13 +3,14 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rocksalt_core::{Map, Value};
+use serde::{Deserialize, Serialize};
 
 use super::key::fingerprint;
 use crate::text::{digest, glob};
 use crate::{Error, Result};
 
 /// A key of a host.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// As the file has it: names with commas between, or a hash.
     pub hostname: String,

@@ -6,6 +6,8 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use crate::catalog::user::tool;
 use crate::grains::look::is_directory;
 use crate::machine::accounts::{self, User};
@@ -27,6 +29,7 @@ cat > "$new"
 chmod "$2" "$new"
 mv -f -- "$new" "$file""#;
 
+#[derive(Serialize, Deserialize)]
 pub struct Place {
     pub path: String,
     user: Option<User>,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::{Map, Value};
+use serde::{Deserialize, Serialize};
 
 use super::known::{self, Entry};
 use super::place::Place;
@@ -32,6 +33,7 @@ pub enum Found {
     Update(Update),
 }
 
+#[derive(Serialize, Deserialize)]
 pub struct Update {
     /// The entries that there were; null if there was none.
     pub old: Value,

@@ -4,6 +4,7 @@ use rocksalt_macros::state;
 
 use super::given::touches;
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::ssh::authorized::{Authorized, from_source};
 use crate::catalog::ssh::key::Key;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
@@ -42,9 +43,7 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = (Authorized, Verdict);
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let (user, source) = (&self.user, &self.source);
         let (keys, name) = match source.is_empty() {
             true => {
@@ -81,10 +80,11 @@ impl State for Absent {
             false => gone.iter().map(|key| format!("Set to remove: {key}\n")).collect(),
         };
         let done = Verdict::good("Key removed").change(name.as_str(), "Removed");
-        Ok(Decision::Change((known, done), Verdict::would(would).change(name.as_str(), "Removed")))
+        Decision::own(&(known, done), Verdict::would(would).change(name.as_str(), "Removed"))
     }
 
-    fn apply(&self, (known, done): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let (known, done): (Authorized, Verdict) = plan.into_own()?;
         known.write(machine)?;
         Ok(done)
     }

@@ -5,6 +5,7 @@ use rocksalt_macros::state;
 
 use super::given::{authorized, change, checked, comments, touches};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::ssh::authorized::{Authorized, Status, from_source};
 use crate::catalog::ssh::key::Key;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
@@ -48,13 +49,12 @@ pub struct Present {
 }
 
 impl State for Present {
-    type Plan = (Authorized, Verdict);
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {
-        Ok(self.decide(machine, step).unwrap_or_else(|verdict| Decision::Settled(*verdict)))
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        self.decide(machine, step).unwrap_or_else(|verdict| Decision::Settled(*verdict)).into_plan()
     }
 
-    fn apply(&self, (known, done): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let (known, done): (Authorized, Verdict) = plan.into_own()?;
         known.write(machine)?;
         Ok(done)
     }

@@ -7,6 +7,7 @@ use super::ssh::known_functions::forget;
 use super::ssh::trust::{Found, Trust, Update};
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 pub const STATES: &[StateEntry] = &[state::<Absent>(), state::<Present>()];
@@ -49,9 +50,7 @@ pub struct Present {
 const WHOSE: &str = "If not specifying a \"user\", specify an absolute \"config\".";
 
 impl State for Present {
-    type Plan = (Update, Verdict);
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let config = config(self.user.as_deref(), self.config.as_deref());
         let fault = match (&self.key, &self.fingerprint, &self.enc) {
             _ if self.user.is_none() && !config.starts_with('/') => Some(WHOSE),
@@ -96,12 +95,13 @@ impl State for Present {
         };
         let done = Verdict::good(done).changes(update.changes());
         let would = Verdict::would(would).changes(update.changes());
-        Ok(Decision::Change((update, done), would))
+        Ok(Decision::Change(Plan::new(done).with_own(&update)?, would))
     }
 
-    fn apply(&self, (update, done): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, mut plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let update: Update = plan.take_own()?;
         self.trust().save(machine, &update)?;
-        Ok(done)
+        Ok(plan.done)
     }
 
     fn touches(&self) -> Touches {
@@ -144,9 +144,7 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Verdict;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Verdict>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (user, name) = (self.user.as_deref(), &self.name);
         let config = config(user, self.config.as_deref());
         if user.is_none() && !config.starts_with('/') {
@@ -175,12 +173,12 @@ impl State for Absent {
         let would = Verdict::would(format!("Key for {name} is set to be removed from {config}"));
         let would = would.change("old", old).change("new", rocksalt_core::Value::Null);
         let done = Verdict::good("").changes(would.changes.clone());
-        Ok(Decision::Change(done, would))
+        Ok(Decision::Change(Plan::new(done), would))
     }
 
-    fn apply(&self, done: Verdict, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         Ok(match forget(machine, self.user.as_deref(), self.config.as_deref(), &self.name)? {
-            Ok(comment) => Verdict { comment, ..done },
+            Ok(comment) => Verdict { comment, ..plan.done },
             Err(text) => Verdict::bad(text),
         })
     }

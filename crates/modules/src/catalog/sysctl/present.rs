@@ -2,10 +2,12 @@
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, tool};
 use super::config::{Config, default_path};
 use super::kernel;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -30,7 +32,8 @@ pub struct Present {
 }
 
 /// What must be done.
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct SysctlPlan {
     assign: bool,
     /// Path and content.
     write: Option<(String, String)>,
@@ -38,9 +41,7 @@ pub struct Plan {
 }
 
 impl State for Present {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let (name, value) = (&self.name, self.value.to_string());
         let bad = |error: Error| Decision::Settled(Verdict::bad(format!("Failed to set {name} to {value}: {error}")));
         if value.contains('\n') {
@@ -81,10 +82,11 @@ impl State for Present {
             Verdict::good(format!("Updated sysctl value {name} = {value}")).change(name.as_str(), self.value.clone());
         let would = Verdict { result: None, comment, ..done.clone() };
         let write = (!stays).then(|| (config.to_owned(), found.unwrap_or_else(Config::fresh).with(name, &value)));
-        Ok(Decision::Change(Plan { assign: !is_now, write, done }, would))
+        Decision::own(&SysctlPlan { assign: !is_now, write, done }, would)
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: SysctlPlan = plan.into_own()?;
         let (name, value) = (&self.name, self.value.to_string());
         // The kernel first: what it does not take must not be waiting for the next boot.
         let assigned = if plan.assign { kernel::assign(machine, name, &value) } else { Ok(()) };

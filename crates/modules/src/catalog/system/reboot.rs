@@ -4,6 +4,7 @@ use rocksalt_core::Value;
 use rocksalt_macros::state;
 
 use super::power;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, RebootRequest, System};
@@ -44,9 +45,7 @@ fn patience() -> Value {
 }
 
 impl State for Reboot {
-    type Plan = f64;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<f64>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let wait = self.timeout.to_string().parse().ok().filter(|wait: &f64| (1.0..=86_400.0).contains(wait));
         let Some(wait) = wait else {
             return Err(Error::arguments(format!("'{}' is no number of seconds between 1 and 86400", self.timeout)));
@@ -54,10 +53,11 @@ impl State for Reboot {
         if self.only_on_pending_reboot.0 && !power::is_pending(machine) {
             return Ok(Decision::Settled(Verdict::good("No reboot is pending")));
         }
-        Ok(Decision::Change(wait, Verdict::would("The system would be rebooted").change("reboot", true)))
+        Decision::own(&wait, Verdict::would("The system would be rebooted").change("reboot", true))
     }
 
-    fn apply(&self, wait: f64, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let wait: f64 = plan.into_own()?;
         if !wish(machine, RebootRequest { message: self.message.clone(), wait }) {
             return Err(Error::failed("nothing is there that could go on with the run after a reboot")
                 .hint("apply it from a controller, by `rocksalt apply` or `state.apply`"));

@@ -3,7 +3,9 @@
 use rocksalt_macros::function;
 
 use super::super::Function;
-use super::super::tool::{self, Deed};
+use super::super::tool;
+use crate::catalog::Action;
+use crate::catalog::plan::apply_action;
 use crate::grains::look;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -17,11 +19,11 @@ pub fn is_local(machine: &dyn Probe) -> bool {
 }
 
 /// What makes the clock's meaning another one; the clock itself is left alone.
-pub fn change(machine: &dyn Probe, local: bool) -> Deed {
+pub fn change(machine: &dyn Probe, local: bool) -> Action {
     if tool::booted_by_systemd(machine)
         && let Some(timedatectl) = look::program(machine, "timedatectl")
     {
-        return Deed::Run(tool::command(&[
+        return Action::Run(tool::command(&[
             timedatectl.as_str(),
             "set-local-rtc",
             if local { "true" } else { "false" },
@@ -31,7 +33,7 @@ pub fn change(machine: &dyn Probe, local: bool) -> Deed {
     let mut lines = text.lines();
     let (drift, calibrated) = (lines.next().unwrap_or("0.0 0 0.0"), lines.next().unwrap_or("0"));
     let content = format!("{drift}\n{calibrated}\n{}\n", if local { "LOCAL" } else { "UTC" });
-    Deed::Write { path: ADJTIME.into(), content: content.into_bytes(), mode: None }
+    Action::Write { path: ADJTIME.into(), content: content.into_bytes(), mode: None, parents: true }
 }
 
 /// What the hardware clock shows: `UTC` or `localtime`.
@@ -70,7 +72,7 @@ impl Function for SetHwclock {
             "utc" => false,
             _ => return Err(Error::arguments("localtime and UTC are the only permitted values")),
         };
-        change(machine, local).perform(machine)?;
+        apply_action(change(machine, local), machine)?;
         Ok(true)
     }
 }

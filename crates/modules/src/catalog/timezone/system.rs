@@ -3,11 +3,11 @@
 use rocksalt_macros::state;
 
 use super::super::file::Flag;
-use super::super::tool::Work;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::{clock, zone};
 use crate::Result;
-use crate::machine::{self, Probe};
+use crate::catalog::Plan;
+use crate::machine::Probe;
 
 /// Brings the target into a time zone.
 ///
@@ -26,9 +26,7 @@ pub struct System {
 }
 
 impl State for System {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         let is_set = match zone::is_set(machine, name) {
             Ok(is_set) => is_set,
@@ -49,27 +47,23 @@ impl State for System {
             return Ok(Decision::Settled(Verdict::bad(format!("Failed to set timezone: {text}"))));
         }
         let (mut would, mut told) = (Vec::new(), Vec::new());
-        let mut work = Work::new(Verdict::good(""));
+        let mut plan = Plan::new(Verdict::good(""));
         if !is_set {
             would.push(format!("Timezone {name} needs to be set"));
             told.push(format!("Set timezone {name}"));
-            work.done.changes.insert("timezone", name.as_str());
-            work = zone::change(machine, name).into_iter().fold(work, Work::then);
+            plan.done.changes.insert("timezone", name.as_str());
+            plan = zone::change(machine, name).into_iter().fold(plan, Plan::then);
         }
         if set_clock {
             would.push("UTC needs to be set to True".to_owned());
             told.push("Set UTC to True".to_owned());
-            work.done.changes.insert("utc", true);
-            work = work.then(clock::change(machine, false));
+            plan.done.changes.insert("utc", true);
+            plan = plan.then(clock::change(machine, false));
         }
-        work.done.comment = told.join(", ");
-        Ok(work
+        plan.done.comment = told.join(", ");
+        Ok(plan
             .or(if is_set { "Failed to set UTC to True" } else { "Failed to set timezone" })
             .announced(would.join(", ")))
-    }
-
-    fn apply(&self, plan: Work, machine: &dyn machine::System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {

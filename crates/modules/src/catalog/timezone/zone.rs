@@ -6,7 +6,9 @@ use rocksalt_core::Value;
 use rocksalt_macros::function;
 
 use super::super::Function;
-use super::super::tool::{self, Deed};
+use super::super::tool;
+use crate::catalog::Action;
+use crate::catalog::plan::apply_action;
 use crate::grains::look;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -80,19 +82,24 @@ pub fn unknown(machine: &dyn Probe, zone: &str) -> Option<String> {
 }
 
 /// What is to be done to be in a zone. systemd is told, if it is there, since it keeps the kernel's idea of it.
-pub fn change(machine: &dyn Probe, zone: &str) -> Vec<Deed> {
-    let mut deeds = Vec::new();
+pub fn change(machine: &dyn Probe, zone: &str) -> Vec<Action> {
+    let mut actions = Vec::new();
     if tool::booted_by_systemd(machine)
         && let Some(timedatectl) = look::program(machine, "timedatectl")
     {
-        deeds.push(Deed::Try(tool::command(&[timedatectl.as_str(), "set-timezone", zone])));
+        actions.push(Action::try_run(tool::command(&[timedatectl.as_str(), "set-timezone", zone])));
     }
-    deeds.push(Deed::Link { target: file_of(zone), link: LOCALTIME.into() });
+    actions.push(Action::ReplaceLink { target: file_of(zone), link: LOCALTIME.into() });
     let family = machine.grains().get("os_family").and_then(Value::as_str).map(str::to_owned);
     if matches!(family.as_deref(), Some("Debian" | "Gentoo")) || look::exists(machine, TIMEZONE) {
-        deeds.push(Deed::Write { path: TIMEZONE.into(), content: format!("{zone}\n").into_bytes(), mode: None });
+        actions.push(Action::Write {
+            path: TIMEZONE.into(),
+            content: format!("{zone}\n").into_bytes(),
+            mode: None,
+            parents: true,
+        });
     }
-    deeds
+    actions
 }
 
 /// The name of the time zone.
@@ -149,7 +156,7 @@ impl Function for SetZone {
         if let Some(text) = unknown(machine, &self.timezone) {
             return Err(Error::failed(text).hint("on Debian, the zones come with the package tzdata"));
         }
-        change(machine, &self.timezone).into_iter().try_for_each(|deed| deed.perform(machine))?;
+        change(machine, &self.timezone).into_iter().try_for_each(|action| apply_action(action, machine))?;
         Ok(true)
     }
 }

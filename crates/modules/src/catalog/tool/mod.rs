@@ -1,10 +1,10 @@
 //! The target's own tools: where they are, what they say, and what is done through them.
 
+mod files;
 mod program;
-mod work;
 
-pub use program::{Tool, ended, said, variables};
-pub use work::{Deed, Work, make_directories, write};
+pub use files::{make_directories, make_parents, replace_link, write};
+pub use program::{Tool, ended, failure, said, variables};
 
 use crate::grains::look;
 use crate::machine::{Command, Output, Probe, System};

@@ -1,6 +1,7 @@
 //! [`Tool`]: a program of the target's that a noun works with, and how it is run.
 
 use rocksalt_core::{Map, Value};
+use serde::{Deserialize, Serialize};
 
 use super::super::file::{absolute, expand};
 use super::super::git::redacted;
@@ -8,7 +9,7 @@ use crate::machine::{Command, Output, Probe, System, accounts};
 use crate::{Error, Result};
 
 /// A program with its first words, whom it runs as and what it gets.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Tool {
     pub argv: Vec<String>,
     pub user: Option<String>,
@@ -39,9 +40,8 @@ impl Tool {
 
     /// Why it failed, with what was run.
     pub fn failed<S: AsRef<str>>(&self, words: &[S], output: &Output) -> Error {
-        let words: Vec<&str> = self.argv.iter().map(String::as_str).chain(words.iter().map(AsRef::as_ref)).collect();
-        let text = format!("'{}' failed with exit code {}: {}", words.join(" "), output.code, said(output));
-        Error::failed(redacted(&text))
+        let argv: Vec<&str> = self.argv.iter().map(String::as_str).chain(words.iter().map(AsRef::as_ref)).collect();
+        Error::failed(failure(&argv, output))
     }
 
     #[must_use]
@@ -50,7 +50,7 @@ impl Tool {
         self
     }
 
-    fn command<S: AsRef<str>>(&self, machine: &dyn Probe, words: &[S]) -> Result<Command> {
+    pub fn command<S: AsRef<str>>(&self, machine: &dyn Probe, words: &[S]) -> Result<Command> {
         let argv = self.argv.iter().cloned().chain(words.iter().map(|word| word.as_ref().to_owned()));
         let mut command = Command::new(argv);
         let home = match &self.user {
@@ -71,6 +71,12 @@ impl Tool {
         command.env.extend(self.env.iter().cloned());
         Ok(command)
     }
+}
+
+/// Which command failed, and its output, without passwords in addresses.
+pub fn failure<S: AsRef<str>>(argv: &[S], output: &Output) -> String {
+    let argv: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
+    redacted(&format!("'{}' failed with exit code {}: {}", argv.join(" "), output.code, said(output)))
 }
 
 /// Both of its outputs, as one text.

@@ -9,6 +9,7 @@ use super::defaults::Defaults;
 use super::present::account_files;
 use super::tool;
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::catalog::{Decision, State, Step, Thing, Touches, Verdict};
 use crate::machine::accounts;
@@ -34,9 +35,7 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = ();
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         tool::check_name("user", &self.name)?;
         tool::refuse(&[("local", &self.local)])?;
         let known = accounts::groups(machine);
@@ -54,10 +53,13 @@ impl State for Absent {
             changes.insert(format!("{} group", self.name), "removed");
         }
         changes.insert(self.name.as_str(), "removed");
-        Ok(Decision::Change((), Verdict::would(format!("User {} set for removal", self.name)).changes(changes)))
+        Ok(Decision::Change(
+            Plan::default(),
+            Verdict::would(format!("User {} set for removal", self.name)).changes(changes),
+        ))
     }
 
-    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let name = &self.name;
         let known = accounts::groups(machine);
         let groups = Account::find(machine, &known, name).map(|account| account.groups(machine, &known));

@@ -1,10 +1,12 @@
 //! Making and removing users, by the shadow tools or, where those are missing, by busybox's.
 
+use serde::{Deserialize, Serialize};
+
 use super::tool::{self, words};
 use crate::machine::System;
 
 /// A user to make.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Addition {
     pub name: String,
     pub uid: Option<u32>,

@@ -1,6 +1,7 @@
 //! [`Wish`]: how a user shall be, and what differs from that.
 
 use rocksalt_core::{Map, Value};
+use serde::{Deserialize, Serialize};
 
 use super::REDACTED;
 use super::account::{self, Account};
@@ -11,6 +12,7 @@ use crate::machine::Probe;
 use crate::machine::accounts::{self, Group};
 
 /// What nobody wished for is `None`, and stays as it is.
+#[derive(Serialize, Deserialize)]
 pub struct Wish {
     pub name: String,
     pub uid: Option<u32>,

@@ -2,6 +2,7 @@
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::REDACTED;
 use super::account::{self, Account};
@@ -9,6 +10,7 @@ use super::add::Addition;
 use super::defaults::Defaults;
 use super::difference::{self, Wish, gid_of};
 use super::{promised, tool};
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::catalog::shadow::{self, Shadow};
 use crate::catalog::{Decision, State, Step, Thing, Touches, Verdict};
@@ -115,15 +117,14 @@ pub struct Present {
     gid_from_name: Flag,
 }
 
-pub enum Plan {
+#[derive(Serialize, Deserialize)]
+pub enum UserPlan {
     Make(Box<Wish>, Addition),
     Change(Box<Wish>, Map),
 }
 
 impl State for Present {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         self.check()?;
         let name = &self.name;
         let known = promised::groups(machine);
@@ -147,7 +148,7 @@ impl State for Present {
         let account = Account::find(machine, &known, name);
         let shadow = Shadow::find(machine, name).unwrap_or_else(Shadow::none);
         let wish = self.wish(machine, &known, &shadow)?;
-        let Some(account) = account else { return Ok(self.make(machine, step, &known, wish, &missing)) };
+        let Some(account) = account else { return self.make(machine, step, &known, wish, &missing).into_plan() };
         let change = wish.differences(machine, &known, &account, &shadow);
         if let Some(text) = self.forbidden(&account, &change) {
             return Ok(Decision::Settled(Verdict::bad(text)));
@@ -170,13 +171,14 @@ impl State for Present {
         }
         let foreseen = wish.foreseen(machine, &known, &change, (&account, &shadow));
         let would = told(machine, &known, &change, (&account, &shadow), (&foreseen.0, &foreseen.1));
-        Ok(Decision::Change(Plan::Change(Box::new(wish), change), Verdict::would(comment).changes(would)))
+        Decision::own(&UserPlan::Change(Box::new(wish), change), Verdict::would(comment).changes(would))
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: UserPlan = plan.into_own()?;
         match plan {
-            Plan::Make(wish, addition) => Ok(self.made(machine, &wish, &addition)),
-            Plan::Change(wish, change) => self.changed(machine, &wish, &change),
+            UserPlan::Make(wish, addition) => Ok(self.made(machine, &wish, &addition)),
+            UserPlan::Change(wish, change) => self.changed(machine, &wish, &change),
         }
     }
 
@@ -307,7 +309,7 @@ impl Present {
         known: &[Group],
         wish: Wish,
         missing: &[&str],
-    ) -> Decision<Plan> {
+    ) -> Decision<UserPlan> {
         let name = &self.name;
         let defaults = Defaults::read(machine);
         let mut gid = wish.gid.clone().filter(|_| !(self.usergroup.is_some_and(|flag| flag.0) && self.gid.is_null()));
@@ -366,7 +368,7 @@ impl Present {
                 }
             }
         }
-        Decision::Change(Plan::Make(Box::new(wish), addition), would)
+        Decision::Change(UserPlan::Make(Box::new(wish), addition), would)
     }
 
     fn made(&self, machine: &dyn System, wish: &Wish, addition: &Addition) -> Verdict {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::change;
 use super::super::file::Flag;
@@ -12,6 +13,7 @@ use super::super::tool::Tool;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::create::Wish;
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::text::words::listed;
 
@@ -84,7 +86,8 @@ pub struct Managed {
     no_index: Flag,
 }
 
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct VirtualenvPlan {
     make: bool,
     options: Options,
     /// What was in it and goes.
@@ -93,9 +96,7 @@ pub struct Plan {
 }
 
 impl State for Managed {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         if !name.starts_with('/') {
             return Ok(Decision::Settled(Verdict::bad(format!("'{name}' is not an absolute path"))));
@@ -103,7 +104,8 @@ impl State for Managed {
         let options = self.options()?;
         let there = self.is_there(machine);
         let clear = there && self.clear.0;
-        let mut plan = Plan { make: !there || clear, options, cleared: None, saltenv: step.saltenv.to_owned() };
+        let mut plan =
+            VirtualenvPlan { make: !there || clear, options, cleared: None, saltenv: step.saltenv.to_owned() };
         let mut changes = Map::new();
         if plan.make
             && let Err(error) = self.wish().tool(machine)
@@ -117,7 +119,7 @@ impl State for Managed {
             plan.cleared = Some((packages, version));
         }
         if !step.test {
-            return Ok(Decision::Change(plan, Verdict::default()));
+            return Decision::own(&plan, Verdict::default());
         }
         if plan.make {
             let (tool, _) = self.wish().tool(machine)?;
@@ -131,16 +133,17 @@ impl State for Managed {
                 true => format!("Virtualenv {name} is set to be cleared"),
                 false => format!("Virtualenv {name} is set to be created"),
             };
-            return Ok(Decision::Change(plan, Verdict::would(text).changes(changes)));
+            return Decision::own(&plan, Verdict::would(text).changes(changes));
         }
         let text = format!("Virtualenv {name} is already created");
         let Some(seen) = self.foreseen(machine, &plan)?.filter(|changes| !changes.is_empty()) else {
-            return Ok(Decision::Change(plan, Verdict::good(text)));
+            return Decision::own(&plan, Verdict::good(text));
         };
-        Ok(Decision::Change(plan, Verdict::would(text).change("packages", seen)))
+        Decision::own(&plan, Verdict::would(text).change("packages", seen))
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: VirtualenvPlan = plan.into_own()?;
         let mut verdict = Verdict::good("virtualenv exists");
         if let Some((packages, version)) = &plan.cleared {
             verdict.changes = cleared(packages, version);
@@ -237,7 +240,7 @@ impl Managed {
     }
 
     /// What would change in an environment that is there, as far as pip tells it.
-    fn foreseen(&self, machine: &dyn Probe, plan: &Plan) -> Result<Option<Map>> {
+    fn foreseen(&self, machine: &dyn Probe, plan: &VirtualenvPlan) -> Result<Option<Map>> {
         let (packages, requirements) = (listed(&self.pip_pkgs), &plan.options.requirements);
         if packages.is_empty() && requirements.is_empty() || requirements.iter().any(|path| path.starts_with("salt://"))
         {

@@ -6,13 +6,13 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use super::super::file::{Flag, Plan};
+use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::certificate::{self, Wish, digest_of};
 use super::parsed::{Parsed, blocks, pem};
 use super::place::Place;
 use super::{extensions, subject};
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 use crate::{Error, Result};
 
 /// Makes sure that there is a request for a certificate, as it shall be.
@@ -55,9 +55,7 @@ pub struct CsrManaged {
 }
 
 impl State for CsrManaged {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let encoding = encoding(self.encoding.as_deref())?;
         let wish = Wish {
             digest: self.digest.clone().or_else(|| self.algorithm.clone()).unwrap_or_else(|| "sha256".into()),
@@ -104,10 +102,6 @@ impl State for CsrManaged {
         }
         let content = encoded(&new, encoding, "CERTIFICATE REQUEST", &[]);
         decide(machine, &place, what, changes, current.is_some(), content)
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -188,9 +182,7 @@ pub struct CertificateManaged {
 }
 
 impl State for CertificateManaged {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let encoding = encoding(self.encoding.as_deref())?;
         let wish = self.wish(machine)?;
         let place = Place {
@@ -254,10 +246,6 @@ impl State for CertificateManaged {
         });
         let content = encoded(same.unwrap_or(&new), encoding, "CERTIFICATE", &chain);
         decide(machine, &place, "certificate", changes, current.is_some(), content)
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -329,7 +317,7 @@ fn unready(
     step: &Step<'_>,
     wish: &Wish,
     error: &Error,
-) -> Result<Decision<Plan>> {
+) -> Result<Decision> {
     let paths = [&wish.signing_private_key, &wish.signing_cert, &wish.private_key, &wish.public_key, &wish.csr];
     let missing = paths.into_iter().flatten().filter(|path| path.starts_with('/'));
     let missing =
@@ -349,7 +337,7 @@ fn decide(
     changes: Map,
     is_there: bool,
     content: Vec<u8>,
-) -> Result<Decision<Plan>> {
+) -> Result<Decision> {
     if changes.is_empty() {
         let good = Verdict::good(format!("The {what} is in the correct state"));
         return place.plan(machine, None, good.clone(), good);

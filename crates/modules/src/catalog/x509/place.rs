@@ -4,9 +4,10 @@ use std::path::Path;
 
 use rocksalt_core::Value;
 
-use super::super::file::{Action, Plan, gid, octal, uid};
+use super::super::file::{gid, octal, uid};
 use super::super::{Decision, Verdict};
 use crate::Result;
+use crate::catalog::{Action, Plan};
 use crate::machine::{Kind, Probe, Stat};
 
 /// Whom the file shall belong to, and what may be done with it.
@@ -51,16 +52,10 @@ impl Place<'_> {
     }
 
     /// The steps that write it, if there is something to write, and make it belong to whom it shall.
-    pub fn plan(
-        &self,
-        machine: &dyn Probe,
-        content: Option<Vec<u8>>,
-        done: Verdict,
-        dry: Verdict,
-    ) -> Result<Decision<Plan>> {
+    pub fn plan(&self, machine: &dyn Probe, content: Option<Vec<u8>>, done: Verdict, dry: Verdict) -> Result<Decision> {
         let (uid, gid) = (wish(self.user, || uid(machine, self.user)), wish(self.group, || gid(machine, self.group)));
         let stat = self.stat(machine);
-        let mut plan = Plan::new(done.clone());
+        let mut plan = Plan::brief(done.clone());
         let mut steps = false;
         if let Some(content) = content {
             let above = self.path.rsplit_once('/').map_or("/", |(above, _)| above);
@@ -69,7 +64,7 @@ impl Place<'_> {
             }
             let mode = self.mode.or(stat.as_ref().map(|stat| stat.mode)).unwrap_or(self.default);
             let path = super::super::file::followed(machine, Path::new(self.path)).to_string_lossy().into_owned();
-            plan = plan.then(Action::Write { path, content, mode: Some(mode) });
+            plan = plan.then(Action::Write { path, content, mode: Some(mode), parents: false });
             steps = true;
         }
         let old = stat.as_ref().map(|stat| (stat.uid, stat.gid));

@@ -4,14 +4,16 @@ use std::path::Path;
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
-use super::super::file::{Flag, Plan};
+use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::functions::entry;
 use super::key::{self, Key};
 use super::managed::mode;
 use super::openssl::Run;
 use super::place::Place;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -54,11 +56,13 @@ pub struct PrivateKeyManaged {
 }
 
 /// What is to be done with the key.
+#[derive(Serialize, Deserialize)]
 pub struct KeyPlan {
     make: Make,
     done: Verdict,
 }
 
+#[derive(Serialize, Deserialize)]
 enum Make {
     Nothing,
     New,
@@ -67,9 +71,7 @@ enum Make {
 }
 
 impl State for PrivateKeyManaged {
-    type Plan = KeyPlan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<KeyPlan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let fail = |text: String| Ok(Decision::Settled(Verdict::bad(text)));
         let place = self.place()?;
         if let Some(text) = place.fault(machine, step.test) {
@@ -112,15 +114,16 @@ impl State for PrivateKeyManaged {
         if changes.is_empty() {
             let good = Verdict::good("The private key is in the correct state");
             let decided = place.plan(machine, None, good.clone(), good.clone())?;
-            return Ok(decided.map(|_| KeyPlan { make: Make::Nothing, done: good }));
+            return decided.map(|_| KeyPlan { make: Make::Nothing, done: good }).into_plan();
         }
         let verb = if there { "recreated" } else { "created" };
         let done = Verdict::good(format!("The private key has been {verb}")).changes(changes.clone());
         let dry = Verdict::would(format!("The private key would have been {verb}")).changes(changes);
-        Ok(Decision::Change(KeyPlan { make, done }, dry))
+        Decision::own(&KeyPlan { make, done }, dry)
     }
 
-    fn apply(&self, plan: KeyPlan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: KeyPlan = plan.into_own()?;
         let content = match plan.make {
             Make::Nothing => None,
             Make::New => {
@@ -134,7 +137,7 @@ impl State for PrivateKeyManaged {
         };
         match self.place()?.plan(machine, content, plan.done, Verdict::default())? {
             Decision::Settled(verdict) => Ok(verdict),
-            Decision::Change(plan, _) => plan.perform(machine),
+            Decision::Change(plan, _) => plan.carry_out(machine),
         }
     }
 
@@ -214,9 +217,7 @@ pub struct PemManaged {
 }
 
 impl State for PemManaged {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let text = match entry(machine, &self.text, None) {
             Ok(text) => text,
             Err(error) => return Ok(Decision::Settled(Verdict::bad(error.to_string()))),
@@ -243,10 +244,6 @@ impl State for PemManaged {
         let done = Verdict::good(format!("File {name} updated")).change(what.0, what.1);
         let dry = Verdict::would(format!("The file {name} is set to be changed")).change(what.0, what.1);
         place.plan(machine, Some(text.into_bytes()), done, dry)
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {

@@ -5,6 +5,7 @@ use rocksalt_macros::{arguments, state};
 
 use super::{Decision, State, Step, Verdict, waiting};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Calls a function and takes its answer for the result.
@@ -52,36 +53,32 @@ struct Wished {
 }
 
 impl State for CallFunction {
-    type Plan = ();
-
-    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(self.0.plan())
     }
 
-    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         self.0.apply(machine)
     }
 }
 
 impl State for WaitCall {
-    type Plan = ();
-
-    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(waiting())
     }
 
-    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         self.0.apply(machine)
     }
 
-    fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(self.0.plan())
     }
 }
 
 impl Wished {
-    fn plan(&self) -> Decision<()> {
-        Decision::Change((), Verdict::would(format!("Function \"{}\" would have been called", self.func)))
+    fn plan(&self) -> Decision {
+        Decision::Change(Plan::default(), Verdict::would(format!("Function \"{}\" would have been called", self.func)))
     }
 
     fn apply(&self, machine: &dyn System) -> Result<Verdict> {

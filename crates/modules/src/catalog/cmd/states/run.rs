@@ -8,6 +8,7 @@ use super::super::arguments::Arguments;
 use super::stateful::{Stateful, reinterpret};
 use super::{Decision, State, Step, Verdict, given, waiting};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Runs a command, every time: say by `creates`, `unless`, `onlyif` or `onchanges` when it need not run.
@@ -93,50 +94,47 @@ struct Wished {
 }
 
 impl State for Run {
-    type Plan = Stateful;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Stateful>> {
-        self.0.plan(machine, step, Stateful::of(&self.0.stateful))
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        self.0.plan(machine, step, Stateful::of(&self.0.stateful))?.into_plan()
     }
 
-    fn apply(&self, plan: Stateful, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let plan: Stateful = plan.into_own()?;
         self.0.apply(&plan, machine, step)
     }
 
-    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Stateful>> {
-        self.0.watched(machine, step)
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        self.0.watched(machine, step)?.into_plan()
     }
 }
 
 impl State for Wait {
-    type Plan = Stateful;
-
-    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Stateful>> {
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(waiting())
     }
 
-    fn apply(&self, plan: Stateful, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let plan: Stateful = plan.into_own()?;
         self.0.apply(&plan, machine, step)
     }
 
-    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Stateful>> {
-        self.0.watched(machine, step)
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        self.0.watched(machine, step)?.into_plan()
     }
 }
 
 impl State for Watch {
-    type Plan = Stateful;
-
-    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<Stateful>> {
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(waiting())
     }
 
-    fn apply(&self, plan: Stateful, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let plan: Stateful = plan.into_own()?;
         self.0.apply(&plan, machine, step)
     }
 
-    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Stateful>> {
-        self.0.watched(machine, step)
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        self.0.watched(machine, step)?.into_plan()
     }
 }
 

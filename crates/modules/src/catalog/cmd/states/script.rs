@@ -7,6 +7,7 @@ use super::super::super::arguments::Arguments as _;
 use super::super::script::ScriptArguments;
 use super::stateful::{Stateful, reinterpret};
 use super::{Decision, State, Step, Verdict, given, waiting};
+use crate::catalog::Plan;
 use crate::catalog::cp::source::{self, Source};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -82,34 +83,32 @@ struct Wished {
 }
 
 impl State for Script {
-    type Plan = bool;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<bool>> {
-        self.0.plan(machine, step, Stateful::of(&self.0.stateful).on)
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        self.0.plan(machine, step, Stateful::of(&self.0.stateful).on)?.into_plan()
     }
 
-    fn apply(&self, stateful: bool, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let stateful: bool = plan.into_own()?;
         self.0.apply(stateful, machine, step)
     }
 
-    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<bool>> {
-        self.0.plan(machine, step, self.0.stateful.truth())
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        self.0.plan(machine, step, self.0.stateful.truth())?.into_plan()
     }
 }
 
 impl State for WaitScript {
-    type Plan = bool;
-
-    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<bool>> {
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(waiting())
     }
 
-    fn apply(&self, stateful: bool, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let stateful: bool = plan.into_own()?;
         self.0.apply(stateful, machine, step)
     }
 
-    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<bool>> {
-        self.0.plan(machine, step, self.0.stateful.truth())
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        self.0.plan(machine, step, self.0.stateful.truth())?.into_plan()
     }
 }
 

@@ -1,12 +1,14 @@
 //! Commands that say themselves what they changed (`stateful`).
 
 use rocksalt_core::{Map, Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::Verdict;
 use crate::text::words;
 use crate::{Error, Result};
 
 /// What `stateful` was given as.
+#[derive(Serialize, Deserialize)]
 pub struct Stateful {
     pub on: bool,
     /// The command that a dry run runs instead.

@@ -2,12 +2,14 @@
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::arguments::Wish;
 use super::super::difference;
 use super::super::engine::{Engine, sound};
 use super::{Decision, State, Step, Verdict, sql};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::change;
 use crate::catalog::file::Flag;
 use crate::machine::{Probe, System};
@@ -50,7 +52,8 @@ pub struct Running {
 }
 
 /// What is to be done.
-pub struct Work {
+#[derive(Serialize, Deserialize)]
+pub struct ContainerPlan {
     engine: Engine,
     wish: Wish,
     image: String,
@@ -60,25 +63,24 @@ pub struct Work {
     /// Make a new one.
     make: bool,
     signal: Option<String>,
-    before: Option<&'static str>,
+    before: Option<String>,
     old_image: Option<String>,
     changes: Map,
     comments: Vec<String>,
 }
 
 impl State for Running {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
-        sql::or_bad(self.look(machine, step, self.force.0, false))
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        sql::or_bad(self.look(machine, step, self.force.0, false))?.into_plan()
     }
 
-    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+    fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let force = self.watch_action == "force";
-        sql::or_bad(self.look(machine, step, force, !force))
+        sql::or_bad(self.look(machine, step, force, !force))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ContainerPlan = plan.into_own()?;
         let mut verdict = Verdict::good("");
         let mut comments = work.comments.clone();
         let done = self.perform(work, machine, &mut verdict.changes, &mut comments);
@@ -100,7 +102,7 @@ impl Running {
         }
     }
 
-    fn look(&self, machine: &dyn Probe, _: &Step<'_>, force: bool, signal: bool) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe, _: &Step<'_>, force: bool, signal: bool) -> Result<Decision<ContainerPlan>> {
         let name = sound(&self.name)?;
         let Some(image) = self.image.as_deref().filter(|image| !image.is_empty()) else {
             return sql::settled(Verdict::bad("The 'image' argument is required"));
@@ -161,7 +163,7 @@ impl Running {
             (None, false) => would.push("Container would be started".into()),
         }
         let verdict = Verdict::would(told(&would)).changes(foretold);
-        let work = Work {
+        let work = ContainerPlan {
             engine,
             wish,
             image: image.to_owned(),
@@ -169,7 +171,7 @@ impl Running {
             exists: container.is_some(),
             make,
             signal,
-            before,
+            before: before.map(str::to_owned),
             old_image,
             changes,
             comments,
@@ -177,7 +179,13 @@ impl Running {
         Ok(Decision::Change(work, verdict))
     }
 
-    fn perform(&self, work: Work, machine: &dyn System, changes: &mut Map, comments: &mut Vec<String>) -> Result<()> {
+    fn perform(
+        &self,
+        work: ContainerPlan,
+        machine: &dyn System,
+        changes: &mut Map,
+        comments: &mut Vec<String>,
+    ) -> Result<()> {
         let (engine, name) = (&work.engine, self.name.as_str());
         if work.pull {
             engine.tell(machine, &["pull", &work.image])?;
@@ -211,13 +219,13 @@ impl Running {
             ids.insert("added", added);
             changes.insert("container_id", ids);
         }
-        if self.starts(work.make, work.exists, work.before) {
+        if self.starts(work.make, work.exists, work.before.as_deref()) {
             engine.tell(machine, &["start", name])?;
         }
         let now = engine.inspect(machine, "container", name)?;
         let after = now.as_ref().map_or("absent", condition);
-        if work.before != Some(after) {
-            changes.insert("state", state(work.before, after));
+        if work.before.as_deref() != Some(after) {
+            changes.insert("state", state(work.before.as_deref(), after));
             if let Some(before) = work.before {
                 comments.push(format!("State changed from '{before}' to '{after}'"));
             }

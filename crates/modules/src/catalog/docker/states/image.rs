@@ -2,9 +2,11 @@
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::engine::{Engine, sound};
 use super::{Decision, State, Step, Verdict, sql};
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -45,24 +47,24 @@ pub struct Present {
     sls: Value,
 }
 
-pub struct Work {
+#[derive(Serialize, Deserialize)]
+pub struct ImagePlan {
     engine: Engine,
     full: String,
     before: Option<Value>,
 }
 
 impl State for Present {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        sql::or_bad(self.look(machine, self.force.0))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        sql::or_bad(self.look(machine, self.force.0))?.into_plan()
     }
 
-    fn watched(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        sql::or_bad(self.look(machine, true))
+    fn watched(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        sql::or_bad(self.look(machine, true))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ImagePlan = plan.into_own()?;
         let (full, action) = (&work.full, self.action());
         let doing = match action {
             "built" => format!("building {} as {full}", self.build.as_deref().unwrap_or_default()),
@@ -93,7 +95,7 @@ impl Present {
         }
     }
 
-    fn look(&self, machine: &dyn Probe, force: bool) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe, force: bool) -> Result<Decision<ImagePlan>> {
         if self.sls.truth() {
             return Err(Error::arguments("sls: images are not built with states here")
                 .hint("build from a directory with `build`, or apply states to a running container"));
@@ -116,10 +118,10 @@ impl Present {
         }
         let action = self.action();
         let would = Verdict::would(format!("Image {full} will be {action}")).change(full.as_str(), action);
-        Ok(Decision::Change(Work { engine, full, before }, would))
+        Ok(Decision::Change(ImagePlan { engine, full, before }, would))
     }
 
-    fn fetch(&self, work: &Work, machine: &dyn System) -> Result<()> {
+    fn fetch(&self, work: &ImagePlan, machine: &dyn System) -> Result<()> {
         let (engine, full) = (&work.engine, work.full.as_str());
         if let Some(path) = &self.build {
             let file = self.dockerfile.as_ref().map(|file| match file.starts_with('/') {
@@ -160,13 +162,12 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = (Engine, Vec<String>);
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {
-        sql::or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        sql::or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, (engine, names): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let (engine, names): (Engine, Vec<String>) = plan.into_own()?;
         let (mut gone, mut errors, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         for name in &names {
             let words: &[&str] = if self.force.0 { &["rmi", "--force", name] } else { &["rmi", name] };

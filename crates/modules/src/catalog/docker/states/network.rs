@@ -1,5 +1,8 @@
 //! `docker_network`: networks that containers are in.
 
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::Plan;
 use crate::catalog::change;
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -50,7 +53,8 @@ pub struct Present {
     reconnect: Flag,
 }
 
-pub struct Work {
+#[derive(Serialize, Deserialize)]
+pub struct NetworkPlan {
     engine: Engine,
     exists: bool,
     make: bool,
@@ -60,13 +64,12 @@ pub struct Work {
 }
 
 impl State for Present {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        sql::or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        sql::or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: NetworkPlan = plan.into_own()?;
         match self.perform(&work, machine) {
             Ok(()) => Ok(work.done),
             Err(error) => Ok(Verdict::bad(format!("Failed to create network '{}': {error}", self.name))),
@@ -75,7 +78,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<NetworkPlan>> {
         let engine = Engine::find(machine)?;
         let name = sound(&self.name)?;
         let found = engine.inspect(machine, "network", name)?;
@@ -117,7 +120,7 @@ impl Present {
             }
         };
         let done = Verdict::good(comment).changes(changes.clone());
-        let work = Work { engine, exists: found.is_some(), make, members, connect, done };
+        let work = NetworkPlan { engine, exists: found.is_some(), make, members, connect, done };
         Ok(Decision::Change(work, Verdict::would(would).changes(changes)))
     }
 
@@ -164,7 +167,7 @@ impl Present {
         found
     }
 
-    fn perform(&self, work: &Work, machine: &dyn System) -> Result<()> {
+    fn perform(&self, work: &NetworkPlan, machine: &dyn System) -> Result<()> {
         let (engine, name) = (&work.engine, self.name.as_str());
         if work.make {
             if work.exists {
@@ -226,13 +229,12 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = (Engine, Vec<String>, Verdict);
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {
-        sql::or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        sql::or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, (engine, members, done): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let (engine, members, done): (Engine, Vec<String>, Verdict) = plan.into_own()?;
         match remove(machine, &engine, &self.name, &members) {
             Ok(()) => Ok(done),
             Err(error) => Ok(Verdict::bad(format!("Failed to remove network '{}': {error}", self.name))),

@@ -7,6 +7,7 @@ use super::super::engine::{Engine, sound};
 use super::container::condition;
 use super::{Decision, State, Step, Verdict, sql};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::machine::{Probe, System};
 
@@ -33,16 +34,15 @@ pub struct Stopped {
 }
 
 /// The containers to stop, each with how it is.
-type Work = (Engine, Vec<(String, &'static str)>);
+type StopPlan = (Engine, Vec<(String, String)>);
 
 impl State for Stopped {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {
-        sql::or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        sql::or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, (engine, all): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let (engine, all): StopPlan = plan.into_own()?;
         let wait = self.shutdown_timeout.map(|seconds| format!("--time={seconds}"));
         let (mut changes, mut errors) = (Map::new(), Vec::new());
         for (name, before) in &all {
@@ -64,7 +64,7 @@ impl State for Stopped {
 }
 
 impl Stopped {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<StopPlan>> {
         let engine = Engine::find(machine)?;
         let targets = self.containers.clone().unwrap_or_else(|| vec![self.name.clone()]);
         let (mut absent, mut paused, mut stop) = (Vec::new(), Vec::new(), Vec::new());
@@ -74,7 +74,7 @@ impl Stopped {
                 Some("stopped") => {}
                 Some(now) => {
                     paused.extend((now == "paused").then_some(target.as_str()));
-                    stop.push((target.clone(), now));
+                    stop.push((target.clone(), now.to_owned()));
                 }
             }
         }
@@ -104,7 +104,7 @@ impl Stopped {
     }
 }
 
-fn names(all: &[(String, &'static str)]) -> String {
+fn names(all: &[(String, String)]) -> String {
     all.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
@@ -129,13 +129,12 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = (Engine, Verdict);
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Self::Plan>> {
-        sql::or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        sql::or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, (engine, done): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let (engine, done): (Engine, Verdict) = plan.into_own()?;
         let words: &[&str] = if self.force.0 { &["rm", "--force", &self.name] } else { &["rm", &self.name] };
         match engine.tell(machine, words) {
             Ok(_) => Ok(done),

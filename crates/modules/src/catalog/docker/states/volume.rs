@@ -6,6 +6,7 @@ use rocksalt_macros::state;
 use super::super::engine::{Engine, sound};
 use super::{Decision, State, Step, Verdict, sql};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::machine::{Probe, System};
 
@@ -29,13 +30,12 @@ pub struct Present {
 }
 
 impl State for Present {
-    type Plan = (Engine, bool, Verdict);
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {
-        sql::or_bad(self.look(machine, step))
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        sql::or_bad(self.look(machine, step))?.into_plan()
     }
 
-    fn apply(&self, (engine, replace, done): Self::Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let (engine, replace, done): (Engine, bool, Verdict) = plan.into_own()?;
         let name = self.name.as_str();
         if replace && let Err(error) = engine.tell(machine, &["volume", "rm", name]) {
             return Ok(Verdict::bad(format!("Failed to remove volume '{name}': {error}")));
@@ -113,13 +113,12 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Engine;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Engine>> {
-        sql::or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        sql::or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, engine: Engine, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let engine: Engine = plan.into_own()?;
         match engine.tell(machine, &["volume", "rm", &self.name]) {
             Ok(_) => Ok(Verdict::good("").change("removed", true)),
             Err(error) => Ok(Verdict::bad(format!("Failed to remove volume '{}': {error}", self.name))),

@@ -4,7 +4,7 @@ use rocksalt_macros::state;
 
 use super::{Action, Decision, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Makes sure that there is no such file, link or directory; a directory goes with all that is in it.
 ///
@@ -19,9 +19,7 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = look::name(machine, &self.name);
         if name.is_empty() {
             return Ok(Decision::Settled(Verdict::bad("Must provide name to file.absent")));
@@ -40,11 +38,7 @@ impl State for Absent {
         let would = Verdict::would(format!("{what} {name} is set for removal")).change("removed", name.as_str());
         let comment = format!("Removed {} {name}", what.to_lowercase());
         let done = Verdict::good(comment).change("removed", name.as_str()).output("path", name.as_str());
-        Ok(Decision::Change(Plan::new(done).then(Action::Remove(name)), would))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(Decision::Change(Plan::brief(done).then(Action::Remove(name)), would))
     }
 
     fn touches(&self) -> Touches {

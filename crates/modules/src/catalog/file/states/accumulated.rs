@@ -5,6 +5,7 @@ use rocksalt_macros::state;
 
 use super::{Decision, State, Step, Touches, Verdict};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Leaves texts for the template of a `file.managed`, which finds them as `accumulator['name']`.
@@ -34,10 +35,8 @@ pub struct Accumulated {
 const NOTES: &str = "file.accumulated";
 
 impl State for Accumulated {
-    type Plan = ();
-
     /// Leaves the texts even in a dry run: nothing on the machine changes, and the file's own dry run needs them.
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         if self.name.is_empty() {
             return Ok(Decision::Settled(Verdict::bad("Must provide name to file.accumulated")));
         }
@@ -74,7 +73,7 @@ impl State for Accumulated {
         Ok(Decision::Settled(Verdict::good(comment)))
     }
 
-    fn apply(&self, (): (), _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         Ok(Verdict::good(""))
     }
 

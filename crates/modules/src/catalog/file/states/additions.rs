@@ -4,8 +4,8 @@ use rocksalt_core::Value;
 
 use super::super::replace::quoted;
 use super::edit::Text;
+use super::missing_directories;
 use super::texts::{self, Sources};
-use super::work::missing_directories;
 use super::{Action, Step, Verdict, look, touch};
 use crate::machine::Probe;
 use crate::text::diff;

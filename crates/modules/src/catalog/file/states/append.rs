@@ -8,7 +8,7 @@ use super::difference::HIDDEN;
 use super::texts::Sources;
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, lines, look, writes};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 use crate::text::digest;
 
 /// Adds lines to the end of a file, unless they are in it.
@@ -54,14 +54,8 @@ pub struct Append {
 }
 
 impl State for Append {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         Ok(self.decide(machine, step).unwrap_or_else(Decision::Settled))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -70,7 +64,7 @@ impl State for Append {
 }
 
 impl Append {
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>, Verdict> {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision, Verdict> {
         let name = look::name(machine, &self.name);
         if name.is_empty() {
             return Err(Verdict::bad("Must provide name to file.append"));
@@ -112,8 +106,8 @@ impl Append {
         }
         let content = prepared.text.bytes(&new);
         let hash = digest::of(digest::Kind::Sha256, &content);
-        let write = Action::Write { path: prepared.text.path, content, mode: None };
-        let plan = Plan::new(done.output("path", name).output("hash", hash)).all(prepared.actions).then(write);
+        let write = Action::Write { path: prepared.text.path, content, mode: None, parents: false };
+        let plan = Plan::brief(done.output("path", name).output("hash", hash)).all(prepared.actions).then(write);
         Ok(Decision::Change(plan, would))
     }
 }

@@ -2,7 +2,7 @@
 
 use rocksalt_core::Value;
 
-use super::work::missing_directories;
+use super::missing_directories;
 use super::{Action, look};
 use crate::catalog::cp;
 use crate::machine::{Command, Probe};

@@ -6,8 +6,8 @@ use rocksalt_macros::state;
 
 use super::edit::{self, Change, Text};
 use super::texts::Sources;
-use super::{Decision, Flag, Plan, State, Step, Touches, Verdict, accumulated, look, writes};
-use crate::machine::{Probe, System};
+use super::{Decision, Flag, State, Step, Touches, Verdict, accumulated, look, writes};
+use crate::machine::Probe;
 use crate::{Error, Result};
 
 /// Makes sure that a text stands between two markers in a file.
@@ -68,14 +68,8 @@ pub struct Blockreplace {
 }
 
 impl State for Blockreplace {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         Ok(self.decide(machine, step).unwrap_or_else(Decision::Settled))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -84,7 +78,7 @@ impl State for Blockreplace {
 }
 
 impl Blockreplace {
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>, Verdict> {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision, Verdict> {
         let name = look::name(machine, &self.name);
         if name.is_empty() {
             return Err(Verdict::bad("Must provide name to file.blockreplace"));

@@ -5,12 +5,12 @@ use std::path::Path;
 use rocksalt_core::Value;
 use rocksalt_macros::state;
 
+use super::missing_directories;
 use super::source::{self, Proof, redacted};
-use super::work::missing_directories;
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, hashes, look};
 use crate::Result;
 use crate::catalog::cp::{self, source::Source};
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 use crate::text::digest::{self, Kind};
 
 /// Makes sure that the target's cache has a copy of a file, for states that use it later.
@@ -37,9 +37,7 @@ pub struct Cached {
 }
 
 impl State for Cached {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let source = Source::parse(machine, &self.name, self.saltenv.as_deref())?;
         let copy = match &source {
             Source::Local(path) => path.clone(),
@@ -49,23 +47,13 @@ impl State for Cached {
         Ok(decided.unwrap_or_else(Decision::Settled))
     }
 
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
-    }
-
     fn touches(&self) -> Touches {
         super::writes(&self.name)
     }
 }
 
 impl Cached {
-    fn decide(
-        &self,
-        machine: &dyn Probe,
-        step: &Step<'_>,
-        source: &Source,
-        copy: &str,
-    ) -> Result<Decision<Plan>, Verdict> {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>, source: &Source, copy: &str) -> Result<Decision, Verdict> {
         let name = &self.name;
         let hash = if self.source_hash.truth() { self.source_hash.to_string() } else { String::new() };
         let unsure = hash.is_empty() && !self.skip_verify && !self.use_etag;
@@ -123,8 +111,9 @@ impl Cached {
         let change = [("old".into(), old.into()), ("new".into(), new.as_str().into())];
         done = done.change("hash", rocksalt_core::Map::from_iter(change));
         let make = |path| Action::MakeDirectory { path, mode: 0o700, uid: None, gid: None };
-        let plan = Plan::new(done).all(missing_directories(machine, look::above(copy)).into_iter().map(make));
-        let write = Action::Write { path: copy.to_owned(), content: found.bytes.to_vec(), mode: Some(0o600) };
+        let plan = Plan::brief(done).all(missing_directories(machine, look::above(copy)).into_iter().map(make));
+        let write =
+            Action::Write { path: copy.to_owned(), content: found.bytes.to_vec(), mode: Some(0o600), parents: false };
         Ok(Decision::Change(plan.then(write), Verdict::would(format!("File will be cached: {name}"))))
     }
 

@@ -7,7 +7,7 @@ use rocksalt_macros::state;
 use super::edit::{self, Change, Text};
 use super::{Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Makes sure that lines are commented out.
 ///
@@ -34,14 +34,8 @@ pub struct Comment {
 }
 
 impl State for Comment {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(self.decide(machine).unwrap_or_else(Decision::Settled))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -50,7 +44,7 @@ impl State for Comment {
 }
 
 impl Comment {
-    fn decide(&self, machine: &dyn Probe) -> Result<Decision<Plan>, Verdict> {
+    fn decide(&self, machine: &dyn Probe) -> Result<Decision, Verdict> {
         let name = look::name(machine, &self.name);
         if name.is_empty() {
             return Err(Verdict::bad("Must provide name to file.comment"));
@@ -114,13 +108,13 @@ pub fn finish(
     backup: &Value,
     expected: &str,
     [good, bad]: [&str; 2],
-) -> Result<Decision<Plan>, Verdict> {
+) -> Result<Decision, Verdict> {
     let fault = |error: rocksalt_core::pattern::Error| Verdict::bad(error.to_string());
     let found = Pattern::new(expected, Flags::MULTI_LINE).and_then(|pattern| pattern.matches(&new)).map_err(fault)?;
     let would = Verdict::would(format!("File {name} is set to be updated")).change(name, "updated");
     if new == text.old {
         let verdict = if found { Verdict::good(good) } else { Verdict::bad(bad) };
-        return Ok(Decision::Change(Plan::new(verdict), would));
+        return Ok(Decision::Change(Plan::brief(verdict), would));
     }
     let shown = edit::shown(text, &new, true);
     let decision = Change { text, new, shown, backup, would: "", done: if found { good } else { bad } }.decide(machine);

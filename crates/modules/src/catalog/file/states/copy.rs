@@ -4,12 +4,12 @@ use rocksalt_core::Value;
 use rocksalt_macros::state;
 
 use super::super::stat::{group_name, user_name};
+use super::missing_directories;
 use super::permissions::{self, Wish};
 use super::symlink::owners_or_default;
-use super::work::missing_directories;
 use super::{Action, Decision, Flag, Plan, State, Step, Thing, Touches, Verdict, look, walk, writes};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Copies a file or directory of this machine, if there is nothing at its place yet.
 ///
@@ -44,14 +44,8 @@ pub struct Copy {
 }
 
 impl State for Copy {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         Ok(self.decide(machine, step).unwrap_or_else(Decision::Settled))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -60,7 +54,7 @@ impl State for Copy {
 }
 
 impl Copy {
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>, Verdict> {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision, Verdict> {
         let (mut name, source) = (look::name(machine, &self.name), look::name(machine, &self.source));
         if name.is_empty() {
             return Err(Verdict::bad("Must provide name to file.copy"));
@@ -91,7 +85,7 @@ impl Copy {
         if self.subdir.0 && look::is_directory(machine, &name) {
             name = look::join(&name, look::last_part(&source));
         }
-        let mut plan = Plan::new(Verdict::default()).or("Failed to copy: ");
+        let mut plan = Plan::brief(Verdict::default()).or("Failed to copy: ");
         if look::exists_itself(machine, &name) {
             if !self.force {
                 let text = format!("The target file \"{name}\" exists and will not be overwritten");

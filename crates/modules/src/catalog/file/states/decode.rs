@@ -8,7 +8,7 @@ use rocksalt_macros::state;
 
 use super::contents::lookup;
 use super::{Action, Decision, Plan, State, Step, Touches, Verdict, look, writes};
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 use crate::text::digest::{self, Kind};
 use crate::{Error, Result};
 
@@ -38,9 +38,7 @@ pub struct Decode {
 }
 
 impl State for Decode {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let content = self.content(machine)?;
         let kind = Kind::named(&self.checksum)
             .ok_or_else(|| Error::arguments(format!("checksum: there is no '{}'", self.checksum)).hint(Kind::list()))?;
@@ -61,13 +59,9 @@ impl State for Decode {
             would = would.change("old", old.as_str()).change("new", new.as_str());
         }
         let done = Verdict::good("File was updated.").change("old", old).change("new", new.as_str());
-        let plan = Plan::new(done.output("path", self.name.as_str()).output("hash", new));
+        let plan = Plan::brief(done.output("path", self.name.as_str()).output("hash", new));
         let path = super::super::path::followed(machine, Path::new(&self.name)).to_string_lossy().into_owned();
-        Ok(Decision::Change(plan.then(Action::Write { path, content, mode: None }), would))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(Decision::Change(plan.then(Action::Write { path, content, mode: None, parents: false }), would))
     }
 
     fn touches(&self) -> Touches {

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
+use super::missing_directories;
 use super::permissions::{self, Wish, bits};
 use super::walk::{self, Level, Patterns};
-use super::work::missing_directories;
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, keep, look, writes};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Makes sure that a directory is there, with an owner and a mode, and if asked all that is below it.
 ///
@@ -69,14 +69,8 @@ pub struct Directory {
 const RECURSE: [&str; 6] = ["user", "group", "mode", "ignore_files", "ignore_dirs", "silent"];
 
 impl State for Directory {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         self.decide(machine, step).map(|decided| decided.unwrap_or_else(Decision::Settled))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -93,7 +87,7 @@ struct Looked {
 }
 
 impl Directory {
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Result<Decision<Plan>, Verdict>> {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Result<Decision, Verdict>> {
         let mut name = look::name(machine, &self.name);
         if name.is_empty() {
             return Ok(Err(Verdict::bad("Must provide name to file.directory")));
@@ -111,7 +105,7 @@ impl Directory {
         if !look::is_absolute(&name) {
             return Ok(Err(Verdict::bad(format!("Specified file {name} is not an absolute path"))));
         }
-        let mut plan = Plan::new(Verdict::good(""));
+        let mut plan = Plan::brief(Verdict::good(""));
         let mut changes = Map::new();
         let is_link = look::is_link(machine, &name);
         let in_the_way = look::is_file(machine, &name) || (is_link && (!self.allow_symlink || self.force.0));
@@ -292,7 +286,7 @@ impl Directory {
         mut plan: Plan,
         mut changes: Map,
         would: Verdict,
-    ) -> Decision<Plan> {
+    ) -> Decision {
         if look::exists_itself(machine, name) && !look::is_file(machine, name) && !look::is_link(machine, name) {
             return Decision::Settled(Verdict::bad(format!("Failed to create directory {name}")).changes(changes));
         }

@@ -37,7 +37,8 @@ impl Text {
             return Err(Verdict::bad(text));
         }
         let path = canonical(machine, Path::new(name));
-        let content = machine.read(&path).map_err(|error| Verdict::bad(super::work::python(&error, name)))?;
+        let content =
+            machine.read(&path).map_err(|error| Verdict::bad(crate::catalog::plan::errno_text(&error, name)))?;
         let path = path.to_string_lossy().into_owned();
         if difference::is_binary(&content) {
             return Err(Verdict::bad(format!("Cannot perform string replacements on a binary file: {path}")));
@@ -116,16 +117,16 @@ pub struct Change<'a> {
 }
 
 impl Change<'_> {
-    pub fn decide(self, machine: &dyn Probe) -> Decision<Plan> {
+    pub fn decide(self, machine: &dyn Probe) -> Decision {
         let content = self.text.bytes(&self.new);
         let path = &self.text.path;
         let hash = digest::of(digest::Kind::Sha256, &content);
         let done = Verdict::good(self.done).change("diff", self.shown.clone());
-        let mut plan = Plan::new(done.output("path", path.as_str()).output("hash", hash));
+        let mut plan = Plan::brief(done.output("path", path.as_str()).output("hash", hash));
         if let Some(ending) = backup_ending(self.backup).filter(|_| look::exists(machine, path)) {
             plan = plan.then(Action::Copy { from: path.clone(), to: format!("{path}{ending}") });
         }
-        plan = plan.then(Action::Write { path: path.clone(), content, mode: None });
+        plan = plan.then(Action::Write { path: path.clone(), content, mode: None, parents: false });
         Decision::Change(plan, Verdict::would(self.would).change("diff", self.shown))
     }
 }

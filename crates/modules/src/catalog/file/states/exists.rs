@@ -4,6 +4,7 @@ use rocksalt_macros::state;
 
 use super::{Decision, State, Step, Thing, Touches, Verdict, look};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Fails unless there is such a file or directory; makes nothing.
@@ -19,9 +20,7 @@ pub struct Exists {
 }
 
 impl State for Exists {
-    type Plan = ();
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = look::name(machine, &self.name);
         Ok(Decision::Settled(match () {
             () if name.is_empty() => Verdict::bad("Must provide name to file.exists"),
@@ -30,7 +29,7 @@ impl State for Exists {
         }))
     }
 
-    fn apply(&self, (): (), _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         Ok(Verdict::good(""))
     }
 

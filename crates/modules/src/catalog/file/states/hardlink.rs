@@ -3,12 +3,12 @@
 use rocksalt_core::Value;
 use rocksalt_macros::state;
 
+use super::missing_directories;
 use super::permissions;
 use super::symlink::{joined, owners_or_default, preflight_faults};
-use super::work::missing_directories;
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Makes sure that a path is a second name of a file.
 ///
@@ -37,14 +37,8 @@ pub struct Hardlink {
 }
 
 impl State for Hardlink {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         Ok(self.decide(machine, step).unwrap_or_else(Decision::Settled))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -53,7 +47,7 @@ impl State for Hardlink {
 }
 
 impl Hardlink {
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>, Verdict> {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision, Verdict> {
         let (name, target) = (look::name(machine, &self.name), self.target.as_str());
         if name.is_empty() {
             return Err(Verdict::bad("Must provide name to file.hardlink"));
@@ -77,7 +71,7 @@ impl Hardlink {
         if !look::exists(machine, target) {
             return Err(Verdict::bad(format!("Target {target} for hard link does not exist")));
         }
-        let mut plan = Plan::new(Verdict::default()).or("Unable to create new hard link: ");
+        let mut plan = Plan::brief(Verdict::default()).or("Unable to create new hard link: ");
         let above = look::above(&name);
         if !look::is_directory(machine, above) {
             if !self.makedirs {

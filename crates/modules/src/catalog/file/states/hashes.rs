@@ -53,7 +53,7 @@ pub fn read(
 
 fn content(machine: &dyn Probe, source_hash: &str, saltenv: &str) -> Result<Vec<u8>, String> {
     if let Source::Local(path) = Source::read(source_hash) {
-        return machine.read(Path::new(path)).map_err(|error| super::work::python(&error, path));
+        return machine.read(Path::new(path)).map_err(|error| crate::catalog::plan::errno_text(&error, path));
     }
     let proof = Proof { source_hash: "", source_hash_name: None, skip_verify: true, dry: false, name: "" };
     let found = source::fetch(machine, source_hash, saltenv, &proof);

@@ -6,9 +6,10 @@ use rocksalt_core::Map;
 
 use super::super::path::{canonical, octal};
 use super::difference::{self, Ignored};
+use super::missing_directories;
 use super::permissions::{self, Mending, Wish, bits};
-use super::work::{Check, missing_directories};
 use super::{Action, Decision, Plan, Verdict, backup, look};
+use crate::catalog::plan::Check;
 use crate::machine::{Kind, Probe};
 use crate::text::digest;
 
@@ -35,7 +36,7 @@ pub struct Install<'a> {
 pub const NOTE: &str = "\nNote: No changes made, actual changes may\nbe different due to other states.";
 
 impl Install<'_> {
-    pub fn decide(self, machine: &dyn Probe, test: bool) -> Decision<Plan> {
+    pub fn decide(self, machine: &dyn Probe, test: bool) -> Decision {
         if let Some(text) = look::planted(machine, self.name).filter(|_| self.wish.follow) {
             return Decision::Settled(Verdict::bad(text));
         }
@@ -46,7 +47,7 @@ impl Install<'_> {
         }
     }
 
-    fn create(mut self, machine: &dyn Probe, test: bool) -> Decision<Plan> {
+    fn create(mut self, machine: &dyn Probe, test: bool) -> Decision {
         let name = self.name;
         let above = look::above(name);
         let missing = if look::is_directory(machine, above) { Vec::new() } else { missing_directories(machine, above) };
@@ -75,7 +76,7 @@ impl Install<'_> {
         }
         let (uid, gid) = permissions::numbers(machine, &self.wish.user, &self.wish.group);
         let own = machine_owner(machine, above);
-        let mut plan = Plan::new(Verdict::default()).or("Unable to manage file: ");
+        let mut plan = Plan::brief(Verdict::default()).or("Unable to manage file: ");
         for path in missing {
             let mode = self.directory_mode().as_deref().and_then(bits).unwrap_or(0o777 & !mask);
             plan = plan.then(Action::MakeDirectory { path, mode, uid, gid });
@@ -86,7 +87,7 @@ impl Install<'_> {
         let given_away = uid.is_some() || gid.is_some();
         // Nobody else sees the content before it belongs to whom it shall.
         let first = if given_away { Some(0o600) } else { bits(&mode) };
-        plan = plan.then(Action::Write { path: name.to_owned(), content: bytes, mode: first });
+        plan = plan.then(Action::Write { path: name.to_owned(), content: bytes, mode: first, parents: false });
         for (wished, number, own, key) in
             [(&self.wish.user, uid, own.0, "user"), (&self.wish.group, gid, own.1, "group")]
         {
@@ -119,7 +120,7 @@ impl Install<'_> {
         Decision::Change(plan, would_change(name).changes(newfile))
     }
 
-    fn update(mut self, machine: &dyn Probe) -> Decision<Plan> {
+    fn update(mut self, machine: &dyn Probe) -> Decision {
         let name = self.name;
         let is_link = look::is_link(machine, name);
         let replaces_link = is_link && !self.wish.follow;
@@ -132,7 +133,7 @@ impl Install<'_> {
         let old = match old {
             Ok(old) => old,
             Err(error) => {
-                let text = super::work::python(&error, &real);
+                let text = crate::catalog::plan::errno_text(&error, &real);
                 return Decision::Settled(Verdict::bad(format!("Unable to manage file: {text}")));
             }
         };
@@ -160,7 +161,7 @@ impl Install<'_> {
         if changes.is_empty() {
             return Decision::Settled(finished(Verdict::good(format!("File {name} is in the correct state"))));
         }
-        let mut plan = Plan::new(Verdict::default()).or("Failed to commit change: ");
+        let mut plan = Plan::brief(Verdict::default()).or("Failed to commit change: ");
         plan = plan.all(self.check_action(&bytes));
         if differs {
             if self.backup && look::exists(machine, &real) {
@@ -169,7 +170,7 @@ impl Install<'_> {
             let mode = self.wish.mode.as_deref().and_then(bits);
             let mode = if mending.changes.contains_key("user") { mode.map(|mode| mode & 0o700) } else { mode };
             let fresh = replaces_link.then(|| look::found(machine, name).map_or(0o600, |stat| stat.mode));
-            plan = plan.then(Action::Write { path: real, content: bytes, mode: mode.or(fresh) });
+            plan = plan.then(Action::Write { path: real, content: bytes, mode: mode.or(fresh), parents: false });
             if let Some(mode) = self.wish.mode.as_deref().and_then(bits) {
                 let failure = format!("Failed to change mode to {mode:04o}");
                 plan = plan.all(

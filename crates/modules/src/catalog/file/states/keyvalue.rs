@@ -6,7 +6,7 @@ use rocksalt_macros::state;
 use super::edit::Text;
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Makes sure that keys have values, in a file with one of them on each line.
 ///
@@ -62,14 +62,8 @@ pub struct Keyvalue {
 }
 
 impl State for Keyvalue {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(self.decide(machine).unwrap_or_else(Decision::Settled))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -88,7 +82,7 @@ struct Edited {
 }
 
 impl Keyvalue {
-    fn decide(&self, machine: &dyn Probe) -> Result<Decision<Plan>, Verdict> {
+    fn decide(&self, machine: &dyn Probe) -> Result<Decision, Verdict> {
         let name = look::name(machine, &self.name);
         if name.is_empty() {
             return Err(Verdict::bad("Must provide name to file.keyvalue"));
@@ -117,8 +111,13 @@ impl Keyvalue {
             would.changes.insert("diff", edited.diff.concat());
             would.comment.push_str(&format!("\nPredicted diff:\n\r\t\t{}", edited.diff.join("\r\t\t")));
         }
-        let write = Action::Write { path: text.path.clone(), content: text.bytes(&edited.lines.concat()), mode: None };
-        Ok(Decision::Change(Plan::new(done.output("path", name)).then(write), would))
+        let write = Action::Write {
+            path: text.path.clone(),
+            content: text.bytes(&edited.lines.concat()),
+            mode: None,
+            parents: false,
+        };
+        Ok(Decision::Change(Plan::brief(done.output("path", name)).then(write), would))
     }
 
     fn wanted(&self) -> Result<Map, Verdict> {

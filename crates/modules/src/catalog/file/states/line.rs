@@ -8,7 +8,7 @@ use super::line_edit::{Line as Edit, Mode};
 use super::permissions::{self, Wish};
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
-use crate::machine::{Command, Probe, System};
+use crate::machine::{Command, Probe};
 use crate::text::{diff, digest};
 
 /// Makes sure that a line is in a file, or is not.
@@ -58,14 +58,8 @@ pub struct Line {
 }
 
 impl State for Line {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         Ok(self.decide(machine, step).unwrap_or_else(Decision::Settled))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -74,7 +68,7 @@ impl State for Line {
 }
 
 impl Line {
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>, Verdict> {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision, Verdict> {
         let name = look::name(machine, &self.name);
         if name.is_empty() {
             return Err(Verdict::bad("Must provide name to file.line"));
@@ -115,7 +109,7 @@ impl Line {
             follow: true,
             ..Wish::default()
         };
-        let mut plan = Plan::new(Verdict::good("No changes needed to be made").output("path", name.as_str()));
+        let mut plan = Plan::brief(Verdict::good("No changes needed to be made").output("path", name.as_str()));
         let mut would = Verdict::good("No changes needed to be made");
         if new != text.old || made {
             if self.backup.0 && !made {
@@ -125,7 +119,7 @@ impl Line {
             let content = text.bytes(&new);
             plan.done = plan.done.output("hash", digest::of(digest::Kind::Sha256, &content));
             let mode = wish.mode.as_deref().and_then(permissions::bits);
-            plan = plan.then(Action::Write { path: text.path.clone(), content, mode });
+            plan = plan.then(Action::Write { path: text.path.clone(), content, mode, parents: false });
         }
         if new != text.old {
             let shown: Value = match self.show_changes.0 {

@@ -11,7 +11,7 @@ use super::source::{self, Proof, Source};
 use super::{
     Decision, Flag, Plan, State, Step, Touches, Verdict, accumulated, backup, encoding, look, reading, selinux, writes,
 };
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 use crate::{Result, catalog::file::content::sum_of};
 
 /// Makes sure that a file is there with a content, an owner and a mode.
@@ -128,9 +128,7 @@ pub struct Managed {
 }
 
 impl State for Managed {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let mut decision = self.decide(machine, step).unwrap_or_else(Decision::Settled);
         if !self.file_mode.is_null() {
             let text = "The 'file_mode' argument will be ignored.  Please use 'mode' instead to set file permissions.";
@@ -143,10 +141,6 @@ impl State for Managed {
         Ok(decision)
     }
 
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
-    }
-
     fn touches(&self) -> Touches {
         reading(writes(&self.name), &self.source)
     }
@@ -154,7 +148,7 @@ impl State for Managed {
 
 impl Managed {
     /// The verdict is an `Err` where it is found on the way.
-    pub fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>, Verdict> {
+    pub fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision, Verdict> {
         let name = look::name(machine, &self.name);
         if name.is_empty() {
             return Err(Verdict::bad("Destination file name is required"));
@@ -356,7 +350,7 @@ impl Managed {
     }
 
     /// The content stays as it is.
-    fn only_permissions(&self, machine: &dyn Probe, name: &str, wish: &Wish, test: bool) -> Decision<Plan> {
+    fn only_permissions(&self, machine: &dyn Probe, name: &str, wish: &Wish, test: bool) -> Decision {
         let mending = wish.look(machine, name);
         if let Some(fault) = mending.faults.first() {
             return Decision::Settled(Verdict::bad(fault.as_str()));
@@ -375,6 +369,6 @@ impl Managed {
         }
         let done = Verdict::good("").changes(mending.changes.clone()).output("path", name);
         let would = Verdict::would(comment).changes(mending.changes);
-        Decision::Change(Plan::new(done).all(mending.actions), would)
+        Decision::Change(Plan::brief(done).all(mending.actions), would)
     }
 }

@@ -6,7 +6,7 @@ use rocksalt_macros::state;
 use super::permissions::{self, Wish};
 use super::{Action, Decision, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
-use crate::machine::{Command, Kind, Probe, System};
+use crate::machine::{Command, Kind, Probe};
 
 /// Makes sure that a path is a device or a named pipe.
 ///
@@ -39,14 +39,8 @@ pub struct Mknod {
 }
 
 impl State for Mknod {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         Ok(self.decide(machine, step).unwrap_or_else(Decision::Settled))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -55,7 +49,7 @@ impl State for Mknod {
 }
 
 impl Mknod {
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>, Verdict> {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision, Verdict> {
         let name = look::name(machine, &self.name);
         if name.is_empty() {
             return Err(Verdict::bad("Must provide name to file.mknod"));
@@ -99,10 +93,10 @@ impl Mknod {
         }
         let done = Verdict::good("").changes(mending.changes.clone());
         let would = Verdict { result: if step.test { None } else { Some(true) }, ..done.clone() };
-        Ok(Decision::Change(Plan::new(finished(done)).all(mending.actions), would))
+        Ok(Decision::Change(Plan::brief(finished(done)).all(mending.actions), would))
     }
 
-    fn create(&self, machine: &dyn Probe, name: &str, capital: &str, wish: &Wish) -> Decision<Plan> {
+    fn create(&self, machine: &dyn Probe, name: &str, capital: &str, wish: &Wish) -> Decision {
         let mode = wish.mode.clone().unwrap_or_else(|| "0600".into());
         let mut argv: Vec<String> = ["mknod", "-m", &mode, "--", name, &self.ntype].map(str::to_owned).to_vec();
         if self.ntype != "p" {
@@ -114,7 +108,7 @@ impl Mknod {
             _ => format!("Fifo pipe {name} created."),
         };
         let mut done = Verdict::good("").change("new", created);
-        let mut plan = Plan::new(Verdict::default()).then(Action::Run(argv, None));
+        let mut plan = Plan::brief(Verdict::default()).then(Action::Run(Command::new(argv)));
         let (uid, gid) = permissions::numbers(machine, &wish.user, &wish.group);
         if uid.is_some() || gid.is_some() {
             for (key, value) in [("user", &wish.user), ("group", &wish.group)] {

@@ -33,6 +33,7 @@ mod lines;
 mod look;
 mod managed;
 mod missing;
+mod missing_directories;
 mod mknod;
 mod not_cached;
 mod patch;
@@ -53,18 +54,17 @@ mod touch;
 mod tree_files;
 mod uncomment;
 mod walk;
-mod work;
 
 pub use contents::{render, variables};
 pub use difference::of as difference;
 pub use flag::Flag;
 pub use hashes::read as read_hash;
+pub use missing_directories::missing_directories;
 pub use source::{Proof, choose, fetch, redacted};
-pub use work::{Action, Plan, missing_directories};
 
 use rocksalt_core::Value;
 
-use super::super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
+use super::super::{Action, Decision, Plan, State, StateEntry, Step, Thing, Touches, Verdict, state};
 
 pub const STATES: &[StateEntry] = &[
     state::<absent::Absent>(),

@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 use super::{Action, Decision, Plan, State, Step, Touches, Verdict, look};
 use crate::Result;
 use crate::catalog::cp::{self, source::Source};
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Removes the copy of a file from the target's cache.
 ///
@@ -22,9 +22,7 @@ pub struct NotCached {
 }
 
 impl State for NotCached {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let source = Source::parse(machine, &self.name, self.saltenv.as_deref())?;
         if let Source::Local(path) = &source {
             let text = format!("File {} is a local path, no action taken", path.display());
@@ -37,11 +35,7 @@ impl State for NotCached {
         let done = Verdict::good(format!("{copy} was deleted")).change("deleted", true);
         // Salt has no dry run here; ours says the same as the run would.
         let would = Verdict { result: None, ..done.clone() };
-        Ok(Decision::Change(Plan::new(done).then(Action::Remove(copy)), would))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(Decision::Change(Plan::brief(done).then(Action::Remove(copy)), would))
     }
 
     fn touches(&self) -> Touches {

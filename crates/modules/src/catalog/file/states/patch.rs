@@ -8,7 +8,7 @@ use super::source::{self, Proof};
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
 use crate::catalog::cmd::which;
-use crate::machine::{Command, Output, Probe, System};
+use crate::machine::{Command, Output, Probe};
 use crate::text::words;
 
 /// Applies a patch to a file or a directory, unless that was done before. Needs the program `patch`.
@@ -47,14 +47,8 @@ pub struct Patch {
 }
 
 impl State for Patch {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         Ok(self.decide(machine, step).unwrap_or_else(Decision::Settled))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -63,7 +57,7 @@ impl State for Patch {
 }
 
 impl Patch {
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>, Verdict> {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision, Verdict> {
         let name = look::name(machine, &self.name);
         match () {
             () if name.is_empty() => return Err(Verdict::bad("A file/directory to be patched is required")),
@@ -116,8 +110,9 @@ impl Patch {
         let changes = shown(&forward);
         let would = Verdict::would("The patch would be applied").changes(changes.clone());
         let done = Verdict::good("Patch successfully applied").changes(changes).output("path", name.as_str());
-        let plan = Plan::new(done).or("Failed to apply patch: ");
-        Ok(Decision::Change(plan.then(Action::Run(argv(&["--forward"]), Some(patch.clone()))), would))
+        let plan = Plan::brief(done).or("Failed to apply patch: ");
+        let command = Command { stdin: Some(patch.clone()), ..Command::new(argv(&["--forward"])) };
+        Ok(Decision::Change(plan.then(Action::Run(command)), would))
     }
 
     /// The user's options without those that are ours, and how much to strip.

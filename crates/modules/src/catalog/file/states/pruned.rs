@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, walk, writes};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Removes a directory if it is empty, or all empty ones below it.
 ///
@@ -27,9 +27,7 @@ pub struct Pruned {
 }
 
 impl State for Pruned {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let name = look::name(machine, &self.name);
         if !look::is_directory(machine, &name) {
             return Ok(Decision::Settled(Verdict::good(format!("Directory {name} is not present"))));
@@ -72,11 +70,7 @@ impl State for Pruned {
                 Verdict::bad(format!("Failed to remove directory {name}")).changes(changes)
             }
         };
-        Ok(Decision::Change(Plan::new(done.output("path", name)).all(actions), would))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(Decision::Change(Plan::brief(done.output("path", name)).all(actions), would))
     }
 
     fn touches(&self) -> Touches {

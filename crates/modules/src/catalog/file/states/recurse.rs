@@ -8,12 +8,12 @@ use rocksalt_macros::state;
 
 use super::directory::Directory;
 use super::managed::Managed;
+use super::missing_directories;
 use super::symlink::Symlink;
 use super::tree_files::{self, Wanted};
 use super::walk::{self, Patterns};
-use super::work::missing_directories;
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, keep, look, permissions, writes};
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 use crate::{Error, Result};
 
 /// Makes sure that a directory has in it what one of the controller's tree has.
@@ -78,17 +78,11 @@ pub struct Recurse {
 }
 
 impl State for Recurse {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         Ok(match self.checked(machine, step) {
             Err(verdict) => Decision::Settled(verdict),
             Ok((name, sources)) => self.decide(machine, step, &name, &sources)?,
         })
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -106,7 +100,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, path: &str, decision: Decision<Plan>) {
+    fn add(&mut self, path: &str, decision: Decision) {
         let verdict = match decision {
             Decision::Settled(verdict) => verdict,
             Decision::Change(_, verdict) if self.test => verdict,
@@ -157,7 +151,7 @@ impl Recurse {
         Ok((name, sources))
     }
 
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>, name: &str, sources: &[String]) -> Result<Decision<Plan>> {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>, name: &str, sources: &[String]) -> Result<Decision> {
         let mut sum =
             Sum { result: Some(true), changes: Map::new(), comments: Vec::new(), actions: Vec::new(), test: step.test };
         let is_new = !look::is_directory(machine, name);
@@ -226,7 +220,7 @@ impl Recurse {
 
     fn directory(&self, machine: &dyn Probe, step: &Step<'_>, path: &str, sum: &mut Sum) -> Result<()> {
         if self.clean.0 && look::exists(machine, path) && !look::is_directory(machine, path) {
-            let replaced = Plan::new(Verdict::good("").change("diff", "Replaced file with a directory"));
+            let replaced = Plan::brief(Verdict::good("").change("diff", "Replaced file with a directory"));
             let would = Verdict::would(format!("Replacing {path} with a directory"));
             sum.add(path, Decision::Change(replaced.then(Action::Remove(path.to_owned())), would));
             if !step.test {
@@ -260,7 +254,7 @@ impl Recurse {
             ("show_changes", self.show_changes.0.into()),
         ]);
         if self.clean.0 && self.replace.0 && look::is_directory(machine, path) {
-            let replaced = Plan::new(Verdict::good("").change("diff", "Replaced directory with a new file"));
+            let replaced = Plan::brief(Verdict::good("").change("diff", "Replaced directory with a new file"));
             let would = Verdict::would(format!("Replacing directory {path} with a file"));
             sum.add(path, Decision::Change(replaced.then(Action::Remove(path.to_owned())), would));
             if step.test {
@@ -333,7 +327,7 @@ fn in_order(links: &BTreeMap<String, String>) -> Vec<(String, String)> {
     ordered
 }
 
-fn finish(name: &str, sum: Sum) -> Decision<Plan> {
+fn finish(name: &str, sum: Sum) -> Decision {
     let texts = sum.comments.iter().map(|(path, texts)| format!("\n#### {path} ####\n{}", texts.join("\n")));
     let mut comment = texts.collect::<Vec<_>>().join("\n").trim().to_owned();
     if comment.is_empty() {
@@ -347,5 +341,5 @@ fn finish(name: &str, sum: Sum) -> Decision<Plan> {
     if sum.test || sum.actions.is_empty() {
         return Decision::Settled(verdict);
     }
-    Decision::Change(Plan::new(verdict.clone()).all(sum.actions), verdict)
+    Decision::Change(Plan::brief(verdict.clone()).all(sum.actions), verdict)
 }

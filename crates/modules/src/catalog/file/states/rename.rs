@@ -2,10 +2,10 @@
 
 use rocksalt_macros::state;
 
-use super::work::missing_directories;
+use super::missing_directories;
 use super::{Action, Decision, Flag, Plan, State, Step, Thing, Touches, Verdict, look, writes};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Moves a file or directory, if it is still where it was.
 ///
@@ -28,14 +28,8 @@ pub struct Rename {
 }
 
 impl State for Rename {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         Ok(self.decide(machine, step).unwrap_or_else(Decision::Settled))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -44,7 +38,7 @@ impl State for Rename {
 }
 
 impl Rename {
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>, Verdict> {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision, Verdict> {
         let read = |path: &str| look::variables(machine, &look::name(machine, path));
         let (name, source) = (read(&self.name), read(&self.source));
         if name.is_empty() {
@@ -57,7 +51,7 @@ impl Rename {
             let text = format!("Source file \"{source}\" has already been moved out of place");
             return Err(Verdict::good(text).output("path", name));
         }
-        let mut plan = Plan::new(Verdict::default());
+        let mut plan = Plan::brief(Verdict::default());
         if look::exists_itself(machine, &name) {
             if !self.force {
                 let text = format!("The target file \"{name}\" exists and will not be overwritten");

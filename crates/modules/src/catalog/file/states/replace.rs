@@ -7,9 +7,9 @@ use rocksalt_macros::state;
 use super::super::pattern_flags;
 use super::super::replace::quoted;
 use super::edit::{self, Change, Text};
-use super::{Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
+use super::{Decision, Flag, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Replaces what a regular expression matches in a file.
 ///
@@ -61,14 +61,8 @@ pub struct Replace {
 }
 
 impl State for Replace {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(self.decide(machine).unwrap_or_else(Decision::Settled))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -77,7 +71,7 @@ impl State for Replace {
 }
 
 impl Replace {
-    fn decide(&self, machine: &dyn Probe) -> Result<Decision<Plan>, Verdict> {
+    fn decide(&self, machine: &dyn Probe) -> Result<Decision, Verdict> {
         let name = look::name(machine, &self.name);
         if name.is_empty() {
             return Err(Verdict::bad("Must provide name to file.replace"));

@@ -7,7 +7,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
 use super::{Action, Decision, Plan, State, Step, Touches, Verdict, look, writes};
-use crate::machine::{Command, Probe, System};
+use crate::machine::{Command, Probe};
 use crate::{Error, Result};
 
 /// Removes backups that a schedule doesn't keep.
@@ -45,9 +45,7 @@ type Stamp = (i64, i64, i64, i64, i64);
 const RULES: &[&str] = &["first_of_year", "first_of_month", "first_of_day", "first_of_hour", "most_recent"];
 
 impl State for RetentionSchedule {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let name = look::name(machine, &self.name);
         if name.is_empty() {
             return Ok(Decision::Settled(Verdict::bad("Must provide name to file.retention_schedule")));
@@ -86,12 +84,8 @@ impl State for RetentionSchedule {
             ("ignored".into(), backwards(ignored)),
         ]);
         let actions = deleted.iter().map(|file| Action::Remove(look::join(&name, file)));
-        let plan = Plan::new(Verdict::good(done).changes(changes.clone())).all(actions);
+        let plan = Plan::brief(Verdict::good(done).changes(changes.clone())).all(actions);
         Ok(Decision::Change(plan, Verdict::would(would).changes(changes)))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {

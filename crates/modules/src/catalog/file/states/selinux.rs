@@ -30,7 +30,10 @@ impl Context {
         }
         let any = argv.len() > 2;
         argv.extend(["--".to_owned(), path.to_owned()]);
-        any.then(|| Action::TryRun { argv, failure: "Failed to set selinux attributes".into() })
+        any.then(|| Action::TryRun {
+            command: Command::new(argv),
+            failure: Some("Failed to set selinux attributes".into()),
+        })
     }
 
     pub fn compare(&self, machine: &dyn Probe, path: &str, mending: &mut Mending) {
@@ -57,7 +60,10 @@ impl Context {
             return;
         }
         argv.extend(["--".to_owned(), path.to_owned()]);
-        mending.actions.push(Action::TryRun { argv, failure: "Failed to set selinux attributes".into() });
+        mending.actions.push(Action::TryRun {
+            command: Command::new(argv),
+            failure: Some("Failed to set selinux attributes".into()),
+        });
         let changes = Map::from_iter([("Old".into(), old.join(" ").into()), ("New".into(), new.join(" ").into())]);
         mending.changes.insert("selinux", changes);
     }

@@ -10,9 +10,9 @@ use super::contents::lookup;
 use super::difference::Ignored;
 use super::install::Install;
 use super::permissions::{self, Wish};
-use super::{Decision, Flag, Plan, State, Step, Touches, Verdict, backup, encoding, look, writes};
+use super::{Decision, Flag, State, Step, Touches, Verdict, backup, encoding, look, writes};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 use crate::text::serialize;
 
 /// Makes sure that a file holds data, written as YAML, JSON or the like.
@@ -73,9 +73,7 @@ pub struct Serialize {
 }
 
 impl State for Serialize {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let mut decision = self.decide(machine, step).unwrap_or_else(Decision::Settled);
         if self.deserializer_opts.truth() && !self.merge_if_exists {
             let text = "The 'deserializer_opts' option is ignored unless merge_if_exists is set to True.";
@@ -88,17 +86,13 @@ impl State for Serialize {
         Ok(decision)
     }
 
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
-    }
-
     fn touches(&self) -> Touches {
         writes(&self.name)
     }
 }
 
 impl Serialize {
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>, Verdict> {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision, Verdict> {
         let name = look::name(machine, &self.name);
         if name.is_empty() {
             return Err(Verdict::bad("Must provide name to file.serialize"));
@@ -210,7 +204,9 @@ impl Serialize {
         if !self.merge_if_exists || !look::is_file(machine, name) {
             return Ok((dataset, None));
         }
-        let content = machine.read(Path::new(name)).map_err(|error| Verdict::bad(super::work::python(&error, name)))?;
+        let content = machine
+            .read(Path::new(name))
+            .map_err(|error| Verdict::bad(crate::catalog::plan::errno_text(&error, name)))?;
         let existing = serialize::deserialize(format, &String::from_utf8_lossy(&content)).map_err(|error| {
             Verdict::bad(match error {
                 serialize::Error::OnlyWritten => {

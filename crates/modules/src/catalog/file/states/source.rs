@@ -128,7 +128,8 @@ pub fn fetch(machine: &dyn Probe, source: &str, saltenv: &str, proof: &Proof<'_>
             if stat.kind == Kind::Directory {
                 return Err(format!("[Errno 21] Is a directory: '{path}'").into());
             }
-            let bytes = machine.read(Path::new(path)).map_err(|error| super::work::python(&error, path))?;
+            let bytes =
+                machine.read(Path::new(path)).map_err(|error| crate::catalog::plan::errno_text(&error, path))?;
             verify(machine, wished_sum(machine, source, saltenv, proof)?, proof, source, &bytes)?;
             Ok(made(bytes.into(), Some(stat.mode)))
         }

@@ -7,12 +7,12 @@ use rocksalt_macros::state;
 
 use super::super::path::normal;
 use super::super::stat::{group_name, user_name};
+use super::missing_directories;
 use super::permissions;
-use super::work::missing_directories;
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
 use crate::catalog::file::owner;
-use crate::machine::{Probe, System, accounts};
+use crate::machine::{Probe, accounts};
 
 /// Makes sure that a path is a link to another.
 ///
@@ -53,14 +53,8 @@ pub struct Symlink {
 }
 
 impl State for Symlink {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         Ok(self.decide(machine, step).unwrap_or_else(Decision::Settled))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -75,7 +69,7 @@ struct Owners {
 }
 
 impl Symlink {
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>, Verdict> {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision, Verdict> {
         let name = look::name(machine, &self.name);
         if name.is_empty() {
             return Err(Verdict::bad("Must provide name to file.symlink"));
@@ -84,7 +78,7 @@ impl Symlink {
         preflight(machine, &owners, &[&name])?;
         let would = self.dry(machine, &name, &owners);
         let above = look::above(&name);
-        let mut plan = Plan::new(Verdict::default());
+        let mut plan = Plan::brief(Verdict::default());
         let (uid, gid) = permissions::numbers(machine, &owners.user, &owners.group);
         let mut note = String::new();
         if !look::is_directory(machine, above) {
@@ -179,14 +173,7 @@ impl Symlink {
         .change("ownership", now)
     }
 
-    fn only_owners(
-        &self,
-        machine: &dyn Probe,
-        name: &str,
-        owners: &Owners,
-        shown: &str,
-        would: Verdict,
-    ) -> Decision<Plan> {
+    fn only_owners(&self, machine: &dyn Probe, name: &str, owners: &Owners, shown: &str, would: Verdict) -> Decision {
         let finished = |verdict: Verdict| verdict.output("path", name).output("target", self.target.as_str());
         if owns(machine, name, owners) {
             let text = format!("Symlink {name} is present and owned by {shown}");
@@ -196,7 +183,7 @@ impl Symlink {
         let failure = format!("Failed to set ownership of symlink {name} to {shown}");
         let action = Action::Owner { path: name.to_owned(), uid, gid, follow: false, failure };
         let text = format!("Set ownership of symlink {name} to {shown}");
-        Decision::Change(Plan::new(finished(Verdict::good(text).change("ownership", shown))).then(action), would)
+        Decision::Change(Plan::brief(finished(Verdict::good(text).change("ownership", shown))).then(action), would)
     }
 
     /// What happens to what is there in place of a link.

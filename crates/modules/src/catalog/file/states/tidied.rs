@@ -7,7 +7,7 @@ use rocksalt_core::pattern::{Flags, Pattern};
 use rocksalt_macros::state;
 
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
-use crate::machine::{Command, Kind, Probe, Stat, System};
+use crate::machine::{Command, Kind, Probe, Stat};
 use crate::{Error, Result};
 
 /// Removes files from a directory and those below it, by age, size and name.
@@ -54,9 +54,7 @@ pub struct Tidied {
 }
 
 impl State for Tidied {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = look::name(machine, &self.name);
         if !look::is_absolute(&name) {
             return Ok(Decision::Settled(Verdict::bad(format!("Specified file {name} is not an absolute path"))));
@@ -75,11 +73,7 @@ impl State for Tidied {
         let would = Verdict::would(format!("{name} is set for tidy")).change("removed", removed.clone());
         let done = Verdict::good(text).change("removed", removed).output("path", name);
         // A directory goes after what is in it, and with what is left there.
-        Ok(Decision::Change(Plan::new(done).all(gone.into_iter().map(Action::Remove)), would))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
+        Ok(Decision::Change(Plan::brief(done).all(gone.into_iter().map(Action::Remove)), would))
     }
 
     fn touches(&self) -> Touches {

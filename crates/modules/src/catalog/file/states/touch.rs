@@ -3,10 +3,10 @@
 use rocksalt_core::Value;
 use rocksalt_macros::state;
 
-use super::work::missing_directories;
+use super::missing_directories;
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Makes an empty file, or sets the times of one that is there, every time.
 ///
@@ -27,14 +27,8 @@ pub struct Touch {
 }
 
 impl State for Touch {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         Ok(self.decide(machine, step).unwrap_or_else(Decision::Settled))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -43,7 +37,7 @@ impl State for Touch {
 }
 
 impl Touch {
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>, Verdict> {
+    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision, Verdict> {
         let name = look::name(machine, &self.name);
         if name.is_empty() {
             return Err(Verdict::bad("Must provide name to file.touch"));
@@ -56,7 +50,7 @@ impl Touch {
             return Err(would);
         }
         let above = look::above(&name);
-        let mut plan = Plan::new(Verdict::default());
+        let mut plan = Plan::brief(Verdict::default());
         if !look::is_directory(machine, above) {
             if !self.makedirs {
                 return Err(Verdict::bad(format!("Directory not present to touch file {name}")));
@@ -75,7 +69,7 @@ impl Touch {
             let what = if look::is_directory(machine, &name) { "directory" } else { "file" };
             Verdict::good(format!("Updated times on {what} {name}")).change("touched", name.as_str())
         } else {
-            plan = plan.then(Action::Write { path: name.clone(), content: Vec::new(), mode: None });
+            plan = plan.then(Action::Write { path: name.clone(), content: Vec::new(), mode: None, parents: false });
             Verdict::good(format!("Created empty file {name}")).change("new", name.as_str())
         };
         plan.done = done.output("path", name.as_str());

@@ -5,9 +5,9 @@ use rocksalt_macros::state;
 
 use super::comment::{changed, finish};
 use super::edit::{self, Text};
-use super::{Decision, Plan, State, Step, Touches, Verdict, look, writes};
+use super::{Decision, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Makes sure that lines are not commented out.
 ///
@@ -32,14 +32,8 @@ pub struct Uncomment {
 }
 
 impl State for Uncomment {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(self.decide(machine).unwrap_or_else(Decision::Settled))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        plan.perform(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -48,7 +42,7 @@ impl State for Uncomment {
 }
 
 impl Uncomment {
-    fn decide(&self, machine: &dyn Probe) -> Result<Decision<Plan>, Verdict> {
+    fn decide(&self, machine: &dyn Probe) -> Result<Decision, Verdict> {
         let name = look::name(machine, &self.name);
         if name.is_empty() {
             return Err(Verdict::bad("Must provide name to file.uncomment"));

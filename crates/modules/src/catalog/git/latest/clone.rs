@@ -7,7 +7,7 @@ use rocksalt_core::Value;
 use super::super::run::{Fault, Git};
 use super::remote::{Kind, Upstream};
 use super::update::upstream;
-use super::{Latest, Plan, Progress, Verdict};
+use super::{CheckoutPlan, Latest, Progress, Verdict};
 use crate::catalog::change;
 use crate::machine::System;
 
@@ -16,7 +16,7 @@ impl Latest {
         &self,
         machine: &dyn System,
         git: &Git<'_>,
-        plan: &Plan,
+        plan: &CheckoutPlan,
         forced: bool,
         progress: &mut Progress,
     ) -> Result<Verdict, String> {
@@ -45,7 +45,7 @@ impl Latest {
         })
     }
 
-    fn clone_words(&self, plan: &Plan) -> Vec<String> {
+    fn clone_words(&self, plan: &CheckoutPlan) -> Vec<String> {
         let mut words = vec!["clone".to_owned()];
         match (self.mirror.0, plan.bare) {
             (true, _) => words.push("--mirror".into()),
@@ -63,7 +63,7 @@ impl Latest {
     }
 
     /// Checks out what is wanted in a fresh clone.
-    fn settle(&self, git: &Git<'_>, plan: &Plan, progress: &mut Progress) -> Result<(), String> {
+    fn settle(&self, git: &Git<'_>, plan: &CheckoutPlan, progress: &mut Progress) -> Result<(), String> {
         let wanted = &plan.wanted;
         let tell = |fault: Fault| fault.reason();
         let list = |below: &str| git.output(&["for-each-ref", "--format", "%(refname:short)", below]).map_err(tell);

@@ -6,7 +6,7 @@ use super::super::access::redacted;
 use super::super::{comments, run::Git};
 use super::local::Local;
 use super::remote::{Kind, Upstream};
-use super::{Latest, Plan, Reset, Verdict, short};
+use super::{CheckoutPlan, Latest, Reset, Verdict, short};
 use crate::catalog::change;
 use crate::text::glob;
 
@@ -19,7 +19,7 @@ enum Way {
 }
 
 impl Latest {
-    pub(super) fn would_clone(&self, plan: &Plan, forced: bool) -> Verdict {
+    pub(super) fn would_clone(&self, plan: &CheckoutPlan, forced: bool) -> Verdict {
         let (url, target) = (&plan.url, &plan.target);
         let text = match forced {
             true => format!(
@@ -41,7 +41,7 @@ impl Latest {
         }
     }
 
-    pub(super) fn would_fetch(&self, plan: &Plan, local: &Local) -> Verdict {
+    pub(super) fn would_fetch(&self, plan: &CheckoutPlan, local: &Local) -> Verdict {
         // Salt puts a full stop behind every letter here.
         let text = format!("Bare repository at {} would be fetched", plan.target);
         let branch = local.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
@@ -56,7 +56,7 @@ impl Latest {
     }
 
     /// An `Err` is how it ends in every mode.
-    pub(super) fn would_update(&self, plan: &Plan, local: &Local) -> Result<Verdict, Verdict> {
+    pub(super) fn would_update(&self, plan: &CheckoutPlan, local: &Local) -> Result<Verdict, Verdict> {
         let wanted = &plan.wanted;
         let Some(rev) = &wanted.rev else {
             return Ok(Verdict::good(format!("Repository {} is up-to-date", plan.target)));
@@ -125,7 +125,7 @@ impl Latest {
     }
 
     /// The changes that the run will report.
-    fn predicted(&self, plan: &Plan, local: &Local, is_there: bool, stays: bool) -> Map {
+    fn predicted(&self, plan: &CheckoutPlan, local: &Local, is_there: bool, stays: bool) -> Map {
         let mut changes = Map::new();
         let wanted = &plan.wanted;
         if local.url.is_none() {
@@ -150,11 +150,11 @@ impl Latest {
         changes
     }
 
-    pub(super) fn fetches(&self, plan: &Plan, local: &Local) -> bool {
+    pub(super) fn fetches(&self, plan: &CheckoutPlan, local: &Local) -> bool {
         !local.has || (self.fetch_tags.0 && !self.new_tags(plan, local).is_empty())
     }
 
-    pub(super) fn new_tags(&self, plan: &Plan, local: &Local) -> Vec<String> {
+    pub(super) fn new_tags(&self, plan: &CheckoutPlan, local: &Local) -> Vec<String> {
         let wished = |tag: &String| glob::matches(&self.refspec_tag, tag);
         if self.depth.is_some() {
             // To bring them all would bring the whole history.
@@ -163,12 +163,12 @@ impl Latest {
         plan.wanted.tags().difference(&local.tags).filter(|tag| wished(tag)).cloned().collect()
     }
 
-    pub(super) fn lost_tags(&self, plan: &Plan, local: &Local) -> Vec<String> {
+    pub(super) fn lost_tags(&self, plan: &CheckoutPlan, local: &Local) -> Vec<String> {
         let remote = plan.wanted.tags();
         if self.sync_tags.0 { local.tags.difference(&remote).cloned().collect() } else { Vec::new() }
     }
 
-    fn tag_changes(&self, plan: &Plan, local: &Local, changes: &mut Map) {
+    fn tag_changes(&self, plan: &CheckoutPlan, local: &Local, changes: &mut Map) {
         let new = self.new_tags(plan, local);
         if self.fetch_tags.0 && !new.is_empty() {
             changes.insert("new_tags", new);
@@ -179,7 +179,7 @@ impl Latest {
         }
     }
 
-    fn steps(&self, plan: &Plan, local: &Local, is_there: bool, way: Way) -> Vec<String> {
+    fn steps(&self, plan: &CheckoutPlan, local: &Local, is_there: bool, way: Way) -> Vec<String> {
         let wanted = &plan.wanted;
         let (old, new) = (short(local.rev.as_deref()), short(wanted.rev.as_deref()));
         let mut actions = Vec::new();
@@ -227,7 +227,7 @@ impl Latest {
     }
 
     /// The remote repository has another address by now.
-    fn steps_elsewhere(&self, plan: &Plan, local: &Local, is_there: bool, way: Way) -> Vec<String> {
+    fn steps_elsewhere(&self, plan: &CheckoutPlan, local: &Local, is_there: bool, way: Way) -> Vec<String> {
         let old = local.url.as_deref().map_or("None".into(), redacted);
         let mut actions = vec![format!("Remote '{}' would be changed from {old} to {}", self.remote, plan.url)];
         if self.fetches(plan, local) {
@@ -241,7 +241,7 @@ impl Latest {
     }
 
     /// Why HEAD is left alone.
-    pub(super) fn stays(&self, plan: &Plan, local: &Local) -> String {
+    pub(super) fn stays(&self, plan: &CheckoutPlan, local: &Local) -> String {
         let place = match self.rev.as_str() {
             "HEAD" => plan.wanted.place.replacen("remote HEAD", "Remote head", 1),
             _ => plan.wanted.place.clone(),
@@ -253,7 +253,7 @@ impl Latest {
         )
     }
 
-    pub(super) fn not_forward(&self, plan: &Plan, local: &Local) -> String {
+    pub(super) fn not_forward(&self, plan: &CheckoutPlan, local: &Local) -> String {
         let branch = plan.branch.as_deref();
         let here = local.branch.as_deref().unwrap_or("None");
         let (rev, dirty) = (&self.rev, local.dirty);

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::super::read;
 use super::super::run::Git;
 use super::remote::{Kind, Upstream, Wanted};
 
 /// The repository before anything is done.
+#[derive(Serialize, Deserialize)]
 pub struct Local {
     pub branches: Vec<String>,
     pub tags: BTreeSet<String>,

@@ -13,12 +13,15 @@ use rocksalt_macros::state;
 
 use self::local::Local;
 use self::remote::Wanted;
+use serde::{Deserialize, Serialize};
+
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::access::Access;
 use super::run::Git;
 use super::{comments, look, sound};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that a repository is cloned into a directory and up to date.
@@ -95,7 +98,7 @@ pub struct Latest {
 }
 
 /// What `force_reset` says.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Reset {
     Never,
     Always,
@@ -103,7 +106,8 @@ enum Reset {
 }
 
 /// What was found, with what is needed to act on it.
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct CheckoutPlan {
     target: String,
     /// The address without a password.
     url: String,
@@ -115,6 +119,7 @@ pub struct Plan {
     here: Here,
 }
 
+#[derive(Serialize, Deserialize)]
 enum Here {
     Repository(Box<Local>),
     /// Nothing, or an empty directory; `true`: one that must be emptied.
@@ -122,9 +127,7 @@ enum Here {
 }
 
 impl State for Latest {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let plan = match self.found(machine, step)? {
             Ok(plan) => plan,
             Err(verdict) => return Ok(Decision::Settled(verdict)),
@@ -134,13 +137,14 @@ impl State for Latest {
             Here::Repository(local) if plan.bare => Ok(self.would_fetch(&plan, local)),
             Here::Repository(local) => self.would_update(&plan, local),
         };
-        Ok(match dry {
-            Ok(verdict) => Decision::Change(plan, verdict),
-            Err(verdict) => Decision::Settled(verdict),
-        })
+        match dry {
+            Ok(verdict) => Decision::own(&plan, verdict),
+            Err(verdict) => Ok(Decision::Settled(verdict)),
+        }
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: CheckoutPlan = plan.into_own()?;
         let git = Git::acting(machine, &plan.target, self.user.as_deref()).with(&plan.access);
         let mut progress = Progress::default();
         let done = match &plan.here {
@@ -157,7 +161,7 @@ impl State for Latest {
 }
 
 impl Latest {
-    fn found(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Result<Plan, Verdict>> {
+    fn found(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Result<CheckoutPlan, Verdict>> {
         let fail = |text: String| Ok(Err(Verdict::bad(text)));
         let reset = match &self.force_reset {
             Value::Null | Value::Bool(false) => Reset::Never,
@@ -231,7 +235,7 @@ impl Latest {
             }
             Here::Nothing(look::is_directory(machine, &target) && self.force_clone.0)
         };
-        Ok(Ok(Plan { target, url, access, wanted, reset, branch, bare, here }))
+        Ok(Ok(CheckoutPlan { target, url, access, wanted, reset, branch, bare, here }))
     }
 
     /// The pairs of names that a fetch goes by.

@@ -1,8 +1,11 @@
 //! [`Wanted`]: the commit of the remote repository that is asked for.
 
+use serde::{Deserialize, Serialize};
+
 use std::collections::BTreeSet;
 
 /// What the remote repository has, and what of it is wanted.
+#[derive(Serialize, Deserialize)]
 pub struct Wanted {
     pub refs: Vec<(String, String)>,
     /// Where its HEAD is.
@@ -16,7 +19,7 @@ pub struct Wanted {
     pub place: String,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     Branch,
     Tag,
@@ -25,7 +28,7 @@ pub enum Kind {
 }
 
 /// Which branch of the remote repository the local one shall follow.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Upstream {
     AsItIs,
     Nothing,

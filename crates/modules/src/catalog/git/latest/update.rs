@@ -6,14 +6,14 @@ use super::super::run::{Fault, Git};
 use super::dry::follows;
 use super::local::Local;
 use super::remote::Upstream;
-use super::{Latest, Plan, Progress, Reset, Verdict};
+use super::{CheckoutPlan, Latest, Progress, Reset, Verdict};
 use crate::catalog::change;
 
 impl Latest {
     pub(super) fn update(
         &self,
         git: &Git<'_>,
-        plan: &Plan,
+        plan: &CheckoutPlan,
         local: &Local,
         progress: &mut Progress,
     ) -> Result<Verdict, String> {
@@ -84,7 +84,7 @@ impl Latest {
     pub(super) fn fetch_bare(
         &self,
         git: &Git<'_>,
-        plan: &Plan,
+        plan: &CheckoutPlan,
         local: &Local,
         progress: &mut Progress,
     ) -> Result<Verdict, String> {
@@ -99,7 +99,7 @@ impl Latest {
         Ok(progress.done().change("revision", change(local.rev.as_deref(), new.as_deref())))
     }
 
-    fn set_url(&self, git: &Git<'_>, plan: &Plan, local: &Local, progress: &mut Progress) -> Result<(), Fault> {
+    fn set_url(&self, git: &Git<'_>, plan: &CheckoutPlan, local: &Local, progress: &mut Progress) -> Result<(), Fault> {
         let (remote, url) = (&self.remote, &plan.url);
         match &local.url {
             Some(known) if known == url => {}
@@ -117,7 +117,7 @@ impl Latest {
         Ok(())
     }
 
-    fn remove_tags(&self, git: &Git<'_>, plan: &Plan, local: &Local, progress: &mut Progress) {
+    fn remove_tags(&self, git: &Git<'_>, plan: &CheckoutPlan, local: &Local, progress: &mut Progress) {
         let mut gone = Vec::new();
         for tag in self.lost_tags(plan, local) {
             match git.merged(&["tag", "-d", "--", &tag]) {
@@ -132,7 +132,7 @@ impl Latest {
         }
     }
 
-    fn fetch(&self, git: &Git<'_>, plan: &Plan, local: &Local, progress: &mut Progress) -> Result<(), String> {
+    fn fetch(&self, git: &Git<'_>, plan: &CheckoutPlan, local: &Local, progress: &mut Progress) -> Result<(), String> {
         let said = git.merged(&self.fetch_words()).map_err(|fault| failed_fetch(&fault))?;
         let new = self.new_tags(plan, local);
         if self.fetch_tags.0 && !new.is_empty() {
@@ -144,7 +144,13 @@ impl Latest {
         Ok(())
     }
 
-    fn check_out(&self, git: &Git<'_>, plan: &Plan, local: &Local, progress: &mut Progress) -> Result<(), String> {
+    fn check_out(
+        &self,
+        git: &Git<'_>,
+        plan: &CheckoutPlan,
+        local: &Local,
+        progress: &mut Progress,
+    ) -> Result<(), String> {
         let Some(branch) = plan.branch.as_deref().filter(|branch| local.changes_branch(Some(branch))) else {
             return Ok(());
         };
@@ -169,7 +175,7 @@ impl Latest {
     }
 
     /// What a new branch begins with.
-    pub(super) fn start(&self, plan: &Plan) -> String {
+    pub(super) fn start(&self, plan: &CheckoutPlan) -> String {
         match (&plan.wanted.upstream, &plan.wanted.rev) {
             (Upstream::Branch(branch), _) => branch.clone(),
             (_, Some(commit)) if self.rev == "HEAD" => commit.clone(),
@@ -177,13 +183,13 @@ impl Latest {
         }
     }
 
-    fn upstream_words(&self, plan: &Plan, local: &Local) -> Option<(Vec<String>, String)> {
+    fn upstream_words(&self, plan: &CheckoutPlan, local: &Local) -> Option<(Vec<String>, String)> {
         // A new branch follows what it is made from.
         let is_new = plan.branch.as_ref().is_some_and(|branch| !local.branches.contains(branch));
         upstream(local.upstream.as_deref(), &plan.wanted.upstream, is_new)
     }
 
-    fn go_forward(&self, git: &Git<'_>, plan: &Plan, rev: &str, progress: &mut Progress) -> Result<(), String> {
+    fn go_forward(&self, git: &Git<'_>, plan: &CheckoutPlan, rev: &str, progress: &mut Progress) -> Result<(), String> {
         if self.rev != "HEAD" && !matches!(plan.wanted.upstream, Upstream::Branch(_)) {
             git.output(&["reset", "--hard", rev]).map_err(|fault| fault.reason())?;
             progress.say(format!("Repository was reset to {} (fast-forward)", self.rev));

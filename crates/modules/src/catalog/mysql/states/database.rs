@@ -5,8 +5,9 @@ use rocksalt_macros::state;
 
 use super::super::client::Server;
 use super::super::quote;
-use super::super::sql::{Plan, or_bad, settled, text};
-use super::{Decision, State, Step, Touches, Verdict, Work, decided, touches};
+use super::super::sql::{SqlPlan, or_bad, settled, text};
+use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, touches};
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -35,13 +36,12 @@ pub struct Present {
 }
 
 impl State for Present {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -51,7 +51,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         for name in [&self.character_set, &self.collate].into_iter().flatten() {
             sound(name)?;
         }
@@ -60,14 +60,14 @@ impl Present {
         decided(&server, decision, &[])
     }
 
-    fn decide(&self, machine: &dyn Probe, server: &Server) -> Result<Decision<Plan>> {
+    fn decide(&self, machine: &dyn Probe, server: &Server) -> Result<Decision<SqlPlan>> {
         let name = &self.name;
         let clause = |keyword: &str, value: Option<&String>| {
             value.map(|value| format!(" {keyword} {value}")).unwrap_or_default()
         };
         let clauses = clause("CHARACTER SET", self.character_set.as_ref()) + &clause("COLLATE", self.collate.as_ref());
         let Some((charset, collation)) = find(machine, server, name)? else {
-            return Plan {
+            return SqlPlan {
                 statements: vec![format!("CREATE DATABASE {}{clauses}", quote::identifier(name))],
                 done: Verdict::good(format!("The database {name} has been created")).change(name.as_str(), "Present"),
                 failed: format!("Failed to create database {name}"),
@@ -104,7 +104,7 @@ impl Present {
             true => comment.clone(),
             false => format!("{comment}\nDatabase {name} is going to be updated"),
         };
-        Plan {
+        SqlPlan {
             statements: vec![format!("ALTER DATABASE {}{clauses}", quote::identifier(name))],
             done: Verdict::good(comment).changes(changes),
             failed: format!("Failed to alter database {name}"),
@@ -199,13 +199,12 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -215,7 +214,7 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let name = &self.name;
         let server = Server::of(machine, &self.kwargs)?;
         let decision = match find(machine, &server, name)? {
@@ -223,7 +222,7 @@ impl Absent {
             Some(_) if OWN.contains(&name.as_str()) => {
                 settled(Verdict::bad(format!("Unable to remove database {name} (the server can't be without it)")))
             }
-            Some(_) => Plan {
+            Some(_) => SqlPlan {
                 statements: vec![format!("DROP DATABASE {}", quote::identifier(name))],
                 done: Verdict::good(format!("Database {name} has been removed")).change(name.as_str(), "Absent"),
                 failed: format!("Unable to remove database {name}"),

@@ -7,8 +7,9 @@ use super::super::account;
 use super::super::client::{Failure, Server};
 use super::super::privileges::{self, Grant, Held, Object, Privilege};
 use super::super::quote;
-use super::super::sql::{Plan, or_bad};
-use super::{Decision, State, Step, Touches, Verdict, Work, decided, touches};
+use super::super::sql::{SqlPlan, or_bad};
+use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, touches};
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -55,13 +56,12 @@ pub struct Present {
 }
 
 impl State for Present {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -71,7 +71,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let Present { name, grant, database, user, host, .. } = self;
         let wished = privileges::wished(grant)?;
         let object = Object::wished(database, self.escape.0)?;
@@ -93,7 +93,7 @@ impl Present {
         }
         let option = if self.grant_option.0 { " WITH GRANT OPTION" } else { "" };
         statements.push(format!("GRANT {} ON {object} TO {account}{require}{option}", privileges::sql(&wished)));
-        let decision = Plan {
+        let decision = SqlPlan {
             statements,
             done: Verdict::good(format!("Grant {grant} on {database} to {user}@{host} has been added"))
                 .change(name.as_str(), "Present"),
@@ -188,13 +188,12 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -204,7 +203,7 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let Absent { name, grant, database, user, host, .. } = self;
         let wished = privileges::wished(grant)?;
         let object = Object::wished(database, self.escape.0)?;
@@ -220,7 +219,7 @@ impl Absent {
             ));
             return decided(&server, Decision::Settled(verdict), &[]);
         }
-        let decision = Plan {
+        let decision = SqlPlan {
             statements: revokes(&privileges::sql(&taken), pass_on, &object.sql(), &quote::account(user, host)),
             done: Verdict::good(format!("Grant {grant} on {database} for {user}@{host} has been revoked"))
                 .change(name.as_str(), "Absent"),

@@ -9,9 +9,11 @@ pub use database::{OWN, find, sound};
 pub use grants::{lines, list, required, revokes};
 pub use user::native;
 
+use serde::{Deserialize, Serialize};
+
 use super::super::state;
 use super::client::Server;
-use super::sql::Plan;
+use super::sql::SqlPlan;
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict};
 use crate::Result;
 use crate::machine::System;
@@ -22,13 +24,14 @@ pub const QUERY_STATES: &[StateEntry] = &[state::<query::Run>(), state::<query::
 pub const USER_STATES: &[StateEntry] = &[state::<user::Absent>(), state::<user::Present>()];
 
 /// A plan, and the server that it is for.
-pub struct Work {
+#[derive(Serialize, Deserialize)]
+pub struct ServerPlan {
     server: Server,
-    plan: Plan,
+    plan: SqlPlan,
     secrets: Vec<String>,
 }
 
-impl Work {
+impl ServerPlan {
     fn perform(self, machine: &dyn System) -> Result<Verdict> {
         let secrets: Vec<&str> = self.secrets.iter().map(String::as_str).collect();
         let tell = |statement: &str| match self.server.tell(machine, statement, &secrets) {
@@ -40,7 +43,7 @@ impl Work {
 }
 
 /// A state's decision, with what is odd about its arguments.
-fn decided(server: &Server, decision: Decision<Plan>, secrets: &[&str]) -> Result<Decision<Work>> {
+fn decided(server: &Server, decision: Decision<SqlPlan>, secrets: &[&str]) -> Result<Decision<ServerPlan>> {
     let warned = |mut verdict: Verdict| {
         verdict.warnings.extend(server.strange.iter().cloned());
         verdict
@@ -50,7 +53,7 @@ fn decided(server: &Server, decision: Decision<Plan>, secrets: &[&str]) -> Resul
         Decision::Change(mut plan, verdict) => {
             plan.done = warned(plan.done);
             let secrets = secrets.iter().map(|secret| (*secret).to_owned()).collect();
-            Decision::Change(Work { server: server.clone(), plan, secrets }, warned(verdict))
+            Decision::Change(ServerPlan { server: server.clone(), plan, secrets }, warned(verdict))
         }
     })
 }

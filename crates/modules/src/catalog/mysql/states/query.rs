@@ -4,11 +4,13 @@ use std::path::Path;
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::client::{Failure, Server};
 use super::super::reply::Reply;
 use super::super::{answer, sql};
 use super::{Decision, State, Step, Verdict, database};
+use crate::catalog::Plan;
 use crate::catalog::cp::source::{self, Source};
 use crate::catalog::file::Flag;
 use crate::grains::own;
@@ -53,19 +55,18 @@ pub struct Run {
 }
 
 impl State for Run {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        sql::or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        sql::or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: QueryPlan = plan.into_own()?;
         work.perform(machine, &self.database)
     }
 }
 
 impl Run {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<QueryPlan>> {
         let server = Server::of(machine, &self.kwargs)?;
         let place = Place::of(&self.output, &self.grain, &self.key);
         let asked = Asked {
@@ -119,19 +120,18 @@ pub struct RunFile {
 }
 
 impl State for RunFile {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
-        sql::or_bad(self.look(machine, step))
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        sql::or_bad(self.look(machine, step))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: QueryPlan = plan.into_own()?;
         work.perform(machine, &self.database)
     }
 }
 
 impl RunFile {
-    fn look(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<QueryPlan>> {
         let saltenv = self.saltenv.as_deref().unwrap_or(step.saltenv);
         let there = match Source::parse(machine, &self.query_file, Some(saltenv))? {
             Source::Local(path) => {
@@ -158,6 +158,7 @@ impl RunFile {
 }
 
 /// Where the result goes.
+#[derive(Serialize, Deserialize)]
 enum Place {
     Comment,
     Grain {
@@ -205,12 +206,14 @@ impl Place {
     }
 }
 
+#[derive(Serialize, Deserialize)]
 enum Statements {
     Text(String),
     File { source: String, saltenv: String },
 }
 
-pub struct Work {
+#[derive(Serialize, Deserialize)]
+pub struct QueryPlan {
     server: Server,
     statements: Statements,
     place: Place,
@@ -233,7 +236,7 @@ impl Asked<'_> {
         server: Server,
         place: Place,
         statements: Statements,
-    ) -> Result<Decision<Work>> {
+    ) -> Result<Decision<QueryPlan>> {
         if !matches!(self.client_flags, Value::Null | Value::List(_)) {
             return sql::settled(Verdict::bad("Error: client_flags must be a list."));
         }
@@ -254,7 +257,7 @@ impl Asked<'_> {
         };
         let mut would = Verdict::would(comment).changes(changes(&place));
         would.warnings.extend(server.strange.iter().cloned());
-        Ok(Decision::Change(Work { server, statements, place }, would))
+        Ok(Decision::Change(QueryPlan { server, statements, place }, would))
     }
 }
 
@@ -267,7 +270,7 @@ fn changes(place: &Place) -> Map {
     Map::from_iter([("query".into(), told.into())])
 }
 
-impl Work {
+impl QueryPlan {
     fn perform(self, machine: &dyn System, database: &str) -> Result<Verdict> {
         let start = machine.now();
         let answer = match &self.statements {

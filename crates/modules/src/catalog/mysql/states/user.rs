@@ -6,9 +6,10 @@ use rocksalt_macros::state;
 use super::super::account::{self, Login, NATIVE, Version};
 use super::super::client::Server;
 use super::super::quote;
-use super::super::sql::{Plan, or_bad, settled};
-use super::{Decision, State, Step, Touches, Verdict, Work, decided, touches};
+use super::super::sql::{SqlPlan, or_bad, settled};
+use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, touches};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::machine::{Probe, System};
 
@@ -53,13 +54,12 @@ pub fn native() -> String {
 }
 
 impl State for Present {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine, step))
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine, step))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -69,7 +69,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<ServerPlan>> {
         let login = Login::wished(self.password.as_deref(), self.password_hash.as_deref(), self.unix_socket.0);
         if login == Login::Nothing && !self.allow_passwordless {
             return settled(Verdict::bad(
@@ -97,7 +97,7 @@ impl Present {
         server: &Server,
         version: &Version,
         login: &Login<'_>,
-    ) -> Result<Decision<Plan>> {
+    ) -> Result<Decision<SqlPlan>> {
         let (name, host) = (&self.name, &self.host);
         let passwordless = matches!(login, Login::Nothing | Login::Socket);
         let found = account::find(machine, server, name, host)?;
@@ -141,7 +141,7 @@ impl Present {
                 }));
             }
             let what = if passwordless { "cleared" } else { "changed" };
-            return Plan {
+            return SqlPlan {
                 statements: vec![account::change(&account, login, &self.auth_plugin, version)?],
                 done: Verdict::good(format!("Password for user {name}@{host} has been {what}"))
                     .change(name.as_str(), "Updated"),
@@ -156,7 +156,7 @@ impl Present {
         if self.unix_socket.0 {
             how += " using unix_socket";
         }
-        Plan {
+        SqlPlan {
             statements: vec![account::create(&account, login, &self.auth_plugin, version)?],
             done: Verdict::good(format!("The user {name}@{host} has been added{how}")).change(name.as_str(), "Present"),
             failed,
@@ -184,13 +184,12 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -200,12 +199,12 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let (name, host) = (&self.name, &self.host);
         let server = Server::of(machine, &self.kwargs)?;
         let decision = match account::find(machine, &server, name, host)? {
             None => settled(Verdict::good(format!("User {name}@{host} is not present, so it cannot be removed"))),
-            Some(_) => Plan {
+            Some(_) => SqlPlan {
                 statements: vec![format!("DROP USER {}", quote::account(name, host))],
                 done: Verdict::good(format!("User {name}@{host} has been removed")).change(name.as_str(), "Absent"),
                 failed: format!("User {name}@{host} could not be removed"),

@@ -1,12 +1,16 @@
 //! What a package manager is asked to do.
 
+use serde::{Deserialize, Serialize};
+
+use crate::machine::bytes;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use rocksalt_core::{Map, Value};
 
 /// One transaction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Work {
     pub verb: Verb,
     pub targets: Vec<Target>,
@@ -17,7 +21,7 @@ pub struct Work {
     pub options: Options,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verb {
     Install,
     Reinstall,
@@ -31,7 +35,7 @@ pub enum Verb {
     Download,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     pub name: String,
     pub version: Option<String>,
@@ -40,7 +44,7 @@ pub struct Target {
 }
 
 /// How it is done. Managers ignore what they don't have.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     pub fromrepo: Option<String>,
     pub skip_verify: bool,
@@ -99,13 +103,14 @@ fn pairs(value: Option<&Value>) -> Vec<(String, String)> {
 }
 
 /// A package file to look at.
+#[derive(Serialize, Deserialize)]
 pub enum Archive {
     Path(PathBuf),
-    Content(Arc<[u8]>),
+    Content(#[serde(with = "bytes")] Arc<[u8]>),
 }
 
 /// What a package file says of itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Package {
     pub name: String,
     pub version: String,

@@ -2,6 +2,7 @@
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::condition::Judge;
 use super::super::provider::{Options, provider};
@@ -9,6 +10,7 @@ use super::super::wishes::Wish;
 use super::install::Attempt;
 use super::{Decision, State, Step, Touches, Verdict, problem};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that the packages of a group are installed, where the package manager has groups.
@@ -28,16 +30,15 @@ pub struct GroupInstalled {
     include: Value,
 }
 
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct PackageGroupPlan {
     targets: Vec<Wish>,
     required: Vec<String>,
     partly: bool,
 }
 
 impl State for GroupInstalled {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let settled = |text: String| Ok(Decision::Settled(Verdict::bad(text)));
         let (Some(skip), Some(include)) = (list(&self.skip), list(&self.include)) else {
             let which = if list(&self.skip).is_none() { "skip" } else { "include" };
@@ -70,7 +71,7 @@ impl State for GroupInstalled {
         }
         let partly = group.mandatory.iter().chain(&group.default).chain(&group.optional).any(|name| there(&name));
         let targets: Vec<Wish> = names.into_iter().map(|name| Wish { name, version: None }).collect();
-        let plan = Plan { targets, required, partly };
+        let plan = PackageGroupPlan { targets, required, partly };
         let mut would = Verdict::would(match partly {
             true => format!("Group '{}' is partially installed and will be updated", self.name),
             false => format!("Group '{}' will be installed", self.name),
@@ -81,10 +82,11 @@ impl State for GroupInstalled {
             would.changes = forecast.changes;
             would.warnings = forecast.warnings;
         }
-        Ok(Decision::Change(plan, would))
+        Decision::own(&plan, would)
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let plan: PackageGroupPlan = plan.into_own()?;
         let provider = provider(machine)?;
         let options = Options::read(step.low);
         let done = attempt(provider, &plan.targets, &options).perform(machine)?;

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::hold;
 use super::super::provider::{Provider, provider};
 use super::super::wishes::{self, Wish};
 use super::{Decision, Flag, State, Step, Touches, Verdict};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that packages are held: no upgrade changes them.
@@ -53,8 +55,8 @@ pub struct Unheld {
 }
 
 /// Those to hold, and those to let go.
-#[derive(Default)]
-pub struct Plan {
+#[derive(Default, Serialize, Deserialize)]
+pub struct HoldPlan {
     hold: Vec<Wish>,
     /// Of those to hold: the ones with another version.
     anew: Vec<Wish>,
@@ -62,9 +64,7 @@ pub struct Plan {
 }
 
 impl State for Held {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         if self.pkgs.as_list().is_some_and(<[Value]>::is_empty) && !self.replace {
             return Ok(Decision::Settled(Verdict::good("No packages to be held provided")));
         }
@@ -74,7 +74,7 @@ impl State for Held {
         };
         let provider = provider(machine)?;
         let locks = provider.holds(machine)?;
-        let mut plan = Plan::default();
+        let mut plan = HoldPlan::default();
         let mut comments = Vec::new();
         for wish in &wishes {
             let version = wish.version.as_ref().map(|version| format!(" (version = {version})")).unwrap_or_default();
@@ -99,10 +99,11 @@ impl State for Held {
                 plan.release.push(Wish { name: name.clone(), version: None });
             }
         }
-        decide(machine, provider, plan, &comments)
+        decide(machine, provider, plan, &comments)?.into_plan()
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: HoldPlan = plan.into_own()?;
         perform(&plan, machine)
     }
 
@@ -112,9 +113,7 @@ impl State for Held {
 }
 
 impl State for Unheld {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         if self.pkgs.as_list().is_some_and(<[Value]>::is_empty) && !self.all {
             return Ok(Decision::Settled(Verdict::good("No packages to be unheld provided")));
         }
@@ -124,7 +123,7 @@ impl State for Unheld {
         };
         let provider = provider(machine)?;
         let locks: BTreeMap<String, Option<String>> = provider.holds(machine)?;
-        let mut plan = Plan::default();
+        let mut plan = HoldPlan::default();
         let mut comments = Vec::new();
         for (name, locked) in &locks {
             let wish = wishes.iter().find(|wish| wish.name == *name);
@@ -137,10 +136,11 @@ impl State for Unheld {
                 plan.release.push(Wish { name: name.clone(), version: None });
             }
         }
-        decide(machine, provider, plan, &comments)
+        decide(machine, provider, plan, &comments)?.into_plan()
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: HoldPlan = plan.into_own()?;
         perform(&plan, machine)
     }
 
@@ -163,7 +163,12 @@ fn wished(name: &str, version: &Value, pkgs: &Value) -> Result<Vec<Wish>, Verdic
     Ok(wishes)
 }
 
-fn decide(machine: &dyn Probe, provider: &dyn Provider, plan: Plan, comments: &[String]) -> Result<Decision<Plan>> {
+fn decide(
+    machine: &dyn Probe,
+    provider: &dyn Provider,
+    plan: HoldPlan,
+    comments: &[String],
+) -> Result<Decision<HoldPlan>> {
     if comments.is_empty() {
         return Ok(Decision::Settled(Verdict::good("No changes made")));
     }
@@ -179,7 +184,7 @@ fn decide(machine: &dyn Probe, provider: &dyn Provider, plan: Plan, comments: &[
     Ok(Decision::Change(plan, Verdict::would(comments.join("\n")).changes(changes)))
 }
 
-fn perform(plan: &Plan, machine: &dyn System) -> Result<Verdict> {
+fn perform(plan: &HoldPlan, machine: &dyn System) -> Result<Verdict> {
     let provider = provider(machine)?;
     let mut comments = Vec::new();
     let mut changes = Map::new();

@@ -2,6 +2,7 @@
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::condition::Judge;
 use super::super::provider::{Options, Packages, Provider, provider};
@@ -11,6 +12,7 @@ use super::super::{changes, hold, refresh};
 use super::install::{self, Attempt};
 use super::{Decision, Flag, Join, State, Step, Touches, Verdict, count, joined, problem};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that packages are installed, and at the versions that are wished for.
@@ -100,7 +102,8 @@ pub struct Installed {
 }
 
 /// What looking has shown.
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct InstallPlan {
     desired: Vec<Wish>,
     targets: Vec<Wish>,
     reinstall: Vec<Wish>,
@@ -110,21 +113,18 @@ pub struct Plan {
 
 enum Looked {
     Settled(Verdict),
-    Work(Box<Plan>),
+    Work(Box<InstallPlan>),
 }
 
 impl State for Installed {
     const JOIN: Option<&'static Join> = Some(&joined::INSTALLED);
-    /// None: only fresh lists can tell.
-    type Plan = Option<Box<Plan>>;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Self::Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         if let Some(verdict) = self.refused() {
             return Ok(Decision::Settled(verdict));
         }
         let provider = provider(machine)?;
         if !step.test && self.wants_latest() && refresh::is_due(machine, &self.refresh) {
-            return Ok(Decision::Change(None, Verdict::would("")));
+            return Decision::own(&None::<InstallPlan>, Verdict::would(""));
         }
         match self.find(machine, provider, step)? {
             Looked::Settled(verdict) if verdict.result == Some(true) && !self.hold.is_null() => {
@@ -132,18 +132,19 @@ impl State for Installed {
                 if held.iter().all(|one| one.result == Some(true)) {
                     return Ok(Decision::Settled(with_holds(verdict, &held)));
                 }
-                let nothing = Plan::nothing(self.desired().unwrap_or_default());
-                Ok(Decision::Change(Some(Box::new(nothing)), with_holds(verdict, &held)))
+                let nothing = InstallPlan::nothing(self.desired().unwrap_or_default());
+                Decision::own(&Some(Box::new(nothing)), with_holds(verdict, &held))
             }
             Looked::Settled(verdict) => Ok(Decision::Settled(verdict)),
             Looked::Work(plan) => {
                 let would = if step.test { self.dry(machine, provider, &plan, step)? } else { Verdict::would("") };
-                Ok(Decision::Change(Some(plan), would))
+                Decision::own(&Some(plan), would)
             }
         }
     }
 
-    fn apply(&self, plan: Self::Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let plan: Option<Box<InstallPlan>> = plan.into_own()?;
         let provider = provider(machine)?;
         let mut plan = plan;
         let needs_lists = plan.as_ref().is_none_or(|plan| !plan.targets.is_empty() && plan.files.is_empty());
@@ -159,7 +160,7 @@ impl State for Installed {
             None => match self.find(machine, provider, step)? {
                 Looked::Work(plan) => plan,
                 Looked::Settled(verdict) if verdict.result == Some(true) && !self.hold.is_null() => {
-                    Box::new(Plan::nothing(self.desired().unwrap_or_default()))
+                    Box::new(InstallPlan::nothing(self.desired().unwrap_or_default()))
                 }
                 Looked::Settled(verdict) => return Ok(verdict),
             },
@@ -172,9 +173,9 @@ impl State for Installed {
     }
 }
 
-impl Plan {
-    fn nothing(desired: Vec<Wish>) -> Plan {
-        Plan { desired, targets: Vec::new(), reinstall: Vec::new(), unpurge: Vec::new(), files: Vec::new() }
+impl InstallPlan {
+    fn nothing(desired: Vec<Wish>) -> InstallPlan {
+        InstallPlan { desired, targets: Vec::new(), reinstall: Vec::new(), unpurge: Vec::new(), files: Vec::new() }
     }
 }
 
@@ -227,7 +228,7 @@ impl Installed {
         &self,
         machine: &dyn Probe,
         provider: &dyn Provider,
-        plan: &Option<Box<Plan>>,
+        plan: &Option<Box<InstallPlan>>,
         step: &Step<'_>,
     ) -> Result<bool> {
         let Some(plan) = plan.as_ref().filter(|plan| plan.targets.iter().all(|wish| wish.version.is_some())) else {
@@ -278,7 +279,7 @@ impl Installed {
         if targets.is_empty() && reinstall.is_empty() && unpurge.is_empty() {
             return Ok(Looked::Settled(Verdict::good(already(exact && !from_files))));
         }
-        Ok(Looked::Work(Box::new(Plan { desired, targets, reinstall, unpurge, files })))
+        Ok(Looked::Work(Box::new(InstallPlan { desired, targets, reinstall, unpurge, files })))
     }
 
     /// `latest` becomes the version that it means; none if nobody knows the package.
@@ -309,7 +310,7 @@ impl Installed {
         Ok(())
     }
 
-    fn attempt<'a>(&self, provider: &'a dyn Provider, plan: &'a Plan, options: &'a Options) -> Attempt<'a> {
+    fn attempt<'a>(&self, provider: &'a dyn Provider, plan: &'a InstallPlan, options: &'a Options) -> Attempt<'a> {
         Attempt {
             judge: self.judge(provider),
             options,
@@ -320,7 +321,13 @@ impl Installed {
         }
     }
 
-    fn dry(&self, machine: &dyn Probe, provider: &dyn Provider, plan: &Plan, step: &Step<'_>) -> Result<Verdict> {
+    fn dry(
+        &self,
+        machine: &dyn Probe,
+        provider: &dyn Provider,
+        plan: &InstallPlan,
+        step: &Step<'_>,
+    ) -> Result<Verdict> {
         let options = Options::read(step.low);
         let forecast = self.attempt(provider, plan, &options).foresee(machine)?;
         let mut changes = forecast.changes;
@@ -347,7 +354,13 @@ impl Installed {
         Ok(Verdict { warnings: forecast.warnings, ..verdict })
     }
 
-    fn install(&self, machine: &dyn System, provider: &dyn Provider, plan: &Plan, step: &Step<'_>) -> Result<Verdict> {
+    fn install(
+        &self,
+        machine: &dyn System,
+        provider: &dyn Provider,
+        plan: &InstallPlan,
+        step: &Step<'_>,
+    ) -> Result<Verdict> {
         let options = Options::read(step.low);
         let done = self.attempt(provider, plan, &options).perform(machine)?;
         let warnings = done.report.warnings;

@@ -2,6 +2,7 @@
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::condition::Judge;
 use super::super::provider::{Options, Provider, provider};
@@ -10,6 +11,7 @@ use super::super::wishes::{self, Wish};
 use super::install::Attempt;
 use super::{Decision, Flag, Join, State, Step, Touches, Verdict, joined, problem};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that packages are installed, and are the newest that there are.
@@ -72,7 +74,8 @@ pub struct Latest {
     env: Value,
 }
 
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct UpgradePlan {
     /// With the versions that they shall have.
     targets: Vec<Wish>,
     /// Those that are as new as can be, and the versions that they have.
@@ -81,27 +84,25 @@ pub struct Plan {
 
 impl State for Latest {
     const JOIN: Option<&'static Join> = Some(&joined::LATEST);
-    /// None: only fresh lists can tell.
-    type Plan = Option<Plan>;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Option<Plan>>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         if let Some(verdict) = self.refused() {
             return Ok(Decision::Settled(verdict));
         }
         let provider = provider(machine)?;
         if !step.test && refresh::is_due(machine, &self.refresh) {
-            return Ok(Decision::Change(None, Verdict::would("")));
+            return Decision::own(&None::<UpgradePlan>, Verdict::would(""));
         }
-        Ok(match self.find(machine, provider, step)? {
-            Err(verdict) => Decision::Settled(verdict),
+        match self.find(machine, provider, step)? {
+            Err(verdict) => Ok(Decision::Settled(verdict)),
             Ok(plan) => {
                 let would = if step.test { self.dry(machine, provider, &plan, step)? } else { Verdict::would("") };
-                Decision::Change(Some(plan), would)
+                Decision::own(&Some(plan), would)
             }
-        })
+        }
     }
 
-    fn apply(&self, plan: Option<Plan>, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let plan: Option<UpgradePlan> = plan.into_own()?;
         let provider = provider(machine)?;
         let plan = match plan {
             Some(plan) => plan,
@@ -150,7 +151,12 @@ impl Latest {
     }
 
     #[allow(clippy::result_large_err, reason = "a verdict found on the way is how most runs end")]
-    fn find(&self, machine: &dyn Probe, provider: &dyn Provider, step: &Step<'_>) -> Result<Result<Plan, Verdict>> {
+    fn find(
+        &self,
+        machine: &dyn Probe,
+        provider: &dyn Provider,
+        step: &Step<'_>,
+    ) -> Result<Result<UpgradePlan, Verdict>> {
         let desired = wishes::normal(machine, provider, self.desired().unwrap_or_default());
         let names: Vec<String> = desired.iter().map(|wish| wish.name.clone()).collect();
         let newest = match provider.candidates(machine, &names, &Options::read(step.low)) {
@@ -181,7 +187,7 @@ impl Latest {
         if targets.is_empty() {
             return Ok(Err(Verdict::good(up_to_date(&desired))));
         }
-        Ok(Ok(Plan { targets, stay }))
+        Ok(Ok(UpgradePlan { targets, stay }))
     }
 
     fn attempt<'a>(&self, provider: &'a dyn Provider, targets: &'a [Wish], options: &'a Options) -> Attempt<'a> {
@@ -189,7 +195,13 @@ impl Latest {
         Attempt { judge, options, targets, reinstall: &[], files: &[], update_holds: self.update_holds.0 }
     }
 
-    fn dry(&self, machine: &dyn Probe, provider: &dyn Provider, plan: &Plan, step: &Step<'_>) -> Result<Verdict> {
+    fn dry(
+        &self,
+        machine: &dyn Probe,
+        provider: &dyn Provider,
+        plan: &UpgradePlan,
+        step: &Step<'_>,
+    ) -> Result<Verdict> {
         let options = Options::read(step.low);
         let forecast = self.attempt(provider, &asked(provider, &plan.targets), &options).foresee(machine)?;
         let names = sorted(plan.targets.iter().map(|wish| wish.name.clone()));
@@ -205,7 +217,13 @@ impl Latest {
         Ok(Verdict { warnings: forecast.warnings, ..verdict.output(joined::TARGETS, targets(&plan.targets)) })
     }
 
-    fn install(&self, machine: &dyn System, provider: &dyn Provider, plan: &Plan, step: &Step<'_>) -> Result<Verdict> {
+    fn install(
+        &self,
+        machine: &dyn System,
+        provider: &dyn Provider,
+        plan: &UpgradePlan,
+        step: &Step<'_>,
+    ) -> Result<Verdict> {
         let options = Options::read(step.low);
         let done = self.attempt(provider, &asked(provider, &plan.targets), &options).perform(machine)?;
         let warnings = done.report.warnings;

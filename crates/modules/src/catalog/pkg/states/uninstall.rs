@@ -2,6 +2,7 @@
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::condition::Judge;
 use super::super::provider::{Options, Packages, Provider, Target, Verb, Work, provider};
@@ -9,6 +10,7 @@ use super::super::wishes::{self, Wish};
 use super::super::{changes, provider::Report};
 use super::{Decision, Join, State, Step, Touches, Verdict, joined, problem};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that packages are not installed. What they were configured with stays.
@@ -66,13 +68,12 @@ pub struct Purged {
 
 impl State for Removed {
     const JOIN: Option<&'static Join> = Some(&joined::REMOVED);
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
-        self.order().plan(machine, step)
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        self.order().plan(machine, step)?.into_plan()
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: UninstallPlan = plan.into_own()?;
         self.order().perform(plan, machine)
     }
 
@@ -83,13 +84,12 @@ impl State for Removed {
 
 impl State for Purged {
     const JOIN: Option<&'static Join> = Some(&joined::PURGED);
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
-        self.order().plan(machine, step)
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        self.order().plan(machine, step)?.into_plan()
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: UninstallPlan = plan.into_own()?;
         self.order().perform(plan, machine)
     }
 
@@ -121,7 +121,8 @@ struct Order<'a> {
     ignore_epoch: &'a Value,
 }
 
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct UninstallPlan {
     wishes: Vec<Wish>,
     targets: Vec<String>,
     work: Work,
@@ -132,7 +133,7 @@ impl Order<'_> {
         if self.purge { "purge" } else { "remove" }
     }
 
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<UninstallPlan>> {
         let wishes = match self.wishes() {
             Ok(wishes) => wishes,
             Err(verdict) => return Ok(Decision::Settled(verdict)),
@@ -170,7 +171,7 @@ impl Order<'_> {
             held: false,
             options: Options::read(step.low),
         };
-        let plan = Plan { wishes, targets, work };
+        let plan = UninstallPlan { wishes, targets, work };
         let would = if step.test { self.dry(machine, provider, &now, &plan)? } else { Verdict::would("") };
         Ok(Decision::Change(plan, would))
     }
@@ -193,7 +194,13 @@ impl Order<'_> {
         Ok(wishes)
     }
 
-    fn dry(&self, machine: &dyn Probe, provider: &dyn Provider, now: &Packages, plan: &Plan) -> Result<Verdict> {
+    fn dry(
+        &self,
+        machine: &dyn Probe,
+        provider: &dyn Provider,
+        now: &Packages,
+        plan: &UninstallPlan,
+    ) -> Result<Verdict> {
         let verdict = Verdict::would(will_be(self.action(), &plan.targets.join(", ")));
         let verdict = verdict.output(joined::TARGETS, names(&plan.targets));
         let plain = || {
@@ -213,7 +220,7 @@ impl Order<'_> {
         })
     }
 
-    fn perform(&self, plan: Plan, machine: &dyn System) -> Result<Verdict> {
+    fn perform(&self, plan: UninstallPlan, machine: &dyn System) -> Result<Verdict> {
         let provider = provider(machine)?;
         let before = provider.packages(machine)?;
         let Report { errors, warnings } = provider.perform(machine, &plan.work)?;

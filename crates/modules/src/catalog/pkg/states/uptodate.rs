@@ -10,6 +10,7 @@ use super::super::wishes;
 use super::super::{changes, refresh};
 use super::{Decision, Flag, State, Step, Touches, Verdict, problem};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that there is nothing to upgrade.
@@ -50,19 +51,16 @@ pub struct Uptodate {
 }
 
 impl State for Uptodate {
-    /// None: only fresh lists can tell.
-    type Plan = Option<Work>;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Option<Work>>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         if !matches!(self.refresh, Value::Bool(_) | Value::Null) {
             return Ok(Decision::Settled(Verdict::bad("refresh must be either True or False")));
         }
         if !step.test && self.refresh.truth() {
-            return Ok(Decision::Change(None, Verdict::would("")));
+            return Decision::own(&None::<Work>, Verdict::would(""));
         }
         let provider = provider(machine)?;
-        Ok(match self.find(machine, provider, step)? {
-            Err(verdict) => Decision::Settled(verdict),
+        match self.find(machine, provider, step)? {
+            Err(verdict) => Ok(Decision::Settled(verdict)),
             Ok((work, new)) => {
                 let now = provider.packages(machine)?;
                 let changes = match provider.foresee(machine, &work).ok().flatten() {
@@ -75,12 +73,13 @@ impl State for Uptodate {
                         new.iter().map(one).collect::<Map>()
                     }
                 };
-                Decision::Change(Some(work), Verdict::would("System update will be performed").changes(changes))
+                Decision::own(&Some(work), Verdict::would("System update will be performed").changes(changes))
             }
-        })
+        }
     }
 
-    fn apply(&self, work: Option<Work>, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
+        let work: Option<Work> = plan.into_own()?;
         let provider = provider(machine)?;
         let work = match work {
             Some(work) => work,

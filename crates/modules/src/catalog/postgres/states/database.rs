@@ -5,8 +5,9 @@ use rocksalt_macros::state;
 
 use super::super::client::{Names, Server};
 use super::super::quote::{identifier, literal};
-use super::super::sql::{Plan, or_bad, settled, text};
-use super::{Decision, State, Step, Touches, Verdict, Work, decided, touches};
+use super::super::sql::{SqlPlan, or_bad, settled, text};
+use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, touches};
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -44,13 +45,12 @@ pub struct Present {
 }
 
 impl State for Present {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -60,7 +60,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         let encoding = |text: &str| text.to_lowercase().replace(['-', '_'], "");
@@ -75,7 +75,7 @@ impl Present {
         let clauses: String =
             clauses.iter().filter_map(|(key, value)| value.as_ref().map(|value| format!(" {key} = {value}"))).collect();
         let Some(row) = find(machine, &server, Some(name))?.into_iter().next() else {
-            let plan = Plan {
+            let plan = SqlPlan {
                 statements: vec![format!("CREATE DATABASE {}{clauses}", identifier(name))],
                 done: Verdict::good(format!("The database {name} has been created")).change(name.as_str(), "Present"),
                 failed: format!("Failed to create database {name}"),
@@ -118,7 +118,7 @@ impl Present {
             return Err(Error::arguments("tablespace and owner_recurse can't both be changed in one step")
                 .hint("use two steps, one with the tablespace and one with the owner"));
         }
-        let plan = Plan {
+        let plan = SqlPlan {
             statements,
             done: Verdict::good(format!("Parameters for database {name} have been changed"))
                 .change(name.as_str(), "Parameters changed"),
@@ -179,13 +179,12 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -195,13 +194,13 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         if find(machine, &server, Some(name))?.is_empty() {
             return settled(Verdict::good(format!("Database {name} is not present, so it cannot be removed")));
         }
-        let plan = Plan {
+        let plan = SqlPlan {
             statements: vec![format!("DROP DATABASE {}", identifier(name))],
             done: Verdict::good(format!("Database {name} has been removed")).change(name.as_str(), "Absent"),
             failed: format!("Database {name} failed to be removed"),

@@ -5,9 +5,10 @@ use rocksalt_macros::state;
 
 use super::super::client::{Names, Server};
 use super::super::quote::{identifier, literal};
-use super::super::sql::{Plan, or_bad, settled, text};
-use super::{Decision, State, Step, Touches, Verdict, Work, decided, touches};
+use super::super::sql::{SqlPlan, or_bad, settled, text};
+use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, touches};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that an extension is in a database, `maintenance_db`.
@@ -36,13 +37,12 @@ pub struct Present {
 }
 
 impl State for Present {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -52,7 +52,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         let _ = self.if_not_exists;
@@ -84,7 +84,7 @@ impl Present {
             return settled(Verdict::good(format!("Extension {name} is already present")));
         }
         let told = if mode == "install" { "Installed" } else { "Upgraded" };
-        let plan = Plan {
+        let plan = SqlPlan {
             statements,
             done: Verdict::good(format!("The extension {name} has been {mode}{ending}")).change(name.as_str(), told),
             failed: format!("Failed to {mode} extension {name}"),
@@ -116,13 +116,12 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -132,7 +131,7 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         let _ = self.if_exists;
@@ -144,7 +143,7 @@ impl Absent {
             (_, Some(true)) => " RESTRICT",
             _ => "",
         };
-        let plan = Plan {
+        let plan = SqlPlan {
             statements: vec![format!("DROP EXTENSION {}{how}", identifier(name))],
             done: Verdict::good(format!("Extension {name} has been removed")).change(name.as_str(), "Absent"),
             failed: format!("Extension {name} failed to be removed"),

@@ -6,9 +6,10 @@ use rocksalt_macros::state;
 use super::super::client::{Names, Server};
 use super::super::quote::identifier;
 use super::super::role::{self, Wish};
-use super::super::sql::{Plan, or_bad, settled};
-use super::{Decision, State, Step, Touches, Verdict, Work, decided, role_decision, touches};
+use super::super::sql::{SqlPlan, or_bad, settled};
+use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, role_decision, touches};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::machine::{Probe, System};
 
@@ -50,13 +51,12 @@ pub struct Present {
 }
 
 impl State for Present {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -66,7 +66,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         let found = role::find(machine, &server, name, !self.refresh_password.0 && self.password.is_some())?;
@@ -103,13 +103,12 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -119,13 +118,13 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         if role::find(machine, &server, name, false)?.is_none() {
             return settled(Verdict::good(format!("Group {name} is not present, so it cannot be removed")));
         }
-        let plan = Plan {
+        let plan = SqlPlan {
             statements: vec![format!("DROP ROLE {}", identifier(name))],
             done: Verdict::good(format!("Group {name} has been removed")).change(name.as_str(), "Absent"),
             failed: format!("Group {name} failed to be removed"),

@@ -5,9 +5,10 @@ use rocksalt_macros::state;
 
 use super::super::client::{Names, Server};
 use super::super::quote::{identifier, literal};
-use super::super::sql::{Plan, or_bad, settled};
-use super::{Decision, State, Step, Touches, Verdict, Work, decided, touches};
+use super::super::sql::{SqlPlan, or_bad, settled};
+use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, touches};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that a language is in a database.
@@ -27,13 +28,12 @@ pub struct Present {
 }
 
 impl State for Present {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -43,13 +43,13 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         if has(machine, &server, name)? {
             return settled(Verdict::good(format!("Language {name} is already installed")));
         }
-        let plan = Plan {
+        let plan = SqlPlan {
             statements: vec![format!("CREATE LANGUAGE {}", identifier(name))],
             done: Verdict::good(format!("Language {name} has been installed")).change(name.as_str(), "Present"),
             failed: format!("Failed to install language {name}"),
@@ -84,13 +84,12 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -100,13 +99,13 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         if !has(machine, &server, name)? {
             return settled(Verdict::good(format!("Language {name} is not present so it cannot be removed")));
         }
-        let plan = Plan {
+        let plan = SqlPlan {
             statements: vec![format!("DROP LANGUAGE {}", identifier(name))],
             done: Verdict::good(format!("Language {name} has been removed")).change(name.as_str(), "Absent"),
             failed: format!("Failed to remove language {name}"),

@@ -16,11 +16,12 @@ pub use schema::find as schemas;
 pub use tablespace::find as tablespaces;
 
 use rocksalt_core::Map;
+use serde::{Deserialize, Serialize};
 
 use super::super::state;
 use super::client::Server;
 use super::role::Wish;
-use super::sql::{Plan, settled};
+use super::sql::{SqlPlan, settled};
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict};
 use crate::Result;
 use crate::machine::{Probe, System};
@@ -35,21 +36,22 @@ pub const TABLESPACE_STATES: &[StateEntry] = &[state::<tablespace::Absent>(), st
 pub const USER_STATES: &[StateEntry] = &[state::<user::Absent>(), state::<user::Present>()];
 
 /// A plan, and the server that it is for.
-pub struct Work {
+#[derive(Serialize, Deserialize)]
+pub struct ServerPlan {
     server: Server,
-    plan: Plan,
+    plan: SqlPlan,
     secrets: Vec<String>,
 }
 
-impl Work {
+impl ServerPlan {
     fn perform(self, machine: &dyn System) -> Result<Verdict> {
         let secrets: Vec<&str> = self.secrets.iter().map(String::as_str).collect();
         self.plan.perform(machine, &|statement: &str| self.server.tell(machine, &format!("{statement};"), &secrets))
     }
 }
 
-fn decided(server: &Server, decision: Decision<Plan>, secrets: Vec<String>) -> Result<Decision<Work>> {
-    Ok(decision.map(|plan| Work { server: server.clone(), plan, secrets }))
+fn decided(server: &Server, decision: Decision<SqlPlan>, secrets: Vec<String>) -> Result<Decision<ServerPlan>> {
+    Ok(decision.map(|plan| ServerPlan { server: server.clone(), plan, secrets }))
 }
 
 /// What is to be done about a role: users and groups differ only in what they are called, and in who logs in.
@@ -61,7 +63,7 @@ fn role_decision(
     login: bool,
     wish: &Wish<'_>,
     found: Option<Map>,
-) -> Result<Decision<Work>> {
+) -> Result<Decision<ServerPlan>> {
     let title = if kind == "user" { "User" } else { "Group" };
     let (mode, difference) = match &found {
         None => ("create", wish.create(machine, &server, name, login)?),
@@ -76,7 +78,7 @@ fn role_decision(
         None => done.change(name, "Present"),
     };
     let failed = format!("Failed to {mode} {kind} {name}");
-    let plan = Plan { statements: vec![difference.statements], done, failed };
+    let plan = SqlPlan { statements: vec![difference.statements], done, failed };
     decided(&server, plan.decide(format!("{title} {name} is set to be {mode}d"))?, difference.secrets)
 }
 

@@ -5,9 +5,10 @@ use rocksalt_macros::state;
 
 use super::super::client::{Names, Server};
 use super::super::privileges::{self, Kind, Object};
-use super::super::sql::{Plan, or_bad, settled};
-use super::{Decision, State, Step, Touches, Verdict, Work, decided, touches};
+use super::super::sql::{SqlPlan, or_bad, settled};
+use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, touches};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that a role has privileges on something, or is in a group.
@@ -44,13 +45,12 @@ pub struct Present {
 }
 
 impl State for Present {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -60,7 +60,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
@@ -71,7 +71,7 @@ impl Present {
         if object.allows(machine, &server, name, &wished, passed)? {
             return settled(Verdict::good("The requested privilege(s) are already set"));
         }
-        let plan = Plan {
+        let plan = SqlPlan {
             statements: vec![object.grant(name, &wished, passed)?],
             done: Verdict::good(format!("The privilege(s): {told} have been granted to {name}"))
                 .change(name.as_str(), "Present"),
@@ -113,13 +113,12 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -129,7 +128,7 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
@@ -139,7 +138,7 @@ impl Absent {
         if !object.allows_some(machine, &server, name, &wished)? {
             return settled(Verdict::good("The requested privilege(s) are not set so cannot be revoked"));
         }
-        let plan = Plan {
+        let plan = SqlPlan {
             statements: vec![object.revoke(name, &wished)?],
             done: Verdict::good(format!("The privilege(s): {told} have been revoked from {name}"))
                 .change(name.as_str(), "Absent"),

@@ -5,9 +5,10 @@ use rocksalt_macros::state;
 
 use super::super::client::{Names, Server};
 use super::super::quote::{identifier, literal};
-use super::super::sql::{Plan, or_bad, settled};
-use super::{Decision, State, Step, Touches, Verdict, Work, decided, touches};
+use super::super::sql::{SqlPlan, or_bad, settled};
+use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, touches};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that a schema is in a database.
@@ -33,13 +34,12 @@ pub struct Present {
 }
 
 impl State for Present {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -49,7 +49,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let (name, dbname) = (&self.name, &self.dbname);
         let server = server.on(dbname);
@@ -62,7 +62,7 @@ impl Present {
         let owner =
             self.owner.as_deref().map(|owner| format!(" AUTHORIZATION {}", identifier(owner))).unwrap_or_default();
         let done = Verdict::good(format!("Schema {name} has been created in database {dbname}"));
-        let plan = Plan {
+        let plan = SqlPlan {
             statements: vec![format!("CREATE SCHEMA {}{owner}", identifier(name))],
             done: of(done.change(name.as_str(), "Present"), dbname),
             failed: format!("Failed to create schema {name} in database {dbname}"),
@@ -110,13 +110,12 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -126,7 +125,7 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let (name, dbname) = (&self.name, &self.dbname);
         let server = server.on(dbname);
@@ -138,7 +137,7 @@ impl Absent {
             return settled(of(verdict, dbname));
         }
         let done = Verdict::good(format!("Schema {name} has been removed from database {dbname}"));
-        let plan = Plan {
+        let plan = SqlPlan {
             statements: vec![format!("DROP SCHEMA {}", identifier(name))],
             done: of(done.change(name.as_str(), "Absent"), dbname),
             failed: format!("Schema {name} failed to be removed"),

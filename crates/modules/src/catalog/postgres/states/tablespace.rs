@@ -6,9 +6,10 @@ use rocksalt_macros::state;
 use super::super::client::{Names, Server};
 use super::super::csv;
 use super::super::quote::{identifier, literal, word};
-use super::super::sql::{Plan, or_bad, settled, text};
-use super::{Decision, State, Step, Thing, Touches, Verdict, Work, decided, touches};
+use super::super::sql::{SqlPlan, or_bad, settled, text};
+use super::{Decision, ServerPlan, State, Step, Thing, Touches, Verdict, decided, touches};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
 /// Makes sure that a tablespace is there.
@@ -38,13 +39,12 @@ pub struct Present {
 }
 
 impl State for Present {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -55,7 +55,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let (name, quoted) = (&self.name, identifier(&self.name));
         let mut options = Vec::new();
@@ -67,7 +67,7 @@ impl Present {
             let set: Vec<String> = options.iter().map(|(key, value, ..)| format!("{key} = {value}")).collect();
             let with = if set.is_empty() { String::new() } else { format!(" WITH ({})", set.join(", ")) };
             let place = literal(&self.directory);
-            let plan = Plan {
+            let plan = SqlPlan {
                 statements: vec![format!("CREATE TABLESPACE {quoted}{owner} LOCATION {place}{with}")],
                 done: Verdict::good(format!("The tablespace {name} has been created")).change(name.as_str(), "Present"),
                 failed: format!("Failed to create tablespace {name}"),
@@ -104,7 +104,7 @@ impl Present {
         if statements.is_empty() {
             return settled(Verdict::good(format!("Tablespace {name} is already present")));
         }
-        let plan = Plan {
+        let plan = SqlPlan {
             statements,
             done: Verdict::good(done).change(name.as_str(), changes),
             failed: format!("Failed to change tablespace {name}"),
@@ -143,13 +143,12 @@ pub struct Absent {
 }
 
 impl State for Absent {
-    type Plan = Work;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Work>> {
-        or_bad(self.look(machine))
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        or_bad(self.look(machine))?.into_plan()
     }
 
-    fn apply(&self, work: Work, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let work: ServerPlan = plan.into_own()?;
         work.perform(machine)
     }
 
@@ -159,13 +158,13 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<Work>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         if find(machine, &server, Some(name))?.is_empty() {
             return settled(Verdict::good(format!("Tablespace {name} is not present, so it cannot be removed")));
         }
-        let plan = Plan {
+        let plan = SqlPlan {
             statements: vec![format!("DROP TABLESPACE {}", identifier(name))],
             done: Verdict::good(format!("Tablespace {name} has been removed")).change(name.as_str(), "Absent"),
             failed: format!("Tablespace {name} failed to be removed"),

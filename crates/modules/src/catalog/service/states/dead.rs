@@ -2,11 +2,13 @@
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::{Act, How, Provider, provider, status};
 use super::boot::{self, Process};
 use super::{touches, watch, wish};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, System};
@@ -34,9 +36,10 @@ pub struct Dead {
     timeout: Value,
 }
 
-pub enum Plan {
+#[derive(Serialize, Deserialize)]
+pub enum StopPlan {
     End { stop: bool, boot: Option<bool> },
-    Watch(watch::Plan),
+    Watch(watch::WatchPlan),
 }
 
 impl Dead {
@@ -46,9 +49,7 @@ impl Dead {
 }
 
 impl State for Dead {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         if let Some(verdict) = wish::slip(step.low, name) {
             return Ok(Decision::Settled(verdict));
@@ -81,15 +82,16 @@ impl State for Dead {
             }
         };
         let verdict = Verdict { warnings: wish::warnings(provider, &self.how()), ..verdict };
-        Ok(Decision::Change(Plan::End { stop: runs, boot }, verdict))
+        Decision::own(&StopPlan::End { stop: runs, boot }, verdict)
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: StopPlan = plan.into_own()?;
         let name = &self.name;
         let provider = provider(machine, Some(name))?;
         let (stop, boot) = match plan {
-            Plan::End { stop, boot } => (stop, boot),
-            Plan::Watch(plan) => return plan.apply(provider, machine),
+            StopPlan::End { stop, boot } => (stop, boot),
+            StopPlan::Watch(plan) => return plan.apply(provider, machine),
         };
         let how = self.how();
         let verdict = match (stop, boot) {
@@ -100,7 +102,7 @@ impl State for Dead {
         Ok(Verdict { warnings: wish::warnings(provider, &how), ..verdict })
     }
 
-    fn watched(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn watched(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let wish = watch::Wish {
             name: &self.name,
             sig: self.sig.as_deref(),
@@ -108,7 +110,7 @@ impl State for Dead {
             init_delay: &self.init_delay,
             how: self.how(),
         };
-        Ok(wish.dead(machine)?.map(Plan::Watch))
+        wish.dead(machine)?.map(StopPlan::Watch).into_plan()
     }
 
     fn touches(&self) -> Touches {

@@ -6,6 +6,7 @@ use super::super::{How, provider};
 use super::boot::{self, Process};
 use super::{touches, watch, wish};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, System};
@@ -38,7 +39,7 @@ pub struct Disabled {
     name: String,
 }
 
-fn plan(machine: &dyn Probe, name: &str, enable: bool, test: bool) -> Result<Decision<()>> {
+fn plan(machine: &dyn Probe, name: &str, enable: bool, test: bool) -> Result<Decision> {
     let provider = provider(machine, Some(name))?;
     if !provider.available(machine, name)? {
         let created = format!("Service {name} not present; if created in this state run, it would have been enabled");
@@ -51,24 +52,22 @@ fn plan(machine: &dyn Probe, name: &str, enable: bool, test: bool) -> Result<Dec
     }
     Ok(match boot::is_right(provider, machine, name, enable)? {
         true => Decision::Settled(Verdict::good(boot::already(name, enable, Process::AsItWas))),
-        false => Decision::Change((), boot::would(provider, machine, name, enable)?),
+        false => Decision::Change(Plan::default(), boot::would(provider, machine, name, enable)?),
     })
 }
 
 impl State for Enabled {
-    type Plan = ();
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         plan(machine, &self.name, true, step.test)
     }
 
-    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let how = How { unmask: self.unmask.0, unmask_runtime: self.unmask_runtime.0, ..How::default() };
         let provider = provider(machine, Some(&self.name))?;
         boot::set(provider, machine, &self.name, true, &how, Process::AsItWas)
     }
 
-    fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(watch::unable("enabled"))
     }
 
@@ -78,18 +77,16 @@ impl State for Enabled {
 }
 
 impl State for Disabled {
-    type Plan = ();
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         plan(machine, &self.name, false, step.test)
     }
 
-    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let provider = provider(machine, Some(&self.name))?;
         boot::set(provider, machine, &self.name, false, &How::default(), Process::AsItWas)
     }
 
-    fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(watch::unable("disabled"))
     }
 

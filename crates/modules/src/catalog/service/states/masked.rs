@@ -6,6 +6,7 @@ use rocksalt_macros::state;
 use super::super::provider;
 use super::{touches, watch};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, System};
@@ -62,7 +63,7 @@ impl Mask<'_> {
         verdict.change(kind, Map::from_iter([("old".into(), (!self.mask).into()), ("new".into(), self.mask.into())]))
     }
 
-    fn plan(&self, machine: &dyn Probe) -> Result<Decision<()>> {
+    fn plan(&self, machine: &dyn Probe) -> Result<Decision> {
         let (name, word) = (self.name, self.word());
         let Some(masks) = provider(machine, Some(name))?.masks() else {
             return Ok(Decision::Settled(Verdict::bad("Service masking not available on this minion")));
@@ -71,7 +72,7 @@ impl Mask<'_> {
             let is = if self.mask { "is" } else { "was" };
             return Ok(Decision::Settled(Verdict::good(format!("Service {name} {is} already {word}"))));
         }
-        Ok(Decision::Change((), self.changed(Verdict::would(format!("Service {name} would be {word}")))))
+        Ok(Decision::Change(Plan::default(), self.changed(Verdict::would(format!("Service {name} would be {word}")))))
     }
 
     fn apply(&self, machine: &dyn System) -> Result<Verdict> {
@@ -91,17 +92,15 @@ impl Mask<'_> {
 }
 
 impl State for Masked {
-    type Plan = ();
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Mask { name: &self.name, runtime: self.runtime.0, mask: true }.plan(machine)
     }
 
-    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         Mask { name: &self.name, runtime: self.runtime.0, mask: true }.apply(machine)
     }
 
-    fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(watch::unable("masked"))
     }
 
@@ -111,17 +110,15 @@ impl State for Masked {
 }
 
 impl State for Unmasked {
-    type Plan = ();
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Mask { name: &self.name, runtime: self.runtime.0, mask: false }.plan(machine)
     }
 
-    fn apply(&self, (): (), machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+    fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         Mask { name: &self.name, runtime: self.runtime.0, mask: false }.apply(machine)
     }
 
-    fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision<()>> {
+    fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(watch::unable("unmasked"))
     }
 

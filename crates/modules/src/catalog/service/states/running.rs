@@ -2,11 +2,13 @@
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::{Act, How, Provider, provider, status};
 use super::boot::{self, Process};
 use super::{touches, watch, wish};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, System};
@@ -51,11 +53,13 @@ pub struct Running {
     force: Flag,
 }
 
-pub enum Plan {
+#[derive(Serialize, Deserialize)]
+pub enum StartPlan {
     Begin(Beginning),
-    Watch(watch::Plan),
+    Watch(watch::WatchPlan),
 }
 
+#[derive(Serialize, Deserialize)]
 pub struct Beginning {
     start: bool,
     /// It is to be enabled or disabled although it runs already.
@@ -103,9 +107,7 @@ impl Running {
 }
 
 impl State for Running {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         if let Some(verdict) = wish::slip(step.low, name) {
             return Ok(Decision::Settled(verdict));
@@ -147,15 +149,16 @@ impl State for Running {
         };
         let verdict = if masked { self.mask_change(verdict) } else { verdict };
         let verdict = Verdict { warnings: wish::warnings(provider, &self.how()), ..verdict };
-        Ok(Decision::Change(Plan::Begin(Beginning { start: !runs, boot, unmask: masked }), verdict))
+        Decision::own(&StartPlan::Begin(Beginning { start: !runs, boot, unmask: masked }), verdict)
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: StartPlan = plan.into_own()?;
         let name = &self.name;
         let provider = provider(machine, Some(name))?;
         let plan = match plan {
-            Plan::Begin(beginning) => beginning,
-            Plan::Watch(plan) => return plan.apply(provider, machine),
+            StartPlan::Begin(beginning) => beginning,
+            StartPlan::Watch(plan) => return plan.apply(provider, machine),
         };
         let how = self.how();
         if plan.unmask
@@ -184,7 +187,7 @@ impl State for Running {
         Ok(Verdict { warnings: wish::warnings(provider, &how), ..verdict })
     }
 
-    fn watched(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn watched(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let wish = watch::Wish {
             name: &self.name,
             sig: self.sig.as_deref(),
@@ -192,7 +195,7 @@ impl State for Running {
             init_delay: &self.init_delay,
             how: self.how(),
         };
-        Ok(wish.running(machine)?.map(Plan::Watch))
+        wish.running(machine)?.map(StartPlan::Watch).into_plan()
     }
 
     fn touches(&self) -> Touches {

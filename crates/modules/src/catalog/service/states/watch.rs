@@ -2,10 +2,12 @@
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;
+use serde::{Deserialize, Serialize};
 
 use super::super::{Act, How, Provider, provider, status};
 use super::{touches, wish};
 use crate::Result;
+use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, System};
@@ -28,7 +30,8 @@ pub struct Wish<'a> {
     pub how: How,
 }
 
-pub struct Plan {
+#[derive(Serialize, Deserialize)]
+pub struct WatchPlan {
     name: String,
     act: Act,
     init_delay: Value,
@@ -36,7 +39,7 @@ pub struct Plan {
 }
 
 impl Wish<'_> {
-    pub fn running(self, machine: &dyn Probe) -> Result<Decision<Plan>> {
+    pub fn running(self, machine: &dyn Probe) -> Result<Decision<WatchPlan>> {
         let provider = provider(machine, Some(self.name))?;
         let act = match status(provider, machine, self.name, self.sig)? {
             false => Act::Start,
@@ -47,21 +50,21 @@ impl Wish<'_> {
         Ok(self.planned(act))
     }
 
-    pub fn dead(self, machine: &dyn Probe) -> Result<Decision<Plan>> {
+    pub fn dead(self, machine: &dyn Probe) -> Result<Decision<WatchPlan>> {
         if !status(provider(machine, Some(self.name))?, machine, self.name, self.sig)? {
             return Ok(Decision::Settled(Verdict::good("Service is already stopped")));
         }
         Ok(self.planned(Act::Stop))
     }
 
-    fn planned(self, act: Act) -> Decision<Plan> {
+    fn planned(self, act: Act) -> Decision<WatchPlan> {
         let comment = format!("Service is set to be {}", words(act).1);
-        let plan = Plan { name: self.name.to_owned(), act, init_delay: self.init_delay.clone(), how: self.how };
+        let plan = WatchPlan { name: self.name.to_owned(), act, init_delay: self.init_delay.clone(), how: self.how };
         Decision::Change(plan, Verdict::would(comment).change(self.name, true))
     }
 }
 
-impl Plan {
+impl WatchPlan {
     pub fn apply(self, provider: &dyn Provider, machine: &dyn System) -> Result<Verdict> {
         if self.act == Act::Start {
             // What is left of it goes first; that there is nothing left is well too.
@@ -132,20 +135,19 @@ pub struct ModWatch {
 }
 
 impl State for ModWatch {
-    type Plan = Plan;
-
-    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision<Plan>> {
+    fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let act = on_change(self.reload.0, self.force.0, self.full_restart.0);
         let (name, sig, init_delay) = (self.name.as_str(), self.sig.as_deref(), &self.init_delay);
         let wish = Wish { name, sig, act, init_delay, how: How::default() };
         match self.sfun.as_deref() {
-            Some("running") => wish.running(machine),
-            Some("dead") => wish.dead(machine),
+            Some("running") => wish.running(machine)?.into_plan(),
+            Some("dead") => wish.dead(machine)?.into_plan(),
             other => Ok(unable(other.unwrap_or("None"))),
         }
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        let plan: WatchPlan = plan.into_own()?;
         plan.apply(provider(machine, Some(&self.name))?, machine)
     }
 
@@ -155,6 +157,6 @@ impl State for ModWatch {
 }
 
 /// For states that have nothing to do on a change.
-pub fn unable<P>(state: &str) -> Decision<P> {
+pub fn unable(state: &str) -> Decision {
     Decision::Settled(Verdict::bad(format!("Unable to trigger watch for service.{state}")))
 }

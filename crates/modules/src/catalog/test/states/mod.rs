@@ -3,14 +3,12 @@
 mod check_pillar;
 mod configurable;
 
-use std::convert::Infallible;
-
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
 use super::super::arguments::{Arguments, StateAttributes};
 use super::super::{Decision, State, StateEntry, Step, Touches, Verdict, state};
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 use crate::{Error, Result};
 
 pub const STATES: &[StateEntry] = &[
@@ -30,17 +28,11 @@ trait Said: Arguments + StateAttributes {
 }
 
 impl<T: Said> State for T {
-    type Plan = Infallible;
-
-    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Infallible>> {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         self.says(machine, step).map(Decision::Settled)
     }
 
-    fn apply(&self, plan: Infallible, _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        match plan {}
-    }
-
-    fn watched(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Decision<Infallible>> {
+    fn watched(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         Ok(Decision::Settled(watched(step)))
     }
 

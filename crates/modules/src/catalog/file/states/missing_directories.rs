@@ -1,0 +1,17 @@
+//! Which directories above a path are missing.
+
+use std::path::Path;
+
+use crate::machine::{Kind, Probe};
+
+/// The directories that must be made so that `path` is one, from the top down.
+pub fn missing_directories(machine: &dyn Probe, path: &str) -> Vec<String> {
+    let is_there = |path: &Path| matches!(machine.stat(path, true), Ok(Some(stat)) if stat.kind == Kind::Directory);
+    let mut missing: Vec<String> = Path::new(path)
+        .ancestors()
+        .take_while(|path| !is_there(path))
+        .map(|path| path.to_string_lossy().into_owned())
+        .collect();
+    missing.reverse();
+    missing
+}

@@ -1,0 +1,149 @@
+//! [`Plan`]: what a state will do, as data: it can be printed, hashed, stored and carried out later.
+//!
+//! A plan can contain everything that it writes and runs, passwords included: it is as secret as the pillar.
+
+mod action;
+mod apply;
+mod text;
+
+pub use action::{Action, Check};
+pub use apply::{apply_action, errno_text};
+
+use rocksalt_core::Value;
+use rocksalt_core::value::{from_value, to_value};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::{Decision, Verdict};
+use crate::machine::Command;
+use crate::{Error, Result};
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct Plan {
+    /// Carried out in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    actions: Vec<Action>,
+    /// The verdict if every action succeeds.
+    #[serde(default)]
+    pub done: Verdict,
+    /// What comes before the reason if an action fails.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    failure: String,
+    #[serde(default)]
+    wording: Wording,
+    /// What a state with an `apply` of its own needs besides.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    own: Value,
+}
+
+/// How a failure is reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Wording {
+    /// A heading, the command with all its output, and how many actions were done before it.
+    #[default]
+    Full,
+    /// A prefix and the reason on one line, as Salt's file states have it; system errors as Python prints them.
+    Brief,
+    /// A prefix, the command, its exit code and its output; a command that can't be started is an error of the step.
+    Command,
+}
+
+impl Plan {
+    pub fn new(done: Verdict) -> Plan {
+        Plan { done, ..Plan::default() }
+    }
+
+    /// A plan whose failures are worded as those of Salt's file states.
+    pub fn brief(done: Verdict) -> Plan {
+        Plan { wording: Wording::Brief, ..Plan::new(done) }
+    }
+
+    /// A plan to run one command, and how it ends.
+    pub fn command(command: Command, done: Verdict, failure: impl Into<String>) -> Plan {
+        Plan { wording: Wording::Command, ..Plan::new(done) }.then(Action::Run(command)).or(failure)
+    }
+
+    /// A plan without actions, for a state that carries it out itself.
+    pub fn own<T: Serialize>(data: &T) -> Result<Plan> {
+        Plan::default().with_own(data)
+    }
+
+    pub fn with_own<T: Serialize>(mut self, data: &T) -> Result<Plan> {
+        self.own = to_value(data).map_err(|error| Error::failed(format!("the plan can't be stored: {error}")))?;
+        Ok(self)
+    }
+
+    pub fn into_own<T: DeserializeOwned>(mut self) -> Result<T> {
+        self.take_own()
+    }
+
+    pub fn take_own<T: DeserializeOwned>(&mut self) -> Result<T> {
+        from_value(std::mem::take(&mut self.own))
+            .map_err(|error| Error::failed(format!("the plan is not one of this state: {error}")))
+    }
+
+    #[must_use]
+    pub fn then(mut self, action: Action) -> Plan {
+        self.actions.push(action);
+        self
+    }
+
+    #[must_use]
+    pub fn all(mut self, actions: impl IntoIterator<Item = Action>) -> Plan {
+        self.actions.extend(actions);
+        self
+    }
+
+    /// Runs a program, whose failure ends the plan.
+    #[must_use]
+    pub fn run<S: AsRef<str>>(self, argv: &[S]) -> Plan {
+        self.then(Action::Run(super::tool::command(argv)))
+    }
+
+    /// Replaces a file as a whole, and makes the directories above it.
+    #[must_use]
+    pub fn write(self, path: &str, content: impl Into<Vec<u8>>) -> Plan {
+        self.then(Action::write_with_parents(path, content))
+    }
+
+    /// What comes before the reason if an action fails: a heading, or in a brief plan a prefix.
+    #[must_use]
+    pub fn or(mut self, failure: impl Into<String>) -> Plan {
+        self.failure = failure.into();
+        self
+    }
+
+    /// The decision for this plan: a dry run reports this comment, with the changes that the run would report.
+    pub fn announced(self, comment: impl Into<String>) -> Decision {
+        let would = Verdict { changes: self.done.changes.clone(), ..Verdict::would(comment) };
+        Decision::Change(self, would)
+    }
+
+    pub fn into_actions(self) -> Vec<Action> {
+        self.actions
+    }
+
+    /// The plan as a value, which [`Plan::from_value`] reads.
+    pub fn to_value(&self) -> Result<Value> {
+        to_value(self).map_err(|error| Error::failed(format!("the plan can't be stored: {error}")))
+    }
+
+    pub fn from_value(value: Value) -> Result<Plan> {
+        from_value(value).map_err(|error| Error::failed(format!("that is no plan: {error}")))
+    }
+}
+
+impl Action {
+    pub fn write(path: impl Into<String>, content: impl Into<Vec<u8>>) -> Action {
+        Action::Write { path: path.into(), content: content.into(), mode: None, parents: false }
+    }
+
+    pub fn write_with_parents(path: impl Into<String>, content: impl Into<Vec<u8>>) -> Action {
+        Action::Write { path: path.into(), content: content.into(), mode: None, parents: true }
+    }
+
+    /// A command whose failure doesn't matter, since a later action does the same in another way.
+    pub fn try_run(command: Command) -> Action {
+        Action::TryRun { command, failure: None }
+    }
+}
