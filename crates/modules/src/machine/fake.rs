@@ -20,8 +20,8 @@ pub struct Fake {
     files: Mutex<BTreeMap<PathBuf, Node>>,
     /// For each command its answers in order; the last one stays.
     commands: Mutex<BTreeMap<Vec<String>, VecDeque<Output>>>,
-    /// What a command leaves behind: paths and content.
-    effects: Mutex<BTreeMap<Vec<String>, Vec<(PathBuf, Vec<u8>)>>>,
+    /// What a command leaves behind.
+    effects: Mutex<BTreeMap<Vec<String>, Written>>,
     asked: Mutex<Vec<Command>>,
     environment: Mutex<BTreeMap<String, String>>,
     grains: Arc<Map>,
@@ -31,6 +31,9 @@ pub struct Fake {
     notes: RunNotes,
     running: Vec<Running>,
 }
+
+/// Paths and content.
+type Written = Vec<(PathBuf, Vec<u8>)>;
 
 #[derive(Clone)]
 struct Node {
