@@ -163,7 +163,7 @@ impl JobUpdates {
                 let ended = spooled.process.is_none();
                 let fresh = spooled.returns.into_iter().skip(sent).map(JobUpdate::Done).collect::<Vec<_>>();
                 sent += fresh.len();
-                let end = ended.then_some(JobUpdate::Ended(spooled.job));
+                let end = ended.then_some(JobUpdate::Ended(Box::new(spooled.job)));
                 for update in fresh.into_iter().chain(end) {
                     if sender.send(Ok(update)).await.is_err() {
                         return;

@@ -174,7 +174,7 @@ impl JobWatcher {
         let nothing = fresh.is_empty();
         self.page.extend(fresh.into_iter().map(JobUpdate::Done));
         if job.state.ended() {
-            self.page.push_back(JobUpdate::Ended(job));
+            self.page.push_back(JobUpdate::Ended(Box::new(job)));
         } else if nothing {
             tokio::time::sleep(POLL).await;
         }
@@ -297,7 +297,7 @@ mod tests {
         let late = JobWatcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&log)));
         log.push(JobUpdate::Done(ledger.returned(&job, "b", fine()).await.expect("stored")));
         ledger.set_state(&mut job, JobState::Done, Vec::new()).await.expect("stored");
-        log.push(JobUpdate::Ended(job.clone()));
+        log.push(JobUpdate::Ended(Box::new(job.clone())));
         drop(log);
         let after = JobWatcher::new(Arc::clone(&ledger), job.id, None);
         for watcher in [early, late, after] {
@@ -324,7 +324,7 @@ mod tests {
         second.resume(&mark);
         other.resume(&format!("1{mark}"));
         ledger.set_state(&mut job, JobState::Done, Vec::new()).await.expect("stored");
-        log.push(JobUpdate::Ended(job));
+        log.push(JobUpdate::Ended(Box::new(job)));
         assert_eq!(all(second).await, ["done a", "ended done"]);
         assert_eq!(all(other).await, ["begun a", "done a", "ended done"], "of another run of the daemon");
     }
@@ -338,7 +338,7 @@ mod tests {
         let watcher = JobWatcher::new(Arc::clone(&ledger), job.id, Some(Arc::clone(&log)));
         let watching = tokio::spawn(all(watcher));
         ledger.set_state(&mut job, JobState::Lost, Vec::new()).await.expect("stored");
-        log.push(JobUpdate::Ended(job));
+        log.push(JobUpdate::Ended(Box::new(job)));
         assert_eq!(watching.await.expect("it ends"), ["ended lost"]);
     }
 }

@@ -55,5 +55,5 @@ pub enum JobUpdate {
     Done(#[n(0)] ReturnRecord),
     /// The job has ended: nothing comes after it.
     #[n(6)]
-    Ended(#[n(0)] JobRecord),
+    Ended(#[n(0)] Box<JobRecord>),
 }

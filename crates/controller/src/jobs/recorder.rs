@@ -274,7 +274,7 @@ impl Recorder {
         }
         records.iter().for_each(|record| self.running.publish(JobUpdate::Done(record.clone())));
         if end {
-            self.running.publish(JobUpdate::Ended(self.job.clone()));
+            self.running.publish(JobUpdate::Ended(Box::new(self.job.clone())));
         }
         self.running.add(records);
     }

@@ -58,7 +58,7 @@ impl JobRecords for SpoolRecords {
             Err(_) => return Ok(Some(job)),
         };
         // One job in 32 removes old records: a few too many do no harm.
-        if started % 32 == 0 {
+        if started.is_multiple_of(32) {
             let _ = spool.prune(started);
         }
         let job = file.job.clone();

@@ -67,7 +67,7 @@ async fn until_ended(mut updates: Updates) -> (Vec<String>, JobRecord) {
                 JobUpdate::Begun { target } => heard.push(format!("begun {target}")),
                 JobUpdate::Event { target, event } => heard.push(format!("event {target} {}", event.tag)),
                 JobUpdate::Done(record) => heard.push(format!("done {} {}", record.target, record.outcome.success())),
-                JobUpdate::Ended(job) => return job,
+                JobUpdate::Ended(job) => return *job,
                 other => heard.push(format!("{other:?}")),
             }
         }

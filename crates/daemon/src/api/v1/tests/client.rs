@@ -80,7 +80,7 @@ async fn a_job_is_started_and_watched_to_its_end() {
     while let Some(news) = watch.next().await.expect("news") {
         match news {
             JobUpdate::Done(record) => returned.push((record.target.clone(), record.outcome.success())),
-            JobUpdate::Ended(job) => ended = Some(job),
+            JobUpdate::Ended(job) => ended = Some(*job),
             _ => {}
         }
     }
