@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use rocksalt_core::call::{COMPILE_PILLAR, Call, KEPT, Problem, ProblemKind, RESUME, RUNS, Return, STEP_OUTPUTS};
+use rocksalt_core::call::{COMPILE_PILLAR, Call, KEPT, Problem, ProblemKind, RESUME, Return, STEP_OUTPUTS};
 use rocksalt_core::frame::{Message, RequestId, Stream};
 use rocksalt_core::log::LogLevel;
 use rocksalt_core::{JobId, Map, Value};
@@ -141,7 +141,7 @@ impl RunningCalls {
         if !options.contains_key("id") {
             options.insert("id", call.target.as_str());
         }
-        if let Some(events) = call.kwargs.get("state_events").filter(|_| RUNS.contains(&call.function.as_str())) {
+        if let Some(events) = call.kwargs.get("state_events").filter(|_| catalog::is_run(&call.function)) {
             options.insert("state_events", events.truth());
         }
         let controller = Box::new(ControllerClient::new(id, Arc::clone(&self.link)));

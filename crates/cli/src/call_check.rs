@@ -1,14 +1,15 @@
 //! Checks a call before it is sent, and answers calls about documentation on the controller itself.
 
-use rocksalt_core::{Call, Return, nearest};
-use rocksalt_modules::catalog;
+/// The answer of a function that needs no target: documentation is on the controller only.
+pub use rocksalt_catalog::sys::answer as local_answer;
+use rocksalt_core::{Call, nearest};
 
 use crate::failure::Failure;
 
 /// The function exists and takes such arguments.
 pub fn check(call: &Call) -> Result<(), Failure> {
-    let entry = catalog::get(&call.function).map_err(|_| {
-        let known: Vec<&str> = catalog::all().map(|entry| entry.name).collect();
+    let function = rocksalt_catalog::get(&call.function).map_err(|_| {
+        let known: Vec<&str> = rocksalt_catalog::FUNCTIONS.iter().map(|one| one.name).collect();
         let near = nearest::hint(&call.function, known);
         let hint = if call.function.contains('.') {
             "`rocksalt doc` lists what there is"
@@ -17,13 +18,5 @@ pub fn check(call: &Call) -> Result<(), Failure> {
         };
         Failure::usage(format!("there is no function '{}'{near}", call.function)).hint(hint)
     })?;
-    Ok(entry.check(call.clone())?)
-}
-
-/// The answer of a function that needs no target: documentation is on the controller only.
-pub fn local_answer(call: &Call) -> Option<Return> {
-    if !call.function.starts_with("sys.") {
-        return None;
-    }
-    Some(catalog::call(call.clone(), &rocksalt_modules::machine::Fake::new()))
+    Ok(function.check(call.clone())?)
 }

@@ -23,7 +23,6 @@ use rocksalt_core::request::RunRequest;
 use rocksalt_core::roster::Roster;
 use rocksalt_core::target::{Nodegroups, TargetKind};
 use rocksalt_core::{Map, Return, Value};
-use rocksalt_modules::catalog;
 use tokio::sync::mpsc;
 
 use crate::commands::Context;
@@ -77,7 +76,7 @@ impl LocalController {
             grains_cache: GrainsCache { directory: cache.join("grains"), fresh },
             peer: Rules::parse(&config.map("peer")?).map_err(|error| Failure::caused(&error))?,
             receive,
-            agent_kind: |call| if catalog::is_small(call) { AgentKind::Small } else { AgentKind::Whole },
+            agent_kind: |call| if rocksalt_catalog::is_small(call) { AgentKind::Small } else { AgentKind::Whole },
             local_answer: crate::call_check::local_answer,
             user: context.environment.local_user.name.clone(),
         };

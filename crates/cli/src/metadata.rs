@@ -1,7 +1,6 @@
 //! What a job can be found by again: `--metadata`, and Salt's `metadata` among a function's arguments.
 
 use rocksalt_core::{Call, Map, Value};
-use rocksalt_modules::catalog;
 
 use crate::arguments;
 use crate::commands::state;
@@ -41,10 +40,10 @@ pub fn parse(option: &str, words: &[String]) -> Result<Map, Failure> {
 
 /// Whether the function itself has an argument of that name.
 fn takes_metadata(call: &Call) -> bool {
-    let Ok(entry) = catalog::get(&call.function) else { return false };
+    let Some(function) = rocksalt_catalog::find(&call.function) else { return false };
     let mut without = call.clone();
     without.kwargs.remove("metadata");
-    entry.check(call.clone()).is_ok() || entry.check(without).is_err()
+    function.check(call.clone()).is_ok() || function.check(without).is_err()
 }
 
 #[cfg(test)]

@@ -42,18 +42,6 @@ pub struct Printing {
     pub out_indent: Option<i32>,
 }
 
-/// Functions whose results are those of states.
-const STATE_RUNS: [&str; 8] = [
-    "state.apply",
-    "state.high",
-    "state.highstate",
-    "state.low",
-    "state.single",
-    "state.sls",
-    "state.sls_id",
-    "state.test",
-];
-
 impl Printing {
     pub fn printer(&self, context: &Context) -> Result<Printer, Failure> {
         self.printer_for(context, "")
@@ -61,7 +49,7 @@ impl Printing {
 
     /// The printer for a function's results: those of states are printed as such.
     pub fn printer_for(&self, context: &Context, function: &str) -> Result<Printer, Failure> {
-        let usual = if STATE_RUNS.contains(&function) { "highstate" } else { "nested" };
+        let usual = if rocksalt_catalog::nature(function).runs_states { "highstate" } else { "nested" };
         let name = match (&self.out, context.common.json) {
             (Some(name), _) => name.clone(),
             (None, true) => "json".into(),

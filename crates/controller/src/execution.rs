@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rocksalt_catalog::nature;
 use rocksalt_connect::link::{Answers, Receipt, Request};
 use rocksalt_connect::log::target_span;
-use rocksalt_core::call::{Problem, ProblemKind, Return, is_harmless};
+use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_core::frame::Stream;
 use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::link::{Failure, Stage};
@@ -136,7 +137,7 @@ impl Controller {
                 call.job = Some(job);
                 call.stream = options.stream;
                 call.progress = options.progress;
-                call.keep = options.receipts.is_some() && !is_harmless(&call.function);
+                call.keep = options.receipts.is_some() && !nature(&call.function).repeatable;
                 let (controller, options) = (Arc::clone(self), options.clone());
                 let (updates, cancel_signal) = (updates.clone(), cancel_signal.clone());
                 let answers = answers(&entry);

@@ -1,6 +1,5 @@
 //! The events of a job, with Salt's tags and payloads.
 
-use rocksalt_core::call::RUNS;
 use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
 use rocksalt_core::{Event, JobId, Map, Value, json};
 
@@ -168,7 +167,7 @@ pub fn retcode(outcome: &TargetOutcome) -> i64 {
 
 /// How a function's results are shown, where that isn't the usual way.
 pub fn outputter(function: &str) -> Option<&'static str> {
-    RUNS.contains(&function).then_some("highstate")
+    rocksalt_catalog::nature(function).runs_states.then_some("highstate")
 }
 
 fn texts(all: &[String]) -> Value {

@@ -11,23 +11,11 @@ use tokio::time::timeout;
 
 use crate::Controller;
 
-/// Each agent knows of its own calls only.
-const ABOUT_JOBS: [&str; 8] = [
-    "saltutil.find_job",
-    "saltutil.is_running",
-    "saltutil.kill_all_jobs",
-    "saltutil.kill_job",
-    "saltutil.running",
-    "saltutil.signal_job",
-    "saltutil.term_all_jobs",
-    "saltutil.term_job",
-];
-
 /// These functions only read a list.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub fn is_about_jobs(function: &str) -> bool {
-    ABOUT_JOBS.contains(&function)
+    rocksalt_catalog::nature(function).about_jobs
 }
 
 impl Controller {

@@ -3,14 +3,13 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rocksalt_core::call::RUNS;
 use rocksalt_core::{JobId, Map, Value};
 use tokio::sync::watch;
 
 /// Whether a function needs the target exclusively. A dry run does too: it must not see the changes of another run halfway.
 pub fn exclusive(function: &str, kwargs: &Map) -> bool {
     // Salt's way to allow overlapping runs.
-    RUNS.contains(&function) && !kwargs.get("concurrent").is_some_and(Value::truth)
+    rocksalt_catalog::nature(function).whole_machine && !kwargs.get("concurrent").is_some_and(Value::truth)
 }
 
 /// Whether a run waits in line: Salt's `queue` argument, true or how many may wait.

@@ -87,33 +87,6 @@ pub const RESUME: &str = "state.resume";
 /// With `signal` (15 or 9) what still runs is stopped. Only the controller calls it.
 pub const KEPT: &str = "job.kept";
 
-/// Runs of states: each must have a machine for itself.
-pub const RUNS: [&str; 7] =
-    ["state.apply", "state.high", "state.highstate", "state.low", "state.single", "state.sls", "state.sls_id"];
-
-/// Functions that change nothing. A target keeps no note of them: whether they ran once or not at all is all the same,
-/// and the notes would cost more than the work (decision 0020).
-pub fn is_harmless(function: &str) -> bool {
-    const NOUNS: [&str; 5] = ["config", "match", "pillar", "sys", "test"];
-    const FUNCTIONS: [&str; 13] = [
-        "grains.equals",
-        "grains.fetch",
-        "grains.get",
-        "grains.has_value",
-        "grains.item",
-        "grains.items",
-        "grains.ls",
-        "saltutil.find_job",
-        "saltutil.is_running",
-        "saltutil.running",
-        "state.show_highstate",
-        "state.show_lowstate",
-        "state.show_top",
-    ];
-    let noun = function.split('.').next().unwrap_or_default();
-    NOUNS.contains(&noun) || FUNCTIONS.contains(&function)
-}
-
 /// What a target answered.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Return {
@@ -206,17 +179,6 @@ impl From<Problem> for Return {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_what_changes_nothing_is_harmless() {
-        for function in ["test.ping", "grains.items", "pillar.get", "sys.doc", "state.show_top"] {
-            assert!(is_harmless(function), "{function}");
-        }
-        for function in ["cmd.run", "state.apply", "grains.setval", "saltutil.kill_job", "testing.x", "", "event.send"]
-        {
-            assert!(!is_harmless(function), "{function}");
-        }
-    }
 
     #[test]
     fn a_result_is_the_same_after_a_file() {

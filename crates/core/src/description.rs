@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::pattern::glob;
 use crate::value::{FromValueError, Map, Value, from_value};
 
 /// What a function is like, as far as others act on it.
@@ -38,6 +39,18 @@ impl Nature {
         streams: false,
         about_jobs: false,
     };
+}
+
+/// Whether a pattern means a function or state: its name, its noun, a shell pattern for either, or nothing for all.
+pub fn is_meant(pattern: &str, name: &str, aliases: &[&str]) -> bool {
+    let pattern = pattern.trim_end_matches('.');
+    if pattern.is_empty() {
+        return true;
+    }
+    match pattern.contains('.') {
+        true => glob::matches(pattern, name) || aliases.contains(&pattern),
+        false => glob::matches(pattern, name.split('.').next().unwrap_or_default()),
+    }
 }
 
 /// The type of an argument.
@@ -112,6 +125,14 @@ impl fmt::Display for Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pattern_means_names_or_nouns() {
+        assert!(is_meant("", "cmd.run", &[]));
+        assert!(is_meant("cmd", "cmd.run", &[]) && is_meant("cmd.", "cmd.run", &[]) && is_meant("c*", "cmd.run", &[]));
+        assert!(is_meant("cmd.r*", "cmd.run", &[]) && !is_meant("cmd.r", "cmd.run", &[]));
+        assert!(is_meant("grains.fetch", "grains.get", &["grains.fetch"]));
+    }
 
     #[test]
     fn a_shape_takes_what_its_type_takes() {

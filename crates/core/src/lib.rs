@@ -9,6 +9,7 @@ pub mod value;
 pub mod json;
 pub mod yaml;
 
+pub mod arguments;
 pub mod call;
 pub mod description;
 pub mod event;

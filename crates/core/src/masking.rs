@@ -99,7 +99,7 @@ pub fn is_secret(name: &str) -> bool {
 }
 
 /// Nothing, and a flag, are no secrets.
-fn holds_something(value: &Value) -> bool {
+pub fn holds_something(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) => false,
         Value::String(text) => !text.is_empty(),

@@ -6,8 +6,6 @@
 #![cfg_attr(not(feature = "whole"), allow(dead_code, unused_imports))]
 
 pub mod catalog;
-#[cfg(feature = "docs")]
-pub mod docs;
 pub mod grains;
 pub mod machine;
 

@@ -10,11 +10,8 @@ use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Command, EntryKind, Host, Probe, System};
 use rocksalt_sls::{ChangedArgument, CompileInputs, Decryptor, FileSources, StateCatalog, TemplateFunctions};
 
-/// Modules of Salt that have a watch function, whether we have them or not: a state file must mean the same everywhere.
-const WATCHERS: [&str; 9] = ["at", "cmd", "docker_container", "etcd", "event", "module", "mount", "pkg", "service"];
-
-/// Modules of Salt whose states can be aggregated.
-const AGGREGATES: [&str; 3] = ["iptables", "pkg", "selinux"];
+/// A module of Salt with a watch function that is not here yet: a state file means the same everywhere.
+const OTHER_WATCHER: &str = "etcd";
 
 /// Everything that a compilation needs, taken from the host once.
 pub struct CompileContext {
@@ -146,17 +143,20 @@ pub struct CatalogStates;
 
 impl StateCatalog for CatalogStates {
     fn has_watch(&self, module: &str) -> bool {
-        WATCHERS.contains(&module)
-            || catalog::states().any(|state| state.watches && state.name.split('.').next() == Some(module))
+        module == OTHER_WATCHER || states_of(module).any(|state| state.watches)
     }
 
     fn has_aggregate(&self, module: &str) -> bool {
-        AGGREGATES.contains(&module)
+        states_of(module).any(|state| state.aggregates)
     }
 
     fn has_state(&self, function: &str) -> bool {
         catalog::find_state(function).is_some()
     }
+}
+
+fn states_of(module: &str) -> impl Iterator<Item = &'static catalog::StateEntry> {
+    catalog::states().filter(move |state| state.name.split('.').next() == Some(module))
 }
 
 impl Decryptor for HostBridge {

@@ -12,12 +12,12 @@ mod template_machine;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rocksalt_core::call::{Call, RESUME, RUNS, Return};
+use rocksalt_core::call::{Call, RESUME, Return};
 use rocksalt_core::frame::Ask;
 use rocksalt_core::link::AgentKind;
 use rocksalt_core::log::LogLevel;
 use rocksalt_core::{Event, Map, Value};
-use rocksalt_modules::catalog::Outcome;
+use rocksalt_modules::catalog::{self, Outcome};
 use rocksalt_modules::machine::{Host, Probe, StateRequest, StateVerb, Template};
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::fault::{SlsFault, SlsFaultKind};
@@ -52,7 +52,7 @@ pub fn with_state_lock(
     mut call: Call,
     run: fn(Call, &Arc<Host>) -> Return,
 ) -> std::result::Result<Return, Return> {
-    let is_run = RUNS.contains(&call.function.as_str());
+    let is_run = catalog::is_run(&call.function);
     let resumes = call.function == RESUME && call.keep;
     if !is_run && !resumes {
         return Ok(run(call, host));

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use rocksalt_catalog::{FUNCTIONS, STATES, docs, nouns, state_nouns};
 use rocksalt_core::{Value, json, nearest};
-use rocksalt_modules::{catalog, docs};
 
 use super::Common;
 use crate::failure::Failure;
@@ -26,8 +26,7 @@ pub fn run(options: &Options, common: &Common) -> Result<ExitCode, Failure> {
     let functions = docs::doc(name);
     let states = docs::state_doc(name);
     if functions.is_empty() && states.is_empty() {
-        let known = catalog::all().map(|entry| entry.name).chain(catalog::nouns());
-        let known = known.chain(catalog::states().map(|entry| entry.name));
+        let known = FUNCTIONS.iter().map(|one| one.name).chain(nouns()).chain(STATES.iter().map(|one| one.name));
         let near = nearest::hint(name, known.collect::<Vec<_>>());
         return Err(Failure::usage(format!("there is no function or state '{name}'{near}"))
             .hint("`rocksalt doc` lists what there is"));
@@ -56,23 +55,18 @@ pub fn run(options: &Options, common: &Common) -> Result<ExitCode, Failure> {
 /// One line for each noun, with its functions, folded to the terminal's width.
 fn list(as_json: bool) {
     if as_json {
-        let names = catalog::all().map(|entry| entry.name.into()).collect();
+        let names = FUNCTIONS.iter().map(|one| one.name.into()).collect();
         print_line!("{}", json::pretty(&Value::List(names)));
         return;
     }
     let width = crate::environment::width().min(100);
-    let state_nouns: Vec<&str> = {
-        let mut nouns: Vec<&str> = catalog::states().filter_map(|entry| entry.name.split('.').next()).collect();
-        nouns.dedup();
-        nouns
-    };
     print_line!("Functions:\n");
-    for noun in catalog::nouns() {
-        fold(noun, catalog::all().filter_map(|entry| entry.name.strip_prefix(noun)?.strip_prefix('.')), width);
+    for noun in nouns() {
+        fold(noun, FUNCTIONS.iter().filter_map(|one| one.name.strip_prefix(noun)?.strip_prefix('.')), width);
     }
     print_line!("\nStates:\n");
-    for noun in state_nouns {
-        fold(noun, catalog::states().filter_map(|entry| entry.name.strip_prefix(noun)?.strip_prefix('.')), width);
+    for noun in state_nouns() {
+        fold(noun, STATES.iter().filter_map(|one| one.name.strip_prefix(noun)?.strip_prefix('.')), width);
     }
     print_line!("\n`rocksalt doc NOUN` or `rocksalt doc NOUN.VERB` tells more.");
 }

@@ -17,7 +17,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rocksalt_backends::store;
-use rocksalt_core::call::RUNS;
 use rocksalt_core::job_options::OptionError;
 use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::record::{JobRecord, JobState, ReturnRecord};
@@ -228,7 +227,7 @@ fn execution_options(
         failhard: options.failhard,
         wipe: options.wipe,
         stream: options.stream,
-        progress: !start.no_progress && RUNS.contains(&request.function.as_str()),
+        progress: !start.no_progress && rocksalt_catalog::nature(&request.function).whole_machine,
         receipts: None,
     })
 }
@@ -236,7 +235,7 @@ fn execution_options(
 /// What is recorded of a job. Secrets are masked here: nothing that is stored or published has any
 /// (docs/security-rules.md#r13).
 fn new_job(request: &RunRequest, selected: &SelectedTargets, user: &str) -> NewJob {
-    let (args, kwargs) = masking::mask(&request.function, &request.args, &request.kwargs);
+    let (args, kwargs) = rocksalt_catalog::mask(&request.function, &request.args, &request.kwargs);
     let unknown = selected.unknown.iter().map(|(entry, _)| entry);
     NewJob {
         id: None,

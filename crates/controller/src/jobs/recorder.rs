@@ -7,7 +7,8 @@ use std::time::Duration;
 use rocksalt_backends::store::Error;
 use rocksalt_connect::link::Receipt;
 use rocksalt_core::Event;
-use rocksalt_core::call::{Problem, ProblemKind, is_harmless};
+use rocksalt_catalog::nature;
+use rocksalt_core::call::{Problem, ProblemKind};
 use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::link::Stage;
 use rocksalt_core::record::{JobRecord, JobState, ReturnRecord, TargetOutcome};
@@ -186,7 +187,7 @@ impl Recorder {
                 JobUpdate::Done(ReturnRecord { target, outcome, .. }) => match outcome {
                     // It may still run there.
                     TargetOutcome::Unreached { stage: Stage::Link, .. }
-                        if self.recall.is_some() && !is_harmless(&self.job.function) =>
+                        if self.recall.is_some() && !nature(&self.job.function).repeatable =>
                     {
                         self.query(target, Some(outcome));
                     }

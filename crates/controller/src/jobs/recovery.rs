@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 
 use rocksalt_backends::store;
-use rocksalt_core::call::is_harmless;
+use rocksalt_catalog::nature;
 use rocksalt_core::record::{JobRecord, JobState, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::JobFilter;
 
@@ -66,7 +66,7 @@ fn sort(job: &JobRecord, returned: &HashSet<String>) -> (Vec<(String, TargetOutc
     let missing = job.targets.iter().filter(|id| !returned.contains(*id)).cloned();
     let lost = if controller_events::tag(&job.function, job.id).is_some() {
         "the controller went down while it worked on it"
-    } else if is_harmless(&job.function) {
+    } else if nature(&job.function).repeatable {
         "the controller went down meanwhile, and targets keep nothing of functions that only look"
     } else {
         // It may have begun just before the controller went down.

@@ -13,7 +13,6 @@ use futures_util::future::BoxFuture;
 use rocksalt_controller::select::Target;
 use rocksalt_core::value::{fields_of, from_value};
 use rocksalt_core::{Call, Map, Value, roster, target};
-use rocksalt_modules::catalog;
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 
@@ -130,7 +129,7 @@ impl FunctionEntry {
         context: FunctionContext,
     ) -> Result<FunctionResult, FunctionFailure> {
         let call = Call { args, kwargs, ..Call::new(self.name) };
-        let bound = catalog::bind((self.arguments)(), "args", call).map_err(|problem| {
+        let bound = rocksalt_core::arguments::bind((self.arguments)(), "args", call).map_err(|problem| {
             FunctionFailure::failed(format!("Passed invalid arguments: {}\n\nUsage:\n{}", problem.text, doc(self)))
         })?;
         (self.call)(Value::Map(bound), context).await

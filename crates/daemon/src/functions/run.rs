@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rocksalt_controller::controller_events;
 use rocksalt_controller::ledger::NewJob;
 use rocksalt_core::call::Return;
-use rocksalt_core::masking;
 use rocksalt_core::record::{JobRecord, JobState, TargetOutcome};
 use rocksalt_core::request::ControllerCall;
 use rocksalt_core::{Event, JobId, Map, Value};
@@ -25,7 +24,7 @@ pub async fn run(
     let entry = table.get(&local.function)?;
     let context = FunctionContext { requests: Arc::clone(requests), loaded: requests.loaded(), caller: caller.clone() };
     let function = format!("{}.{}", table.kind, local.function);
-    let (shown_args, shown_kwargs) = masking::mask(&function, &local.args, &local.kwargs);
+    let (shown_args, shown_kwargs) = rocksalt_catalog::mask(&function, &local.args, &local.kwargs);
     let call = PendingCall { entry, function, shown_args, shown_kwargs, local, context };
     if call.local.background {
         return call.run_in_background().await;

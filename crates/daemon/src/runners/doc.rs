@@ -19,7 +19,7 @@ impl ControllerFunction for Execution {
     const RECORD: CallRecord = CallRecord::ReadOnly;
 
     async fn call(self, _: FunctionContext) -> Result<Value, FunctionFailure> {
-        Ok(rocksalt_modules::docs::doc("").into())
+        Ok(rocksalt_catalog::docs::doc("").into())
     }
 }
 

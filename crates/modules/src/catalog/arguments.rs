@@ -2,9 +2,10 @@
 //!
 //! The attributes of `rocksalt-macros` implement what is here.
 
+use rocksalt_core::Map;
+pub use rocksalt_core::arguments::{NAMED, bind, usage};
 use rocksalt_core::description::Nature;
 use rocksalt_core::value::{ArgumentReader, FromValueError};
-use rocksalt_core::{Call, Map, Problem, call::ProblemKind, nearest};
 
 #[cfg(feature = "docs")]
 use super::description::Argument;
@@ -77,63 +78,4 @@ pub const fn joined<const N: usize>(lists: &[&[&'static str]]) -> [&'static str;
         list += 1;
     }
     all
-}
-
-/// The field that takes all further named arguments as a map.
-pub const NAMED: &str = "kwargs";
-
-/// Puts positional and named arguments together under their names.
-///
-/// `rest` names the field for further positional arguments; fields after it are given by name only.
-pub fn bind(fields: &[&str], rest: &str, call: Call) -> std::result::Result<Map, Problem> {
-    let fault = |text: String| {
-        Problem::new(ProblemKind::Arguments, format!("{}: {text}", call.function)).hint(usage(&call.function))
-    };
-    let takes_rest = fields.contains(&rest);
-    let takes_named = fields.contains(&NAMED);
-    let names: Vec<&str> = fields.iter().copied().filter(|name| *name != NAMED).collect();
-    let positional: Vec<&str> = names.iter().copied().take_while(|name| *name != rest).collect();
-    let mut bound = Map::new();
-    let mut further = Vec::new();
-    for (index, value) in call.args.iter().enumerate() {
-        match positional.get(index) {
-            Some(name) => {
-                bound.insert(*name, value.clone());
-            }
-            None if takes_rest => further.push(value.clone()),
-            None => {
-                return Err(fault(format!(
-                    "takes at most {} arguments by position, got {}",
-                    positional.len(),
-                    call.args.len()
-                )));
-            }
-        }
-    }
-    if takes_rest && (!further.is_empty() || !call.kwargs.contains_key(rest)) {
-        bound.insert(rest, further);
-    }
-    let mut named = Map::new();
-    for (key, value) in call.kwargs.iter() {
-        let name = key.as_str().unwrap_or_default();
-        if names.contains(&name) {
-            if bound.contains_key(name) {
-                return Err(fault(format!("argument '{name}' was given twice, by position and by name")));
-            }
-            bound.insert(name, value.clone());
-        } else if takes_named {
-            named.insert(key.clone(), value.clone());
-        } else if !name.starts_with("__") {
-            // Names with two underscores are Salt's own (`__pub_user` …); clients send them along.
-            return Err(fault(format!("has no argument '{name}'{}", nearest::hint(name, names.iter().copied()))));
-        }
-    }
-    if takes_named {
-        bound.insert(NAMED, named);
-    }
-    Ok(bound)
-}
-
-pub(super) fn usage(function: &str) -> String {
-    format!("see `rocksalt doc {function}`")
 }

@@ -42,9 +42,6 @@ pub struct Entry {
     pub nature: Nature,
     /// Given all arguments under their names.
     work: fn(Map, &dyn System) -> Result<Outcome>,
-    /// Only reads the arguments.
-    #[cfg(feature = "docs")]
-    read: fn(Map) -> Result<()>,
     #[cfg(feature = "docs")]
     pub description: fn() -> Description,
 }
@@ -65,8 +62,6 @@ pub const fn entry<F: Function>() -> Entry {
         nature: F::NATURE,
         work: work::<F>,
         #[cfg(feature = "docs")]
-        read: |arguments| read::<F>(arguments).map(drop).map_err(|error| misfit(F::NAME, &error)),
-        #[cfg(feature = "docs")]
         description: Description::of_function::<F>,
     }
 }
@@ -80,13 +75,6 @@ impl Entry {
     pub fn call(&self, call: Call, machine: &dyn System) -> std::result::Result<Outcome, Problem> {
         let arguments = self.bind(call)?;
         (self.work)(arguments, machine).map_err(Error::problem)
-    }
-
-    /// Whether a call's arguments are all there and of the right kind; nothing is called.
-    #[cfg(feature = "docs")]
-    pub fn check(&self, call: Call) -> std::result::Result<(), Problem> {
-        let arguments = self.bind(call)?;
-        (self.read)(arguments).map_err(Error::problem)
     }
 }
 

@@ -10,6 +10,8 @@ mod from_template;
 mod function;
 mod in_place;
 mod plan;
+#[cfg(not(feature = "whole"))]
+mod small;
 mod tool;
 mod verdict;
 
@@ -95,25 +97,12 @@ pub use rocksalt_core::touches::{Thing, Touches};
 pub use system::restart;
 pub use verdict::{Verdict, change};
 
-use rocksalt_core::{Call, Problem, Return, Value, call::ProblemKind, nearest};
+use rocksalt_core::description::is_meant;
+use rocksalt_core::{Call, Problem, Return, call::ProblemKind, nearest};
 
 use crate::machine::System;
-use crate::text::glob;
-
-/// What the small agent has, which is sent where no agent is yet (decision 0018): whatever is not here goes to the
-/// whole one. A function belongs here if it is called alone and often, needs neither templates nor patterns, and leaves
-/// nothing in the agent's memory: the next call may go to the other agent.
-const SMALL: &[(&str, &[Entry])] =
-    &[("cmd", cmd::SMALL), ("cp", cp::SMALL), ("saltutil", saltutil::SMALL), ("test", test::SMALL)];
-
-#[cfg(not(feature = "whole"))]
-const NOUNS: &[(&str, &[Entry])] = SMALL;
-
-#[cfg(not(feature = "whole"))]
-const STATES: &[(&str, &[StateEntry])] = &[];
 
 /// Alphabetical by noun.
-#[cfg(feature = "whole")]
 const NOUNS: &[(&str, &[Entry])] = &[
     ("acl", acl::FUNCTIONS),
     ("aliases", alias::FUNCTIONS),
@@ -180,22 +169,27 @@ const NOUNS: &[(&str, &[Entry])] = &[
     ("x509", x509::FUNCTIONS),
 ];
 
-/// Whether the small agent can do a call. Templates take the state language.
-pub fn is_small(call: &Call) -> bool {
-    let mut functions = SMALL.iter().flat_map(|(_, functions)| functions.iter());
-    let Some(entry) = functions.find(|entry| entry.name == call.function || entry.aliases.contains(&&*call.function))
-    else {
-        return false;
-    };
-    let place = entry.arguments.iter().position(|name| *name == "template");
-    let positional = place.and_then(|place| call.args.get(place));
-    [positional, call.kwargs.get("template")].into_iter().flatten().all(Value::is_null)
-}
-
 /// Every function there is.
+#[cfg(feature = "whole")]
 pub fn all() -> impl Iterator<Item = &'static Entry> {
     NOUNS.iter().flat_map(|(_, functions)| functions.iter())
 }
+
+/// What the small agent has, which is sent where no agent is yet (decision 0018): whatever is not here goes to the
+/// whole one. A function is `small` if it is called alone and often, needs neither templates nor patterns, and leaves
+/// nothing in the agent's memory: the next call may go to the other agent.
+///
+/// It is chosen while this is compiled, so that no other function is in the program.
+#[cfg(not(feature = "whole"))]
+static SMALL: [Entry; small::count(NOUNS)] = small::choose(NOUNS);
+
+#[cfg(not(feature = "whole"))]
+pub fn all() -> impl Iterator<Item = &'static Entry> {
+    SMALL.iter()
+}
+
+#[cfg(not(feature = "whole"))]
+const STATES: &[(&str, &[StateEntry])] = &[];
 
 /// Alphabetical by noun; a noun's states are beside its functions.
 #[cfg(feature = "whole")]
@@ -269,12 +263,7 @@ pub fn states() -> impl Iterator<Item = &'static StateEntry> {
 
 /// As [`matching`], for states.
 pub fn matching_states(pattern: &str) -> impl Iterator<Item = &'static StateEntry> {
-    let pattern = pattern.trim_end_matches('.').to_owned();
-    let noun = !pattern.is_empty() && !pattern.contains('.');
-    states().filter(move |entry| match noun {
-        true => glob::matches(&pattern, entry.name.split('.').next().unwrap_or_default()),
-        false => pattern.is_empty() || glob::matches(&pattern, entry.name),
-    })
+    states().filter(move |entry| is_meant(pattern, entry.name, &[]))
 }
 
 pub fn find_state(name: &str) -> Option<&'static StateEntry> {
@@ -290,21 +279,16 @@ pub fn nouns() -> impl Iterator<Item = &'static str> {
 
 /// What a name means: a function, all of a noun, or all that match a shell pattern; empty for all.
 pub fn matching(pattern: &str) -> impl Iterator<Item = &'static Entry> {
-    let pattern = pattern.trim_end_matches('.').to_owned();
-    let noun = !pattern.is_empty() && !pattern.contains('.');
-    all().filter(move |entry| {
-        let known = |name: &str| match noun {
-            true => glob::matches(&pattern, name.split('.').next().unwrap_or_default()),
-            false => pattern.is_empty() || glob::matches(&pattern, name),
-        };
-        known(entry.name) || entry.aliases.iter().any(|alias| !noun && *alias == pattern)
-    })
+    all().filter(move |entry| is_meant(pattern, entry.name, entry.aliases))
 }
 
 pub fn find(name: &str) -> Option<&'static Entry> {
-    let (noun, _) = name.split_once('.')?;
-    let (_, functions) = NOUNS.iter().find(|(known, _)| *known == noun)?;
-    functions.iter().find(|entry| entry.name == name || entry.aliases.contains(&name))
+    all().find(|entry| entry.name == name || entry.aliases.contains(&name))
+}
+
+/// Whether a function is a run of states, which must have the machine for itself.
+pub fn is_run(function: &str) -> bool {
+    find(function).is_some_and(|entry| entry.nature.whole_machine)
 }
 
 /// As [`find`], with an error that names the nearest spelling.
@@ -322,40 +306,5 @@ pub fn call(call: Call, machine: &dyn System) -> Return {
     match get(&call.function).and_then(|entry| entry.call(call, machine)) {
         Ok(outcome) => Return { value: outcome.value, retcode: outcome.retcode, problem: None },
         Err(problem) => problem.into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_small_agent_has_nothing_of_its_own() {
-        for (noun, functions) in SMALL {
-            for entry in *functions {
-                let whole = find(entry.name).expect("the whole agent has it");
-                assert_eq!(
-                    (entry.name.split('.').next(), entry.aliases),
-                    (Some(*noun), whole.aliases),
-                    "{}",
-                    entry.name
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn templates_take_the_whole_agent() {
-        assert!(is_small(&Call::new("test.ping")));
-        assert!(is_small(&Call::new("test.true_")));
-        assert!(is_small(&Call::new("cmd.run").arg("id").kwarg("template", Value::Null)));
-        assert!(!is_small(&Call::new("cmd.run").arg("id").kwarg("template", "jinja")));
-        let arguments = find("cmd.run").map(|entry| entry.arguments).unwrap_or_default();
-        let place = arguments.iter().position(|name| *name == "template").expect("it takes one");
-        let nulls = (0..place).fold(Call::new("cmd.run"), |call, _| call.arg(Value::Null));
-        assert!(is_small(&nulls));
-        assert!(!is_small(&nulls.arg("jinja")));
-        assert!(!is_small(&Call::new("state.apply")));
-        assert!(!is_small(&Call::new("nonsense")));
     }
 }

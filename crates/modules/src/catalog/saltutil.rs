@@ -9,18 +9,6 @@ use crate::machine::{Running, Stop, System};
 use crate::text::glob;
 use crate::{Error, Result};
 
-/// Those of the small agent: what is about running calls.
-pub const SMALL: &[Entry] = &[
-    entry::<FindJob>(),
-    entry::<IsRunning>(),
-    entry::<KillAllJobs>(),
-    entry::<KillJob>(),
-    entry::<RunningJobs>(),
-    entry::<SignalJob>(),
-    entry::<TermAllJobs>(),
-    entry::<TermJob>(),
-];
-
 pub const FUNCTIONS: &[Entry] = &[
     entry::<ClearCache>(),
     entry::<Cmd>(),

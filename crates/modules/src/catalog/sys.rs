@@ -1,4 +1,6 @@
-//! `sys`: what functions there are, and how they are called.
+//! `sys`: what functions there are, and how they are called, as far as a target knows it.
+//!
+//! Who asks the controller is answered there, with the documentation (`rocksalt-catalog`).
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
@@ -35,18 +37,12 @@ impl Function for Argspec {
     type Output = Value;
 
     fn call(self, _: &dyn System) -> Result<Value> {
-        #[cfg(feature = "docs")]
-        return Ok(crate::docs::argspec(&self.module));
-        #[cfg(not(feature = "docs"))]
-        return Ok(super::matching(&self.module)
-            .map(|entry| (Value::from(entry.name), names(entry)))
-            .collect::<Map>()
-            .into());
+        let specs = super::matching(&self.module).map(|entry| (Value::from(entry.name), names(entry)));
+        Ok(specs.collect::<Map>().into())
     }
 }
 
 /// Without documentation only the names are known.
-#[cfg(not(feature = "docs"))]
 fn names(entry: &Entry) -> Value {
     let fields = entry.arguments;
     let has = |name: &str| if fields.contains(&name) { Value::Bool(true) } else { Value::Null };
@@ -79,19 +75,8 @@ pub struct Doc {
 impl Function for Doc {
     type Output = Map;
 
-    #[cfg(feature = "docs")]
     fn call(self, _: &dyn System) -> Result<Map> {
-        if self.args.is_empty() {
-            return Ok(crate::docs::doc(""));
-        }
-        Ok(self.args.iter().flat_map(|pattern| crate::docs::doc(pattern)).collect())
-    }
-
-    #[cfg(not(feature = "docs"))]
-    fn call(self, _: &dyn System) -> Result<Map> {
-        let words = self.args.join(" ");
-        Err(crate::Error::failed("documentation is kept on the controller, not on targets")
-            .hint(format!("`rocksalt doc {words}` shows it").replace(" `", "`")))
+        Err(elsewhere(&self.args))
     }
 }
 
@@ -202,18 +187,13 @@ pub struct StateDoc {
 impl Function for StateDoc {
     type Output = Map;
 
-    #[cfg(feature = "docs")]
     fn call(self, _: &dyn System) -> Result<Map> {
-        if self.args.is_empty() {
-            return Ok(crate::docs::state_doc(""));
-        }
-        Ok(self.args.iter().flat_map(|pattern| crate::docs::state_doc(pattern)).collect())
+        Err(elsewhere(&self.args))
     }
+}
 
-    #[cfg(not(feature = "docs"))]
-    fn call(self, _: &dyn System) -> Result<Map> {
-        let words = self.args.join(" ");
-        Err(crate::Error::failed("documentation is kept on the controller, not on targets")
-            .hint(format!("`rocksalt doc {words}` shows it").replace(" `", "`")))
-    }
+fn elsewhere(names: &[String]) -> crate::Error {
+    let words = names.join(" ");
+    crate::Error::failed("documentation is kept on the controller, not on targets")
+        .hint(format!("`rocksalt doc {words}` shows it").replace(" `", "`"))
 }

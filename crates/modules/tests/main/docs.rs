@@ -1,21 +1,21 @@
 //! Everything is documented, and the examples can be called.
 
-use rocksalt_modules::catalog::{self, NAMED};
-use rocksalt_modules::{docs, text};
+use rocksalt_catalog::{FUNCTIONS, docs};
+use rocksalt_core::arguments::NAMED;
+use rocksalt_modules::text;
 
 #[test]
 fn every_function_and_argument_is_documented() {
     let mut wrong = Vec::new();
-    for entry in catalog::all() {
-        let doc = docs::of(entry);
-        if doc.text.is_empty() || !doc.text.trim_start().starts_with(|letter: char| letter.is_uppercase()) {
-            wrong.push(format!("{} has no documentation", entry.name));
+    for function in FUNCTIONS {
+        if !function.doc.starts_with(|letter: char| letter.is_uppercase()) {
+            wrong.push(format!("{} has no documentation", function.name));
         }
-        if docs::examples(&doc).is_empty() {
-            wrong.push(format!("{} has no example", entry.name));
+        if docs::examples(function).is_empty() {
+            wrong.push(format!("{} has no example", function.name));
         }
-        for argument in doc.arguments.iter().filter(|argument| argument.text.is_empty()) {
-            wrong.push(format!("{}: the argument {} has no documentation", entry.name, argument.name));
+        for argument in function.arguments.iter().filter(|argument| argument.doc.is_empty()) {
+            wrong.push(format!("{}: the argument {} has no documentation", function.name, argument.name));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -24,11 +24,11 @@ fn every_function_and_argument_is_documented() {
 #[test]
 fn examples_are_calls_that_fit() {
     let mut wrong = Vec::new();
-    for entry in catalog::all() {
-        let fields = entry.arguments;
+    for entry in FUNCTIONS {
+        let fields = entry.names();
         let rest = fields.iter().position(|name| *name == entry.rest);
         let plain = fields.iter().take(rest.unwrap_or(fields.len())).filter(|name| **name != NAMED).count();
-        for example in docs::examples(&docs::of(entry)) {
+        for example in docs::examples(entry) {
             let words = match text::words::split(&example) {
                 Ok(words) => words,
                 Err(reason) => {
@@ -56,21 +56,6 @@ fn examples_are_calls_that_fit() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
-fn names_are_in_order_and_differ() {
-    let mut seen = std::collections::BTreeSet::new();
-    for entry in catalog::all() {
-        for name in std::iter::once(&entry.name).chain(entry.aliases) {
-            assert!(seen.insert(*name), "{name} is there twice");
-        }
-    }
-    for noun in catalog::nouns() {
-        let names: Vec<&str> = catalog::matching(noun).map(|entry| entry.name).collect();
-        assert!(names.is_sorted(), "{noun}: {names:?}");
-    }
-    assert!(catalog::nouns().is_sorted());
 }
 
 #[test]

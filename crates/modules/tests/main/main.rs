@@ -2,6 +2,7 @@
 
 mod cases;
 mod controller;
+mod descriptions;
 mod docs;
 mod fixture;
 mod host;

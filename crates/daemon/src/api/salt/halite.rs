@@ -179,7 +179,7 @@ async fn target_signatures(
     let entries = functions::select(&context, &target, &kind)
         .await
         .map_err(|error| ErrorResponse::bad_request(error.to_string()))?;
-    let spec = rocksalt_modules::docs::argspec(name);
+    let spec = rocksalt_catalog::docs::argspec(name);
     Ok(entries.into_iter().map(|entry| (entry.id.into(), spec.clone())).collect())
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
+use rocksalt_catalog::docs::{self, ArgumentKind};
+use rocksalt_catalog::{Description, FUNCTIONS, STATES};
 use rocksalt_core::pattern::glob::Glob;
 use rocksalt_core::{Value, nearest};
-use rocksalt_modules::catalog;
-use rocksalt_modules::docs::{self, ArgumentKind, Doc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,32 +83,30 @@ pub struct FunctionPage {
 }
 
 /// The documentation never changes and is slow to generate.
-static FUNCTIONS: LazyLock<Vec<FunctionInfo>> = LazyLock::new(|| {
-    let mut all: Vec<FunctionInfo> = catalog::all().map(|entry| function(&docs::of(entry))).collect();
-    all.sort_by(|a, b| a.name.cmp(&b.name));
-    all
-});
+static FUNCTION_LIST: LazyLock<Vec<FunctionInfo>> = LazyLock::new(|| sorted(FUNCTIONS));
 
-static STATES: LazyLock<Vec<FunctionInfo>> = LazyLock::new(|| {
-    let mut all: Vec<FunctionInfo> = catalog::states().map(|entry| function(&docs::of_state(entry))).collect();
+static STATE_LIST: LazyLock<Vec<FunctionInfo>> = LazyLock::new(|| sorted(STATES));
+
+fn sorted(descriptions: &[Description]) -> Vec<FunctionInfo> {
+    let mut all: Vec<FunctionInfo> = descriptions.iter().map(function).collect();
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all
-});
+}
 
 pub async fn list(call: ApiCall<Empty, FunctionQuery, Empty>) -> Result<ApiReply<FunctionPage>, ApiError> {
-    Ok(ApiReply::new(page(&FUNCTIONS, &call.query)))
+    Ok(ApiReply::new(page(&FUNCTION_LIST, &call.query)))
 }
 
 pub async fn list_states(call: ApiCall<Empty, FunctionQuery, Empty>) -> Result<ApiReply<FunctionPage>, ApiError> {
-    Ok(ApiReply::new(page(&STATES, &call.query)))
+    Ok(ApiReply::new(page(&STATE_LIST, &call.query)))
 }
 
 pub async fn one(call: ApiCall<NamePath, Empty, Empty>) -> Result<ApiReply<FunctionInfo>, ApiError> {
-    find(&FUNCTIONS, &call.path.name)
+    find(&FUNCTION_LIST, &call.path.name)
 }
 
 pub async fn one_state(call: ApiCall<NamePath, Empty, Empty>) -> Result<ApiReply<FunctionInfo>, ApiError> {
-    find(&STATES, &call.path.name)
+    find(&STATE_LIST, &call.path.name)
 }
 
 fn page(all: &[FunctionInfo], filter: &FunctionQuery) -> FunctionPage {
@@ -138,23 +136,23 @@ fn find(all: &[FunctionInfo], name: &str) -> Result<ApiReply<FunctionInfo>, ApiE
     }
 }
 
-fn function(doc: &Doc) -> FunctionInfo {
-    let argument = |argument: &docs::Argument| ArgumentInfo {
+fn function(doc: &Description) -> FunctionInfo {
+    let argument = |argument: &rocksalt_catalog::Argument| ArgumentInfo {
         name: argument.name.to_owned(),
-        text: argument.text.clone(),
-        kind: match argument.kind {
+        text: argument.text(),
+        kind: match doc.kind(argument) {
             ArgumentKind::Plain => "plain",
             ArgumentKind::Rest => "rest",
             ArgumentKind::Named => "named",
             ArgumentKind::NameOnly => "name_only",
         },
         required: argument.default.is_none(),
-        default: argument.default.clone().unwrap_or_default(),
+        default: argument.default().unwrap_or_default(),
     };
     FunctionInfo {
         name: doc.name.to_owned(),
         aliases: doc.aliases.iter().map(|alias| (*alias).to_owned()).collect(),
-        text: doc.text.clone(),
+        text: doc.doc.to_owned(),
         arguments: doc.arguments.iter().map(argument).collect(),
         schema: Some(docs::schema(doc)),
     }

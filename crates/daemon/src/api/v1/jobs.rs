@@ -4,7 +4,7 @@ use rocksalt_core::job_options::{Batch, JobOptions};
 use rocksalt_core::record::{JobRecord, ReturnRecord};
 use rocksalt_core::request::{JobFilter, Request, RunRequest};
 use rocksalt_core::target::TargetKind;
-use rocksalt_core::{Map, Value, json, masking};
+use rocksalt_core::{Map, Value, json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -188,7 +188,7 @@ pub async fn start(call: ApiCall<Empty, Empty, StartJob>) -> Result<ApiReply<Job
 
 /// Whether a job is the same as a request: then the request is a repetition.
 fn is_same_job(job: &JobRecord, run: &RunRequest) -> bool {
-    let (args, kwargs) = masking::mask(&run.function, &run.args, &run.kwargs);
+    let (args, kwargs) = rocksalt_catalog::mask(&run.function, &run.args, &run.kwargs);
     job.function == run.function && job.target == run.target && job.args == args && job.kwargs == kwargs
 }
 

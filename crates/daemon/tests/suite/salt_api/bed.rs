@@ -215,10 +215,7 @@ fn controller(directory: &Path, config: &Map, fleet: &Arc<Fleet>) -> Controller 
         peer: rocksalt_controller::peer::Rules::default(),
         receive: None,
         agent_kind: |_| AgentKind::Whole,
-        local_answer: |call| {
-            let fake = rocksalt_modules::machine::Fake::new();
-            call.function.starts_with("sys.").then(|| rocksalt_modules::catalog::call(call.clone(), &fake))
-        },
+        local_answer: rocksalt_catalog::sys::answer,
         user: "me".into(),
     }
 }

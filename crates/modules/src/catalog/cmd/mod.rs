@@ -12,20 +12,6 @@ pub use states::STATES;
 
 use super::{Entry, Function, entry};
 
-/// Those of the small agent.
-pub const SMALL: &[Entry] = &[
-    entry::<search::HasExec>(),
-    entry::<run::Retcode>(),
-    entry::<run::Run>(),
-    entry::<run::RunAll>(),
-    entry::<run::RunBg>(),
-    entry::<run::RunStderr>(),
-    entry::<run::RunStdout>(),
-    entry::<run::Shell>(),
-    entry::<search::Which>(),
-    entry::<search::WhichBin>(),
-];
-
 pub const FUNCTIONS: &[Entry] = &[
     entry::<script::ExecCode>(),
     entry::<script::ExecCodeAll>(),

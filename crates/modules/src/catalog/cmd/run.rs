@@ -17,7 +17,7 @@ use crate::{Error, Result};
 /// ```
 ///
 /// The command's exit code becomes that of the call.
-#[function("cmd.run", changes, small)]
+#[function("cmd.run", changes, streams, small)]
 pub struct Run(Arguments);
 
 impl Function for Run {
@@ -38,7 +38,7 @@ impl Function for Run {
 /// ```text
 /// rocksalt '*' cmd.run_all 'ls -l /nowhere'
 /// ```
-#[function("cmd.run_all", changes, small)]
+#[function("cmd.run_all", changes, streams, small)]
 pub struct RunAll(Arguments);
 
 impl Function for RunAll {
@@ -77,7 +77,7 @@ impl Function for RunBg {
 /// ```text
 /// rocksalt '*' cmd.run_stderr 'ls -l /nowhere'
 /// ```
-#[function("cmd.run_stderr", changes, small)]
+#[function("cmd.run_stderr", changes, streams, small)]
 pub struct RunStderr(Arguments);
 
 impl Function for RunStderr {
@@ -98,7 +98,7 @@ impl Function for RunStderr {
 /// ```text
 /// rocksalt '*' cmd.run_stdout 'ls -l'
 /// ```
-#[function("cmd.run_stdout", changes, small)]
+#[function("cmd.run_stdout", changes, streams, small)]
 pub struct RunStdout(Arguments);
 
 impl Function for RunStdout {
@@ -119,7 +119,7 @@ impl Function for RunStdout {
 /// ```text
 /// rocksalt '*' cmd.retcode 'file /bin/bash'
 /// ```
-#[function("cmd.retcode", changes, small)]
+#[function("cmd.retcode", changes, streams, small)]
 pub struct Retcode(Arguments);
 
 impl Function for Retcode {
@@ -140,7 +140,7 @@ impl Function for Retcode {
 /// ```text
 /// rocksalt '*' cmd.shell 'ls -l | grep foo | wc -l'
 /// ```
-#[function("cmd.shell", changes, small)]
+#[function("cmd.shell", changes, streams, small)]
 pub struct Shell(Arguments);
 
 impl Function for Shell {
@@ -161,7 +161,7 @@ impl Function for Shell {
 /// ```text
 /// rocksalt '*' cmd.powershell 'Get-ChildItem'
 /// ```
-#[function("cmd.powershell", changes, also("cmd.powershell_all"))]
+#[function("cmd.powershell", changes, streams, also("cmd.powershell_all"))]
 pub struct Powershell(#[allow(dead_code, reason = "taken for the sake of the error that follows")] Arguments);
 
 impl Function for Powershell {

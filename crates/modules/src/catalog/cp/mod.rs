@@ -15,9 +15,6 @@ pub use url::content as url_content;
 
 use super::{Entry, Function, entry};
 
-/// Those of the small agent.
-pub const SMALL: &[Entry] = &[entry::<transfer::Receive>(), entry::<transfer::Send>()];
-
 pub const FUNCTIONS: &[Entry] = &[
     entry::<cache::CacheDest>(),
     entry::<cache::CacheDir>(),

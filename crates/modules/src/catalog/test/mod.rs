@@ -18,19 +18,6 @@ use crate::{Error, Result};
 
 pub use states::STATES;
 
-/// Those of the small agent.
-pub const SMALL: &[Entry] = &[
-    entry::<Arg>(),
-    entry::<Echo>(),
-    entry::<Exception>(),
-    entry::<False>(),
-    entry::<Ping>(),
-    entry::<Retcode>(),
-    entry::<Sleep>(),
-    entry::<True>(),
-    entry::<Version>(),
-];
-
 pub const FUNCTIONS: &[Entry] = &[
     entry::<Arg>(),
     entry::<arguments::ArgRepr>(),

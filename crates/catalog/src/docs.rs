@@ -4,33 +4,11 @@
 
 use std::fmt::Write;
 
+use rocksalt_core::arguments::NAMED;
+use rocksalt_core::description::Shape;
 use rocksalt_core::{Map, Value, json};
 
-use rocksalt_core::description::Shape;
-
-use crate::catalog::description::Description;
-use crate::catalog::{self, Entry, NAMED, StateEntry};
-
-/// A function's documentation.
-#[derive(Debug)]
-pub struct Doc {
-    pub name: &'static str,
-    pub aliases: &'static [&'static str],
-    /// Paragraphs, and examples between lines of three backticks.
-    pub text: String,
-    /// In their order.
-    pub arguments: Vec<Argument>,
-}
-
-#[derive(Debug)]
-pub struct Argument {
-    pub name: &'static str,
-    pub text: String,
-    pub kind: ArgumentKind,
-    pub shape: Shape,
-    /// What it is if left out.
-    pub default: Option<Value>,
-}
+use crate::{Argument, Description, STATES, matching, matching_states, nouns};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgumentKind {
@@ -46,12 +24,12 @@ pub enum ArgumentKind {
 
 /// The texts of all functions that a pattern means: a function, a noun, or a shell pattern.
 pub fn doc(pattern: &str) -> Map {
-    catalog::matching(pattern).map(|entry| (entry.name.into(), plain(&of(entry)).into())).collect()
+    matching(pattern).map(|one| (one.name.into(), plain(one).into())).collect()
 }
 
 /// The arguments of all functions that a pattern means, in Salt's form.
 pub fn argspec(pattern: &str) -> Value {
-    let specs = catalog::matching(pattern).map(|entry| (Value::from(entry.name), spec(&of(entry))));
+    let specs = matching(pattern).map(|one| (Value::from(one.name), spec(one)));
     Value::Map(specs.collect())
 }
 
@@ -60,10 +38,10 @@ pub fn reference() -> String {
     let mut page = String::from(
         "# Functions\n\nMade from the program's own documentation by a test; `rocksalt doc NAME` shows the same.\n",
     );
-    for noun in catalog::nouns() {
+    for noun in nouns() {
         let _ = write!(page, "\n## {noun}\n");
-        for entry in catalog::matching(noun) {
-            section(&mut page, &of(entry));
+        for function in matching(noun) {
+            section(&mut page, function);
         }
     }
     page
@@ -71,7 +49,7 @@ pub fn reference() -> String {
 
 /// The texts of all states that a pattern means.
 pub fn state_doc(pattern: &str) -> Map {
-    catalog::matching_states(pattern).map(|entry| (entry.name.into(), plain(&of_state(entry)).into())).collect()
+    matching_states(pattern).map(|one| (one.name.into(), plain(one).into())).collect()
 }
 
 /// All states as one page of Markdown.
@@ -81,19 +59,19 @@ pub fn state_reference() -> String {
          [States](../states.md) says what all of them take besides (`require`, `unless`, `retry` …).\n",
     );
     let mut noun = "";
-    for entry in catalog::states() {
-        let of = entry.name.split('.').next().unwrap_or_default();
+    for state in STATES {
+        let of = state.name.split('.').next().unwrap_or_default();
         if of != noun {
             noun = of;
             let _ = write!(page, "\n## {noun}\n");
         }
-        section(&mut page, &of_state(entry));
+        section(&mut page, state);
     }
     page
 }
 
-fn section(page: &mut String, doc: &Doc) {
-    let _ = write!(page, "\n### {}\n\n{}\n", doc.name, doc.text);
+fn section(page: &mut String, doc: &Description) {
+    let _ = write!(page, "\n### {}\n\n{}\n", doc.name, doc.doc);
     if !doc.aliases.is_empty() {
         let names: Vec<String> = doc.aliases.iter().map(|name| format!("`{name}`")).collect();
         let _ = write!(page, "\nAlso called {}.\n", names.join(", "));
@@ -101,54 +79,19 @@ fn section(page: &mut String, doc: &Doc) {
     if !doc.arguments.is_empty() {
         page.push('\n');
     }
-    for argument in &doc.arguments {
-        let _ = writeln!(page, "- `{}`{}: {}", argument.shown(), argument.note(), argument.text);
-    }
-}
-
-/// What one function says.
-pub fn of(entry: &Entry) -> Doc {
-    described((entry.description)())
-}
-
-/// What one state says.
-pub fn of_state(entry: &StateEntry) -> Doc {
-    described((entry.description)())
-}
-
-fn described(description: Description) -> Doc {
-    let rest = description.arguments.iter().position(|argument| argument.name == description.rest);
-    let arguments = description.arguments.into_iter().enumerate().map(|(index, argument)| {
-        let kind = match rest {
-            _ if argument.name == NAMED => ArgumentKind::Named,
-            Some(rest) if rest == index => ArgumentKind::Rest,
-            Some(rest) if rest < index => ArgumentKind::NameOnly,
-            _ => ArgumentKind::Plain,
-        };
-        Argument {
-            name: argument.name,
-            text: argument.doc.replace('\n', " "),
-            kind,
-            shape: argument.shape,
-            default: argument.default,
-        }
-    });
-    Doc {
-        name: description.name,
-        aliases: description.aliases,
-        text: description.doc.to_owned(),
-        arguments: arguments.collect(),
+    for argument in doc.arguments {
+        let _ = writeln!(page, "- `{}`{}: {}", doc.shown(argument), doc.note(argument), argument.text());
     }
 }
 
 /// The arguments as a JSON schema.
-pub fn schema(doc: &Doc) -> Value {
+pub fn schema(doc: &Description) -> Value {
     let mut properties = Map::new();
-    for argument in &doc.arguments {
-        let mut property = Map::from_iter([("description".into(), argument.text.as_str().into())]);
+    for argument in doc.arguments {
+        let mut property = Map::from_iter([("description".into(), argument.text().into())]);
         property.extend(shape_schema(&argument.shape));
-        if let Some(default) = argument.default.as_ref().filter(|default| !default.is_null()) {
-            property.insert("default", default.clone());
+        if let Some(default) = argument.default().filter(|default| !default.is_null()) {
+            property.insert("default", default);
         }
         properties.insert(argument.name, property);
     }
@@ -157,7 +100,7 @@ pub fn schema(doc: &Doc) -> Value {
     let mut schema = Map::from_iter([
         ("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into()),
         ("title".into(), doc.name.into()),
-        ("description".into(), doc.text.as_str().into()),
+        ("description".into(), doc.doc.into()),
         ("type".into(), "object".into()),
         ("properties".into(), properties.into()),
     ]);
@@ -196,10 +139,10 @@ fn shape_schema(shape: &Shape) -> Map {
 }
 
 /// The calls that a function's documentation shows, without the program's name.
-pub fn examples(doc: &Doc) -> Vec<String> {
+pub fn examples(doc: &Description) -> Vec<String> {
     let mut examples = Vec::new();
     let mut inside = false;
-    for line in doc.text.lines() {
+    for line in doc.doc.lines() {
         if line.starts_with("```") {
             inside = !inside;
         } else if inside {
@@ -210,29 +153,52 @@ pub fn examples(doc: &Doc) -> Vec<String> {
 }
 
 impl Argument {
-    /// As in a signature: `*args`, `**kwargs`.
-    pub fn shown(&self) -> String {
-        match self.kind {
-            ArgumentKind::Rest => format!("*{}", self.name),
-            ArgumentKind::Named => format!("**{}", self.name),
-            _ => self.name.to_owned(),
+    /// Its documentation as one line.
+    pub fn text(&self) -> String {
+        self.doc.replace('\n', " ")
+    }
+
+    /// What it is if left out; `None` if it must be given.
+    pub fn default(&self) -> Option<Value> {
+        self.default.map(|text| json::parse(text).unwrap_or_default())
+    }
+}
+
+impl Description {
+    /// How an argument of this function or state is given.
+    pub fn kind(&self, argument: &Argument) -> ArgumentKind {
+        let place = |name: &str| self.arguments.iter().position(|known| known.name == name);
+        match place(self.rest) {
+            _ if argument.name == NAMED => ArgumentKind::Named,
+            Some(_) if argument.name == self.rest => ArgumentKind::Rest,
+            Some(rest) if place(argument.name).is_some_and(|place| place > rest) => ArgumentKind::NameOnly,
+            _ => ArgumentKind::Plain,
         }
     }
 
-    fn note(&self) -> String {
-        match (&self.kind, &self.default) {
+    /// As in a signature: `*args`, `**kwargs`.
+    fn shown(&self, argument: &Argument) -> String {
+        match self.kind(argument) {
+            ArgumentKind::Rest => format!("*{}", argument.name),
+            ArgumentKind::Named => format!("**{}", argument.name),
+            _ => argument.name.to_owned(),
+        }
+    }
+
+    fn note(&self, argument: &Argument) -> String {
+        match (self.kind(argument), argument.default()) {
             (ArgumentKind::Rest | ArgumentKind::Named, _) | (_, Some(Value::Null)) => String::new(),
             (_, None) => " (needed)".into(),
-            (_, Some(default)) => format!(" (default {})", json::compact(default)),
+            (_, Some(default)) => format!(" (default {})", json::compact(&default)),
         }
     }
 }
 
 /// As on a terminal: examples indented, then the arguments.
-fn plain(doc: &Doc) -> String {
+fn plain(doc: &Description) -> String {
     let mut text = String::new();
     let mut inside = false;
-    for line in doc.text.lines() {
+    for line in doc.doc.lines() {
         match line {
             fence if fence.starts_with("```") => inside = !inside,
             line if inside => {
@@ -246,21 +212,23 @@ fn plain(doc: &Doc) -> String {
     if !doc.arguments.is_empty() {
         text.push('\n');
     }
-    for argument in &doc.arguments {
-        let _ = writeln!(text, "{}{}\n    {}", argument.shown(), argument.note(), argument.text);
+    for argument in doc.arguments {
+        let _ = writeln!(text, "{}{}\n    {}", doc.shown(argument), doc.note(argument), argument.text());
     }
     text
 }
 
-fn spec(doc: &Doc) -> Value {
-    let plain =
-        || doc.arguments.iter().filter(|argument| !matches!(argument.kind, ArgumentKind::Rest | ArgumentKind::Named));
+fn spec(doc: &Description) -> Value {
+    let plain = || {
+        doc.arguments.iter().filter(|argument| !matches!(doc.kind(argument), ArgumentKind::Rest | ArgumentKind::Named))
+    };
     let list = |items: Vec<Value>| if items.is_empty() { Value::Null } else { Value::List(items) };
-    let has =
-        |kind| if doc.arguments.iter().any(|argument| argument.kind == kind) { Value::Bool(true) } else { Value::Null };
+    let has = |kind| {
+        if doc.arguments.iter().any(|argument| doc.kind(argument) == kind) { Value::Bool(true) } else { Value::Null }
+    };
     Value::Map(Map::from_iter([
         ("args".into(), list(plain().map(|argument| argument.name.into()).collect())),
-        ("defaults".into(), list(plain().filter_map(|argument| argument.default.clone()).collect())),
+        ("defaults".into(), list(plain().filter_map(|argument| argument.default()).collect())),
         ("varargs".into(), has(ArgumentKind::Rest)),
         ("kwargs".into(), has(ArgumentKind::Named)),
     ]))

@@ -1,0 +1,65 @@
+//! How the arguments of a call find their names.
+
+use crate::call::{Call, Problem, ProblemKind};
+use crate::nearest;
+use crate::value::Map;
+
+/// The field that takes all further named arguments as a map.
+pub const NAMED: &str = "kwargs";
+
+/// Puts positional and named arguments together under their names.
+///
+/// `rest` names the field for further positional arguments; fields after it are given by name only.
+pub fn bind(fields: &[&str], rest: &str, call: Call) -> Result<Map, Problem> {
+    let fault = |text: String| {
+        Problem::new(ProblemKind::Arguments, format!("{}: {text}", call.function)).hint(usage(&call.function))
+    };
+    let takes_rest = fields.contains(&rest);
+    let takes_named = fields.contains(&NAMED);
+    let names: Vec<&str> = fields.iter().copied().filter(|name| *name != NAMED).collect();
+    let positional: Vec<&str> = names.iter().copied().take_while(|name| *name != rest).collect();
+    let mut bound = Map::new();
+    let mut further = Vec::new();
+    for (index, value) in call.args.iter().enumerate() {
+        match positional.get(index) {
+            Some(name) => {
+                bound.insert(*name, value.clone());
+            }
+            None if takes_rest => further.push(value.clone()),
+            None => {
+                return Err(fault(format!(
+                    "takes at most {} arguments by position, got {}",
+                    positional.len(),
+                    call.args.len()
+                )));
+            }
+        }
+    }
+    if takes_rest && (!further.is_empty() || !call.kwargs.contains_key(rest)) {
+        bound.insert(rest, further);
+    }
+    let mut named = Map::new();
+    for (key, value) in call.kwargs.iter() {
+        let name = key.as_str().unwrap_or_default();
+        if names.contains(&name) {
+            if bound.contains_key(name) {
+                return Err(fault(format!("argument '{name}' was given twice, by position and by name")));
+            }
+            bound.insert(name, value.clone());
+        } else if takes_named {
+            named.insert(key.clone(), value.clone());
+        } else if !name.starts_with("__") {
+            // Names with two underscores are Salt's own (`__pub_user` …); clients send them along.
+            return Err(fault(format!("has no argument '{name}'{}", nearest::hint(name, names.iter().copied()))));
+        }
+    }
+    if takes_named {
+        bound.insert(NAMED, named);
+    }
+    Ok(bound)
+}
+
+/// Where to read how a function is called.
+pub fn usage(function: &str) -> String {
+    format!("see `rocksalt doc {function}`")
+}
