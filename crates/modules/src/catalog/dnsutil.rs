@@ -47,7 +47,7 @@ impl Function for Aaaa {
 /// ```text
 /// rocksalt '*' dnsutil.serial example.com update=True
 /// ```
-#[function("dnsutil.serial", reads)]
+#[function("dnsutil.serial", changes)]
 pub struct Serial {
     /// The zone.
     #[default]

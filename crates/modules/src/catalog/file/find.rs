@@ -20,7 +20,7 @@ use crate::{Error, Result};
 /// rocksalt '*' file.find /var mtime=+30d size=+10m print=path,size,mtime
 /// rocksalt '*' file.find /var/log name='*.[0-9]' mtime=+30d size=+10m delete=f
 /// ```
-#[function("file.find", reads)]
+#[function("file.find", changes)]
 pub struct Find {
     /// Where to begin; may be a shell pattern.
     path: String,

@@ -135,7 +135,7 @@ impl Function for InfoInstalled {
 /// rocksalt '*' pkg.list_upgrades
 /// rocksalt '*' pkg.list_upgrades refresh=False
 /// ```
-#[function("pkg.list_upgrades", reads)]
+#[function("pkg.list_upgrades", changes)]
 pub struct ListUpgrades {
     /// Fetch the lists of what there is first.
     #[default(true)]

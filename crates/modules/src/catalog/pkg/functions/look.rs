@@ -122,7 +122,7 @@ impl Function for Version {
 /// ```
 ///
 /// The lists of what there is are taken as they are on the target, unless `refresh=True` is given.
-#[function("pkg.latest_version", reads, also("pkg.available_version"))]
+#[function("pkg.latest_version", changes, also("pkg.available_version"))]
 pub struct LatestVersion {
     /// Names.
     #[rest]
