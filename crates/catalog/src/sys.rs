@@ -81,6 +81,10 @@ mod tests {
         assert_eq!(answered(Call::new("sys.list_state_modules").arg("tim*")), vec![Value::from("timezone")].into());
         let doc = answered(Call::new("sys.doc").arg("test.ping"));
         assert!(doc.as_map().is_some_and(|doc| doc.contains_key("test.ping") && doc.len() == 1));
+        let nop = "Does nothing and succeeds, whatever its arguments.\n\n    anchor:\n      test.nop:\n        - require:\n          \
+                   - sls: base\n\n**kwargs\n    Anything.\n";
+        let doc = answered(Call::new("sys.state_doc").arg("test.nop"));
+        assert_eq!(doc.as_map().and_then(|doc| doc.get("test.nop")), Some(&nop.into()));
         assert!(answered(Call::new("sys.argspec").kwarg("module", "cmd.run")).as_map().is_some());
         let wrong = answer(&Call::new("sys.nonsense")).expect("it is ours");
         assert_eq!(wrong.problem.map(|problem| problem.text), Some("'sys.nonsense' is not available.".into()));

@@ -42,7 +42,8 @@ pub fn check(tree: &Tree) -> Vec<String> {
             findings.push(format!("{name} is a new crate: say in xtask/src/tidy/dependencies.rs what it may use"));
             continue;
         };
-        let may = |used: &str| allowed.contains(&used) || (allowed.contains(&"*") && !NOT_IN_THE_COMMAND.contains(&used));
+        let may =
+            |used: &str| allowed.contains(&used) || (allowed.contains(&"*") && !NOT_IN_THE_COMMAND.contains(&used));
         for used in package.uses.iter().filter(|used| !may(used)) {
             findings.push(format!("{name} must not use {used} ({}/Cargo.toml)", package.directory));
         }

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rocksalt_backends::store::Error;
+use rocksalt_catalog::nature;
 use rocksalt_connect::link::Receipt;
 use rocksalt_core::Event;
-use rocksalt_catalog::nature;
 use rocksalt_core::call::{Problem, ProblemKind};
 use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::link::Stage;
